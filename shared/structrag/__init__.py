@@ -1,0 +1,1 @@
+"""Structure-aware splitting and retrieval: document -> sections -> chunks -> views -> index -> hits -> evidence."""

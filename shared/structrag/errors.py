@@ -1,0 +1,75 @@
+"""The errors a user can cause, and the two checks that raise most of them.
+
+    StructragError
+    ├── InvalidParameter (ValueError)   a setting or an argument is not allowed
+    ├── InvalidDocument  (ValueError)   a file or text cannot be read as a document
+    ├── InvalidAnswer    (ValueError)   a model returned something unusable, such as NaN vectors
+    ├── ModelFailed      (RuntimeError) a model raised, and there is no fallback for what was asked
+    ├── BudgetExceeded   (RuntimeError) the run reached the call budget it was given
+    ├── IndexDamaged     (RuntimeError) a saved index is incomplete, altered or not ours
+    └── MissingExtra     (ImportError)  an optional package is not installed
+
+A message names the parameter, what is allowed, what came, and what to do next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import import_module
+from types import ModuleType
+
+
+class StructragError(Exception):
+    """Base of every error raised on purpose."""
+
+
+class InvalidParameter(StructragError, ValueError):
+    """A setting or an argument is not allowed."""
+
+
+class InvalidDocument(StructragError, ValueError):
+    """A file or a text cannot be read as a document."""
+
+
+class InvalidAnswer(StructragError, ValueError):
+    """A model returned something that cannot be used."""
+
+
+class ModelFailed(StructragError, RuntimeError):
+    """A model raised, and there is no fallback for what it was asked."""
+
+
+class BudgetExceeded(StructragError, RuntimeError):
+    """The run reached the call budget it was given; finished calls are kept in the cache."""
+
+
+class IndexDamaged(StructragError, RuntimeError):
+    """A saved index is incomplete, altered or not one of ours."""
+
+
+class MissingExtra(StructragError, ImportError):
+    """An optional package is not installed."""
+
+
+def check_choice(name: str, value: str, allowed: Iterable[str]) -> str:
+    """Return `value` if it is one of `allowed`, else raise InvalidParameter listing them."""
+    options = sorted(allowed)
+    if value not in options:
+        raise InvalidParameter(f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}.")
+    return value
+
+
+def check_at_least(name: str, value: float, minimum: float) -> None:
+    """Raise InvalidParameter unless `value` is a number >= `minimum`."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= minimum:
+        raise InvalidParameter(f"{name} must be a number of at least {minimum}; got {value!r}.")
+
+
+def require(module: str, *, extra: str) -> ModuleType:
+    """Import an optional module, or say which extra of structrag brings it."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name not in {module, module.partition(".")[0]}:
+            raise  # it is installed but broken: show the real cause
+        raise MissingExtra(f"The package {module!r} is missing. Install it with: pip install 'structrag[{extra}]'") from error

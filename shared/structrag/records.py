@@ -1,0 +1,157 @@
+"""The records that flow through the library, in the order they are made.
+
+    Document -> Section, Block -> Chunk -> View -> Hit
+
+All are frozen. Every span is a half-open range of **characters** `[start, end)` into `Document.text`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, Literal
+
+BlockKind = Literal["paragraph", "list", "table", "code", "image", "math", "quote", "html", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """One heading found by a format's reader. `[start, end)` is its whole line or lines, line end included."""
+
+    level: int  # from 1, outermost
+    title: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A paragraph-like piece of a section's own body. The blocks of a body tile it, blank lines included."""
+
+    kind: BlockKind
+    start: int
+    end: int
+    cuts: tuple[int, ...] = ()  # good places to cut inside: starts of list items, table rows, code lines; ascending
+    header_end: int = 0  # tables: end of the header rows (0: no header), so that [start, header_end) can be repeated
+
+
+@dataclass(frozen=True, slots=True)
+class SourceMap:
+    """Where each run of a document's text came from in the file it was read from (HTML, PDF).
+
+    Run i is `text[text_starts[i]:text_starts[i + 1]]` and begins at `source_starts[i]`. Inside a run
+    offsets advance together where `exact[i]`; otherwise the whole run maps to the one source place
+    (white space that was collapsed, a character reference).
+    """
+
+    text_starts: tuple[int, ...]
+    source_starts: tuple[int, ...]
+    exact: tuple[bool, ...]
+
+    def to_source(self, offset: int) -> int:
+        """The source offset of the text character at `offset` (0 for an empty map)."""
+        run = bisect_right(self.text_starts, offset) - 1
+        if run < 0:
+            return 0
+        inside = offset - self.text_starts[run] if self.exact[run] else 0
+        return self.source_starts[run] + inside
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What a reader saw in markup that is not in the text any more: headings and blocks, in order."""
+
+    headings: tuple[Heading, ...]
+    blocks: tuple[Block, ...]
+    source_map: SourceMap
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text to split and search. Make one with `read_text` or `read_file`.
+
+    `text` is what people see: taken as it is for Markdown and plain text, the visible text for HTML.
+    It is never changed afterwards.
+    """
+
+    text: str
+    id: str = ""  # default: the source's name, else derived from the text
+    title: str = ""
+    format: str = "text"  # "markdown", "html" or "text"
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    layout: Layout | None = None  # for formats whose markup is not in `text`
+
+    def __post_init__(self) -> None:
+        if not self.id:
+            source = self.meta.get("source")
+            digest = sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+            object.__setattr__(self, "id", str(source) if source else digest)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A titled division of a document; ordinal 0 is the root, whose own body is the text before the first heading.
+
+    `[start, body_start)` is the heading, `[body_start, body_end)` the own body before the first child,
+    `[start, end)` the section with everything below it.
+    """
+
+    doc_id: str
+    ordinal: int  # position in reading order, the root is 0
+    level: int  # 0 for the root
+    title: str
+    path: tuple[str, ...]  # titles from the outermost heading to its own; () for the root
+    start: int
+    body_start: int
+    body_end: int
+    end: int
+    parent: int | None  # ordinal
+    children: tuple[int, ...]  # ordinals
+
+    @property
+    def id(self) -> str:
+        return f"{self.doc_id}#{self.ordinal}"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A span of one document. `document.text[start:end] == text` always holds; a chunk is never blank."""
+
+    id: str  # "{doc_id}:{start}-{end}"
+    doc_id: str
+    section_id: str
+    start: int
+    end: int
+    text: str
+    context: str = ""  # stands in front of the text for indexing: heading path, a table's header rows
+    n_tokens: int = 0  # of `text` alone; extras["index_tokens"] counts `index_text`
+    path: tuple[str, ...] = ()  # heading titles, outermost first, the own one included
+    kind: str = "text"
+    extras: Mapping[str, Any] = field(default_factory=dict)  # JSON values only
+
+    @property
+    def index_text(self) -> str:
+        """What is embedded and BM25-indexed in the view `raw`: the context, a newline, the text."""
+        return f"{self.context}\n{self.text}" if self.context else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One way to index a chunk: its raw text, a summary, its keywords."""
+
+    chunk_id: str
+    name: str
+    index_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A chunk found for a query."""
+
+    chunk: Chunk
+    score: float
+    rank: int  # from 1
+    routes: Mapping[str, float] = field(default_factory=dict)  # route name -> rank from 1 on that route
+    scores: Mapping[str, float] = field(default_factory=dict)  # route name -> that route's own score
