@@ -1,0 +1,131 @@
+"""Answer strings: Hits@k by token match, exact match and token F1 as SQuAD has them."""
+
+from __future__ import annotations
+
+import re
+import string
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import regex
+
+from structrag.errors import check_at_least
+from structrag.evaluation.budget import Sizes, texts_at_budget
+from structrag.evaluation.measure import TokenSpans
+
+_TOKENS = regex.compile(r"[\p{L}\p{M}\p{N}]+")
+_MARKS = regex.compile(r"\p{Mn}+")
+_WITHOUT_SPACES = regex.compile(
+    r"[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]"
+)
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+def answer_tokens(text: str, *, strip_marks: bool = False) -> list[str]:
+    """The tokens that Hits@k compares: NFKC, casefold, runs of letters, marks and digits.
+
+    Accents are kept ("Beyoncé" is not "Beyonce") unless `strip_marks`, which removes non-spacing marks.
+    """
+    tokens: list[str] = _TOKENS.findall(_fold(text, strip_marks))
+    return tokens
+
+
+def has_answer(text: str, aliases: Iterable[str], *, strip_marks: bool = False) -> bool:
+    """Whether any alias occurs in the text as a contiguous token sequence.
+
+    An alias that holds a script written without spaces (Han, Kana, Thai, Lao, Khmer, Myanmar) is looked for
+    as a substring after white space is removed on both sides. An alias without tokens never occurs.
+    """
+    folded = _fold(text, strip_marks)
+    tokens = f" {' '.join(_TOKENS.findall(folded))} "
+    compact = ""
+    for alias in aliases:
+        folded_alias = _fold(alias, strip_marks)
+        alias_tokens = _TOKENS.findall(folded_alias)
+        if not alias_tokens:
+            continue
+        if _WITHOUT_SPACES.search(folded_alias):
+            compact = compact or "".join(folded.split())
+            if "".join(folded_alias.split()) in compact:
+                return True
+        elif f" {' '.join(alias_tokens)} " in tokens:
+            return True
+    return False
+
+
+def hits_at_k(texts: Sequence[str], aliases: Sequence[str], k: int, *, strip_marks: bool = False) -> float | None:
+    """1 if one of the first k chunk texts holds an alias of the answer (`has_answer`), else 0.
+
+    Each chunk is searched by itself, never across a border. Pass every alias of the answer. None when no alias
+    has a token. Short aliases also match inside numbers ("3" in "3.50"): report how many questions have one
+    (`has_one_token_alias`).
+    """
+    check_at_least("k", k, 1)
+    if not any(answer_tokens(alias, strip_marks=strip_marks) for alias in aliases):
+        return None
+    return float(any(has_answer(text, aliases, strip_marks=strip_marks) for text in texts[:k]))
+
+
+def hits_at_budget(
+    texts: Sequence[str],
+    aliases: Sequence[str],
+    budget: int,
+    *,
+    sizes: Sizes,
+    cut: str = "truncate",
+    token_spans: TokenSpans | None = None,
+    strip_marks: bool = False,
+) -> float | None:
+    """`hits_at_k` over the chunk texts that fit into `budget` tokens, cut as `spans_at_budget` cuts."""
+    kept = texts_at_budget(texts, budget, sizes=sizes, cut=cut, token_spans=token_spans)
+    return hits_at_k(kept, aliases, max(1, len(kept)), strip_marks=strip_marks)
+
+
+def has_one_token_alias(aliases: Iterable[str]) -> bool:
+    """Whether some alias is a single token, which Hits@k finds easily by chance."""
+    return any(len(answer_tokens(alias)) == 1 for alias in aliases)
+
+
+def normalize_answer(text: str) -> str:
+    """SQuAD's normal form: lower case, no ASCII punctuation, no "a", "an", "the", single spaces."""
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+def exact_match(prediction: str, references: Iterable[str]) -> float | None:
+    """1 if the prediction equals one of the references in SQuAD's normal form, else 0; None without references.
+
+    A reference whose normal form is empty ("A") is compared as it stands.
+    """
+    normal = normalize_answer(prediction)
+    matches = [_equal(prediction, normal, reference) for reference in references]
+    return float(any(matches)) if matches else None
+
+
+def token_f1(prediction: str, references: Iterable[str]) -> float | None:
+    """The best F1 over the references of the bags of tokens in SQuAD's normal form, in [0, 1]; None without references.
+
+    0 without a common token, also when both are empty. For QASPER the reference of an unanswerable question is
+    the string "Unanswerable", of a boolean one "Yes" or "No".
+    """
+    predicted = Counter(normalize_answer(prediction).split())
+    scores = [_bag_f1(predicted, Counter(normalize_answer(reference).split())) for reference in references]
+    return max(scores) if scores else None
+
+
+def _equal(prediction: str, normal: str, reference: str) -> bool:
+    expected = normalize_answer(reference)
+    return normal == expected if expected else prediction == reference
+
+
+def _bag_f1(predicted: Counter[str], reference: Counter[str]) -> float:
+    common = (predicted & reference).total()
+    return 2 * common / (predicted.total() + reference.total()) if common else 0.0
+
+
+def _fold(text: str, strip_marks: bool) -> str:
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    if strip_marks:
+        folded = unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", folded)))
+    return folded

@@ -1,0 +1,41 @@
+"""Evidence F1 by the rule of QASPER's official evaluator (allenai/qasper-led-baseline)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+_FLOAT = "FLOAT SELECTED"  # QASPER's marker of evidence that is a figure or table
+
+
+def evidence_f1(
+    predicted: Sequence[str],
+    annotations: Iterable[Sequence[str]],
+    *,
+    deduplicate: bool = True,
+    text_only: bool = False,
+) -> float | None:
+    """The best paragraph F1 over a question's annotators, in [0, 1]; None without annotators.
+
+    predicted: the paragraphs chosen; annotations: one list of gold paragraphs per annotator. Paragraphs are
+    compared as exact strings, so predict the data set's own. Per annotator: 1 when both lists are empty, 0 without
+    a common paragraph, else the harmonic mean of |common| / len(predicted) and |common| / len(gold), where the
+    lengths are those of the lists, duplicates included.
+    deduplicate: drop repeated predictions first, which the official script does not do; gold stays as it is.
+    text_only: drop gold paragraphs that stand for a figure or table ("FLOAT SELECTED"); an annotator whose list
+    becomes empty then expects an empty prediction.
+    """
+    paragraphs = list(dict.fromkeys(predicted)) if deduplicate else list(predicted)
+    scores = [
+        _paragraph_f1(paragraphs, [text for text in gold if not (text_only and _FLOAT in text)]) for gold in annotations
+    ]
+    return max(scores) if scores else None
+
+
+def _paragraph_f1(predicted: list[str], gold: list[str]) -> float:
+    if not predicted and not gold:
+        return 1.0
+    overlap = len(set(predicted) & set(gold))
+    if not overlap:
+        return 0.0
+    precision, recall = overlap / len(predicted), overlap / len(gold)
+    return 2 * precision * recall / (precision + recall)
