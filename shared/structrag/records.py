@@ -34,7 +34,8 @@ class Block:
     start: int
     end: int
     cuts: tuple[int, ...] = ()  # good places to cut inside: starts of list items, table rows, code lines; ascending
-    header_end: int = 0  # tables: end of the header rows (0: no header), so that [start, header_end) can be repeated
+    header_end: int = 0  # tables: end of the header rows, which pieces of a cut table repeat; 0: no header
+    header_start: int | None = None  # tables: where those rows begin; None: at `start`
 
 
 @dataclass(frozen=True, slots=True)

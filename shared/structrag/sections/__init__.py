@@ -1,0 +1,66 @@
+"""Document -> section tree, one format a file. `parse` is the door."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from structrag.errors import InvalidParameter
+from structrag.records import Document, Heading
+from structrag.sections.outline import Outline, build_outline
+
+__all__ = ["Outline", "parse"]
+
+
+def parse(document: Document, *, plain_headings: bool = True) -> Outline:
+    """The section tree of a document, by its format.
+
+    `plain_headings=False` takes plain text as it comes: one root section, no guessed headings. An empty document has only
+    the root. Headings numbered `1`, `1.2` but written at one level are nested by their numbers (foundation, section 2.5).
+
+    Raises:
+        InvalidParameter: the document says `format="html"` but was not read by `read_text` or `read_file`.
+    """
+    text = document.text
+    if document.format == "markdown":
+        from structrag.sections.markdown import front_matter, markdown_blocks, markdown_headings
+
+        body_start = front_matter(text).end
+        headings = nest_by_number(markdown_headings(text, body_start))
+        return build_outline(document, headings, partial(markdown_blocks, text), body_start=body_start)
+    if document.format == "html":
+        if document.layout is None:
+            raise InvalidParameter(
+                "Document.format is 'html' but the document has no layout; a Document holds visible text, so make it "
+                "with structrag.read_text(html, format='html') or structrag.read_file(path)."
+            )
+        from structrag.sections.html import html_blocks_between
+
+        return build_outline(document, document.layout.headings, partial(html_blocks_between, document.layout))
+    from structrag.sections.plain import plain_blocks
+    from structrag.sections.plain import plain_headings as find_headings
+
+    headings = find_headings(text) if plain_headings else []
+    return build_outline(document, headings, partial(plain_blocks, text))
+
+
+def nest_by_number(headings: list[Heading]) -> list[Heading]:
+    """Levels from the numbers where every heading has level 1 and at least half of them are numbered; else unchanged.
+
+    `3.2. Version 1.0 notes` gets level 2 and keeps its title; unnumbered headings stay at level 1; four digits are a year.
+    """
+    if len(headings) < 2 or any(heading.level != 1 for heading in headings):
+        return headings
+    depths = [_number_depth(heading.title) for heading in headings]
+    if 2 * sum(depth > 0 for depth in depths) < len(headings) or max(depths) < 2:
+        return headings
+    return [replace(heading, level=max(depth, 1)) for heading, depth in zip(headings, depths, strict=True)]
+
+
+def _number_depth(title: str) -> int:
+    number, _, rest = title.partition(" ")
+    parts = number.rstrip(".").split(".")
+    numbered = bool(rest) and all(part.isascii() and part.isdigit() and len(part) <= 3 for part in parts)
+    return len(parts) if numbered else 0
+
+

@@ -111,7 +111,7 @@ def markdown_blocks(text: str, start: int, end: int) -> list[Block]:
         return [Block("paragraph", start, end)] if end > start else []
     starts = [start, *(block.start for block in found[1:]), end]
     return [
-        Block(block.kind, starts[i], starts[i + 1], tuple(c for c in block.cuts if starts[i] < c < starts[i + 1]), block.header_end)
+        Block(block.kind, starts[i], starts[i + 1], tuple(c for c in block.cuts if starts[i] < c < starts[i + 1]), block.header_end, block.start)
         for i, block in enumerate(found)
         if starts[i] < starts[i + 1]
     ]
