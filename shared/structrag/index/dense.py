@@ -1,0 +1,212 @@
+"""Exact cosine similarity over rows that have one or several vectors.
+
+A float32 product finds the candidates; the best of them are scored again in float64. So equal vectors get equal
+scores and the order does not hang on how a BLAS library sums, or on which part of the matrix was searched.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from structrag.errors import InvalidAnswer, check_choice
+from structrag.index.ranking import FloatArray, as_ranking
+
+DTYPES = ("float32", "float16")
+_BLOCK = 4096  # vectors converted at a time
+_HALF_BLOCK = 512  # float16 vectors widened at a time; small, so that the copy stays in the processor's cache
+_SPARSE = 16  # a mask that keeps less than one row in this many is searched row by row
+
+
+def unit_vectors(matrix: ArrayLike, *, dtype: str = "float32", view: str = "") -> NDArray[Any]:
+    """The rows of an (m, d) matrix divided by their length, as `dtype`; zero rows stay zero.
+
+    Raises InvalidAnswer for another shape, for values that are not numbers and for NaN or infinity.
+    """
+    try:
+        given = np.asarray(matrix)
+        values = given if given.dtype.kind == "f" else given.astype(np.float64, casting="same_kind")
+    except (TypeError, ValueError):
+        raise InvalidAnswer(
+            f"The vectors{_of(view)} must be numbers, rows of equal length, one per text; check the embedder."
+        ) from None
+    if values.ndim != 2:
+        raise InvalidAnswer(
+            f"The vectors{_of(view)} must be a matrix of shape (texts, dimensions); got {values.shape}."
+        )
+    unit = np.empty(values.shape, dtype=dtype)
+    for start in range(0, len(values), _BLOCK):
+        block = values[start : start + _BLOCK].astype(np.float64)
+        peak = np.abs(block).max(axis=1, keepdims=True, initial=0.0)
+        if not np.isfinite(peak).all():
+            row = start + int(np.flatnonzero(~np.isfinite(peak[:, 0]))[0])
+            raise InvalidAnswer(
+                f"The vectors{_of(view)} contain NaN or infinity, first at position {row} (counted from 0); "
+                "check the embedder on that text."
+            )
+        block /= np.where(peak > 0, peak, 1.0)
+        length = np.sqrt(np.einsum("ij,ij->i", block, block))[:, None]
+        unit[start : start + _BLOCK] = block / np.where(length > 0, length, 1.0)
+    return unit
+
+
+def check_owner(owner: ArrayLike, n_vectors: int, n_rows: int, *, view: str = "") -> NDArray[np.int32]:
+    """`owner` as (n_vectors,) int32: the row each vector belongs to, ascending, from 0 to n_rows - 1.
+
+    Raises InvalidAnswer otherwise.
+    """
+    given = np.asarray(owner)
+    if given.size == 0:
+        given = given.astype(np.int32)
+    if given.shape != (n_vectors,) or given.dtype.kind not in "iu":
+        raise InvalidAnswer(
+            f"The vectors{_of(view)} need one owner, a whole number, each: {n_vectors} expected, got {given.shape} "
+            f"of type {given.dtype}."
+        )
+    if n_vectors and (given[0] < 0 or given[-1] >= n_rows or (np.diff(given.astype(np.int64)) < 0).any()):
+        raise InvalidAnswer(
+            f"The owners of the vectors{_of(view)} must ascend from 0 to {n_rows - 1} at most; got values from "
+            f"{given.min()} to {given.max()}. Embed one list of texts in order and pass the answers in that order."
+        )
+    return given.astype(np.int32)
+
+
+def _of(view: str) -> str:
+    return f" of view {view!r}" if view else ""
+
+
+class DenseIndex:
+    """Cosine search over `matrix`, (m, d) unit vectors as `unit_vectors` gives them.
+
+    `owner` (m,) says which row each vector belongs to, ascending. A row's score is the best of its vectors; a row
+    without a vector is not found. Scores lie in [-1, 1], up to the rounding of the dtype; a zero vector, in the index
+    or as query, scores 0.
+    """
+
+    def __init__(self, matrix: NDArray[Any], owner: NDArray[np.int32], *, view: str = "") -> None:
+        self.matrix = matrix
+        self.owner = owner
+        self.view = view
+        changes = np.flatnonzero(np.diff(owner)) + 1
+        starts = np.concatenate([np.zeros(min(1, len(owner)), dtype=np.int64), changes])
+        self._rows: NDArray[np.int32] = owner[starts]  # the rows that have vectors
+        self._bounds: NDArray[np.int64] = np.append(starts, len(owner))  # of each such row's vectors
+
+    @classmethod
+    def from_vectors(
+        cls, matrix: ArrayLike, owner: ArrayLike | None = None, *, n_rows: int | None = None, dtype: str = "float32"
+    ) -> DenseIndex:
+        """Normalise, check and index; without `owner` vector i belongs to row i."""
+        unit = unit_vectors(matrix, dtype=check_choice("dtype", dtype, DTYPES))
+        rows = np.arange(len(unit)) if owner is None else owner
+        return cls(unit, check_owner(rows, len(unit), len(unit) if n_rows is None else n_rows))
+
+    def __len__(self) -> int:
+        """The number of vectors."""
+        return len(self.matrix)
+
+    @property
+    def dimension(self) -> int:
+        return int(self.matrix.shape[1])
+
+    def search(
+        self, vector: ArrayLike, n: int, where: slice | NDArray[np.bool_] | None = None
+    ) -> list[tuple[int, float]]:
+        """The `n` best (row, score) pairs within the rows of `where`, equal scores (to 9 decimals) by row.
+
+        Raises InvalidAnswer for a query vector of another dimension or with NaN or infinity.
+        """
+        query = self._query(vector)
+        groups = self._groups(where)
+        if n <= 0 or not len(groups):
+            return []
+        if n < len(groups) and len(groups) * _SPARSE > len(self._rows[groups[0] : groups[-1] + 1]):
+            groups = self._candidates(query, groups, n)
+        return as_ranking(self._rows[groups], self._exact(query, groups), n)
+
+    def scores(self, vector: ArrayLike, n_rows: int) -> FloatArray:
+        """The score of each of rows 0 to n_rows - 1, (n_rows,) float64; -inf for a row without a vector."""
+        query = self._query(vector)
+        scores = np.full(n_rows, -np.inf)
+        groups = self._groups(None)
+        if len(groups):
+            scores[self._rows] = self._exact(query, groups)
+        return scores
+
+    def _query(self, vector: ArrayLike) -> NDArray[np.float32]:
+        query = np.asarray(vector)
+        if query.ndim != 1 or (len(self.matrix) and query.shape != (self.dimension,)):
+            raise InvalidAnswer(
+                f"The query vector for the index{_of(self.view)} must have shape ({self.dimension},); "
+                f"got {query.shape}. Use the embedder that the index was built with."
+            )
+        unit: NDArray[np.float32] = unit_vectors(query[None, :], view=self.view)[0]
+        return unit
+
+    def _groups(self, where: slice | NDArray[np.bool_] | None) -> NDArray[np.int64]:
+        """Positions in `_rows` of the rows to search, ascending."""
+        if isinstance(where, np.ndarray):
+            return np.flatnonzero(where[self._rows])
+        if where is None:
+            return np.arange(len(self._rows))
+        first, last = np.searchsorted(self._rows, (where.start, where.stop))
+        return np.arange(first, last)
+
+    def _candidates(self, query: NDArray[np.float32], groups: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+        """The groups that can be among the `n` best of `groups`, by a product in float32."""
+        first, last = int(groups[0]), int(groups[-1]) + 1
+        bounds = self._bounds[first : last + 1]
+        near = self._product(query, int(bounds[0]), int(bounds[-1]))
+        if len(near) > last - first:
+            near = np.maximum.reduceat(near, bounds[:-1] - bounds[0])
+        if len(groups) < last - first:
+            near = near[groups - first]
+        limit = np.partition(near, len(near) - n)[len(near) - n]
+        error = self.dimension * 2.0**-23  # twice the error bound of a float32 product of two unit vectors
+        chosen: NDArray[np.int64] = groups[near >= limit - error]
+        return chosen
+
+    def _product(self, query: NDArray[np.float32], start: int, stop: int) -> NDArray[np.float32]:
+        matrix = self.matrix[start:stop]
+        product: NDArray[np.float32]
+        if matrix.dtype != np.float16:
+            product = matrix @ query
+            return product
+        product = np.empty(len(matrix), dtype=np.float32)
+        wide = np.empty((min(len(matrix), _HALF_BLOCK), self.dimension), dtype=np.int32)
+        for at in range(0, len(matrix), _HALF_BLOCK):
+            block = matrix[at : at + _HALF_BLOCK]
+            product[at : at + _HALF_BLOCK] = _widen(block, wide[: len(block)]) @ query
+        return product
+
+    def _exact(self, query: NDArray[np.float32], groups: NDArray[np.int64]) -> FloatArray:
+        """The scores of `groups` in float64, each row's independent of the others."""
+        wide_query = query.astype(np.float64)
+        starts, stops = self._bounds[groups], self._bounds[groups + 1]
+        firsts = np.cumsum(stops - starts) - (stops - starts)  # of each group's vectors among those scored
+        source, chosen = self.matrix[starts[0] : stops[-1]], None
+        if len(groups) < groups[-1] - groups[0] + 1:
+            chosen = np.repeat(starts - starts[0] - firsts, stops - starts)
+            chosen += np.arange(len(chosen))
+        scores = np.empty(int((stops - starts).sum()))
+        for at in range(0, len(scores), _BLOCK):
+            block = source[at : at + _BLOCK] if chosen is None else source[chosen[at : at + _BLOCK]]
+            scores[at : at + _BLOCK] = np.einsum("ij,j->i", block.astype(np.float64), wide_query)
+        if len(scores) > len(groups):
+            scores = np.maximum.reduceat(scores, firsts)
+        return scores
+
+
+def _widen(block: NDArray[np.float16], out: NDArray[np.int32]) -> NDArray[np.float32]:
+    """Finite float16 values as float32, exactly, in `out`: several times faster than NumPy's own conversion.
+
+    Shifting moves sign, exponent and fraction to their float32 places; 2 ** 112 makes up for the exponents' bias.
+    """
+    out[...] = block.view(np.int16)
+    np.left_shift(out, 13, out=out)
+    np.bitwise_and(out, np.int32(-0x70002000), out=out)
+    wide = out.view(np.float32)
+    np.multiply(wide, np.float32(2.0**112), out=wide)
+    return wide

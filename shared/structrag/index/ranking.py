@@ -1,0 +1,37 @@
+"""The one order every ranking follows: best score first, equal scores by row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+SCORE_DIGITS = 9  # scores that agree to this many decimals are equal
+
+
+def best_positions(scores: FloatArray, n: int) -> NDArray[Any]:
+    """Positions of the `n` best of `scores` (fewer if there are fewer), ordered by (-round(score, 9), position)."""
+    if n <= 0:
+        return np.empty(0, dtype=np.int64)
+    positions = np.arange(len(scores))
+    if n < len(scores):
+        limit = np.partition(scores, len(scores) - n)[len(scores) - n]
+        positions = np.flatnonzero(scores >= limit - 10.0**-SCORE_DIGITS)
+    rounded = np.round(scores[positions], SCORE_DIGITS)
+    return positions[np.argsort(-rounded, kind="stable")[:n]]
+
+
+def as_ranking(rows: NDArray[Any], scores: FloatArray, n: int) -> list[tuple[int, float]]:
+    """The `n` best (row, score) pairs of parallel arrays; `rows` must ascend."""
+    best = best_positions(scores, n)
+    return list(zip(rows[best].tolist(), scores[best].tolist(), strict=True))
+
+
+def concatenated(arrays: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
+    """The arrays joined, as `dtype`; an empty array for none."""
+    return np.concatenate(arrays).astype(dtype, copy=False) if arrays else np.empty(0, dtype=dtype)

@@ -1,0 +1,97 @@
+"""Which rows a search may see: conditions on documents turned into a run of rows or a mask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structrag.errors import InvalidParameter
+from structrag.index.tables import Member
+
+Selection = slice | NDArray[np.bool_]  # rows start to stop, or one truth value per row
+Condition = Mapping[str, Any] | Callable[[dict[str, Any]], bool]
+
+
+def select_rows(members: Mapping[str, Member], n_rows: int, where: Condition) -> Selection:
+    """The rows of the documents that meet `where`: a slice if they follow each other, else a mask (n_rows,).
+
+    A mapping asks each of its keys, "doc_id" or a key of the documents' metadata, for the given value or one of a
+    list of values; metadata that is itself a list meets it with any of its items. A callable is asked for each
+    document with its metadata and "doc_id" in one dict. Raises InvalidParameter for a key that no document has.
+    """
+    if isinstance(where, Mapping):
+        wanted = {key: _as_list(value) for key, value in where.items()}
+        _check_keys(members, wanted)
+        only = wanted["doc_id"] if set(wanted) == {"doc_id"} else None
+        if only is not None:
+            chosen = [members[name] for name in dict.fromkeys(only) if name in members]
+        else:
+            chosen = [m for m in members.values() if _meets(_facts(m), wanted)]
+    elif callable(where):
+        chosen = [m for m in members.values() if where(_facts(m))]
+    else:
+        raise InvalidParameter(
+            f"where must be None, a dict such as {{'doc_id': 'report'}}, or a callable on a document's metadata; "
+            f"got {where!r}."
+        )
+    return _rows_of(sorted(chosen, key=lambda member: member.start), n_rows)
+
+
+def check_selection(where: Selection, n_rows: int) -> Selection:
+    """`where` unchanged, a slice with its ends filled in; raises InvalidParameter if it does not fit the rows."""
+    if isinstance(where, slice):
+        start, stop, step = where.indices(n_rows)
+        if step != 1:
+            raise InvalidParameter(f"where must be a slice without a step; got {where!r}.")
+        return slice(start, max(start, stop))
+    if where.shape != (n_rows,) or where.dtype != np.bool_:
+        raise InvalidParameter(
+            f"where must be a bool array with one value for each of the {n_rows} rows; got {where.dtype} of shape "
+            f"{where.shape}. Select again after the store has changed."
+        )
+    return where
+
+
+def _as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
+
+
+def _facts(member: Member) -> dict[str, Any]:
+    return {**member.record["meta"], "doc_id": member.record["id"]}
+
+
+def _check_keys(members: Mapping[str, Member], wanted: Mapping[str, list[Any]]) -> None:
+    unknown = {key for key in wanted if key != "doc_id"}
+    for member in members.values():
+        unknown -= member.record["meta"].keys()
+        if not unknown:
+            return
+    if unknown and members:
+        known = sorted({key for member in members.values() for key in member.record["meta"]} | {"doc_id"})
+        raise InvalidParameter(
+            f"where must use keys of the documents' metadata: {', '.join(map(repr, known))}; got "
+            f"{', '.join(sorted(map(repr, unknown)))}."
+        )
+
+
+def _meets(facts: Mapping[str, Any], wanted: Mapping[str, list[Any]]) -> bool:
+    return all(
+        any(item in values for item in _as_list(facts[key])) if key in facts else False
+        for key, values in wanted.items()
+    )
+
+
+def _rows_of(chosen: list[Member], n_rows: int) -> Selection:
+    chosen = [member for member in chosen if member.n_rows]
+    if not chosen:
+        return slice(0, 0)
+    first, last = chosen[0].start, chosen[-1].stop
+    if last - first == sum(member.n_rows for member in chosen):
+        return slice(first, last)
+    mask = np.zeros(n_rows, dtype=bool)
+    for member in chosen:
+        mask[member.start : member.stop] = True
+    return mask

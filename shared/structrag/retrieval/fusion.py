@@ -1,0 +1,171 @@
+"""Put the rankings of several routes together. Pure functions on keys (rows or chunk ids) and scores.
+
+Every result is ordered by (-round(score, 9), tie key). The tie key is what the caller passes as `tie_key`; without
+one, keys are compared themselves, which is document order for row numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from itertools import zip_longest
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from structrag.errors import InvalidAnswer, InvalidParameter, check_at_least
+from structrag.index.ranking import SCORE_DIGITS
+
+Key = TypeVar("Key", bound=Hashable)
+TieKey = Callable[[Any], Any] | None
+FloatArray = NDArray[np.float64]
+
+
+def minmax(scores: ArrayLike) -> FloatArray:
+    """(x - min) / (max - min), in [0, 1].
+
+    A constant list, one score included, gives 1.0 if the value is above 0, else 0.0. An empty one gives an empty one.
+    Raises InvalidAnswer for NaN or infinity.
+    """
+    values = _finite(scores)
+    if not len(values):
+        return values
+    low, high = float(values.min()), float(values.max())
+    if low == high:
+        return np.full(len(values), 1.0 if high > 0 else 0.0)
+    result: FloatArray = (values - low) / (high - low)
+    return result
+
+
+def maxnorm(scores: ArrayLike) -> FloatArray:
+    """max(x, 0) / max, in [0, 1]; zeros when no score is above 0. Raises InvalidAnswer for NaN or infinity."""
+    values = np.maximum(_finite(scores), 0.0)
+    highest = float(values.max(initial=0.0))
+    result: FloatArray = values / highest if highest > 0 else values
+    return result
+
+
+def zscore(scores: ArrayLike) -> FloatArray:
+    """(x - mean) / standard deviation (of the population); a constant list gives zeros.
+
+    Raises InvalidAnswer for NaN or infinity.
+    """
+    values = _finite(scores)
+    if not len(values) or values.min() == values.max():
+        return np.zeros(len(values))
+    centred = values - values.mean()
+    spread = math.sqrt(float(np.mean(centred**2)))
+    result: FloatArray = centred / spread if spread > 0 else np.zeros(len(values))
+    return result
+
+
+def convex(first: Mapping[Key, float], second: Mapping[Key, float], *, alpha: float) -> dict[Key, float]:
+    """alpha * first + (1 - alpha) * second for every key of either; a key missing from a route counts 0 there.
+
+    Normalise both routes before. Raises InvalidParameter unless 0 <= alpha <= 1.
+    """
+    check_at_least("alpha", alpha, 0)
+    if alpha > 1:
+        raise InvalidParameter(f"alpha must be at most 1; got {alpha!r}.")
+    return weighted_sum([first, second], weights=[alpha, 1 - alpha])
+
+
+def weighted_sum(routes: Sequence[Mapping[Key, float]], *, weights: Sequence[float] | None = None) -> dict[Key, float]:
+    """The sum of weight * score for every key of any route; a key missing from a route counts 0 there.
+
+    Weights default to 1 each. Keys are in order of first appearance.
+    """
+    totals: dict[Key, float] = {}
+    for route, weight in zip(routes, _weights(weights, len(routes)), strict=True):
+        for key, score in route.items():
+            totals[key] = totals.get(key, 0.0) + weight * score
+    return totals
+
+
+def max_score(routes: Sequence[Mapping[Key, float]]) -> dict[Key, float]:
+    """The best min-max normalised score of each key over all routes (MC-indexing, `fusion="maxscore"`).
+
+    Keys are in order of first appearance.
+    """
+    best: dict[Key, float] = {}
+    for route in routes:
+        for key, score in zip(route, minmax(list(route.values())).tolist(), strict=True):
+            best[key] = max(best.get(key, 0.0), score)
+    return best
+
+
+def ranked(scores: Mapping[Key, float], *, tie_key: TieKey = None) -> list[tuple[Key, float]]:
+    """The items of `scores`, best first."""
+    return sorted(
+        scores.items(),
+        key=lambda item: (-round(item[1], SCORE_DIGITS), item[0] if tie_key is None else tie_key(item[0])),
+    )
+
+
+def reciprocal_rank_fusion(
+    rankings: Sequence[Iterable[Key]],
+    *,
+    c: float = 60,
+    weights: Sequence[float] | None = None,
+    tie_key: TieKey = None,
+) -> list[tuple[Key, float]]:
+    """Add up weight / (c + rank) over the rankings, rank from 1 (Cormack et al., 2009), best first.
+
+    A key counts once per ranking, at its first position; one that a ranking lacks gets nothing from it.
+    """
+    check_at_least("c", c, 0)
+    totals: dict[Key, float] = {}
+    for ranking, weight in zip(rankings, _weights(weights, len(rankings)), strict=True):
+        for rank, key in enumerate(dict.fromkeys(ranking), start=1):
+            totals[key] = totals.get(key, 0.0) + weight / (c + rank)
+    return ranked(totals, tie_key=tie_key)
+
+
+def union_size(k: float) -> int:
+    """How many of each view MC-indexing joins for a result of about `k`: 2k/3 rounded half up, at least 1.
+
+    1.5, 3, 5 and 10 give 1, 2, 3 and 7. A fractional k is the paper's alternation between two sizes.
+    """
+    check_at_least("k", k, 0)
+    return max(1, math.floor(2 * k / 3 + 0.5))
+
+
+def union(rankings: Sequence[Iterable[Key]], size: int, *, tie_key: TieKey = None) -> list[Key]:
+    """The set of the first `size` keys of each ranking (MC-indexing, `fusion="union"`).
+
+    The paper gives no order; here it is that of `reciprocal_rank_fusion` over the full rankings.
+    """
+    complete = [list(dict.fromkeys(ranking)) for ranking in rankings]
+    chosen = {key for ranking in complete for key in ranking[: max(0, size)]}
+    return [key for key, _ in reciprocal_rank_fusion(complete, tie_key=tie_key) if key in chosen]
+
+
+def round_robin(rankings: Sequence[Iterable[Key]], k: int) -> list[Key]:
+    """Rank 1 of each ranking in turn, then rank 2, and so on until `k` keys differ (MC-indexing, "roundrobin")."""
+    missing = object()
+    taken: dict[Any, None] = {}
+    for row in zip_longest(*(dict.fromkeys(ranking) for ranking in rankings), fillvalue=missing):
+        for key in row:
+            if len(taken) >= k:
+                return list(taken)
+            if key is not missing:
+                taken.setdefault(key)
+    return list(taken)
+
+
+def _finite(scores: ArrayLike) -> FloatArray:
+    values = np.asarray(scores, dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise InvalidAnswer("scores must be finite to be normalised; got NaN or infinity. Leave such items out before.")
+    return values
+
+
+def _weights(weights: Sequence[float] | None, n: int) -> Sequence[float]:
+    if weights is None:
+        return [1.0] * n
+    if len(weights) != n:
+        raise InvalidParameter(f"weights must have one value for each of the {n} routes; got {len(weights)}.")
+    for weight in weights:
+        check_at_least("weights", weight, 0)
+    return weights
