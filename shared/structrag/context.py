@@ -23,7 +23,7 @@ def heading_context(title: str, path: Sequence[str], counter: TokenCounter, *, l
     """
     parts = [" ".join(part.split()) for part in path]
     head = " ".join(title.split())
-    if head and not (parts and parts[0].casefold() == head.casefold()):
+    if head and not is_same_title(head, parts[:1]):
         parts.insert(0, head)
     parts = [part for part in parts if part]
     shortened = False
@@ -39,3 +39,8 @@ def heading_context(title: str, path: Sequence[str], counter: TokenCounter, *, l
         else:
             del parts[longest]
     return Context(SEPARATOR.join(parts), shortened)
+
+
+def is_same_title(title: str, others: Sequence[str]) -> bool:
+    """Whether the title equals one of the others, case and white space aside."""
+    return any(" ".join(title.split()).casefold() == " ".join(other.split()).casefold() for other in others)

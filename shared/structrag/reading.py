@@ -12,9 +12,20 @@ from structrag.errors import InvalidDocument, InvalidParameter, check_choice
 from structrag.records import Document
 
 FORMATS = ("auto", "html", "markdown", "text")
-SUFFIXES = {".md": "markdown", ".markdown": "markdown", ".mdx": "markdown", ".html": "html", ".htm": "html", ".xhtml": "html", ".txt": "text", ".text": "text"}
+SUFFIXES = {
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".mdx": "markdown",
+    ".html": "html",
+    ".htm": "html",
+    ".xhtml": "html",
+    ".txt": "text",
+    ".text": "text",
+}
 
-_HTML_START = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
+_HTML_START = re.compile(
+    r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
+)
 _HTML_BLOCK = re.compile(r"</?(?:p|div|h[1-6]|table|tr|td|ul|ol|li|section|article|br|pre)\b[^<>]*>", re.IGNORECASE)
 _MARKDOWN_SIGN = re.compile(
     r"^(?: {0,3}#{1,6}[ \t]+\S| {0,3}(?:`{3,}|~{3,})|[ \t]*\|?[ \t]*:?-{3,}:?[ \t]*\|)|^[^\n]*\S[^\n]*\n(?:={3,}|-{3,})[ \t]*$|\]\([^)\s]+\)",
@@ -24,7 +35,13 @@ _SAMPLE = 200_000  # characters looked at to tell the format
 
 
 def read_text(
-    text: str, *, format: str = "auto", id: str = "", title: str = "", meta: Mapping[str, Any] | None = None, drop_navigation: bool = False
+    text: str,
+    *,
+    format: str = "auto",
+    id: str = "",
+    title: str = "",
+    meta: Mapping[str, Any] | None = None,
+    drop_navigation: bool = False,
 ) -> Document:
     """Make a document of a string.
 
@@ -43,7 +60,9 @@ def read_text(
     """
     check_choice("format", format, FORMATS)
     if not isinstance(text, str):
-        raise InvalidParameter(f"text must be a string; got {type(text).__name__}. To read a file use structrag.read_file(path).")
+        raise InvalidParameter(
+            f"text must be a string; got {type(text).__name__}. To read a file use structrag.read_file(path)."
+        )
     meta = dict(meta or {})
     chosen = detect_format(text) if format == "auto" else format
     if chosen != "html":
@@ -70,7 +89,11 @@ def read_file(path: str | os.PathLike[str], *, format: str = "auto", **options: 
     try:
         data = path.read_bytes()
     except (OSError, ValueError) as error:
-        reason = "is a folder; use structrag.find_files(path)" if path.is_dir() else str(getattr(error, "strerror", None) or error)
+        reason = (
+            "is a folder; use structrag.find_files(path)"
+            if path.is_dir()
+            else str(getattr(error, "strerror", None) or error)
+        )
         raise InvalidDocument(f"Cannot read {str(path)!r}: {reason}.") from error
     text = _decode(data, path)
     if format == "auto":
@@ -94,7 +117,9 @@ def find_files(path: str | os.PathLike[str]) -> Iterator[Path]:
             if found.suffix.lower() in SUFFIXES and found.is_file() and not hidden:
                 yield found
     else:
-        raise InvalidDocument(f"There is no file or folder {str(path)!r}. Give the path of a document or of a folder of documents.")
+        raise InvalidDocument(
+            f"There is no file or folder {str(path)!r}. Give the path of a document or of a folder of documents."
+        )
 
 
 def detect_format(text: str) -> str:
@@ -117,7 +142,9 @@ def _decode(data: bytes, path: Path) -> str:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "surrogatepass").removeprefix("\ufeff")
     if b"\0" in data[:8192] or data.startswith(b"%PDF-"):
-        raise InvalidDocument(f"{str(path)!r} does not hold text (NUL bytes or PDF). Convert it to Markdown, HTML or plain text first.")
+        raise InvalidDocument(
+            f"{str(path)!r} does not hold text (NUL bytes or PDF). Convert it to Markdown, HTML or plain text first."
+        )
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:

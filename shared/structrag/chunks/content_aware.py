@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from structrag.chunks.cutting import Cutter, Piece, SentenceSplitter
-from structrag.context import Context, heading_context
+from structrag.context import Context, heading_context, is_same_title
 from structrag.errors import InvalidParameter, check_at_least
 from structrag.records import Block, Chunk, Document, Section
 from structrag.sections import Outline, parse
@@ -71,7 +71,9 @@ class ContentAwareSplitter:
         if limit is not None and self.overlap * 2 > limit:
             raise InvalidParameter(f"overlap must be at most half of max_tokens ({limit}); got {self.overlap}.")
         if isinstance(self.exclude_titles, str):
-            raise InvalidParameter(f"exclude_titles must be a sequence of titles; got the string {self.exclude_titles!r}.")
+            raise InvalidParameter(
+                f"exclude_titles must be a sequence of titles; got the string {self.exclude_titles!r}."
+            )
 
     def split(self, document: Document) -> list[Chunk]:
         """The chunks of a document, in reading order."""
@@ -108,24 +110,26 @@ class ContentAwareSplitter:
         return joined
 
     def _index_tokens(self, outline: Outline, start: int, end: int, division: Division) -> int:
-        context = self._context(outline.document, division.first.path[:-1], None).text
+        context = self._context(outline.document, division.first.path, None, own=False).text
         return self.counter(_index_text(context, outline.document.text[start:end]))
 
-    def _context(self, document: Document, path: Sequence[str], limit: int | None) -> Context:
+    def _context(self, document: Document, path: tuple[str, ...], limit: int | None, *, own: bool) -> Context:
+        """The heading path for a text; `own=False` for one that starts with the path's last heading itself."""
         if not self.context:
             return Context("", False)
+        title = "" if is_same_title(document.title, path[:1]) else document.title
         room = 64 if limit is None else min(64, limit // 4)
-        return heading_context(document.title, path, self.counter, limit=room)
+        return heading_context(title, path if own else path[:-1], self.counter, limit=room)
 
     def _chunks(self, outline: Outline, division: Division, limit: int | None) -> Iterator[Chunk]:
         document = outline.document
         text = document.text[division.start : division.end]
-        first = self._context(document, division.first.path[:-1], limit)
+        first = self._context(document, division.first.path, limit, own=False)
         total = self.counter(_index_text(first.text, text))
         if limit is None or total <= limit:
             yield self._chunk(document, division, Piece(division.start, division.end), first, total, limit)
             return
-        later = self._context(document, division.section.path, limit)
+        later = self._context(document, division.section.path, limit, own=True)
         for number, piece in enumerate(self._pieces(outline, division, limit, (first.text, later.text))):
             context = later if number else first
             if number and self.overlap:
@@ -146,7 +150,8 @@ class ContentAwareSplitter:
         while True:
             pieces = _without_blank(text, cutter.cut(text, blocks, budget))
             fits = all(
-                self.counter(_index_text(contexts[min(i, 1)], text[p.header[0] : p.header[1]] + text[p.start : p.end])) + self.overlap * (i > 0)
+                self.counter(_index_text(contexts[min(i, 1)], text[p.header[0] : p.header[1]] + text[p.start : p.end]))
+                + self.overlap * (i > 0)
                 <= limit
                 for i, p in enumerate(pieces)
             )
@@ -160,12 +165,18 @@ class ContentAwareSplitter:
         window = max(division.start, piece.start - 40 * self.overlap)
         cutter = Cutter(self.counter, self.language, self.sentence_splitter)
         for sentence, _ in reversed(cutter.sentences(text, window, piece.start)):
-            if sentence == window and window != division.start or self.counter(text[sentence : piece.start]) > self.overlap:
+            if (
+                (sentence == window
+                and window != division.start)
+                or self.counter(text[sentence : piece.start]) > self.overlap
+            ):
                 break
             start = sentence
         return Piece(start, piece.end, piece.header if start == piece.start else (0, 0))
 
-    def _chunk(self, document: Document, division: Division, piece: Piece, context: Context, tokens: int, limit: int | None) -> Chunk:
+    def _chunk(
+        self, document: Document, division: Division, piece: Piece, context: Context, tokens: int, limit: int | None
+    ) -> Chunk:
         text = document.text[piece.start : piece.end]
         extras: dict[str, Any] = {"index_tokens": tokens}
         if context.shortened:

@@ -119,14 +119,18 @@ class Cutter:
             else:
                 yield from self._inside_sentence(text, start, end, room, first_cost, repeated)
 
-    def _inside_sentence(self, text: str, start: int, end: int, budget: int, cost: float, header: tuple[int, int]) -> Iterable[Atom]:
+    def _inside_sentence(
+        self, text: str, start: int, end: int, budget: int, cost: float, header: tuple[int, int]
+    ) -> Iterable[Atom]:
         """Fill pieces word by word, and a word that alone is too long character by character."""
         words = [*word_starts(text, start, end), end]
         while start < end:
             stop = self._fill(text, start, words, budget)
             if stop is None:
                 word_end = words[bisect_left(words, start + 1)]
-                stop = self._fill(text, start, [*safe_cuts(text, start, word_end), word_end], budget) or self._one_character(text, start, word_end)
+                stop = self._fill(
+                    text, start, [*safe_cuts(text, start, word_end), word_end], budget
+                ) or self._one_character(text, start, word_end)
                 next_cost = CHARACTER
             else:
                 next_cost = WORD

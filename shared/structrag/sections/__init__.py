@@ -62,5 +62,3 @@ def _number_depth(title: str) -> int:
     parts = number.rstrip(".").split(".")
     numbered = bool(rest) and all(part.isascii() and part.isdigit() and len(part) <= 3 for part in parts)
     return len(parts) if numbered else 0
-
-

@@ -32,12 +32,17 @@ _BLANK_LINE = re.compile(r"^[ \t]*$", re.MULTILINE)
 _CLEAN_HEADING = re.compile(r"(?<=\n)[ \t]*\n(?=#{1,6}[ \t\n])")
 _FRONT_MATTER = re.compile(r"(?P<mark>---|\+\+\+)[ \t]*\n(?P<body>(?:.*\n)*?)(?:(?P=mark)|\.\.\.)[ \t]*(?:\n|\Z)")
 _FRONT_MATTER_LINE = re.compile(r"""[\w"'.-]+[ \t]*[:=]|\#|\[|\{|[ \t]*\Z""")
-_FRONT_MATTER_TITLE = re.compile(r"""^title[ \t]*[:=][ \t]*(?P<quote>["']?)(?P<title>.*?)(?P=quote)[ \t]*$""", re.MULTILINE)
+_FRONT_MATTER_TITLE = re.compile(
+    r"""^title[ \t]*[:=][ \t]*(?P<quote>["']?)(?P<title>.*?)(?P=quote)[ \t]*$""", re.MULTILINE
+)
 _ANCHOR = re.compile(r"[ \t]*\{[ \t]*[#.:][^{}]*\}$")
 _INLINE_MARKUP = re.compile(r"[*_`\[\]<>&\\!\n]")
 _IMAGE_ONLY = re.compile(r"(?:\[?!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])(?:\]\([^)]*\))?\s*)+")
 _HTML_ENDS = (  # HTML blocks that blank lines do not end (CommonMark 4.6, kinds 1 to 5)
-    (re.compile(r"<(?:script|pre|style|textarea)(?=[ \t>\n]|\Z)", re.IGNORECASE), re.compile(r"</(?:script|pre|style|textarea)>", re.IGNORECASE)),
+    (
+        re.compile(r"<(?:script|pre|style|textarea)(?=[ \t>\n]|\Z)", re.IGNORECASE),
+        re.compile(r"</(?:script|pre|style|textarea)>", re.IGNORECASE),
+    ),
     (re.compile(r"<!--"), re.compile(r"-->")),
     (re.compile(r"<\?"), re.compile(r"\?>")),
     (re.compile(r"<!\[CDATA\["), re.compile(r"\]\]>")),
@@ -106,12 +111,23 @@ def markdown_blocks(text: str, start: int, end: int) -> list[Block]:
     source = unify_line_ends(text[start:end])
     lines = _line_starts(source, start)
     tokens = _parser().parse(source)
-    found = [_block(tokens, i, lines, source, start) for i, token in enumerate(tokens) if token.level == 0 and token.map and token.nesting >= 0]
+    found = [
+        _block(tokens, i, lines, source, start)
+        for i, token in enumerate(tokens)
+        if token.level == 0 and token.map and token.nesting >= 0
+    ]
     if not found:
         return [Block("paragraph", start, end)] if end > start else []
     starts = [start, *(block.start for block in found[1:]), end]
     return [
-        Block(block.kind, starts[i], starts[i + 1], tuple(c for c in block.cuts if starts[i] < c < starts[i + 1]), block.header_end, block.start)
+        Block(
+            block.kind,
+            starts[i],
+            starts[i + 1],
+            tuple(c for c in block.cuts if starts[i] < c < starts[i + 1]),
+            block.header_end,
+            block.start,
+        )
         for i, block in enumerate(found)
         if starts[i] < starts[i + 1]
     ]
@@ -159,12 +175,17 @@ def plain_title(markup: str) -> str:
     if not _INLINE_MARKUP.search(markup):
         return markup
     tokens = _inline_parser().parseInline(markup)[0].children or []
-    pieces = (" " if token.type in {"softbreak", "hardbreak"} else "" if token.type == "html_inline" else token.content for token in tokens)
+    pieces = (
+        " " if token.type in {"softbreak", "hardbreak"} else "" if token.type == "html_inline" else token.content
+        for token in tokens
+    )
     return " ".join("".join(pieces).split(" ")).strip()
 
 
 def _fence_end(source: str, fence: str, position: int) -> int:
-    closing = re.compile(rf"^ {{0,3}}{re.escape(fence[0])}{{{len(fence)},}}[ \t]*$", re.MULTILINE).search(source, position)
+    closing = re.compile(rf"^ {{0,3}}{re.escape(fence[0])}{{{len(fence)},}}[ \t]*$", re.MULTILINE).search(
+        source, position
+    )
     return _line_end(source, closing.end()) if closing else len(source)
 
 
@@ -198,7 +219,9 @@ def _parse_until_clean(source: str, anchor: int, position: int) -> tuple[int, li
         stretch = source[anchor:end]
         tokens = _parser().parse(stretch + "\n\nx")
         last = tokens[-1] if tokens else None
-        if end == len(source) or (last is not None and last.type == "paragraph_close" and tokens[-3].map == _last_line(stretch)):
+        if end == len(source) or (
+            last is not None and last.type == "paragraph_close" and tokens[-3].map == _last_line(stretch)
+        ):
             return end, _headings_of(source, anchor, end, tokens)
         reach *= 2
 
@@ -211,9 +234,17 @@ def _last_line(stretch: str) -> list[int]:
 def _headings_of(source: str, start: int, end: int, tokens: list[Token]) -> list[Heading]:
     lines = _line_starts(source[start:end], start)
     return [
-        Heading(int(token.tag[1:]), plain_title(tokens[i + 1].content), lines[token.map[0]], lines[min(token.map[1], len(lines) - 1)])
+        Heading(
+            int(token.tag[1:]),
+            plain_title(tokens[i + 1].content),
+            lines[token.map[0]],
+            lines[min(token.map[1], len(lines) - 1)],
+        )
         for i, token in enumerate(tokens)
-        if token.type == "heading_open" and token.level == 0 and token.map and lines[min(token.map[0], len(lines) - 1)] < end
+        if token.type == "heading_open"
+        and token.level == 0
+        and token.map
+        and lines[min(token.map[0], len(lines) - 1)] < end
     ]
 
 
@@ -238,7 +269,13 @@ def _block(tokens: list[Token], i: int, lines: list[int], source: str, offset: i
     kind = _KINDS.get(token.type, "other")
     if kind == "paragraph":
         body = source[start - offset : end - offset].strip()
-        kind = "image" if _IMAGE_ONLY.fullmatch(body) else "math" if body.startswith("$$") and body.endswith("$$") else kind
+        kind = (
+            "image"
+            if _IMAGE_ONLY.fullmatch(body)
+            else "math"
+            if body.startswith("$$") and body.endswith("$$")
+            else kind
+        )
     if kind in {"code", "html", "table", "quote", "math"}:
         cuts = lines[first + 1 : last]
     elif kind == "list":

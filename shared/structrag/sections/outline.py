@@ -25,7 +25,9 @@ class Outline:
         return self.find_blocks(section.body_start, section.body_end)
 
 
-def build_outline(document: Document, headings: Sequence[Heading], find_blocks: BlockFinder, *, body_start: int = 0) -> Outline:
+def build_outline(
+    document: Document, headings: Sequence[Heading], find_blocks: BlockFinder, *, body_start: int = 0
+) -> Outline:
     """Nest headings by level: each is a child of the nearest earlier one with a smaller level.
 
     Skipped levels are allowed. `body_start` is where the root's body begins (the end of the front matter).
