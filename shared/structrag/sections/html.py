@@ -1,11 +1,11 @@
 """HTML: from a page to its visible text, the headings and blocks in it, and the way back to the page.
 
 Why the page is read by a tokenizer of our own (html_tokens.py): exact source offsets were the first demand. selectolax
-(lexbor) and lxml read the 2.4 MB 10-K of our data at about 200 and 115 MB/s, but give no character offset of a text
-node: lxml keeps a line number, selectolax nothing. The standard library's HTMLParser gives offsets (23 MB/s with getpos)
-but needs 40 s for the 60 KB `"<a " * 20000`, and what it makes of unclosed comments and quotes changed between patch
-releases of Python. The tokenizer runs at 85 MB/s, in linear time, with offsets by construction; the whole reader at
-22 MB/s there and 6 on dense Wikipedia tables. No dependency, and the same result on every Python.
+(lexbor) and lxml read the 2.4 MB 10-K of our data at about 200 and 110 MB/s, but give no character offset of a text
+node: lxml keeps a line number, selectolax nothing. The standard library's HTMLParser has offsets (about 20 MB/s with
+getpos), but needs 40 s for the 60 KB `"<a " * 20000`, and what it makes of unclosed comments and quotes changed between
+patch releases of Python. The tokenizer runs at 85 MB/s, in linear time, with offsets by construction; the whole reader
+at 21 MB/s there and 5.5 on dense Wikipedia tables. No dependency, and the same result on every Python.
 
 Decisions: text of form controls (option, button, textarea) and of svg and MathML is text; `value` attributes are not.
 Hidden elements (`hidden`, `display:none`) are kept, except Inline XBRL's `ix:header`, which is never shown. Text in a

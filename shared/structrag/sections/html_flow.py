@@ -210,7 +210,7 @@ class Flow:
         if self.table is not None:
             if self.table.cell is None and piece.isspace():
                 return
-            sink = self.table.cell or self.table.open_stray(start)
+            sink = self.table.cell or self.table.open_stray()
         if sink.fresh:
             if piece.isspace():
                 self._blanks.append((piece, start, end, exact))

@@ -77,7 +77,7 @@ class PageReader:
         """One token of html_tokens."""
         if kind == TEXT:
             if self.in_title:
-                self.title = (self.title or "") + self.source[start:end]
+                self.title = self.source[start:end] if self.title is None else self.title
                 return
             if start == self.newline_at:
                 feed = _LINE_END.match(self.source, start, end)
@@ -256,7 +256,7 @@ class PageReader:
             self.flow.break_line(1, start)
         else:
             table.close_row()
-            table.open_stray(start)
+            table.open_stray()
             table.stray = False
 
     def _end_caption(self, name: str, start: int, end: int) -> None:

@@ -62,9 +62,9 @@ class Table:
         self.cell, self.stray, self.inner = cell.text, False, 0
         return cell.text
 
-    def open_stray(self, place: int) -> MappedText:
+    def open_stray(self) -> MappedText:
         """A place for text outside cells: the caption before the first row, else a cell of its own."""
-        self.cell = cell = self.open_cell("", place, place, header=False) if self.rows else self.caption
+        self.cell = cell = self.open_cell("", 0, 0, header=False) if self.rows else self.caption
         self.stray = True
         return cell
 

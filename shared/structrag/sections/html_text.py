@@ -38,8 +38,9 @@ class MappedText:
 
     def insert(self, piece: str, place: int = 0) -> None:
         """Append characters that are not in the source, at `place` there or where the text before them ended."""
-        place = max(place, self.source_end)
-        self.add(piece, place, place, False)
+        if piece:
+            place = max(place, self.source_end)
+            self.add(piece, place, place, False)
 
     def extend(self, other: MappedText) -> None:
         """Append another text with its map, and take its state over."""
