@@ -139,6 +139,8 @@ def to_rows(postings: Postings) -> TermRows:
 def _transpose(
     indptr: NDArray[np.int64], indices: NDArray[np.int32], counts: NDArray[np.int32], n_rows: int, n_columns: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    if not len(indices):
+        return np.zeros(n_columns + 1, dtype=np.int64), indices, counts
     from scipy.sparse import csr_matrix
 
     turned = csr_matrix((counts, indices, indptr), shape=(n_rows, n_columns)).tocsc()
