@@ -79,7 +79,8 @@ Steps = Generator[Sequence[Request], list[Any], T]
 class LanguageModel(Protocol):
     """A model that completes prompts. `name` goes into cache keys, so it must tell models and settings apart."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def complete(self, prompt: str) -> str: ...
 
@@ -97,7 +98,8 @@ class Chooser(Protocol):
 class Embedder(Protocol):
     """A model that turns texts into vectors, one row a text."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Any: ...
 

@@ -1,0 +1,186 @@
+"""Embedders: sentence-transformers by name or object, a plain function, and LSA when there is no model.
+
+An embedder has a `name` (it goes into cache keys and saved indexes) and `embed(texts, query=False)`. Two more attributes are optional:
+`max_tokens` with `count_tokens(text)` lets long texts be embedded in windows instead of being truncated; `fit(texts)` says that vectors
+depend on the whole corpus.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from structrag.errors import InvalidParameter, require
+from structrag.index.terms import Tokenizer
+from structrag.steps import Array, Embedder
+
+
+@dataclass(frozen=True)
+class SentenceTransformerEmbedder:
+    """A sentence-transformers model with its prompts.
+
+    Attributes:
+        model: A loaded `SentenceTransformer`, a name or a folder. A name is only looked up on a hub if sentence-transformers is
+            allowed to do so (`HF_HUB_OFFLINE`).
+        query_prompt, document_prompt: Put in front of queries and documents ("query: " and "passage: " for E5); None: the
+            model's own prompts named "query" and "document" or "passage" if it has them.
+        name: For cache keys; default: the model's name or folder name, with the prompts.
+    """
+
+    model: Any
+    query_prompt: str | None = None
+    document_prompt: str | None = None
+    name: str = ""
+    batch_size: int = 64
+
+    def __post_init__(self) -> None:
+        if isinstance(self.model, str):
+            package: Any = require("sentence_transformers", extra="models")
+            label = self.model
+            object.__setattr__(self, "model", package.SentenceTransformer(self.model))
+        else:
+            label = _model_label(self.model)
+        prompts = getattr(self.model, "prompts", None) or {}
+        if self.query_prompt is None:
+            object.__setattr__(self, "query_prompt", prompts.get("query") or "")
+        if self.document_prompt is None:
+            object.__setattr__(self, "document_prompt", prompts.get("document") or prompts.get("passage") or "")
+        if not self.name:
+            object.__setattr__(
+                self, "name", f"sentence-transformers/{label}|{self.query_prompt}|{self.document_prompt}"
+            )
+
+    @property
+    def max_tokens(self) -> int | None:
+        """What the encoder reads of a text; longer texts would be truncated."""
+        limit = getattr(self.model, "max_seq_length", None)
+        return int(limit) if limit else None
+
+    def count_tokens(self, text: str) -> int:
+        """Tokens as the encoder counts them, its special tokens included."""
+        return len(self.model.tokenizer(text, truncation=False, verbose=False)["input_ids"])
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
+        """Vectors of shape (len(texts), dimension)."""
+        prompt = self.query_prompt if query else self.document_prompt
+        options = {"batch_size": self.batch_size, "show_progress_bar": False, "convert_to_numpy": True}
+        if prompt:
+            options["prompt"] = prompt
+        return self.model.encode(list(texts), **options)
+
+    async def aembed(self, texts: Sequence[str], *, query: bool = False) -> Any:
+        """`embed` in a worker thread."""
+        return await asyncio.to_thread(self.embed, texts, query=query)
+
+
+@dataclass(frozen=True)
+class FunctionEmbedder:
+    """A function `list[str] -> array of shape (n, dimension)` as an embedder."""
+
+    function: Callable[[list[str]], Any]
+    name: str
+    max_tokens: int | None = None
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
+        """What the function returns for the texts; queries and documents alike."""
+        return self.function(list(texts))
+
+    async def aembed(self, texts: Sequence[str], *, query: bool = False) -> Any:
+        """`embed` in a worker thread."""
+        return await asyncio.to_thread(self.embed, texts, query=query)
+
+
+@dataclass(frozen=True)
+class LsaEmbedder:
+    """Latent semantic analysis: TF-IDF vectors reduced by a singular value decomposition. Needs no model and no download.
+
+    The vectors depend on the corpus it was fitted on. It relates words only through the documents given, so expect less than from a
+    trained encoder. Texts without a known word get the zero vector.
+    """
+
+    dimensions: int = 256
+    tokenizer: Tokenizer = field(default_factory=Tokenizer)
+    vectorizer: Any = field(default=None, repr=False)
+    reduction: Any = field(default=None, repr=False)
+
+    @property
+    def name(self) -> str:
+        return f"LSA({self.dimensions}, {self.tokenizer.language})"
+
+    def fit(self, texts: Sequence[str]) -> LsaEmbedder:
+        """An embedder fitted on the texts. Fewer than three texts or terms: plain TF-IDF, no reduction."""
+        from sklearn.decomposition import TruncatedSVD
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        vectorizer = TfidfVectorizer(
+            sublinear_tf=True, tokenizer=self.tokenizer, token_pattern=None, lowercase=False, dtype=np.float32
+        )
+        try:
+            matrix = vectorizer.fit_transform(texts)
+        except ValueError:  # no text has a term
+            return LsaEmbedder(self.dimensions, self.tokenizer)
+        rank = min(self.dimensions, matrix.shape[0] - 1, matrix.shape[1] - 1)
+        if min(matrix.shape) < 3 or rank < 2:
+            return LsaEmbedder(self.dimensions, self.tokenizer, vectorizer)
+        reduction = TruncatedSVD(rank, random_state=0, n_iter=4).fit(matrix)
+        return LsaEmbedder(self.dimensions, self.tokenizer, vectorizer, reduction)
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Array:
+        """Unit vectors; zeros for all texts while nothing with a term was fitted."""
+        if self.vectorizer is None:
+            return np.zeros((len(texts), 1), dtype=np.float32)
+        matrix = self.vectorizer.transform(texts)
+        dense = matrix.toarray() if self.reduction is None else self.reduction.transform(matrix)
+        lengths = np.linalg.norm(dense, axis=1, keepdims=True)
+        return np.asarray(np.divide(dense, lengths, out=np.zeros_like(dense), where=lengths > 1e-12), dtype=np.float32)
+
+    async def aembed(self, texts: Sequence[str], *, query: bool = False) -> Array:
+        """`embed` in a worker thread."""
+        return await asyncio.to_thread(self.embed, texts, query=query)
+
+
+def as_embedder(value: Any) -> Embedder:
+    """An embedder from what a caller has: None (LSA), a model name or folder, a SentenceTransformer, a function, an embedder.
+
+    Raises:
+        InvalidParameter: none of these.
+        MissingExtra: a name was given and sentence-transformers is not installed.
+    """
+    if value is None:
+        return LsaEmbedder()
+    if hasattr(value, "embed") and hasattr(value, "aembed") and hasattr(value, "name"):
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, str) or hasattr(value, "encode"):
+        return SentenceTransformerEmbedder(value)
+    if callable(value):
+        return FunctionEmbedder(
+            value, name=f"{value.__module__}.{getattr(value, '__qualname__', type(value).__qualname__)}"
+        )
+    raise InvalidParameter(
+        "embedder must be None (LSA), the name or folder of a sentence-transformers model, a SentenceTransformer, a function "
+        f"list[str] -> array, or an object with name, embed and aembed; got {type(value).__name__}. Objects of LangChain and "
+        "LlamaIndex go through langchain_structrag and llama_index_structrag."
+    )
+
+
+def _model_label(model: Any) -> str:
+    card = getattr(model, "model_card_data", None)
+    for value in (
+        getattr(card, "base_model", None),
+        getattr(card, "model_id", None),
+        getattr(model, "name_or_path", None),
+    ):
+        if value:
+            return str(value)
+    return f"{type(model).__name__}-{getattr(model, 'max_seq_length', '')}-{_dimension(model)}"
+
+
+def _dimension(model: Any) -> Any:
+    for method in ("get_embedding_dimension", "get_sentence_embedding_dimension"):
+        if hasattr(model, method):
+            return getattr(model, method)()
+    return ""

@@ -1,0 +1,268 @@
+"""Chunk -> views: raw text, summary and keywords (MC-indexing, section 3), by a language model or without one."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from structrag.errors import InvalidParameter, check_at_least
+from structrag.models.extractive import keywords as extract_keywords
+from structrag.models.extractive import section_frequencies
+from structrag.models.extractive import summarise as extract_summary
+from structrag.records import Chunk, Document
+from structrag.sections import parse
+from structrag.steps import Ask, Failed, Steps
+from structrag.tokens import TokenCounter, count_tokens
+
+VIEWS = ("raw", "summary", "keywords")
+
+MERGED_PROMPT = """\
+Below is one section of a document, under its title. Prepare it for a search engine.
+Answer with one JSON object and nothing else:
+{{"summary": "...", "keywords": ["...", "..."]}}
+"summary": what the section says, in at most 10 sentences and 200 words, in the section's language; only what it states.
+"keywords": the words and short phrases somebody would search for to find it: names, terms, codes, at most 25.
+
+Title: {title}
+
+Section:
+{text}
+"""
+
+SUMMARY_PROMPT = """\
+Summarise the following section in at most 10 sentences and 200 words, in its own language. State only what it states.
+
+Title: {title}
+
+Section:
+{text}
+
+Summary:"""
+
+KEYWORDS_PROMPT = """\
+List the keywords of the following section: names, terms, codes and short phrases somebody would search for, at most 25.
+Answer with a JSON list of strings and nothing else.
+
+Title: {title}
+
+Section:
+{text}
+
+Keywords:"""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """What the language model is asked for; templates with the places {title} and {text}, and {{ }} for braces."""
+
+    merged: str = MERGED_PROMPT  # summary and keywords in one call, answered by a JSON object
+    summary: str = SUMMARY_PROMPT
+    keywords: str = KEYWORDS_PROMPT
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            template = getattr(self, name)
+            try:
+                filled = template.format(title="\x00t", text="\x00x")
+            except (KeyError, IndexError, ValueError, AttributeError) as error:
+                raise InvalidParameter(
+                    f"The prompt {name!r} must be a template with the places {{title}} and {{text}} only, other braces doubled; "
+                    f"it fails with {type(error).__name__}: {error}."
+                ) from error
+            if "\x00x" not in filled:
+                raise InvalidParameter(f"The prompt {name!r} must contain {{text}}; got {template!r}.")
+
+
+@dataclass(frozen=True, slots=True)
+class ViewSettings:
+    """How views are made.
+
+    Attributes:
+        names: Which views, of "raw", "summary" and "keywords".
+        with_context: Whether the heading path stands in front of raw and summary (preset `paper`: not), and whether the raw view
+            keeps the heading line.
+        merged: One language-model call a section instead of two.
+        summary_min_tokens: A body of at most this many tokens is its own summary.
+        use_llm: Whether the language model is asked at all.
+        prompts: What it is asked.
+        language: For the extractive defaults.
+    """
+
+    names: tuple[str, ...] = VIEWS
+    with_context: bool = True
+    merged: bool = True
+    summary_min_tokens: int = 200
+    use_llm: bool = False
+    prompts: Prompts = field(default_factory=Prompts)
+    language: str = "english"
+
+    def __post_init__(self) -> None:
+        unknown = [name for name in self.names if name not in VIEWS]
+        if unknown or not self.names or len(set(self.names)) != len(self.names):
+            raise InvalidParameter(f"views must be some of {', '.join(map(repr, VIEWS))}, each once; got {self.names!r}.")
+        check_at_least("summary_min_tokens", self.summary_min_tokens, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class ViewTexts:
+    """The index texts of a document's chunks, view by view; None where a chunk lacks a view."""
+
+    texts: dict[str, tuple[str | None, ...]]
+    fallbacks: Counter[str]  # what fell back to the extractive default -> how often
+
+
+def view_steps(document: Document, chunks: Sequence[Chunk], settings: ViewSettings, *, counter: TokenCounter = count_tokens) -> Steps[ViewTexts]:
+    """Make the views of a document's chunks; asks for all sections of the document at once.
+
+    A call that fails, or an answer that cannot be used, falls back to the extractive default for that chunk and view, and is counted.
+    """
+    bodies = _bodies(document, chunks)
+    titles = [" > ".join(chunk.path) or document.title for chunk in chunks]
+    long = [counter(body) > settings.summary_min_tokens for body in bodies]
+    plan = _plan(settings, bodies, long)
+    asks = [Ask(_fill(getattr(settings.prompts, kind), titles[i], bodies[i]), component=f"views.{kind}") for i, kind in plan]
+    answers = (yield asks) if asks else []
+    summaries: dict[int, str] = {}
+    keywords: dict[int, list[str]] = {}
+    for (i, kind), answer in zip(plan, answers, strict=True):
+        if isinstance(answer, Failed):
+            continue
+        summary, words = _parse(kind, answer)
+        if summary and count_tokens(summary) <= count_tokens(bodies[i]):
+            summaries[i] = extract_summary(summary)
+        if words:
+            keywords[i] = words
+    fallbacks: Counter[str] = Counter()
+    wanted = {name: {i for i, kind in plan if kind in {name, "merged"}} for name in ("summary", "keywords")}
+    fallbacks["summary"] = len(wanted["summary"] - summaries.keys())
+    fallbacks["keywords"] = len(wanted["keywords"] - keywords.keys())
+    make: dict[str, Callable[[], tuple[str | None, ...]]] = {
+        "raw": lambda: _raw(chunks, bodies, settings),
+        "summary": lambda: _summaries(chunks, bodies, long, summaries, settings),
+        "keywords": lambda: _keywords(chunks, bodies, keywords, settings),
+    }
+    return ViewTexts({name: make[name]() for name in settings.names}, +fallbacks)
+
+
+def parse_keywords(answer: str) -> list[str]:
+    """Keywords in a model's answer: a JSON list, else a Python literal, else split at newlines, commas and bullets.
+
+    Stripped, empty ones dropped, each once (case aside), in order. An item of more than six words is no keyword; [] if none is left.
+    """
+    items = _as_list(_load(answer))
+    if items is None:
+        items = re.split(r"[\n,;•]|^\s*[-*]\s+|^\s*\d+[.)]\s+", answer, flags=re.MULTILINE)
+    cleaned = (" ".join(str(item).split()).strip("\"'`[]. ") for item in items if isinstance(item, str | int | float))
+    unique: dict[str, str] = {}
+    for item in cleaned:
+        if item and len(item.split()) <= 6:
+            unique.setdefault(item.casefold(), item)
+    return list(unique.values())[:40]
+
+
+def _plan(settings: ViewSettings, bodies: Sequence[str], long: Sequence[bool]) -> list[tuple[int, str]]:
+    """Which chunk is asked which prompt."""
+    plan: list[tuple[int, str]] = []
+    if not settings.use_llm:
+        return plan
+    for i, body in enumerate(bodies):
+        summary = "summary" in settings.names and long[i]
+        keywords = "keywords" in settings.names and bool(body.strip())
+        if summary and keywords and settings.merged:
+            plan.append((i, "merged"))
+            continue
+        plan += [(i, "summary")] * summary + [(i, "keywords")] * keywords
+    return plan
+
+
+def _fill(template: str, title: str, text: str) -> str:
+    return template.format(title=title, text=text)
+
+
+def _parse(kind: str, answer: str) -> tuple[str, list[str]]:
+    if kind == "summary":
+        return answer.strip(), []
+    if kind == "keywords":
+        return "", parse_keywords(answer)
+    value = _load(answer)
+    if not isinstance(value, dict):
+        return "", []
+    found = {str(key).strip().casefold(): part for key, part in value.items()}
+    summary = found.get("summary", "")
+    words = found.get("keywords", [])
+    text = words if isinstance(words, str) else json.dumps(words) if isinstance(words, list) else ""
+    return (summary.strip() if isinstance(summary, str) else ""), parse_keywords(text)
+
+
+def _load(answer: str) -> Any:
+    """The JSON value or Python literal in an answer, inside a code fence or between other words; None if there is none."""
+    candidates = [answer.strip()]
+    for opening, closing in ("{}", "[]"):
+        first, last = answer.find(opening), answer.rfind(closing)
+        if 0 <= first < last:
+            candidates.append(answer[first : last + 1])
+    for candidate in candidates:
+        try:
+            return json.loads(candidate)
+        except (ValueError, RecursionError):
+            pass
+        try:
+            if candidate[:1] in "[{(":
+                return ast.literal_eval(candidate)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            pass
+    return None
+
+
+def _as_list(value: Any) -> list[Any] | None:
+    if isinstance(value, dict):
+        value = next((part for part in value.values() if isinstance(part, list)), None)
+    return list(value) if isinstance(value, list | tuple | set) else None
+
+
+def _bodies(document: Document, chunks: Sequence[Chunk]) -> list[str]:
+    """The chunks' texts without the heading lines they start with; a chunk of headings only keeps them."""
+    sections = {section.id: section for section in parse(document).sections}
+    bodies = []
+    for chunk in chunks:
+        section = sections.get(chunk.section_id)
+        body = chunk.text[section.body_start - chunk.start :] if section and chunk.start < section.body_start < chunk.end else chunk.text
+        bodies.append(body if body.strip() else chunk.text)
+    return bodies
+
+
+def _raw(chunks: Sequence[Chunk], bodies: Sequence[str], settings: ViewSettings) -> tuple[str | None, ...]:
+    return tuple(chunk.index_text for chunk in chunks) if settings.with_context else tuple(bodies)
+
+
+def _summaries(
+    chunks: Sequence[Chunk], bodies: Sequence[str], long: Sequence[bool], summaries: dict[int, str], settings: ViewSettings
+) -> tuple[str | None, ...]:
+    raw = _raw(chunks, bodies, settings)
+    texts: list[str | None] = []
+    for i, chunk in enumerate(chunks):
+        if not long[i]:
+            texts.append(raw[i])
+            continue
+        summary = summaries.get(i) or extract_summary(bodies[i], language=settings.language)
+        path = " > ".join(part for part in (chunk.context.partition("\n")[0], chunk.path[-1] if chunk.path else "") if part)
+        texts.append(f"{path}\n{summary}" if settings.with_context and path else summary)
+    return tuple(texts)
+
+
+def _keywords(chunks: Sequence[Chunk], bodies: Sequence[str], keywords: dict[int, list[str]], settings: ViewSettings) -> tuple[str | None, ...]:
+    missing = [i for i in range(len(chunks)) if i not in keywords]
+    frequency = section_frequencies(bodies) if missing else Counter[str]()
+    texts: list[str | None] = []
+    for i, chunk in enumerate(chunks):
+        heading = chunk.path[-1] if chunk.path and settings.with_context else ""
+        words = keywords.get(i) or extract_keywords(
+            bodies[i], heading, document_frequency=frequency, n_sections=len(chunks), language=settings.language
+        )
+        texts.append(", ".join(words) or None)
+    return tuple(texts)
