@@ -24,7 +24,7 @@ from structrag.tokens import count_tokens
 
 T = TypeVar("T")
 Array = NDArray[np.float32]
-Ranking = list[tuple[str, float]]  # (chunk id, score), best first
+Ranking = list[tuple[str | int, float]]  # (chunk id, or row of our own index; score), best first
 Progress = Callable[[str, int, int], None]  # what is being done, done so far, total
 
 

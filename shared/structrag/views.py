@@ -104,7 +104,9 @@ class ViewSettings:
     def __post_init__(self) -> None:
         unknown = [name for name in self.names if name not in VIEWS]
         if unknown or not self.names or len(set(self.names)) != len(self.names):
-            raise InvalidParameter(f"views must be some of {', '.join(map(repr, VIEWS))}, each once; got {self.names!r}.")
+            raise InvalidParameter(
+                f"views must be some of {', '.join(map(repr, VIEWS))}, each once; got {self.names!r}."
+            )
         check_at_least("summary_min_tokens", self.summary_min_tokens, 0)
 
 
@@ -116,7 +118,9 @@ class ViewTexts:
     fallbacks: Counter[str]  # what fell back to the extractive default -> how often
 
 
-def view_steps(document: Document, chunks: Sequence[Chunk], settings: ViewSettings, *, counter: TokenCounter = count_tokens) -> Steps[ViewTexts]:
+def view_steps(
+    document: Document, chunks: Sequence[Chunk], settings: ViewSettings, *, counter: TokenCounter = count_tokens
+) -> Steps[ViewTexts]:
     """Make the views of a document's chunks; asks for all sections of the document at once.
 
     A call that fails, or an answer that cannot be used, falls back to the extractive default for that chunk and view, and is counted.
@@ -125,7 +129,9 @@ def view_steps(document: Document, chunks: Sequence[Chunk], settings: ViewSettin
     titles = [" > ".join(chunk.path) or document.title for chunk in chunks]
     long = [counter(body) > settings.summary_min_tokens for body in bodies]
     plan = _plan(settings, bodies, long)
-    asks = [Ask(_fill(getattr(settings.prompts, kind), titles[i], bodies[i]), component=f"views.{kind}") for i, kind in plan]
+    asks = [
+        Ask(_fill(getattr(settings.prompts, kind), titles[i], bodies[i]), component=f"views.{kind}") for i, kind in plan
+    ]
     answers = (yield asks) if asks else []
     summaries: dict[int, str] = {}
     keywords: dict[int, list[str]] = {}
@@ -231,7 +237,11 @@ def _bodies(document: Document, chunks: Sequence[Chunk]) -> list[str]:
     bodies = []
     for chunk in chunks:
         section = sections.get(chunk.section_id)
-        body = chunk.text[section.body_start - chunk.start :] if section and chunk.start < section.body_start < chunk.end else chunk.text
+        body = (
+            chunk.text[section.body_start - chunk.start :]
+            if section and chunk.start < section.body_start < chunk.end
+            else chunk.text
+        )
         bodies.append(body if body.strip() else chunk.text)
     return bodies
 
@@ -241,7 +251,11 @@ def _raw(chunks: Sequence[Chunk], bodies: Sequence[str], settings: ViewSettings)
 
 
 def _summaries(
-    chunks: Sequence[Chunk], bodies: Sequence[str], long: Sequence[bool], summaries: dict[int, str], settings: ViewSettings
+    chunks: Sequence[Chunk],
+    bodies: Sequence[str],
+    long: Sequence[bool],
+    summaries: dict[int, str],
+    settings: ViewSettings,
 ) -> tuple[str | None, ...]:
     raw = _raw(chunks, bodies, settings)
     texts: list[str | None] = []
@@ -250,12 +264,16 @@ def _summaries(
             texts.append(raw[i])
             continue
         summary = summaries.get(i) or extract_summary(bodies[i], language=settings.language)
-        path = " > ".join(part for part in (chunk.context.partition("\n")[0], chunk.path[-1] if chunk.path else "") if part)
+        path = " > ".join(
+            part for part in (chunk.context.partition("\n")[0], chunk.path[-1] if chunk.path else "") if part
+        )
         texts.append(f"{path}\n{summary}" if settings.with_context and path else summary)
     return tuple(texts)
 
 
-def _keywords(chunks: Sequence[Chunk], bodies: Sequence[str], keywords: dict[int, list[str]], settings: ViewSettings) -> tuple[str | None, ...]:
+def _keywords(
+    chunks: Sequence[Chunk], bodies: Sequence[str], keywords: dict[int, list[str]], settings: ViewSettings
+) -> tuple[str | None, ...]:
     missing = [i for i in range(len(chunks)) if i not in keywords]
     frequency = section_frequencies(bodies) if missing else Counter[str]()
     texts: list[str | None] = []

@@ -1,0 +1,45 @@
+"""A plain function as a language model, for scripts and tests; the host frameworks' models come through their adapters."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from structrag.errors import InvalidParameter
+from structrag.steps import LanguageModel
+
+
+@dataclass(frozen=True)
+class FunctionModel:
+    """A function `prompt -> answer` as a language model; `name` goes into cache keys."""
+
+    function: Callable[[str], str]
+    name: str
+
+    def complete(self, prompt: str) -> str:
+        """The function's answer."""
+        return self.function(prompt)
+
+    async def acomplete(self, prompt: str) -> str:
+        """The function's answer, from a worker thread."""
+        return await asyncio.to_thread(self.function, prompt)
+
+
+def as_language_model(value: Any) -> LanguageModel | None:
+    """A language model from what a caller has: None, a function `str -> str`, or an object with name, complete and acomplete.
+
+    Raises:
+        InvalidParameter: none of these.
+    """
+    if value is None or (hasattr(value, "complete") and hasattr(value, "acomplete") and hasattr(value, "name")):
+        return value  # type: ignore[no-any-return]
+    if callable(value) and not hasattr(value, "invoke"):
+        return FunctionModel(
+            value, name=f"{value.__module__}.{getattr(value, '__qualname__', type(value).__qualname__)}"
+        )
+    raise InvalidParameter(
+        "llm must be None, a function str -> str, or an object with name, complete and acomplete; "
+        f"got {type(value).__name__}. Models of LangChain and LlamaIndex go through langchain_structrag and llama_index_structrag."
+    )

@@ -1,0 +1,190 @@
+"""Multi-view retrieval (MC-indexing, section 3): search every view by every route, and put the rankings together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag.index.index import Index
+from structrag.records import Hit
+from structrag.retrieval.fusion import (
+    max_score,
+    ranked,
+    reciprocal_rank_fusion,
+    round_robin,
+    union,
+    union_size,
+    weighted_sum,
+    zscore,
+)
+from structrag.steps import Search, Steps
+
+ROUTES = ("dense", "bm25")
+FUSIONS = ("maxscore", "roundrobin", "rrf", "union", "zscore")
+POOL = 1000  # chunks taken from each route at most, so that the first k do not depend on k
+
+
+class MultiViewRetriever:
+    """Finds chunks of an `Index` by all its views.
+
+    Args:
+        index: What to search.
+        k: How many hits; preset "paper" also takes a fraction such as 1.5.
+        preset: "default" returns exactly min(k, chunks) hits. "paper" joins the best k' of each view, k' = 2k/3 rounded half up, so between
+            k' and 3k' hits, by the dense route alone unless `routes` says otherwise (its paper searches one route).
+        routes: Some of "dense" and "bm25"; default both (preset "paper": "dense").
+        views: Which of the index's views; default all.
+        fusion: "zscore" (sum of standard scores, the default), "rrf", "union", "roundrobin" or "maxscore". Default by preset.
+        weights: Route name ("dense:raw") or view ("raw") or kind ("bm25") -> weight, default 1 each; for "zscore" and "rrf".
+        order: "score", or "document" for reading order.
+    """
+
+    def __init__(
+        self,
+        index: Index,
+        *,
+        k: float = 5,
+        preset: str = "default",
+        routes: Sequence[str] | None = None,
+        views: Sequence[str] | None = None,
+        fusion: str | None = None,
+        weights: Mapping[str, float] | None = None,
+        order: str = "score",
+    ) -> None:
+        check_choice("preset", preset, ("default", "paper"))
+        self.index = index
+        self.k = _checked_k(k, preset)
+        self.preset = preset
+        self.kinds = _chosen("routes", routes, ROUTES[:1] if preset == "paper" else ROUTES, ROUTES)
+        self.views = _chosen("views", views, index.views, index.views)
+        self.fusion = check_choice("fusion", fusion or ("union" if preset == "paper" else "zscore"), FUSIONS)
+        self.order = check_choice("order", order, ("score", "document"))
+        self.routes = tuple(f"{kind}:{view}" for kind in self.kinds for view in self.views)
+        self.weights = _route_weights(weights or {}, self.routes)
+
+    def search(self, query: str, k: float | None = None, *, where: Any = None) -> list[Hit]:
+        """The hits for a query, best first (or in reading order); each shows its rank and score on every route that found it.
+
+        `where` limits the search to documents: `{"doc_id": "report"}`, any metadata (`{"year": [2020, 2021]}`), or a function of a
+        document's metadata. An empty index has no hits.
+
+        Raises:
+            InvalidParameter: k is below 1, or no document has a key of `where`.
+        """
+        return self.index.run(self.steps(query, k, where=where))
+
+    async def asearch(self, query: str, k: float | None = None, *, where: Any = None) -> list[Hit]:
+        """`search` on an event loop."""
+        return await self.index.arun(self.steps(query, k, where=where))
+
+    def steps(self, query: str, k: float | None = None, *, where: Any = None) -> Steps[list[Hit]]:
+        """`search` as steps."""
+        if not isinstance(query, str):
+            raise InvalidParameter(f"query must be a string; got {type(query).__name__}.")
+        wanted = self.k if k is None else _checked_k(k, self.preset)
+        store = self.index.store
+        rows = store.select(where)
+        vector = (yield from self.index.query_vector(query)) if "dense" in self.kinds else None
+        n = max(POOL, int(wanted) + 1)
+        own = where if self.index.dense_store is not None else rows
+        rankings = yield [
+            Search(route, query, vector, n, own if route.startswith("dense") else rows) for route in self.routes
+        ]
+        by_route = {route: self.index.rows(ranking) for route, ranking in zip(self.routes, rankings, strict=True)}
+        chosen = self._fuse(by_route, wanted)
+        if self.fusion != "union":
+            chosen = _topped_up(chosen, int(wanted), _row_numbers(rows, len(store)))
+        return self._hits(chosen, by_route)
+
+    def _fuse(self, routes: Mapping[str, Mapping[int, float]], k: float) -> list[tuple[int, float]]:
+        """The chosen (row, score), best first; ties in document order."""
+        rankings = list(routes.values())
+        if self.fusion == "union":
+            by_view = [self._view_ranking(routes, view) for view in self.views]
+            scores = dict(reciprocal_rank_fusion(by_view))
+            return [(row, scores[row]) for row in union(by_view, union_size(k))]
+        if self.fusion == "roundrobin":
+            scores = dict(reciprocal_rank_fusion(rankings))
+            return [(row, scores[row]) for row in round_robin(rankings, int(k))]
+        if self.fusion == "rrf":
+            return reciprocal_rank_fusion(rankings, weights=self.weights)[: int(k)]
+        if self.fusion == "maxscore":
+            return ranked(max_score(rankings))[: int(k)]
+        return ranked(weighted_sum([_standard(route) for route in rankings], weights=self.weights))[: int(k)]
+
+    def _view_ranking(self, routes: Mapping[str, Mapping[int, float]], view: str) -> list[int]:
+        """One ranking of a view: the only route's, or its routes fused by reciprocal rank."""
+        return [row for row, _ in reciprocal_rank_fusion([routes[f"{kind}:{view}"] for kind in self.kinds])]
+
+    def _hits(self, chosen: Sequence[tuple[int, float]], routes: Mapping[str, Mapping[int, float]]) -> list[Hit]:
+        ranks = {route: {row: i for i, row in enumerate(found, start=1)} for route, found in routes.items()}
+        hits: list[tuple[int, Hit]] = []
+        for rank, (row, score) in enumerate(chosen, start=1):
+            seen = {route: place[row] for route, place in ranks.items() if row in place}
+            views_hit = [
+                view
+                for view in self.views
+                if any(seen.get(f"{kind}:{view}", POOL) <= len(chosen) for kind in self.kinds)
+            ]
+            chunk = self.index.store.chunk(row)
+            chunk = replace(chunk, extras={**chunk.extras, "views_hit": views_hit})
+            hits.append((row, Hit(chunk, score, rank, seen, {route: routes[route][row] for route in seen})))
+        if self.order == "document":
+            hits.sort(key=lambda item: item[0])
+        return [hit for _, hit in hits]
+
+
+def _topped_up(chosen: list[tuple[int, float]], k: int, rows: Sequence[int]) -> list[tuple[int, float]]:
+    """Exactly min(k, rows searched): rows that no route found follow in document order with the last one's score."""
+    if len(chosen) >= k:
+        return chosen
+    found = {row for row, _ in chosen}
+    lowest = min((score for _, score in chosen), default=0.0)
+    rest = (int(row) for row in rows if row not in found)
+    return chosen + [(row, lowest) for row, _ in zip(rest, range(k - len(chosen)), strict=False)]
+
+
+def _row_numbers(selection: Any, n_rows: int) -> Sequence[int]:
+    if selection is None:
+        return range(n_rows)
+    return range(n_rows)[selection] if isinstance(selection, slice) else np.flatnonzero(selection).tolist()
+
+
+def _standard(route: Mapping[int, float]) -> dict[int, float]:
+    """Standard scores of a route, shifted so that its worst is 0: a chunk the route did not find is worth no more than that."""
+    values = zscore(list(route.values()))
+    lowest = float(values.min(initial=0.0))
+    return {key: value - lowest for key, value in zip(route, values.tolist(), strict=True)}
+
+
+def _checked_k(k: float, preset: str) -> float:
+    check_at_least("k", k, 1)
+    if k != int(k) and preset != "paper":
+        raise InvalidParameter(
+            f"k must be a whole number with preset 'default'; got {k!r}. Fractions are for preset 'paper'."
+        )
+    return k
+
+
+def _chosen(name: str, given: Sequence[str] | None, default: Sequence[str], allowed: Sequence[str]) -> tuple[str, ...]:
+    if given is None:
+        return tuple(default)
+    if isinstance(given, str) or not given or len(set(given)) != len(given):
+        raise InvalidParameter(f"{name} must be a sequence of different names, some of {list(allowed)}; got {given!r}.")
+    return tuple(check_choice(name, value, allowed) for value in given)
+
+
+def _route_weights(weights: Mapping[str, float], routes: Sequence[str]) -> list[float]:
+    """One weight a route: its own, times its view's, times its kind's."""
+    parts = {part for route in routes for part in (route, *route.split(":"))}
+    for name, weight in weights.items():
+        check_choice("weights", name, parts)
+        check_at_least(f"weights[{name!r}]", weight, 0)
+    return [
+        weights.get(route, 1.0) * weights.get(route.split(":")[0], 1.0) * weights.get(route.split(":")[1], 1.0)
+        for route in routes
+    ]
