@@ -1,0 +1,7 @@
+"""Structure-aware splitters and retrievers for LangChain, over the core package `structrag`."""
+
+from langchain_structrag.models import LangChainEmbedder, LangChainModel
+from langchain_structrag.retrievers import MultiViewRetriever
+from langchain_structrag.splitters import ContentAwareTextSplitter, FixedTextSplitter
+
+__all__ = ["ContentAwareTextSplitter", "FixedTextSplitter", "LangChainEmbedder", "LangChainModel", "MultiViewRetriever"]

@@ -1,0 +1,147 @@
+"""LangChain's models as structrag's: names for cache keys, sync and async calls, callbacks that reach them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.callbacks import BaseCallbackManager
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import BaseLanguageModel
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import RunnableConfig
+
+from structrag.errors import InvalidParameter
+from structrag.steps import Embedder, LanguageModel
+from structrag.tokens import count_tokens
+
+# What tells two models or settings apart, and never a secret. The first group names the model.
+MODEL_FIELDS = ("model", "model_name", "model_id", "repo_id", "deployment_name", "azure_deployment", "endpoint_name")
+SETTING_FIELDS = (
+    "temperature", "top_p", "top_k", "max_tokens", "seed", "reasoning_effort",
+    "dimensions", "output_dimensionality", "task_type", "size", "query_instruction", "embed_instruction",
+)  # fmt: skip
+
+_callbacks: ContextVar[BaseCallbackManager | None] = ContextVar("structrag_callbacks", default=None)
+
+
+@contextmanager
+def inner_callbacks(callbacks: BaseCallbackManager | None) -> Iterator[None]:
+    """Within it, language models called through `LangChainModel` report to `callbacks`, also from threads and tasks."""
+    token = _callbacks.set(callbacks)
+    try:
+        yield
+    finally:
+        _callbacks.reset(token)
+
+
+@dataclass(frozen=True)
+class LangChainEmbedder:
+    """LangChain `Embeddings` as a structrag embedder.
+
+    Attributes:
+        embeddings: Asked through `embed_documents` and, one text a call, `embed_query`; async through their async forms.
+        name: For cache keys and saved indexes; default: the class and the model's name and settings, never a key. Give one
+            where those do not tell two models apart.
+        max_tokens: What the model reads of a text; longer texts are then embedded in windows instead of being truncated.
+    """
+
+    embeddings: Embeddings
+    name: str = ""
+    max_tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.embeddings, Embeddings):
+            raise InvalidParameter(
+                f"embeddings must be a langchain_core Embeddings; got {type(self.embeddings).__name__}."
+            )
+        if not self.name:
+            object.__setattr__(self, "name", model_name(self.embeddings))
+
+    def count_tokens(self, text: str) -> int:
+        """An estimate, for windows."""
+        return count_tokens(text)
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
+        """One vector a text."""
+        if query:
+            return [self.embeddings.embed_query(text) for text in texts]
+        return self.embeddings.embed_documents(list(texts))
+
+    async def aembed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
+        """`embed` by the model's own async calls."""
+        if query:
+            return list(await asyncio.gather(*(self.embeddings.aembed_query(text) for text in texts)))
+        return await self.embeddings.aembed_documents(list(texts))
+
+
+@dataclass(frozen=True)
+class LangChainModel:
+    """A LangChain chat model or LLM as a structrag language model.
+
+    Attributes:
+        model: Called by `invoke` and `ainvoke`. Its answer is the text of the message, text blocks joined.
+        name: For cache keys; default: the class and the model's name and settings, never a key.
+        config: A `RunnableConfig` for every call; inside a retriever its callbacks reach the call as well.
+    """
+
+    model: BaseLanguageModel[Any]
+    name: str = ""
+    config: RunnableConfig | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.model, BaseLanguageModel) and not hasattr(self.model, "bound"):
+            raise InvalidParameter(
+                f"model must be a LangChain chat model or LLM; got {type(self.model).__name__}. "
+                "A plain function is passed as llm= as it is."
+            )
+        if not self.name:
+            object.__setattr__(self, "name", model_name(self.model))
+
+    def complete(self, prompt: str) -> str:
+        """The answer's text."""
+        return answer_text(self.model.invoke(prompt, self._config()))
+
+    async def acomplete(self, prompt: str) -> str:
+        """The answer's text."""
+        return answer_text(await self.model.ainvoke(prompt, self._config()))
+
+    def _config(self) -> RunnableConfig | None:
+        callbacks = _callbacks.get()
+        if callbacks is None or (self.config and self.config.get("callbacks")):
+            return self.config
+        return RunnableConfig(**{**(self.config or {}), "callbacks": callbacks})
+
+
+def answer_text(answer: Any) -> str:
+    """The text of a chat model's message or of an LLM's answer; other values are returned for the caller to refuse."""
+    return str(answer.text) if isinstance(answer, BaseMessage) else answer
+
+
+def model_name(model: Any) -> str:
+    """Class, model name and settings, such as `ChatOpenAI(model='gpt-4o', temperature=0)`; equal in every process."""
+    settings: dict[str, Any] = {}
+    while hasattr(model, "bound") and hasattr(model, "kwargs"):  # model.bind(...) and with_config
+        settings = {**_settings(model.kwargs.get), **settings}
+        model = model.bound
+    settings = {**_settings(lambda name: getattr(model, name, None)), **settings}
+    return f"{type(model).__name__}({', '.join(f'{name}={value!r}' for name, value in settings.items())})"
+
+
+def _settings(read: Any) -> dict[str, Any]:
+    found = {name: read(name) for name in (*MODEL_FIELDS, *SETTING_FIELDS)}
+    return {name: value for name, value in found.items() if isinstance(value, str | int | float)}
+
+
+def as_embedder(value: Any) -> Embedder | Any:
+    """LangChain `Embeddings` wrapped; anything else as it is, for structrag to judge."""
+    return LangChainEmbedder(value) if isinstance(value, Embeddings) else value
+
+
+def as_language_model(value: Any) -> LanguageModel | Any:
+    """A LangChain model wrapped; anything else as it is, for structrag to judge."""
+    return LangChainModel(value) if isinstance(value, BaseLanguageModel) or hasattr(value, "bound") else value

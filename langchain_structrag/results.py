@@ -1,0 +1,63 @@
+"""Chunks and hits as LangChain documents."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+from langchain_core.documents import Document
+
+import structrag.records as core
+from langchain_structrag.conversion import stable_uuid
+from structrag.context import SEPARATOR
+from structrag.index.index import Index
+
+
+def chunk_document(
+    parent: Document, source: core.Document, chunk: core.Chunk, key: str, *, strip: bool, context: bool, flat: bool
+) -> Document:
+    """One chunk as a LangChain document; the parent's metadata is copied, ours is added.
+
+    `key` tells the parent apart, `strip` leaves out white space around the content, `context` puts the chunk's context in
+    front, `flat` makes the heading path one string.
+    """
+    lead = f"{chunk.context}\n" if context and chunk.context else ""
+    start, end = chunk.start, chunk.end
+    if strip:
+        end -= len(chunk.text) - len(chunk.text.rstrip())
+        start += 0 if lead else len(chunk.text) - len(chunk.text.lstrip())
+    metadata: dict[str, Any] = {
+        **deepcopy(parent.metadata),
+        "start_index": start,
+        "end_index": end,
+        "heading_path": SEPARATOR.join(chunk.path) if flat else list(chunk.path),
+        "section_id": chunk.section_id,
+    }
+    if source.layout is not None:
+        metadata["source_start"] = source.layout.source_map.to_source(start)
+    if chunk.extras.get("oversize"):
+        metadata["oversize"] = True
+    if chunk.context and not context:
+        metadata["table_header"] = chunk.context  # without the heading path, only a cut table's header rows are left
+    name = stable_uuid(source.id, key, start, end)
+    return Document(page_content=lead + source.text[start:end], metadata=metadata, id=name)
+
+
+def hit_document(hit: core.Hit, index: Index) -> Document:
+    """A hit as a LangChain document: the text without white space around it, offsets moved with it, JSON metadata."""
+    chunk = hit.chunk
+    start = chunk.start + len(chunk.text) - len(chunk.text.lstrip())
+    text = chunk.text.strip()
+    metadata = {
+        **index.store.document(chunk.doc_id).meta,
+        "doc_id": chunk.doc_id,
+        "heading_path": list(chunk.path),
+        "section_id": chunk.section_id,
+        "start_index": start,
+        "end_index": start + len(text),
+        "score": float(hit.score),
+        "rank": hit.rank,
+        "routes": dict(hit.routes),
+        "views_hit": list(chunk.extras.get("views_hit", ())),
+    }
+    return Document(page_content=text, metadata=metadata, id=chunk.id)

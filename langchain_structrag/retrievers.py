@@ -1,0 +1,63 @@
+"""LangChain retrievers over a structrag index."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_structrag.retrieving import IndexRetriever
+from structrag.records import Hit
+from structrag.retrieval.multiview import MultiViewRetriever as CoreRetriever
+
+
+class MultiViewRetriever(IndexRetriever):
+    """Finds chunks by several views of each section: its text, a summary, its keywords (MC-indexing).
+
+        retriever = MultiViewRetriever.from_documents(documents, OpenAIEmbeddings(), k=4)
+        retriever.invoke("What is the notice period?", where={"source": "contract.md"})
+
+    Made by `from_documents`, `from_texts` or `load`, or from a structrag `Index`. Returns exactly k plain Documents (fewer only
+    where there are fewer chunks; preset "paper": as published), best first. `k` and `where` are also taken by `invoke`, `ainvoke`
+    and `batch`; `where` is `{"doc_id": "report", "year": [2020, 2021]}` or a function of a document's metadata.
+
+    Metadata of a result, all JSON: its document's, and `doc_id`, `heading_path`, `section_id`, `start_index` and `end_index`
+    (characters of the source, exact; of the visible text for HTML), `score`, `rank` (from 1), `routes` (route -> rank there)
+    and `views_hit`. A retriever holds an index and its models, so it is not serialised by LangChain: use `save` and `load`.
+
+    Raises:
+        InvalidParameter: a setting is not allowed (a ValueError).
+    """
+
+    k: int | float = 5
+    """How many results; a fraction only with preset "paper"."""
+    preset: str = "default"
+    """Either "default", or "paper" for MC-indexing as published."""
+    routes: Sequence[str] | None = None
+    """Some of "dense" and "bm25"; None: by preset."""
+    views: Sequence[str] | None = None
+    """Some of the index's views; None: all."""
+    fusion: str | None = None
+    """One of "zscore", "rrf", "union", "roundrobin" and "maxscore"; None: by preset."""
+    weights: Mapping[str, float] | None = None
+    """Route, view or kind -> weight, default 1 each."""
+    order: str = "score"
+    """Either "score", or "document" for reading order."""
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Refuse now what a search would refuse."""
+        super().model_post_init(context)
+        self._core()
+
+    def _core(self) -> CoreRetriever:
+        names = ("k", "preset", "routes", "views", "fusion", "weights", "order")
+        return CoreRetriever(self.index, **{name: getattr(self, name) for name in names})
+
+    def _search(self, query: str, k: Any, where: Any) -> list[Hit]:
+        return self._core().search(query, k, where=where)
+
+    async def _asearch(self, query: str, k: Any, where: Any) -> list[Hit]:
+        return await self._core().asearch(query, k, where=where)
+
+    @classmethod
+    def _shared_options(cls) -> tuple[str, ...]:
+        return ("preset", "views")

@@ -1,0 +1,147 @@
+"""What the retrievers share: an index of LangChain documents that can be made, changed, saved and searched."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
+from langchain_core.runnables import run_in_executor
+from pydantic import Field
+from typing_extensions import Self
+
+from langchain_structrag.conversion import as_documents
+from langchain_structrag.indexing import core_documents, load_index, make_index, vectorstore_of
+from langchain_structrag.models import LangChainEmbedder, inner_callbacks
+from langchain_structrag.results import hit_document
+from structrag.index.index import AddReport, Index
+from structrag.records import Hit
+
+
+class IndexRetriever(BaseRetriever):
+    """A retriever over a structrag `Index`. Subclasses say how it is searched."""
+
+    index: Index = Field(repr=False)
+    """What is searched."""
+    format: str = "auto"
+    """Of the documents added: "markdown", "html", "text" or "auto"."""
+
+    @abstractmethod
+    def _search(self, query: str, k: Any, where: Any) -> list[Hit]:
+        """The hits for a query."""
+
+    @abstractmethod
+    async def _asearch(self, query: str, k: Any, where: Any) -> list[Hit]:
+        """`_search` on an event loop."""
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: float | None = None, where: Any = None
+    ) -> list[Document]:
+        with inner_callbacks(run_manager.get_child()):
+            return [hit_document(hit, self.index) for hit in self._search(query, k, where)]
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: float | None = None, where: Any = None
+    ) -> list[Document]:
+        with inner_callbacks(run_manager.get_child()):
+            return [hit_document(hit, self.index) for hit in await self._asearch(query, k, where)]
+
+    @classmethod
+    def from_documents(cls, documents: Iterable[Document], embedding: Any = None, **options: Any) -> Self:
+        """Index documents and return a retriever over them.
+
+        Args:
+            documents: Whole documents, not chunks. A document's id is its own, else its source (and page or row), else derived
+                from its content.
+            embedding: LangChain `Embeddings`, or what structrag's `Index` takes; None: LSA, which needs no model.
+            options: The retriever's fields; `llm` (a LangChain model that writes summaries and keywords; None: extractive),
+                `vectorstore` (a LangChain `VectorStore` that keeps and embeds the views), `splitter`, and the other arguments of
+                structrag's `Index`: cache, language, batch_size, max_concurrency, max_calls, progress, prompts and so on.
+
+        Raises:
+            InvalidParameter: a setting is not allowed (a ValueError).
+        """
+        retriever = cls._with_index(make_index, {"embedding": embedding, **options})
+        retriever.add_documents(documents)
+        return retriever
+
+    @classmethod
+    async def afrom_documents(cls, documents: Iterable[Document], embedding: Any = None, **options: Any) -> Self:
+        """`from_documents` on an event loop."""
+        retriever = cls._with_index(make_index, {"embedding": embedding, **options})
+        await retriever.aadd_documents(documents)
+        return retriever
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: Sequence[str],
+        embedding: Any = None,
+        metadatas: Sequence[Mapping[str, Any]] | None = None,
+        **options: Any,
+    ) -> Self:
+        """`from_documents` for strings; `metadatas` is one mapping per text."""
+        return cls.from_documents(as_documents(texts, metadatas), embedding, **options)
+
+    @classmethod
+    async def afrom_texts(
+        cls,
+        texts: Sequence[str],
+        embedding: Any = None,
+        metadatas: Sequence[Mapping[str, Any]] | None = None,
+        **options: Any,
+    ) -> Self:
+        """`from_texts` on an event loop."""
+        return await cls.afrom_documents(as_documents(texts, metadatas), embedding, **options)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], embedding: Any = None, **options: Any) -> Self:
+        """A retriever over an index that `save` wrote, with the models it was built with; `options` as for `from_documents`."""
+        return cls._with_index(lambda **others: load_index(path, **others), {"embedding": embedding, **options})
+
+    @classmethod
+    def _with_index(cls, make: Any, options: dict[str, Any]) -> Self:
+        """A retriever with what `make` returns; options that are fields of the class stay here, `index_fields` go to both."""
+        fields = {name: value for name, value in options.items() if name in cls.model_fields}
+        shared = cls._shared_options()
+        index = make(**{name: value for name, value in options.items() if name not in fields or name in shared})
+        return cls(index=index, **{**{name: getattr(index, name) for name in shared}, **fields})
+
+    @classmethod
+    def _shared_options(cls) -> tuple[str, ...]:
+        """Fields that the index has too."""
+        return ()
+
+    def add_documents(self, documents: Iterable[Document]) -> AddReport:
+        """Add whole documents. Unchanged ones cost nothing, one that changed under its id is replaced."""
+        return self.index.add(core_documents(documents, self.format))
+
+    async def aadd_documents(self, documents: Iterable[Document]) -> AddReport:
+        """`add_documents` on an event loop; in a worker thread where a vector store embeds."""
+        if vectorstore_of(self.index) is not None:
+            return await run_in_executor(None, self.add_documents, documents)
+        return await self.index.aadd(core_documents(documents, self.format))
+
+    def delete(self, ids: str | Sequence[str]) -> bool:
+        """Remove documents (not chunks) by id, from every view; False if one was not there."""
+        wanted = [ids] if isinstance(ids, str) else list(ids)
+        deleted = [self.index.delete(name) for name in wanted]
+        return all(deleted)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the index to a folder. Models and a vector store are not part of it."""
+        self.index.save(path)
+
+    def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
+        params = super()._get_ls_params(**kwargs)
+        embedder, store = self.index.embedder, vectorstore_of(self.index)
+        if isinstance(embedder, LangChainEmbedder):
+            params["ls_embedding_provider"] = type(embedder.embeddings).__name__
+            params["ls_embedding_model"] = embedder.name
+        if store is not None:
+            params["ls_vector_store_provider"] = type(store).__name__
+        return params

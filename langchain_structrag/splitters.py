@@ -1,0 +1,132 @@
+"""LangChain text splitters that follow the document's own structure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from langchain_structrag.splitting import LengthFunction, StructureSplitter
+from structrag.chunks.content_aware import ContentAwareSplitter
+from structrag.chunks.fixed import FixedSplitter
+from structrag.errors import InvalidParameter, check_at_least
+from structrag.records import Chunk, Document
+
+
+class ContentAwareTextSplitter(StructureSplitter):
+    """Splits into sections: the smallest titled divisions, whole where they fit, else cut between blocks.
+
+    Takes the place of `RecursiveCharacterTextSplitter` by name:
+
+        ContentAwareTextSplitter(chunk_size=1000, chunk_overlap=100).split_documents(documents)
+
+    Args:
+        chunk_size: Hard limit of `page_content`, heading path included where `add_context`.
+        chunk_overlap: Whole sentences that a later piece of a cut section repeats, at most this long together; at most half
+            of `chunk_size`. Sections never overlap.
+        length_function: What measures sizes.
+        keep_separator: Accepted and without effect: nothing of the text is ever left out.
+        add_start_index: Accepted and without effect: the index is exact and always there.
+        strip_whitespace: Whether the white space around a chunk is left out; offsets move with it. False: the chunks
+            of a document without overlap, joined, are the document, and a chunk's first line keeps its indentation.
+        format: "markdown", "html", "text" or "auto": told by the suffix of `metadata["source"]` or by the text.
+        exclude_titles: Titles (any case) of sections left out with everything below them.
+        min_chunk_size: A chunk below it joins its neighbour under the same heading where both fit; 0: never.
+        plain_headings: Whether headings are looked for in plain text.
+        language: Of the sentences, an English name.
+        add_context: Whether `page_content` begins with the heading path and a newline; `start_index` still refers
+            to the source. False: `page_content` is an exact slice and the path is in the metadata alone.
+        flat_metadata: Whether `heading_path` is one string, for stores that take no lists.
+
+    Raises:
+        InvalidParameter: a setting is not allowed (a ValueError).
+    """
+
+    def __init__(
+        self,
+        chunk_size: int = 4000,
+        chunk_overlap: int = 0,
+        length_function: LengthFunction = len,
+        keep_separator: bool | Literal["start", "end"] = True,
+        add_start_index: bool = True,
+        strip_whitespace: bool = True,
+        *,
+        format: str = "auto",
+        exclude_titles: Sequence[str] = (),
+        min_chunk_size: int = 0,
+        plain_headings: bool = True,
+        language: str = "english",
+        add_context: bool = False,
+        flat_metadata: bool = False,
+    ) -> None:
+        super().__init__(
+            chunk_size,
+            chunk_overlap,
+            length_function,
+            keep_separator,
+            add_start_index,
+            strip_whitespace,
+            format=format,
+            language=language,
+            flat_metadata=flat_metadata,
+        )
+        if chunk_overlap * 2 > chunk_size:
+            raise InvalidParameter(
+                f"chunk_overlap must be at most half of chunk_size ({chunk_size}); got {chunk_overlap}."
+            )
+        check_at_least("min_chunk_size", min_chunk_size, 0)
+        self._add_context = add_context
+        self.core = ContentAwareSplitter(
+            max_tokens=chunk_size,
+            flat_max_tokens=None,
+            min_tokens=min_chunk_size,
+            overlap=chunk_overlap,
+            context=add_context,
+            exclude_titles=exclude_titles,
+            plain_headings=plain_headings,
+            counter=self._counter(),
+            language=language,
+        )
+
+    def _split(self, document: Document) -> list[Chunk]:
+        return self.core.split(document)
+
+
+class FixedTextSplitter(StructureSplitter):
+    """Packs sentences until the next would pass `chunk_size`: the papers' baseline, for comparisons.
+
+    Arguments as in `ContentAwareTextSplitter`; there is no overlap. `within_sections` ends chunks at section borders.
+    """
+
+    def __init__(
+        self,
+        chunk_size: int = 4000,
+        chunk_overlap: int = 0,
+        length_function: LengthFunction = len,
+        keep_separator: bool | Literal["start", "end"] = True,
+        add_start_index: bool = True,
+        strip_whitespace: bool = True,
+        *,
+        format: str = "auto",
+        within_sections: bool = False,
+        language: str = "english",
+        flat_metadata: bool = False,
+    ) -> None:
+        super().__init__(
+            chunk_size,
+            chunk_overlap,
+            length_function,
+            keep_separator,
+            add_start_index,
+            strip_whitespace,
+            format=format,
+            language=language,
+            flat_metadata=flat_metadata,
+        )
+        if chunk_overlap:
+            raise InvalidParameter(f"chunk_overlap must be 0 for FixedTextSplitter; got {chunk_overlap}.")
+        self.core = FixedSplitter(
+            max_tokens=chunk_size, within_sections=within_sections, counter=self._counter(), language=language
+        )
+
+    def _split(self, document: Document) -> list[Chunk]:
+        return self.core.split(document)

@@ -1,0 +1,142 @@
+"""What the text splitters share: sizes, exact offsets, metadata, ids."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Iterable
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from langchain_core.documents import Document
+from langchain_text_splitters import TextSplitter
+from typing_extensions import Self
+
+from langchain_structrag.conversion import as_documents, check_documents, digest, to_core
+from langchain_structrag.results import chunk_document
+from structrag.errors import InvalidParameter, check_at_least, check_choice, require
+from structrag.reading import FORMATS
+from structrag.records import Chunk
+from structrag.records import Document as CoreDocument
+from structrag.tokens import huggingface_counter, tiktoken_counter
+
+LengthFunction = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class StrippedLength:
+    """The greater length of a text with and without the white space around it, so that a limit holds for both."""
+
+    length_function: LengthFunction
+
+    def __call__(self, text: str) -> int:
+        stripped = text.strip()
+        length = self.length_function(text)
+        return length if stripped == text else max(length, self.length_function(stripped))
+
+
+class StructureSplitter(TextSplitter):
+    """What the splitters here share: sizes, offsets, metadata. Subclasses say how a document becomes chunks.
+
+    Sizes are in units of `length_function`: characters by default, tokens after `from_tiktoken_encoder` or
+    `from_huggingface_tokenizer`. `chunk_size` is a hard limit of `page_content`; only a single character that is
+    longer by itself exceeds it, and its metadata then has `oversize`.
+
+    Every chunk's metadata is a deep copy of its parent's and `start_index`, `end_index` (characters; exact, carried from the
+    cut), `heading_path` (titles, outermost first; one string where `flat_metadata`), `section_id`, and where they apply
+    `source_start` (HTML: the place in the markup), `table_header` (header rows of a cut table) and `oversize`.
+    For HTML the indexes refer to the visible text, `structrag.read_text(html, format="html").text`.
+    Ids are UUIDs made from the parent and the span, so they are equal in every run. Empty and blank texts give no chunk.
+    """
+
+    def __init__(
+        self,
+        chunk_size: int = 4000,
+        chunk_overlap: int = 0,
+        length_function: LengthFunction = len,
+        keep_separator: bool | Literal["start", "end"] = True,
+        add_start_index: bool = True,
+        strip_whitespace: bool = True,
+        *,
+        format: str = "auto",
+        language: str = "english",
+        flat_metadata: bool = False,
+    ) -> None:
+        check_at_least("chunk_size", chunk_size, 1)
+        check_at_least("chunk_overlap", chunk_overlap, 0)
+        if not callable(length_function):
+            raise InvalidParameter(f"length_function must be a function from str to int; got {length_function!r}.")
+        super().__init__(
+            chunk_size,
+            min(chunk_overlap, chunk_size),
+            length_function,
+            keep_separator,
+            add_start_index,
+            strip_whitespace,
+        )
+        self._format = check_choice("format", format, FORMATS)
+        self._language = language
+        self._flat_metadata = flat_metadata
+        self._add_context = False
+
+    @abstractmethod
+    def _split(self, document: CoreDocument) -> list[Chunk]:
+        """The chunks of a document, in order."""
+
+    def _counter(self) -> LengthFunction:
+        return StrippedLength(self._length_function) if self._strip_whitespace else self._length_function
+
+    def split_text(self, text: str) -> list[str]:
+        """The texts of the chunks, in order."""
+        return [document.page_content for document in self._documents(Document(page_content=text))]
+
+    def create_documents(self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None) -> list[Document]:
+        """The chunks of every text, each with a copy of the text's metadata."""
+        return self.split_documents(as_documents(texts, metadatas))
+
+    def split_documents(self, documents: Iterable[Document]) -> list[Document]:
+        """The chunks of every document, in order. The documents are not changed."""
+        return [chunk for document in check_documents(documents) for chunk in self._documents(document)]
+
+    def _documents(self, parent: Document) -> list[Document]:
+        source = to_core(parent, format=self._format)
+        key = digest(parent)
+        return [
+            chunk_document(
+                parent,
+                source,
+                chunk,
+                key,
+                strip=self._strip_whitespace,
+                context=self._add_context,
+                flat=self._flat_metadata,
+            )
+            for chunk in self._split(source)
+        ]
+
+    @classmethod
+    def from_tiktoken_encoder(
+        cls,
+        encoding_name: str = "gpt2",
+        model_name: str | None = None,
+        allowed_special: Literal["all"] | AbstractSet[str] | None = None,
+        disallowed_special: Literal["all"] | Collection[str] = (),
+        **kwargs: Any,
+    ) -> Self:
+        """A splitter whose sizes are tokens of a tiktoken encoding, or of the encoding of a model.
+
+        The encoding must be on this machine; nothing is downloaded. Special tokens in a text, such as an end-of-text
+        marker, count as ordinary characters and never raise, whatever `allowed_special` and `disallowed_special` say.
+        """
+        if model_name is not None:
+            encoding_name = require("tiktoken", extra="langchain").encoding_name_for_model(model_name)
+        same = {"gpt2": "r50k_base"}  # two names of one encoding
+        return cls(length_function=tiktoken_counter(same.get(encoding_name, encoding_name)), **kwargs)
+
+    @classmethod
+    def from_huggingface_tokenizer(cls, tokenizer: Any, **kwargs: Any) -> Self:
+        """A splitter whose sizes are tokens of a `transformers` tokenizer, or of a `tokenizers.Tokenizer`.
+
+        The special tokens a model adds around a text are not counted.
+        """
+        return cls(length_function=huggingface_counter(tokenizer), **kwargs)
