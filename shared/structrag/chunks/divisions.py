@@ -1,0 +1,116 @@
+"""The smallest titled divisions of a document, and the blocks they can be cut at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from structrag.chunks.cutting import lines_block
+from structrag.records import Block, Section
+from structrag.sections import Outline
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """A span that makes one chunk if it fits: a section's heading and own body, with body-less headings beside it."""
+
+    start: int
+    end: int
+    section: Section  # whose body it is
+    first: Section  # whose heading the text starts with
+
+
+def divide(outline: Outline, exclude_titles: Sequence[str] = ()) -> list[Division]:
+    """The smallest divisions of a document, in order; they tile it except for excluded subtrees. Blank text has none."""
+    text = outline.document.text
+    filled = _filled(outline)
+    excluded = _excluded(outline, exclude_titles)
+    divisions: list[Division] = []
+    waiting: Section | None = None  # the first of the headings that wait for a body below them
+    for section in outline.sections:
+        if section.ordinal in excluded:
+            _close(divisions, waiting, section.start, text)
+            waiting = None
+            continue
+        if _has_body(section, text):
+            first = waiting or section
+            divisions.append(Division(first.start, section.body_end, section, first))
+            waiting = None
+        elif waiting is None:
+            before = divisions[-1] if divisions and divisions[-1].end == section.start else None
+            if before is not None and not filled[section.ordinal]:
+                divisions[-1] = Division(before.start, section.body_end, before.section, before.first)
+            else:
+                waiting = section
+    _close(divisions, waiting, len(text), text)
+    return divisions
+
+
+def leading_path(outline: Outline, division: Division) -> tuple[str, ...]:
+    """The path of the heading a division's text starts with; front matter and blank lines before it do not count."""
+    starts_blank = division.first.ordinal == 0 and division.section.ordinal != 0
+    return outline.sections[1].path if starts_blank else division.first.path
+
+
+def _close(divisions: list[Division], waiting: Section | None, end: int, text: str) -> None:
+    """Give headings that found no body to the division before them, or make them one."""
+    if waiting is None or waiting.start == end:
+        return
+    if divisions and divisions[-1].end == waiting.start:
+        before = divisions[-1]
+        divisions[-1] = Division(before.start, end, before.section, before.first)
+    elif text[waiting.start : end].strip():
+        divisions.append(Division(waiting.start, end, waiting, waiting))
+
+
+def _has_body(section: Section, text: str) -> bool:
+    return bool(text[section.body_start : section.body_end].strip())
+
+
+def _filled(outline: Outline) -> list[bool]:
+    """For every section, whether it or one below it has a body."""
+    text = outline.document.text
+    filled = [_has_body(section, text) for section in outline.sections]
+    for section in reversed(outline.sections):
+        if section.parent is not None and filled[section.ordinal]:
+            filled[section.parent] = True
+    return filled
+
+
+def _excluded(outline: Outline, titles: Sequence[str]) -> set[int]:
+    unwanted = {" ".join(title.split()).casefold() for title in titles}
+    excluded: set[int] = set()
+    if not unwanted:
+        return excluded
+    for section in outline.sections[1:]:
+        if section.parent in excluded or " ".join(section.title.split()).casefold() in unwanted:
+            excluded.add(section.ordinal)
+    return excluded
+
+
+def division_blocks(outline: Outline, division: Division) -> tuple[list[Block], int | None]:
+    """Blocks that tile a division, and where in the last one headings without a body begin (None: there are none).
+
+    A heading belongs to the block behind it, whose `header_start` tells where that block's own text begins.
+    """
+    text = outline.document.text
+    blocks: list[Block] = []
+    start = division.start
+    for ordinal in range(division.first.ordinal, len(outline.sections)):
+        section = outline.sections[ordinal]
+        if section.start >= division.end:
+            break
+        if section.ordinal == 0 and section.body_start > 0 and start == 0:
+            blocks.append(lines_block(text, 0, section.body_start))
+            start = section.body_start
+        for block in outline.blocks(section):
+            if text[block.start : block.end].strip():
+                header_start = block.start if block.header_start is None else block.header_start
+                blocks.append(Block(block.kind, start, block.end, block.cuts, block.header_end, header_start))
+                start = block.end
+    if not blocks:
+        return [lines_block(text, start, division.end)], None
+    if start == division.end:
+        return blocks, None
+    blocks[-1] = replace(blocks[-1], end=division.end)
+    return blocks, start

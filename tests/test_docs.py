@@ -1,0 +1,85 @@
+"""The code in README and docs runs as it stands, in order, from the project's root; and the docs name every public name."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^structrag .*$", re.MULTILINE)
+
+
+def langchain_names() -> dict[str, object]:
+    """What a LangChain application has before it reaches our lines."""
+    from langchain_core.documents import Document
+    from langchain_core.embeddings import DeterministicFakeEmbedding
+
+    documents = [Document((ROOT / "docs/guide.md").read_text(encoding="utf-8"), metadata={"source": "docs/guide.md"})]
+    return {"documents": documents, "embeddings": DeterministicFakeEmbedding(size=32)}
+
+
+def llama_index_names() -> dict[str, object]:
+    """What a LlamaIndex application has before it reaches our lines."""
+    from llama_index.core import Document, MockEmbedding
+    from llama_index.core.llms import MockLLM
+    from llama_index.core.query_engine import RetrieverQueryEngine
+
+    documents = [
+        Document(text=(ROOT / "docs/guide.md").read_text(encoding="utf-8"), metadata={"file_path": "docs/guide.md"})
+    ]
+    return {
+        "documents": documents,
+        "embed_model": MockEmbedding(embed_dim=8),
+        "llm": MockLLM(),
+        "RetrieverQueryEngine": RetrieverQueryEngine,
+    }
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "docs").symlink_to(ROOT / "docs")
+    (tmp_path / "README.md").symlink_to(ROOT / "README.md")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for code in BLOCK.findall(page.read_text(encoding="utf-8")):
+        if "langchain" in code:
+            names.update(langchain_names())
+        elif "llama_index" in code:
+            names.update(llama_index_names())
+        exec(compile(code, f"{page.name}: {code[:40]!r}", "exec"), names)
+
+
+def test_the_readme_shows_the_outline_it_claims() -> None:
+    from structrag import parse, read_text
+
+    outline = parse(read_text("Intro.\n\n# A\n\nBody A.\n\n### A.x\n\nDeep.\n"))
+    shown = str([(section.path, section.start, section.end) for section in outline.sections])
+    assert f"# {shown}" in (ROOT / "docs/guide.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("command", COMMAND.findall((ROOT / "README.md").read_text(encoding="utf-8")))
+def test_shown_commands_run(command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    import shlex
+
+    from structrag.cli import main
+
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(SystemExit) as stop:
+        main(shlex.split(command)[1:])
+    assert stop.value.code == 0
+    assert capsys.readouterr().out.strip()
+
+
+def test_every_public_name_is_in_the_docs() -> None:
+    import langchain_structrag
+    import llama_index_structrag
+    import structrag
+
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    for module in (structrag, langchain_structrag, llama_index_structrag):
+        missing = [name for name in module.__all__ if name not in text]
+        assert not missing, f"{module.__name__}: {missing}"
