@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from structrag.errors import InvalidAnswer, InvalidParameter
 from structrag.index.dense import DenseIndex, _widen, check_owner, unit_vectors
+from structrag.index.ranking import best_positions
 
 
 def reference(matrix: np.ndarray, owner: np.ndarray, query: np.ndarray, rows: list[int]) -> list[tuple[int, float]]:
@@ -76,6 +77,25 @@ def test_a_part_scores_as_the_whole() -> None:
     assert all(whole[row] == score for row, score in index.search(query, 10, slice(1234, 1300)))
     assert index.search(query, 7) == index.search(query, 3000)[:7]
     assert index.scores(query, 3000).tolist() == [whole[row] for row in range(3000)]
+
+
+def test_near_ties_are_ordered_by_exact_scores_not_by_the_float32_product() -> None:
+    base = random_vectors(1, 384)
+    matrix = base + 1e-4 * random_vectors(3000, 384, seed=1)  # cosines that differ in the eighth decimal
+    query = base[0]
+    for dtype in ("float32", "float16"):
+        index = DenseIndex.from_vectors(matrix, dtype=dtype)
+        target = unit_vectors(query[None, :])[0].astype(np.float64)
+        scores = np.einsum("ij,j->i", index.matrix.astype(np.float64), target)
+        expected = np.lexsort((np.arange(3000), -np.round(scores, 9)))[:10]
+        assert [row for row, _ in index.search(query, 10)] == expected.tolist()
+
+
+@given(st.lists(st.integers(0, 60), max_size=60), st.integers(-1, 70))
+def test_best_positions_round_to_nine_decimals(steps: list[int], n: int) -> None:
+    scores = np.array([0.5 + step * 1e-10 for step in steps])
+    expected = sorted(range(len(scores)), key=lambda i: (-np.round(scores[i], 9), i))[: max(0, n)]
+    assert best_positions(scores, n).tolist() == expected
 
 
 def test_length_does_not_matter_and_zero_scores_zero() -> None:

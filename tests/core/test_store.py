@@ -159,6 +159,16 @@ def test_any_history_equals_a_fresh_store(steps: list, lexical: str, dtype: str,
     shutil.rmtree(folder)
 
 
+def test_words_of_deleted_documents_leave_the_mean_idf_of_okapi() -> None:
+    store, fresh = Store(VIEWS, lexical="okapi"), Store(VIEWS, lexical="okapi")
+    store.put(entry("z", ["guava melon papaya", "lime"]))
+    for target in (store, fresh):
+        target.put(entry("a", ["apple apple", "apple plum", "pear"]))
+    store.delete("z")
+    # apple is in two of three chunks: its idf is negative, so the mean stands in for it
+    assert store.search_lexical("raw", "apple", 9) == fresh.search_lexical("raw", "apple", 9)
+
+
 @given(st.permutations(["a", "b", "c"]))
 def test_insertion_order_changes_nothing_but_ties(order: list[str]) -> None:
     texts = {"a": ["apple", "apple banana pear"], "b": ["apple plum"], "c": ["apple fig fig", "cherry"]}
@@ -518,6 +528,19 @@ def test_a_killed_save_leaves_the_old_index_and_the_next_one_tidies_up(tmp_path:
     Store.load(path).save(path)
     assert sorted(entry.name for entry in path.iterdir()) == ["data-3", "manifest.json"]
     assert answers(Store.load(path, verify=True)) == answers(small_store())
+
+
+def test_a_selection_sees_the_store_as_it_was_when_it_began() -> None:
+    store = small_store()
+
+    def meddle(facts: dict[str, object]) -> bool:
+        store.put(entry(f"from {facts['doc_id']}", ["plum"]))
+        return facts["doc_id"] != "b"
+
+    mask = store.select(meddle)
+    assert isinstance(mask, np.ndarray)
+    assert mask.tolist() == [True, True, False, False, False, True]
+    assert store.document_ids == ["a", "b", "c", "from a", "from b", "from c"]
 
 
 def test_searches_in_threads_while_documents_come_and_go() -> None:

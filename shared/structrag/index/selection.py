@@ -29,7 +29,7 @@ def select_rows(members: Mapping[str, Member], n_rows: int, where: Condition) ->
         if only is not None:
             chosen = [members[name] for name in dict.fromkeys(only) if name in members]
         else:
-            chosen = [m for m in members.values() if _meets(_facts(m), wanted)]
+            chosen = [m for m in members.values() if all(_meets(m, key, values) for key, values in wanted.items())]
     elif callable(where):
         chosen = [m for m in members.values() if where(_facts(m))]
     else:
@@ -77,11 +77,11 @@ def _check_keys(members: Mapping[str, Member], wanted: Mapping[str, list[Any]]) 
         )
 
 
-def _meets(facts: Mapping[str, Any], wanted: Mapping[str, list[Any]]) -> bool:
-    return all(
-        any(item in values for item in _as_list(facts[key])) if key in facts else False
-        for key, values in wanted.items()
-    )
+def _meets(member: Member, key: str, values: list[Any]) -> bool:
+    meta = member.record["meta"]
+    if key == "doc_id":
+        return member.record["id"] in values
+    return key in meta and any(item in values for item in _as_list(meta[key]))
 
 
 def _rows_of(chosen: list[Member], n_rows: int) -> Selection:
