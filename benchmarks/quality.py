@@ -17,16 +17,16 @@ from typing import Any
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import numpy as np  # noqa: E402
-from structrag import __version__  # noqa: E402
-from structrag.cache import Cache  # noqa: E402
-from structrag.errors import InvalidParameter, MissingExtra  # noqa: E402
-from structrag.tokens import TokenCounter, count_tokens, tiktoken_counter  # noqa: E402
+import numpy as np
 
-from benchmarks.datasets import Dataset, load_or_exit, visible  # noqa: E402
-from benchmarks.quality_scores import differences, gold_questions, score  # noqa: E402
-from benchmarks.quality_systems import systems  # noqa: E402
-from benchmarks.quality_tables import report  # noqa: E402
+from benchmarks.datasets import Dataset, load_or_exit, visible
+from benchmarks.quality_scores import differences, gold_questions, score
+from benchmarks.quality_systems import systems
+from benchmarks.quality_tables import report
+from structrag import __version__
+from structrag.cache import Cache
+from structrag.errors import InvalidParameter, MissingExtra
+from structrag.tokens import TokenCounter, count_tokens, tiktoken_counter
 
 SETS = ("nq", "qasper", "cuad")
 CUAD_DOCUMENTS = 12  # contracts of the default run, spread evenly over the set

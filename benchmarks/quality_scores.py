@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from structrag.evaluation import SpanMeasure, paired_bootstrap, recall_at_budget, span_recall, spans_of
-from structrag.records import Chunk
-from structrag.tokens import TokenCounter
 
 from benchmarks.datasets import Dataset, Question
 from benchmarks.quality_systems import BASELINE, WHOLE_RANKING, System
+from structrag.evaluation import SpanMeasure, paired_bootstrap, recall_at_budget, span_recall, spans_of
+from structrag.records import Chunk
+from structrag.tokens import TokenCounter
 
 TOP = (1.5, 3, 5, 10)
 BUDGETS = (1000, 2000)

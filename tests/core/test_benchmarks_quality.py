@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from structrag.records import Document
 
 from benchmarks import quality
 from benchmarks.datasets import Dataset, Question
 from benchmarks.quality_scores import POINTS, gold_questions, score
 from benchmarks.quality_systems import systems
 from benchmarks.quality_tables import report
+from structrag.records import Document
 
 ANIMALS = ("heron", "otter", "badger", "lynx", "marten", "osprey", "weasel", "curlew")
 
