@@ -72,4 +72,6 @@ def require(module: str, *, extra: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name not in {module, module.partition(".")[0]}:
             raise  # it is installed but broken: show the real cause
-        raise MissingExtra(f"The package {module!r} is missing. Install it with: pip install 'structrag[{extra}]'") from error
+        raise MissingExtra(
+            f"The package {module!r} is missing. Install it with: pip install 'structrag[{extra}]'"
+        ) from error

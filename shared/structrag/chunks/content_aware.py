@@ -5,26 +5,19 @@ Too long a section is cut at paragraphs, then sentences, then words. The limit c
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from structrag.chunks.cutting import Cutter, Piece, SentenceSplitter
+from structrag.chunks.divisions import Division, divide, division_blocks, leading_path
 from structrag.context import Context, heading_context, is_same_title
 from structrag.errors import InvalidParameter, check_at_least
-from structrag.records import Block, Chunk, Document, Section
+from structrag.records import Block, Chunk, Document
 from structrag.sections import Outline, parse
 from structrag.tokens import TokenCounter, count_tokens
-
-
-@dataclass(frozen=True, slots=True)
-class Division:
-    """A span that makes one chunk if it fits: a section's heading and own body, with body-less headings beside it."""
-
-    start: int
-    end: int
-    section: Section  # whose body it is
-    first: Section  # whose heading the text starts with
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,26 +85,34 @@ class ContentAwareSplitter:
         return min(limits, default=None)
 
     def _join_small(self, outline: Outline, divisions: list[Division], limit: int | None) -> list[Division]:
-        joined: list[Division] = []
+        """Small divisions take in the next ones until they are not small; those that found none join the one before."""
         text = outline.document.text
-        for division in divisions:
-            before = joined[-1] if joined else None
-            if (
-                before is not None
-                and before.end == division.start
-                and before.section.parent == division.section.parent
-                and before.section.parent is not None
-                and min(self.counter(text[d.start : d.end]) for d in (before, division)) < self.min_tokens
-                and (limit is None or self._index_tokens(outline, before.start, division.end, before) <= limit)
-            ):
-                joined[-1] = Division(before.start, division.end, before.section, before.first)
-            else:
-                joined.append(division)
-        return joined
 
-    def _index_tokens(self, outline: Outline, start: int, end: int, division: Division) -> int:
-        context = self._context(outline.document, division.first.path, None, own=False).text
-        return self.counter(_index_text(context, outline.document.text[start:end]))
+        def joined(before: Division, division: Division) -> Division | None:
+            parent = before.section.parent
+            if before.end != division.start or parent is None or parent != division.section.parent:
+                return None
+            both = Division(before.start, division.end, before.section, before.first)
+            context = self._context(outline.document, leading_path(outline, both), limit, own=False).text
+            fits = limit is None or self.counter(_index_text(context, text[both.start : both.end])) <= limit
+            return both if fits else None
+
+        kept: list[Division] = []
+        small: list[bool] = []  # for each kept one, whether it is below the minimum
+        for division in divisions:
+            is_small = self.counter(text[division.start : division.end]) < self.min_tokens
+            both = joined(kept[-1], division) if kept and small[-1] else None
+            if both is not None:
+                kept[-1] = both
+                small[-1] = is_small and self.counter(text[both.start : both.end]) < self.min_tokens
+            else:
+                if len(kept) > 1 and small[-1] and (both := joined(kept[-2], kept[-1])) is not None:
+                    kept[-2:], small[-2:] = [both], [False]
+                kept.append(division)
+                small.append(is_small)
+        if len(kept) > 1 and small[-1] and (both := joined(kept[-2], kept[-1])) is not None:
+            kept[-2:] = [both]
+        return kept
 
     def _context(self, document: Document, path: tuple[str, ...], limit: int | None, *, own: bool) -> Context:
         """The heading path for a text; `own=False` for one that starts with the path's last heading itself."""
@@ -124,55 +125,63 @@ class ContentAwareSplitter:
     def _chunks(self, outline: Outline, division: Division, limit: int | None) -> Iterator[Chunk]:
         document = outline.document
         text = document.text[division.start : division.end]
-        first = self._context(document, division.first.path, limit, own=False)
+        first = self._context(document, leading_path(outline, division), limit, own=False)
         total = self.counter(_index_text(first.text, text))
         if limit is None or total <= limit:
             yield self._chunk(document, division, Piece(division.start, division.end), first, total, limit)
             return
         later = self._context(document, division.section.path, limit, own=True)
-        for number, piece in enumerate(self._pieces(outline, division, limit, (first.text, later.text))):
+        overlap = min(self.overlap, limit // 2)
+        for number, piece in enumerate(self._pieces(outline, division, limit, overlap, (first.text, later.text))):
             context = later if number else first
-            if number and self.overlap:
-                piece = self._with_overlap(document.text, piece, division)
             header = document.text[piece.header[0] : piece.header[1]].rstrip("\n")
             if header:
                 context = Context(f"{context.text}\n{header}" if context.text else header, context.shortened)
             tokens = self.counter(_index_text(context.text, document.text[piece.start : piece.end]))
             yield self._chunk(document, division, piece, context, tokens, limit)
 
-    def _pieces(self, outline: Outline, division: Division, limit: int, contexts: tuple[str, str]) -> list[Piece]:
-        """Pieces whose index texts fit, the longest context and the overlap counted; tighter where counts do not add up."""
+    def _pieces(
+        self, outline: Outline, division: Division, limit: int, overlap: int, contexts: tuple[str, str]
+    ) -> list[Piece]:
+        """Pieces whose index texts fit, the context and the overlap counted."""
         text = outline.document.text
-        cutter = Cutter(self.counter, self.language, self.sentence_splitter)
-        blocks = division_blocks(outline, division)
-        reserve = max(self.counter(context + "\n") if context else 0 for context in contexts) + self.overlap
-        budget = max(1, limit - reserve)
-        while True:
-            pieces = _without_blank(text, cutter.cut(text, blocks, budget))
-            fits = all(
-                self.counter(_index_text(contexts[min(i, 1)], text[p.header[0] : p.header[1]] + text[p.start : p.end]))
-                + self.overlap * (i > 0)
-                <= limit
-                for i, p in enumerate(pieces)
-            )
-            if fits or budget == 1:
-                return pieces
-            budget = max(1, budget - max(1, budget // 8))
 
-    def _with_overlap(self, text: str, piece: Piece, division: Division) -> Piece:
-        """The piece with whole sentences from before it, as many as `overlap` tokens hold."""
-        start = piece.start
-        window = max(division.start, piece.start - 40 * self.overlap)
+        def fits(piece: Piece, spare: int = overlap) -> bool:
+            later = piece.start > division.start
+            piece_text = text[piece.header[0] : piece.header[1]] + text[piece.start : piece.end]
+            if not later:
+                return self.counter(_index_text(contexts[0], piece_text)) <= limit
+            return self.counter(_index_text(contexts[1], piece_text)) + spare <= limit
+
         cutter = Cutter(self.counter, self.language, self.sentence_splitter)
-        for sentence, _ in reversed(cutter.sentences(text, window, piece.start)):
-            if (
-                (sentence == window
-                and window != division.start)
-                or self.counter(text[sentence : piece.start]) > self.overlap
-            ):
-                break
-            start = sentence
-        return Piece(start, piece.end, piece.header if start == piece.start else (0, 0))
+        blocks, tail = division_blocks(outline, division)
+        reserve = max(self.counter(context + "\n") if context else 0 for context in contexts) + overlap
+        pieces = cutter.cut(text, blocks, max(1, limit - reserve), fits=fits, tail=tail)
+        if not overlap:
+            return pieces
+        longer = self._with_overlap(text, pieces, blocks, overlap)
+        return [new if fits(new, 0) else old for old, new in zip(pieces, longer, strict=True)]
+
+    def _with_overlap(self, text: str, pieces: list[Piece], blocks: Sequence[Block], overlap: int) -> list[Piece]:
+        """The pieces with whole sentences of the piece before in front, as many as `overlap` tokens hold.
+
+        Sentences are taken from prose only: never from a table, code, mathematics or HTML.
+        """
+        cutter = Cutter(self.counter, self.language, self.sentence_splitter)
+        starts = [block.start for block in blocks]
+        longer = pieces[:1]
+        for before, piece in pairwise(pieces):
+            start = piece.start
+            number = bisect_right(starts, start - 1) - 1
+            while number >= 0 and blocks[number].kind in {"paragraph", "list", "quote"}:
+                number -= 1
+            floor = max(before.start + 1, blocks[number].end if number >= 0 else 0, start - 40 * overlap)
+            for sentence, _ in reversed(cutter.sentences(text, before.start, start)):
+                if sentence < floor or self.counter(text[sentence : piece.start]) > overlap:
+                    break
+                start = sentence
+            longer.append(Piece(start, piece.end, piece.header if start == piece.start else (0, 0)))
+        return longer
 
     def _chunk(
         self, document: Document, division: Division, piece: Piece, context: Context, tokens: int, limit: int | None
@@ -195,118 +204,6 @@ class ContentAwareSplitter:
             path=division.section.path,
             extras=extras,
         )
-
-
-def divide(outline: Outline, exclude_titles: Sequence[str] = ()) -> list[Division]:
-    """The smallest divisions of a document, in order; they tile it except for excluded subtrees. Blank text has none."""
-    text = outline.document.text
-    filled = _filled(outline)
-    excluded = _excluded(outline, exclude_titles)
-    divisions: list[Division] = []
-    waiting: Section | None = None  # the first of the headings that wait for a body below them
-    for section in outline.sections:
-        if section.ordinal in excluded:
-            _close(divisions, waiting, section.start, text)
-            waiting = None
-            continue
-        if _has_body(section, text):
-            first = waiting or section
-            divisions.append(Division(first.start, section.body_end, section, first))
-            waiting = None
-        elif waiting is None:
-            before = divisions[-1] if divisions and divisions[-1].end == section.start else None
-            if before is not None and not filled[section.ordinal]:
-                divisions[-1] = Division(before.start, section.body_end, before.section, before.first)
-            else:
-                waiting = section
-    _close(divisions, waiting, len(text), text)
-    return divisions
-
-
-def _close(divisions: list[Division], waiting: Section | None, end: int, text: str) -> None:
-    """Give headings that found no body to the division before them, or make them one."""
-    if waiting is None or waiting.start == end:
-        return
-    if divisions and divisions[-1].end == waiting.start:
-        before = divisions[-1]
-        divisions[-1] = Division(before.start, end, before.section, before.first)
-    elif text[waiting.start : end].strip():
-        divisions.append(Division(waiting.start, end, waiting, waiting))
-
-
-def _has_body(section: Section, text: str) -> bool:
-    return bool(text[section.body_start : section.body_end].strip())
-
-
-def _filled(outline: Outline) -> list[bool]:
-    """For every section, whether it or one below it has a body."""
-    text = outline.document.text
-    filled = [_has_body(section, text) for section in outline.sections]
-    for section in reversed(outline.sections):
-        if section.parent is not None and filled[section.ordinal]:
-            filled[section.parent] = True
-    return filled
-
-
-def _excluded(outline: Outline, titles: Sequence[str]) -> set[int]:
-    unwanted = {" ".join(title.split()).casefold() for title in titles}
-    excluded: set[int] = set()
-    if not unwanted:
-        return excluded
-    for section in outline.sections[1:]:
-        if section.parent in excluded or " ".join(section.title.split()).casefold() in unwanted:
-            excluded.add(section.ordinal)
-    return excluded
-
-
-def division_blocks(outline: Outline, division: Division) -> list[Block]:
-    """Blocks that tile a division; a heading belongs to the block behind it, so that no cut falls between them."""
-    blocks: list[Block] = []
-    start = division.start
-    inside = range(division.first.ordinal, len(outline.sections))
-    for ordinal in inside:
-        section = outline.sections[ordinal]
-        if section.start >= division.end:
-            break
-        if section.ordinal == 0 and section.body_start > 0 and start == 0:
-            blocks.append(_lines(outline.document.text, 0, section.body_start))
-            start = section.body_start
-        for block in outline.blocks(section):
-            if not outline.document.text[start : block.end].strip():
-                continue
-            header_start = block.start if block.header_start is None else block.header_start
-            blocks.append(Block(block.kind, start, block.end, block.cuts, block.header_end, header_start))
-            start = block.end
-    if start < division.end and not blocks:
-        return [_lines(outline.document.text, start, division.end)]
-    if start < division.end:
-        blocks.append(_lines(outline.document.text, start, division.end))
-    return blocks
-
-
-def _lines(text: str, start: int, end: int) -> Block:
-    """Headings without a body, or front matter: cut between lines."""
-    cuts = []
-    position = text.find("\n", start, end)
-    while 0 <= position < end - 1:
-        cuts.append(position + 1)
-        position = text.find("\n", position + 1, end)
-    return Block("other", start, end, tuple(cuts))
-
-
-def _without_blank(text: str, pieces: list[Piece]) -> list[Piece]:
-    """Blank pieces join the one before, at the start the one after."""
-    kept: list[Piece] = []
-    start: int | None = None
-    for piece in pieces:
-        if text[piece.start : piece.end].strip():
-            kept.append(piece if start is None else Piece(start, piece.end))
-            start = None
-        elif kept:
-            kept[-1] = Piece(kept[-1].start, piece.end, kept[-1].header)
-        elif start is None:
-            start = piece.start
-    return kept
 
 
 def _index_text(context: str, text: str) -> str:

@@ -6,9 +6,11 @@ items, sentences, words or characters, and pieces of even size.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -20,6 +22,8 @@ SentenceSplitter = Callable[[str], list[tuple[int, int]]]
 
 PIECE = 1.0  # what one more piece costs
 BLOCK, ITEM, SENTENCE, WORD, CHARACTER = 0.0, 0.2, 0.4, 1.0, 2.0  # what a cut costs beyond that, by what it cuts
+WINDOW = 4096  # characters of one word that are looked at for places to cut
+_LINE_END = re.compile(r"\r\n?|\n")
 LEAD_IN = 0.5  # extra for a cut between a line that ends with a colon and what it announces
 
 
@@ -43,6 +47,9 @@ class Piece:
     header: tuple[int, int] = (0, 0)
 
 
+Fits = Callable[[Piece], bool]
+
+
 @dataclass(frozen=True, slots=True)
 class Cutter:
     """How to measure and where to cut."""
@@ -51,28 +58,46 @@ class Cutter:
     language: str = "english"
     sentence_splitter: SentenceSplitter | None = None
 
-    def cut(self, text: str, blocks: Sequence[Block], budget: int) -> list[Piece]:
+    def cut(
+        self, text: str, blocks: Sequence[Block], budget: int, *, fits: Fits | None = None, tail: int | None = None
+    ) -> list[Piece]:
         """Pieces that tile the blocks, each counting at most `budget` tokens, repeated table headers included.
 
-        Only a single character as readers see it that counts more than the whole budget makes a longer piece.
+        Where a block's `header_start` is behind its start, the text between is a heading, and it stays with what follows
+        wherever a part of that fits beside it. From `tail` on, the last block holds headings without a body, which
+        stay with the text before them in the same way. Only a single character as readers see it that counts more than
+        the whole budget makes a longer piece.
+
+        `fits` tells whether a piece is short enough as it will be indexed; default: its text with the header counts at most `budget`.
+        A piece that does not fit is cut further by itself.
         """
-        atoms = self._atoms(text, blocks, budget)
+
+        def within_budget(piece: Piece) -> bool:
+            return self.counter(text[piece.header[0] : piece.header[1]] + text[piece.start : piece.end]) <= budget
+
+        atoms = self._atoms(text, blocks, budget, tail)
         pieces: list[Piece] = []
         for first, last in _cheapest(atoms, budget, self._header_tokens(text, atoms)):
-            pieces += self._checked(text, atoms[first:last], budget)
-        return pieces
+            pieces += self._checked(text, atoms[first:last], budget, fits or within_budget)
+        return _without_blank(text, pieces)
 
     def sentences(self, text: str, start: int, end: int) -> list[tuple[int, int]]:
         """Sentence spans that tile `[start, end)`."""
         return sentence_spans(text, start, end, language=self.language, splitter=self.sentence_splitter)
 
-    def _checked(self, text: str, atoms: Sequence[Atom], budget: int) -> list[Piece]:
-        """One piece of the atoms, or several where the counts of parts add up to less than the count of the whole."""
+    def _checked(self, text: str, atoms: Sequence[Atom], budget: int, fits: Fits) -> list[Piece]:
+        """One piece of the atoms, or several where counts of parts add up to less than the count of the whole."""
         start, end, header = atoms[0].start, atoms[-1].end, atoms[0].header
-        if len(atoms) == 1 or self.counter(text[header[0] : header[1]] + text[start:end]) <= budget:
-            return [Piece(start, end, header)]
+        piece = Piece(start, end, header)
+        if fits(piece):
+            return [piece]
+        if len(atoms) == 1:
+            budget = min(budget, atoms[0].tokens)
+            atoms = list(self._inside_sentence(text, start, end, max(1, budget - 1 - budget // 8), 0.0, header))
+            if len(atoms) == 1:
+                return [Piece(start, end)]
         middle = len(atoms) // 2
-        return self._checked(text, atoms[:middle], budget) + self._checked(text, atoms[middle:], budget)
+        return [*self._checked(text, atoms[:middle], budget, fits), *self._checked(text, atoms[middle:], budget, fits)]
 
     def _header_tokens(self, text: str, atoms: Sequence[Atom]) -> list[int]:
         known: dict[tuple[int, int], int] = {(0, 0): 0}
@@ -81,61 +106,92 @@ class Cutter:
                 known[atom.header] = self.counter(text[atom.header[0] : atom.header[1]])
         return [known[atom.header] for atom in atoms]
 
-    def _atoms(self, text: str, blocks: Sequence[Block], budget: int) -> list[Atom]:
+    def _atoms(self, text: str, blocks: Sequence[Block], budget: int, tail: int | None) -> list[Atom]:
         atoms: list[Atom] = []
-        for block in blocks:
+        for number, block in enumerate(blocks, start=1):
             announced = bool(atoms) and text[max(0, block.start - 80) : block.start].rstrip().endswith(":")
             tokens = self.counter(text[block.start : block.end])
             cost = LEAD_IN if announced else BLOCK
             if tokens <= budget:
                 atoms.append(Atom(block.start, block.end, tokens, cost))
             else:
-                atoms += self._inside_block(text, block, budget, cost)
+                behind = tail if number == len(blocks) and tail is not None else block.end
+                atoms += self._beside_headings(text, block, budget, cost, behind)
         return atoms
 
-    def _inside_block(self, text: str, block: Block, budget: int, cost: float) -> Iterable[Atom]:
-        """Atoms of a block above the budget: its items, rows or lines, else its sentences."""
-        inner = [cut for cut in block.cuts if block.start < cut < block.end]
-        header_start = block.start if block.header_start is None else block.header_start
-        header = (header_start, block.header_end) if header_start < block.header_end < block.end else (0, 0)
+    def _beside_headings(self, text: str, block: Block, budget: int, cost: float, tail: int) -> list[Atom]:
+        """Atoms of a block above the budget; its first one holds the heading in front, its last one those behind."""
+        lead = block.start if block.header_start is None else block.header_start
+        front = self.counter(text[block.start : lead]) if lead > block.start else 0
+        behind = self.counter(text[tail : block.end]) if tail < block.end else 0
+        if front >= budget:
+            heading = lines_block(text, block.start, lead)
+            atoms = list(self._inside_block(text, heading, budget, cost))
+            body = Block(block.kind, lead, block.end, block.cuts, block.header_end, lead)
+            return atoms + self._beside_headings(text, body, budget, BLOCK, tail)
+        if behind and front + behind >= budget:
+            body = Block(block.kind, block.start, tail, block.cuts, block.header_end, lead)
+            atoms = self._beside_headings(text, body, budget, cost, tail)
+            return [*atoms, *self._inside_block(text, lines_block(text, tail, block.end), budget, BLOCK)]
+        body = Block(block.kind, lead, tail, block.cuts, block.header_end, lead)
+        atoms = list(self._inside_block(text, body, budget - front - behind, cost))
+        if lead > block.start:
+            first = atoms[0]
+            atoms[0] = Atom(block.start, first.end, front + first.tokens, cost, first.header)
+        if tail < block.end:
+            last = atoms[-1]
+            atoms[-1] = Atom(last.start, block.end, last.tokens + behind, last.cost, last.header)
+        return atoms
+
+    def _inside_block(self, text: str, block: Block, budget: int, cost: float) -> Iterator[Atom]:
+        """Atoms of a block: its items, rows or lines, else its sentences."""
+        header = (block.start, block.header_end) if block.start < block.header_end < block.end else (0, 0)
+        inner = [cut for cut in block.cuts if max(block.start, header[1]) < cut < block.end]
         if header[1] and self.counter(text[header[0] : header[1]]) * 2 > budget:
             header = (0, 0)
+        repeats = self.counter(text[header[0] : header[1]]) if header[1] else 0
         if inner:
-            spans = list(zip([block.start, *inner], [*inner, block.end], strict=True))
-            kind = ITEM
+            spans = list(pairwise([block.start, *inner, block.end]))
         else:
             spans = self.sentences(text, block.start, block.end) or [(block.start, block.end)]
-            kind = SENTENCE
         for start, end in spans:
             at_start = start == block.start
-            repeated = header if start >= header[1] and not at_start else (0, 0)
-            room = budget - (self.counter(text[repeated[0] : repeated[1]]) if repeated[1] else 0)
+            repeated, room = ((0, 0), budget) if at_start else (header, budget - repeats)
             tokens = self.counter(text[start:end])
-            first_cost = cost if at_start else kind
+            first_cost = cost if at_start else ITEM if inner else SENTENCE
             if tokens <= room:
                 yield Atom(start, end, tokens, first_cost, repeated)
-            elif inner and kind == ITEM and block.kind in {"list", "quote", "html"}:
+            elif inner and block.kind in {"list", "quote", "html"}:
                 yield from self._inside_block(text, Block("paragraph", start, end), room, first_cost)
             else:
                 yield from self._inside_sentence(text, start, end, room, first_cost, repeated)
 
     def _inside_sentence(
         self, text: str, start: int, end: int, budget: int, cost: float, header: tuple[int, int]
-    ) -> Iterable[Atom]:
-        """Fill pieces word by word, and a word that alone is too long character by character."""
+    ) -> Iterator[Atom]:
+        """Fill atoms word by word, and a word that alone is too long character by character."""
         words = [*word_starts(text, start, end), end]
         while start < end:
             stop = self._fill(text, start, words, budget)
-            if stop is None:
-                word_end = words[bisect_left(words, start + 1)]
-                stop = self._fill(
-                    text, start, [*safe_cuts(text, start, word_end), word_end], budget
-                ) or self._one_character(text, start, word_end)
-                next_cost = CHARACTER
-            else:
-                next_cost = WORD
-            yield Atom(start, stop, self.counter(text[start:stop]), cost, header)
-            start, cost = stop, next_cost
+            stops = [stop] if stop else self._inside_word(text, start, words[bisect_left(words, start + 1)], budget)
+            for stop in stops:
+                yield Atom(start, stop, self.counter(text[start:stop]), cost, header)
+                start, cost = stop, CHARACTER
+            cost = WORD
+
+    def _inside_word(self, text: str, start: int, end: int, budget: int) -> Iterator[int]:
+        """Where the parts of a word end that fill the budget, each at least one character as readers see it.
+
+        The word is read in windows, so that its length does not matter.
+        """
+        while start < end:
+            window = min(end, start + WINDOW)
+            stops = safe_cuts(text, start, window)
+            if window == end or not stops:
+                stops.append(window)
+            while start < stops[-1]:
+                start = self._fill(text, start, stops, budget) or stops[bisect_left(stops, start + 1)]
+                yield start
 
     def _fill(self, text: str, start: int, stops: Sequence[int], budget: int) -> int | None:
         """The last of the stops such that `text[start:stop]` fits; None if not even the first behind `start` does.
@@ -157,9 +213,10 @@ class Cutter:
                 high = middle
         return stops[fits]
 
-    def _one_character(self, text: str, start: int, end: int) -> int:
-        cuts = safe_cuts(text, start, min(end, start + 64))
-        return cuts[0] if cuts else min(end, start + 64)
+
+def lines_block(text: str, start: int, end: int) -> Block:
+    """A block of plain lines, such as headings without a body or front matter: cut between them."""
+    return Block("other", start, end, tuple(match.end() for match in _LINE_END.finditer(text, start, end - 1)))
 
 
 def _cheapest(atoms: Sequence[Atom], budget: int, header_tokens: Sequence[int]) -> list[tuple[int, int]]:
@@ -190,3 +247,18 @@ def _cheapest(atoms: Sequence[Atom], budget: int, header_tokens: Sequence[int]) 
         runs.append((int(came_from[last]), last))
         last = int(came_from[last])
     return runs[::-1]
+
+
+def _without_blank(text: str, pieces: list[Piece]) -> list[Piece]:
+    """Blank pieces join the one before, at the start the one after."""
+    kept: list[Piece] = []
+    start: int | None = None
+    for piece in pieces:
+        if text[piece.start : piece.end].strip():
+            kept.append(piece if start is None else Piece(start, piece.end))
+            start = None
+        elif kept:
+            kept[-1] = Piece(kept[-1].start, piece.end, kept[-1].header)
+        elif start is None:
+            start = piece.start
+    return kept

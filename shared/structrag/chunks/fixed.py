@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from structrag.chunks.content_aware import divide
 from structrag.chunks.cutting import Cutter, SentenceSplitter
+from structrag.chunks.divisions import divide
 from structrag.context import heading_context
 from structrag.errors import check_at_least
 from structrag.records import Block, Chunk, Document, Section
 from structrag.sections import parse
+from structrag.sections.outline import build_outline
 from structrag.tokens import TokenCounter, count_tokens
 
 
@@ -41,11 +42,11 @@ class FixedSplitter:
         """The chunks of a document, in reading order."""
         if not document.text.strip():
             return []
-        outline = parse(document)
-        if not self.within_sections:
-            spans = [(0, len(document.text), outline.sections[0], "")]
+        if self.within_sections:
+            spans = [(d.start, d.end, d.section, self._context(document, d.section)) for d in divide(parse(document))]
         else:
-            spans = [(d.start, d.end, d.section, self._context(document, d.section)) for d in divide(outline)]
+            root = build_outline(document, [], lambda start, end: []).sections[0]
+            spans = [(0, len(document.text), root, "")]
         return [chunk for span in spans for chunk in self._pack(document, *span)]
 
     def _context(self, document: Document, section: Section) -> str:
@@ -53,32 +54,41 @@ class FixedSplitter:
         return heading_context(document.title, section.path, self.counter, limit=limit).text if self.context else ""
 
     def _pack(self, document: Document, start: int, end: int, section: Section, context: str) -> Iterator[Chunk]:
-        text = document.text
         budget = max(1, self.max_tokens - (self.counter(context + "\n") if context else 0))
-        first = start
+        bounds = [start]  # of the sentences packed so far
         size = 0
-        for sentence, sentence_end, tokens in self._units(text, start, end, budget):
-            if sentence > first and size + tokens > budget:
-                yield self._chunk(document, first, sentence, section, context)
-                first, size = sentence, 0
+        for stop, tokens in self._units(document.text, start, end, budget):
+            if len(bounds) > 1 and size + tokens > budget:
+                yield from self._checked(document, bounds, section, context)
+                bounds, size = [bounds[-1]], 0
+            bounds.append(stop)
             size += tokens
-        yield self._chunk(document, first, end, section, context)
+        yield from self._checked(document, bounds, section, context)
 
-    def _units(self, text: str, start: int, end: int, budget: int) -> Iterator[tuple[int, int, int]]:
-        """Sentences that tile the span with their tokens, those above the budget cut."""
+    def _checked(self, document: Document, bounds: list[int], section: Section, context: str) -> Iterator[Chunk]:
+        """One chunk of the sentences, or more where the counts of parts add up to less than the count of the whole."""
+        chunk = self._chunk(document, bounds[0], bounds[-1], section, context)
+        if len(bounds) > 2 and "oversize" in chunk.extras:
+            middle = len(bounds) // 2
+            yield from self._checked(document, bounds[: middle + 1], section, context)
+            yield from self._checked(document, bounds[middle:], section, context)
+        else:
+            yield chunk
+
+    def _units(self, text: str, start: int, end: int, budget: int) -> Iterator[tuple[int, int]]:
+        """The ends of the sentences that tile the span, with their tokens; those above the budget are cut."""
         cutter = Cutter(self.counter, self.language, self.sentence_splitter)
         for sentence, sentence_end in cutter.sentences(text, start, end):
             tokens = self.counter(text[sentence:sentence_end])
             if tokens <= budget:
-                yield sentence, sentence_end, tokens
+                yield sentence_end, tokens
                 continue
             for piece in cutter.cut(text, [Block("paragraph", sentence, sentence_end)], budget):
-                yield piece.start, piece.end, self.counter(text[piece.start : piece.end])
+                yield piece.end, self.counter(text[piece.start : piece.end])
 
     def _chunk(self, document: Document, start: int, end: int, section: Section, context: str) -> Chunk:
         text = document.text[start:end]
-        tokens = self.counter(text)
-        index_tokens = self.counter(f"{context}\n{text}") if context else tokens
+        index_tokens = self.counter(f"{context}\n{text}") if context else self.counter(text)
         return Chunk(
             id=f"{document.id}:{start}-{end}",
             doc_id=document.id,
@@ -87,7 +97,7 @@ class FixedSplitter:
             end=end,
             text=text,
             context=context,
-            n_tokens=tokens,
+            n_tokens=self.counter(text) if context else index_tokens,
             path=section.path,
             extras={"index_tokens": index_tokens, **({"oversize": True} if index_tokens > self.max_tokens else {})},
         )

@@ -35,8 +35,8 @@ _FRONT_MATTER_LINE = re.compile(r"""[\w"'.-]+[ \t]*[:=]|\#|\[|\{|[ \t]*\Z""")
 _FRONT_MATTER_TITLE = re.compile(
     r"""^title[ \t]*[:=][ \t]*(?P<quote>["']?)(?P<title>.*?)(?P=quote)[ \t]*$""", re.MULTILINE
 )
-_ANCHOR = re.compile(r"[ \t]*\{[ \t]*[#.:][^{}]*\}$")
-_INLINE_MARKUP = re.compile(r"[*_`\[\]<>&\\!\n]")
+_ANCHOR = re.compile(r"\{[ \t]*[#.:][^{}]*\}$")
+_INLINE_MARKUP = re.compile(r"[*_`\[\]<>&\\!\n\0]")
 _IMAGE_ONLY = re.compile(r"(?:\[?!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])(?:\]\([^)]*\))?\s*)+")
 _HTML_ENDS = (  # HTML blocks that blank lines do not end (CommonMark 4.6, kinds 1 to 5)
     (
@@ -162,16 +162,18 @@ def _line_starts(source: str, offset: int) -> list[int]:
 
 
 def _atx_heading(source: str, found: re.Match[str], end: int) -> Heading:
-    content = source[found.end() : end].strip()
+    content = source[found.end() : end].strip(" \t\n")
     bare = content.rstrip("#")
     if not bare or bare[-1] in " \t":
-        content = bare.strip()
+        content = bare
     return Heading(len(found["atx"]), plain_title(content), found.start(), end)
 
 
 def plain_title(markup: str) -> str:
     """A heading as people read it: inline markup and a trailing `{ #anchor }` removed, image alt text kept."""
-    markup = _ANCHOR.sub("", markup)
+    markup = markup.strip()
+    if markup.endswith("}"):
+        markup = _ANCHOR.sub("", markup).rstrip()
     if not _INLINE_MARKUP.search(markup):
         return markup
     tokens = _inline_parser().parseInline(markup)[0].children or []
