@@ -153,12 +153,13 @@ def _decode(data: bytes, path: Path) -> str:
 
 def _title(text: str, format: str, meta: Mapping[str, Any]) -> str:
     if format == "markdown":
-        from structrag.sections.markdown import front_matter, markdown_headings
+        from structrag.sections import headings_of_markdown
+        from structrag.sections.markdown import front_matter
 
         front = front_matter(text)
         if front.title:
             return front.title
-        headings = markdown_headings(text, front.end)
+        headings = headings_of_markdown(text)
         if headings and headings[0].level == 1 and sum(heading.level == 1 for heading in headings) == 1:
             return headings[0].title
     return _stem(meta)

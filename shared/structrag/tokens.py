@@ -29,6 +29,7 @@ _UNSPACED = re.compile(
     "\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufad9\uff66-\uff9d"
     "\U0001b000-\U0001b16f\U00020000-\U000323af]"
 )
+_MAYBE_UNSPACED = re.compile("[^\x00-\u0e00\u2000-\u2e7f]")  # all of them and others; three times as fast to look for
 
 _URL = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 _P50K = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
@@ -63,7 +64,7 @@ def count_tokens(text: str) -> int:
     never more than the sum of both.
     """
     unspaced = 0
-    if not text.isascii():
+    if not text.isascii() and _MAYBE_UNSPACED.search(text):
         text, unspaced = _UNSPACED.subn(" ", text)
     words = text.split()
     by_words = (13 * len(words) + 9) // 10

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 
 from structrag.errors import InvalidParameter
 from structrag.records import Document, Heading
@@ -23,10 +23,10 @@ def parse(document: Document, *, plain_headings: bool = True) -> Outline:
     """
     text = document.text
     if document.format == "markdown":
-        from structrag.sections.markdown import front_matter, markdown_blocks, markdown_headings
+        from structrag.sections.markdown import front_matter, markdown_blocks
 
         body_start = front_matter(text).end
-        headings = nest_by_number(markdown_headings(text, body_start))
+        headings = nest_by_number(list(headings_of_markdown(text)))
         return build_outline(document, headings, partial(markdown_blocks, text), body_start=body_start)
     if document.format == "html":
         if document.layout is None:
@@ -42,6 +42,15 @@ def parse(document: Document, *, plain_headings: bool = True) -> Outline:
 
     headings = find_headings(text) if plain_headings else []
     return build_outline(document, headings, partial(plain_blocks, text))
+
+
+@lru_cache(maxsize=1)
+def headings_of_markdown(text: str) -> tuple[Heading, ...]:
+    """The headings of a Markdown text as written, front matter left out. Kept for one text: reading looks for its title, then parsing
+    for its sections."""
+    from structrag.sections.markdown import front_matter, markdown_headings
+
+    return tuple(markdown_headings(text, front_matter(text).end))
 
 
 def nest_by_number(headings: list[Heading]) -> list[Heading]:
