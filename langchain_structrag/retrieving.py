@@ -105,7 +105,7 @@ class IndexRetriever(BaseRetriever):
 
     @classmethod
     def _with_index(cls, make: Any, options: dict[str, Any]) -> Self:
-        """A retriever with what `make` returns; options that are fields of the class stay here, `index_fields` go to both."""
+        """A retriever with what `make` returns; options that are fields of the class stay here, shared ones go to both."""
         fields = {name: value for name, value in options.items() if name in cls.model_fields}
         shared = cls._shared_options()
         index = make(**{name: value for name, value in options.items() if name not in fields or name in shared})
@@ -121,9 +121,7 @@ class IndexRetriever(BaseRetriever):
         return self.index.add(core_documents(documents, self.format))
 
     async def aadd_documents(self, documents: Iterable[Document]) -> AddReport:
-        """`add_documents` on an event loop; in a worker thread where a vector store embeds."""
-        if vectorstore_of(self.index) is not None:
-            return await run_in_executor(None, self.add_documents, documents)
+        """`add_documents` on an event loop."""
         return await self.index.aadd(core_documents(documents, self.format))
 
     def delete(self, ids: str | Sequence[str]) -> bool:
@@ -131,6 +129,10 @@ class IndexRetriever(BaseRetriever):
         wanted = [ids] if isinstance(ids, str) else list(ids)
         deleted = [self.index.delete(name) for name in wanted]
         return all(deleted)
+
+    async def adelete(self, ids: str | Sequence[str]) -> bool:
+        """`delete` in a worker thread."""
+        return await run_in_executor(None, self.delete, ids)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to a folder. Models and a vector store are not part of it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,14 +56,25 @@ class LangChainDenseStore:
             for chunk, text in zip(entry.chunks, texts, strict=True)
             if text
         ]
-        if documents:
-            self.vectorstore.add_documents(documents, ids=[str(document.id) for document in documents])
+        ids = [str(document.id) for document in documents]
+        if ids:
+            self._delete(self._present(ids) or [])  # some stores refuse ids that they have
+            self.vectorstore.add_documents(documents, ids=ids)
 
     def delete(self, entry_keys: Sequence[tuple[str, str]]) -> None:
-        """Remove entries by (chunk id, view); those that are not there are no error."""
+        """Remove entries by (chunk id, view); those that are not there are no error where the store can tell."""
         ids = [entry_id(chunk_id, view) for chunk_id, view in entry_keys]
-        with suppress(NotImplementedError):  # a store that cannot tell what it has is asked to delete all of them
-            ids = [str(document.id) for document in self.vectorstore.get_by_ids(ids)]
+        present = self._present(ids)
+        self._delete(ids if present is None else present)
+
+    def _present(self, ids: list[str]) -> list[str] | None:
+        """Those of the ids that the store has; None where it cannot tell."""
+        try:
+            return [str(document.id) for document in self.vectorstore.get_by_ids(ids)]
+        except NotImplementedError:
+            return None
+
+    def _delete(self, ids: list[str]) -> None:
         if ids:
             self.vectorstore.delete(ids)
 

@@ -1,0 +1,188 @@
+"""LangChain's models as structrag's."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+from uuid import UUID
+
+import pytest
+from langchain_core.callbacks import BaseCallbackHandler, CallbackManager
+from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
+from langchain_core.language_models import BaseChatModel, FakeListChatModel, FakeListLLM
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+
+from langchain_structrag import LangChainEmbedder, LangChainModel
+from langchain_structrag.models import as_embedder, as_language_model, inner_callbacks
+from structrag.errors import InvalidParameter
+from structrag.steps import Ask, Embed, Failed, Runner
+
+
+class Chat(BaseChatModel):
+    """Answers with `content`, a string or content blocks, and reports its usage."""
+
+    model: str = "chat-1"
+    temperature: float = 0.2
+    api_key: str = "sk-secret"
+    content: Any = "an answer"
+
+    @property
+    def _llm_type(self) -> str:
+        return "fake"
+
+    def _generate(
+        self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any
+    ) -> ChatResult:
+        usage = {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5}
+        message = AIMessage(content=self.content, usage_metadata=usage)
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+class Recorder(BaseCallbackHandler):
+    def __init__(self) -> None:
+        self.started: list[UUID | None] = []
+        self.tokens = 0
+
+    def on_chat_model_start(self, *args: Any, parent_run_id: UUID | None = None, **kwargs: Any) -> None:
+        self.started.append(parent_run_id)
+
+    def on_llm_end(self, response: Any, **kwargs: Any) -> None:
+        self.tokens += response.generations[0][0].message.usage_metadata["total_tokens"]
+
+
+class Named(Embeddings):
+    model_name = "e5"
+    dimensions = 2
+    openai_api_key = "sk-secret"
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [[1.0, float(len(text))] for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return [0.0, float(len(text))]
+
+
+BLOCKS = [
+    {"type": "text", "text": "two "},
+    {"type": "tool_use", "id": "1", "name": "t", "input": {}},
+    {"type": "text", "text": "parts"},
+]
+
+
+@pytest.mark.parametrize(("content", "text"), [("an answer", "an answer"), (BLOCKS, "two parts"), ("", "")])
+async def test_answer_is_the_text_of_the_message(content: Any, text: str) -> None:
+    model = LangChainModel(Chat(content=content))
+    assert model.complete("question") == text
+    assert await model.acomplete("question") == text
+    assert type(model.complete("question")) is str
+
+
+async def test_completion_models_answer_too() -> None:
+    model = LangChainModel(FakeListLLM(responses=["plain", "again"]))
+    assert model.complete("q") == "plain"
+    assert await model.acomplete("q") == "again"
+
+
+def test_names_tell_models_and_settings_apart_and_hold_no_key() -> None:
+    names = {
+        LangChainModel(Chat()).name,
+        LangChainModel(Chat(model="chat-2")).name,
+        LangChainModel(Chat(temperature=0.9)).name,
+        LangChainModel(Chat().bind(temperature=0.5)).name,  # type: ignore[arg-type]
+    }
+    assert len(names) == 4
+    assert "Chat(model='chat-1', temperature=0.2)" in names
+    embedder = LangChainEmbedder(Named())
+    assert embedder.name == "Named(model_name='e5', dimensions=2)"
+    assert not any("secret" in name for name in [*names, embedder.name])
+    assert (
+        LangChainEmbedder(DeterministicFakeEmbedding(size=4)).name
+        != LangChainEmbedder(DeterministicFakeEmbedding(size=5)).name
+    )
+    assert LangChainEmbedder(Named(), name="mine").name == "mine"
+
+
+async def test_embedder_asks_documents_and_queries_apart() -> None:
+    embedder = LangChainEmbedder(Named())
+    assert embedder.embed(["a", "bb"]) == [[1.0, 1.0], [1.0, 2.0]]
+    assert embedder.embed(["a", "bb"], query=True) == [[0.0, 1.0], [0.0, 2.0]]
+    assert await embedder.aembed(["a", "bb"]) == embedder.embed(["a", "bb"])
+    assert await embedder.aembed(["a", "bb"], query=True) == embedder.embed(["a", "bb"], query=True)
+    assert embedder.embed([]) == []
+
+
+async def test_runner_drives_them() -> None:
+    runner = Runner(llm=LangChainModel(Chat()), embedder=LangChainEmbedder(Named()))
+
+    def steps() -> Any:
+        return (yield [Ask("q"), Embed(("a", "bb"))])
+
+    answer, matrix = runner.run(steps())
+    assert answer == "an answer"
+    assert matrix.shape == (2, 2)
+    again = await runner.arun(steps())
+    assert again[0] == answer
+    assert (again[1] == matrix).all()
+
+
+def test_a_model_that_raises_is_a_failed_call() -> None:
+    runner = Runner(llm=LangChainModel(FakeListChatModel(responses=[])))
+
+    def steps() -> Any:
+        return (yield [Ask("q")])
+
+    assert isinstance(runner.run(steps())[0], Failed)
+
+
+async def test_callbacks_reach_calls_from_threads_and_tasks() -> None:
+    recorder = Recorder()
+    manager = CallbackManager([recorder])
+    runner = Runner(llm=LangChainModel(Chat()))
+
+    def steps() -> Any:
+        return (yield [Ask(f"q{i}") for i in range(5)])
+
+    with inner_callbacks(manager):
+        runner.run(steps())
+        await runner.arun(steps())
+    assert len(recorder.started) == 10
+    runner.run(steps())
+    assert len(recorder.started) == 10
+    assert recorder.tokens == 50
+
+
+def test_own_config_is_used() -> None:
+    recorder = Recorder()
+    LangChainModel(Chat(), config={"callbacks": [recorder]}).complete("q")
+    assert len(recorder.started) == 1
+
+
+def test_wrong_objects_are_named() -> None:
+    with pytest.raises(InvalidParameter, match="embeddings"):
+        LangChainEmbedder("text-embedding-3")  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match="model"):
+        LangChainModel(len)  # type: ignore[arg-type]
+
+
+def test_other_objects_are_left_for_the_core() -> None:
+    assert as_embedder(None) is None
+    assert as_language_model(len) is len
+    assert isinstance(as_embedder(Named()), LangChainEmbedder)
+    assert isinstance(as_language_model(Chat()), LangChainModel)
+
+
+async def test_async_embedding_does_not_block_the_loop() -> None:
+    class Slow(Named):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            import time
+
+            time.sleep(0.2)
+            return super().embed_documents(texts)
+
+    waiting = asyncio.create_task(LangChainEmbedder(Slow()).aembed(["a"]))
+    ticks = 0
+    while not waiting.done():
+        await asyncio.sleep(0.01)
+        ticks += 1
+    assert ticks >= 5

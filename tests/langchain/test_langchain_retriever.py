@@ -1,0 +1,322 @@
+"""MultiViewRetriever as a LangChain retriever."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from datetime import date
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import pytest
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.runnables import RunnablePassthrough
+from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_text_splitters import RecursiveCharacterTextSplitter
+
+from langchain_structrag import ContentAwareTextSplitter, FixedTextSplitter, MultiViewRetriever
+from langchain_structrag.indexing import make_index
+from langchain_structrag.retrieving import IndexRetriever
+from structrag.errors import InvalidParameter
+from structrag.records import Hit
+from structrag.steps import Ask
+
+PETS = (
+    "# Pets\n\nAnimals at home.\n\n## Cats\n\nCats purr when they are content.\n\n## Dogs\n\nDogs bark at strangers.\n"
+)
+SKY = "# Sky\n\nStars shine.\n\n## Moon\n\nThe moon is bright.\n"
+DOCUMENTS = [
+    Document(page_content=PETS, metadata={"source": "pets.md", "year": 2020, "seen": date(2020, 1, 2)}),
+    Document(page_content=SKY, metadata={"source": "sky.md", "year": 2021}),
+]
+
+
+class BagOfWords(Embeddings):
+    """Words hashed into 256 places."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        places = [crc32(word.encode()) % 256 for word in re.findall(r"\w+", text.lower())]
+        return [0.01 + places.count(place) for place in range(256)]
+
+
+EMBEDDING = BagOfWords()
+
+
+def made(kind: str, **options: Any) -> MultiViewRetriever:
+    models: dict[str, dict[str, Any]] = {
+        "lsa": {},
+        "embedding": {"embedding": EMBEDDING},
+        "vectorstore": {"vectorstore": InMemoryVectorStore(EMBEDDING)},
+    }
+    return MultiViewRetriever.from_documents(DOCUMENTS, **models[kind], **options)
+
+
+KINDS = pytest.mark.parametrize("kind", ["lsa", "embedding", "vectorstore"])
+
+
+def facts(documents: list[Document]) -> list[Any]:
+    return [(d.id, d.page_content, d.metadata) for d in documents]
+
+
+@KINDS
+def test_results_are_plain_documents_with_exact_offsets(kind: str) -> None:
+    found = made(kind, k=3).invoke("When do cats purr?")
+    assert len(found) == 3
+    best = next(d for d in found if "purr" in d.page_content)
+    assert type(best) is Document
+    assert best.page_content == "## Cats\n\nCats purr when they are content."
+    meta = best.metadata
+    assert PETS[meta["start_index"] : meta["end_index"]] == best.page_content
+    assert meta["heading_path"] == ["Pets", "Cats"]
+    assert (meta["doc_id"], meta["source"], meta["year"], meta["seen"]) == ("pets.md", "pets.md", 2020, "2020-01-02")
+    assert best.id == f"pets.md:{meta['start_index']}-{PETS.index('## Dogs')}"
+    assert meta["routes"]["bm25:raw"] == 1
+    assert set(meta["views_hit"]) <= {"raw", "summary", "keywords"}
+    assert [d.metadata["rank"] for d in found] == [1, 2, 3]
+    for document in found:
+        assert json.loads(json.dumps(document.metadata)) == document.metadata
+
+
+@KINDS
+async def test_sync_equals_async_and_results_repeat(kind: str) -> None:
+    retriever = made(kind)
+    again = made(kind)
+    for query in ("stars", "Dogs bark", "nothing like it", " "):
+        assert facts(retriever.invoke(query)) == facts(await retriever.ainvoke(query)) == facts(again.invoke(query))
+    grown = await MultiViewRetriever.afrom_documents(
+        DOCUMENTS, **({"embedding": EMBEDDING} if kind == "embedding" else {})
+    )
+    if kind != "vectorstore":
+        assert facts(grown.invoke("stars")) == facts(retriever.invoke("stars"))
+
+
+@KINDS
+async def test_k_and_where_at_the_call(kind: str) -> None:
+    retriever = made(kind, k=2)
+    assert [len(retriever.invoke("moon", k=k)) for k in (1, 3, 5, 99)] == [1, 3, 5, 5]
+    assert len(retriever.invoke("moon")) == 2
+    assert len(await retriever.ainvoke("moon", k=1)) == 1
+    for where in ({"year": 2020}, {"doc_id": "pets.md"}, lambda meta: meta["year"] < 2021):
+        assert {d.metadata["doc_id"] for d in retriever.invoke("moon", k=9, where=where)} == {"pets.md"}
+    assert {d.metadata["doc_id"] for d in await retriever.ainvoke("moon", where={"year": [2021]})} == {"sky.md"}
+    with pytest.raises(InvalidParameter, match="where"):
+        retriever.invoke("moon", where={"yaer": 2020})
+    with pytest.raises(TypeError):
+        retriever.invoke("moon", top_k=3)
+
+
+def test_the_first_results_do_not_depend_on_k() -> None:
+    retriever = made("embedding")
+    assert [d.id for d in retriever.invoke("moon", k=5)][:2] == [d.id for d in retriever.invoke("moon", k=2)]
+
+
+@KINDS
+def test_add_change_and_delete(kind: str) -> None:
+    retriever = made(kind)
+    assert retriever.add_documents(DOCUMENTS).unchanged == 2
+    changed = Document(page_content="# Pets\n\nOnly fish now.\n", metadata={"source": "pets.md", "year": 2020})
+    report = retriever.add_documents([changed])
+    assert (report.added, report.replaced) == (0, 1)
+    assert not any("purr" in d.page_content for d in retriever.invoke("cats purr", k=9))
+    assert retriever.delete("pets.md")
+    assert not retriever.delete(["pets.md", "sky.md"])  # the second is deleted all the same
+    assert retriever.invoke("fish") == []
+    retriever.add_documents(DOCUMENTS)
+    assert facts(retriever.invoke("cats purr")) == facts(made(kind).invoke("cats purr"))
+
+
+async def test_async_add() -> None:
+    for kind in ("lsa", "embedding", "vectorstore"):
+        retriever = made(kind)
+        report = await retriever.aadd_documents(
+            [Document(page_content="# Sea\n\nWaves roll.\n", metadata={"source": "sea.md"})]
+        )
+        assert report.added == 1
+        assert (await retriever.ainvoke("waves roll"))[0].metadata["doc_id"] == "sea.md"
+        assert await retriever.adelete(["sea.md", "sky.md"])
+        assert {d.metadata["doc_id"] for d in await retriever.ainvoke("waves roll")} == {"pets.md"}
+
+
+@KINDS
+def test_save_and_load(kind: str, tmp_path: Path) -> None:
+    store = InMemoryVectorStore(EMBEDDING)
+    models: dict[str, Any] = {"lsa": {}, "embedding": {"embedding": EMBEDDING}, "vectorstore": {"vectorstore": store}}[
+        kind
+    ]
+    retriever = MultiViewRetriever.from_documents(DOCUMENTS, **models)
+    retriever.save(tmp_path / "index")
+    loaded = MultiViewRetriever.load(tmp_path / "index", k=3, **models)
+    assert facts(loaded.invoke("cats purr")) == facts(retriever.invoke("cats purr", k=3))
+    assert loaded.add_documents(DOCUMENTS).unchanged == 2
+
+
+def test_pages_and_rows_of_one_source_are_documents_of_their_own() -> None:
+    pages = [Document(page_content=f"page {i} words", metadata={"source": "r.pdf", "page": i}) for i in range(2)]
+    rows = [Document(page_content=f"row {i} words", metadata={"source": "t.txt"}) for i in range(2)]
+    retriever = MultiViewRetriever.from_documents([*pages, *rows, rows[0]])
+    assert retriever.index.document_ids == ["r.pdf#page=0", "r.pdf#page=1", "t.txt", "t.txt#2"]
+    assert retriever.add_documents([*pages, *rows]).unchanged == 4
+    own = MultiViewRetriever.from_documents([Document(page_content="x", id="mine", metadata={"source": "a"})])
+    assert own.index.document_ids == ["mine"]
+    same = MultiViewRetriever.from_texts(["one", "two", "two"])
+    assert len(same.index.document_ids) == 2
+
+
+def test_from_texts_takes_metadata() -> None:
+    retriever = MultiViewRetriever.from_texts(["# A\n\none", "# B\n\ntwo"], metadatas=[{"n": 1}, {"n": 2}], k=1)
+    assert retriever.invoke("two")[0].metadata["n"] == 2
+    with pytest.raises(InvalidParameter, match="metadatas"):
+        MultiViewRetriever.from_texts(["a", "b"], metadatas=[{}])
+
+
+def test_splitters_of_this_package_are_taken_and_others_refused() -> None:
+    by_size = MultiViewRetriever.from_documents(DOCUMENTS, splitter=ContentAwareTextSplitter(chunk_size=30))
+    assert all(len(d.page_content) <= 30 for d in by_size.invoke("cats", k=99))
+    fixed = MultiViewRetriever.from_documents(DOCUMENTS, splitter=FixedTextSplitter(chunk_size=4000))
+    assert len(fixed.invoke("cats", k=99)) == 2
+    with pytest.raises(InvalidParameter, match="splitter"):
+        MultiViewRetriever.from_documents(DOCUMENTS, splitter=RecursiveCharacterTextSplitter())
+
+
+@pytest.mark.parametrize(
+    "options", [{"k": 0}, {"k": 1.5}, {"fusion": "best"}, {"views": ["title"]}, {"routes": "dense"}]
+)
+def test_bad_settings_are_refused_at_once(options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(options))):
+        MultiViewRetriever.from_documents(DOCUMENTS, **options)
+
+
+def test_other_bad_arguments() -> None:
+    with pytest.raises(InvalidParameter, match="embedding"):
+        MultiViewRetriever.from_documents(DOCUMENTS, EMBEDDING, vectorstore=InMemoryVectorStore(EMBEDDING))
+    with pytest.raises(InvalidParameter, match="vectorstore"):
+        MultiViewRetriever.from_documents(DOCUMENTS, vectorstore="chroma")
+    with pytest.raises(InvalidParameter, match="documents"):
+        MultiViewRetriever.from_documents(["text"])  # type: ignore[list-item]
+    with pytest.raises(TypeError):
+        MultiViewRetriever.from_documents(DOCUMENTS, chunk_siez=3)
+
+
+# -- as a Runnable
+
+
+async def test_batch_chain_and_config() -> None:
+    retriever = made("embedding", k=1)
+    both = retriever.batch(["moon", "cats purr"])
+    assert [d[0].id for d in both] == [retriever.invoke("moon")[0].id, retriever.invoke("cats purr")[0].id]
+    assert [facts(d) for d in await retriever.abatch(["moon", "cats purr"])] == [facts(d) for d in both]
+    assert [len(d) for d in retriever.batch(["moon", "cats"], k=2)] == [2, 2]
+    chain = (
+        {"context": retriever.with_config(tags=["r"]), "question": RunnablePassthrough()}
+        | ChatPromptTemplate.from_template("{context} {question}")
+        | FakeListChatModel(responses=["answer"])
+        | StrOutputParser()
+    )
+    assert chain.invoke("moon") == "answer"
+    assert await chain.ainvoke("moon") == "answer"
+
+
+def test_tracing_names_and_no_serialisation() -> None:
+    started: dict[str, Any] = {}
+
+    class Tracer(BaseCallbackHandler):
+        def on_retriever_start(self, serialized: Any, query: str, **kwargs: Any) -> None:
+            started.update(kwargs["metadata"])
+
+    made("embedding").invoke("moon", config={"callbacks": [Tracer()]})
+    assert started["ls_retriever_name"] == "multiview"
+    assert started["ls_embedding_provider"] == "BagOfWords"
+    retriever = made("vectorstore")
+    assert retriever._get_ls_params()["ls_vector_store_provider"] == "InMemoryVectorStore"
+    assert not retriever.is_lc_serializable()
+    assert retriever.to_json()["type"] == "not_implemented"
+
+
+class Counting(FakeListChatModel):
+    """Answers every prompt with the same summary and keywords."""
+
+    responses: list[str] = [json.dumps({"summary": "About whales.", "keywords": ["whale", "krill"]})]  # noqa: RUF012
+
+
+def test_a_chat_model_writes_the_views() -> None:
+    text = "# Ocean\n\n" + "The biggest animal lives there and eats small ones. " * 40
+    retriever = MultiViewRetriever.from_documents(
+        [Document(page_content=text, metadata={"source": "o.md"}), *DOCUMENTS], llm=Counting()
+    )
+    assert retriever.index.usage.calls > 0
+    store = retriever.index.store
+    assert any("About whales." in (store.view_text(row, "summary") or "") for row in range(len(store)))
+
+
+class Asking(IndexRetriever):
+    """A retriever whose search asks the language model first, as question-rewriting ones do."""
+
+    def _steps(self, query: str) -> Any:
+        yield [Ask(query)]
+        return []
+
+    def _search(self, query: str, k: Any, where: Any) -> list[Hit]:
+        return self.index.run(self._steps(query))
+
+    async def _asearch(self, query: str, k: Any, where: Any) -> list[Hit]:
+        return await self.index.arun(self._steps(query))
+
+
+async def test_callbacks_reach_model_calls_made_while_searching() -> None:
+    runs: dict[str, list[Any]] = {"retriever": [], "model": []}
+
+    class Recorder(BaseCallbackHandler):
+        def on_retriever_start(self, *args: Any, run_id: Any, **kwargs: Any) -> None:
+            runs["retriever"].append(run_id)
+
+        def on_chat_model_start(self, *args: Any, parent_run_id: Any = None, **kwargs: Any) -> None:
+            runs["model"].append(parent_run_id)
+
+    retriever = Asking(index=make_index(llm=Counting()))
+    retriever.invoke("q", config={"callbacks": [Recorder()]})
+    await retriever.ainvoke("q", config={"callbacks": [Recorder()]})
+    retriever.invoke("q")
+    assert len(runs["model"]) == 2
+    assert runs["model"] == runs["retriever"]
+
+
+class SlowEmbedding(DeterministicFakeEmbedding):
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        time.sleep(0.1)
+        return super().embed_documents(texts)
+
+    def embed_query(self, text: str) -> list[float]:
+        time.sleep(0.1)
+        return super().embed_query(text)
+
+
+@pytest.mark.parametrize("with_store", [False, True])
+async def test_the_loop_keeps_running(with_store: bool) -> None:
+    slow = SlowEmbedding(size=8)
+    models: dict[str, Any] = {"vectorstore": InMemoryVectorStore(slow)} if with_store else {"embedding": slow}
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0.01)
+            ticks += 1
+
+    ticker = asyncio.create_task(tick())
+    retriever = await MultiViewRetriever.afrom_documents(DOCUMENTS, **models)
+    built = ticks
+    await retriever.ainvoke("moon")
+    ticker.cancel()
+    assert built >= 5
+    assert ticks - built >= 5

@@ -1,0 +1,432 @@
+"""The text splitters: LangChain's conventions, exact offsets, hard limits, what peers get wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import pickle
+import time
+from datetime import date
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_text_splitters import RecursiveCharacterTextSplitter, TextSplitter
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
+
+from langchain_structrag import ContentAwareTextSplitter, FixedTextSplitter
+from structrag.errors import InvalidParameter
+from structrag.reading import read_text
+from structrag.tokens import tiktoken_counter
+
+DATA = Path(os.environ.get("STRUCTRAG_DATA", Path(__file__).parents[3] / "shared" / "data")) / "parsing"
+SPLITTERS = [ContentAwareTextSplitter, FixedTextSplitter]
+CODE = "# T\n\n```python\ndef f(x):\n    if x:\n        return 1\n```\n"
+WORDS = " ".join(f"w{i}" for i in range(60))
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def split(text: str, **options: Any) -> list[Document]:
+    return ContentAwareTextSplitter(**options).create_documents([text])
+
+
+def assert_exact(text: str, chunks: list[Document]) -> None:
+    assert [text[c.metadata["start_index"] : c.metadata["end_index"]] for c in chunks] == [
+        c.page_content for c in chunks
+    ]
+    starts = [c.metadata["start_index"] for c in chunks]
+    assert starts == sorted(set(starts))
+    assert all(c.page_content.strip() for c in chunks)
+
+
+@pytest.mark.parametrize("splitter_class", [RecursiveCharacterTextSplitter, ContentAwareTextSplitter])
+def test_only_the_class_name_changes_in_an_application(splitter_class: type[TextSplitter]) -> None:
+    splitter = splitter_class(chunk_size=60, chunk_overlap=10, length_function=len, add_start_index=True)
+    store = InMemoryVectorStore(DeterministicFakeEmbedding(size=16))
+    documents = [
+        Document(page_content="# Cats\n\nCats purr.\n\n# Dogs\n\nDogs bark.\n" * 3, metadata={"source": "pets.md"})
+    ]
+    store.add_documents(splitter.split_documents(documents))
+    found = store.as_retriever(search_kwargs={"k": 2}).invoke("Dogs bark.")
+    assert len(found) == 2
+    for document in found:
+        start = document.metadata["start_index"]
+        assert documents[0].page_content[start:].startswith(document.page_content)
+        assert document.metadata["source"] == "pets.md"
+
+
+def test_metadata_of_a_chunk() -> None:
+    chunks = split("# A\n\nhello\n\n## B\n\nworld\n")
+    assert [c.page_content for c in chunks] == ["# A\n\nhello", "## B\n\nworld"]
+    assert chunks[1].metadata["start_index"] == 12
+    assert chunks[1].metadata["end_index"] == 23
+    assert chunks[1].metadata["heading_path"] == ["A", "B"]
+    assert chunks[1].metadata["section_id"].endswith("#2")
+    assert set(chunks[1].metadata) == {"start_index", "end_index", "heading_path", "section_id"}
+    assert type(chunks[0]) is Document
+
+
+def test_parent_metadata_is_copied_deeply_and_documents_are_not_changed() -> None:
+    parent = Document(
+        page_content="# A\n\nx\n\n# B\n\ny\n", metadata={"source": "n.md", "tags": ["a"], "when": date(2020, 1, 2)}
+    )
+    before = parent.model_copy(deep=True)
+    chunks = ContentAwareTextSplitter().split_documents([parent])
+    chunks[0].metadata["tags"].append("b")
+    assert parent == before
+    assert chunks[1].metadata["tags"] == ["a"]
+    assert chunks[1].metadata["when"] == date(2020, 1, 2)
+
+
+def test_ids_are_deterministic_uuids_and_differ_between_pages_of_one_source() -> None:
+    pages = [Document(page_content="same words", metadata={"source": "r.pdf", "page": i}) for i in range(2)]
+    first = [c.id for c in ContentAwareTextSplitter().split_documents(pages)]
+    again = [c.id for c in ContentAwareTextSplitter().split_documents(pages)]
+    assert len(set(first)) == 2
+    assert [str(UUID(name)) for name in first if name] == first
+    assert first == again
+
+
+@pytest.mark.parametrize("splitter_class", SPLITTERS)
+@pytest.mark.parametrize("text", ["", " ", "\n\n\t\n", "\ufeff" * 0])
+def test_blank_text_has_no_chunk(splitter_class: Any, text: str) -> None:
+    splitter = splitter_class()
+    assert splitter.split_text(text) == []
+    assert splitter.create_documents([text]) == []
+    assert splitter.split_documents([Document(page_content=text)]) == []
+    assert splitter.split_documents([]) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CODE,  # L1
+        "# T\n\n- a\n  - b\n    - c\n",  # L2
+        "# T\n\nkey\tvalue\nnb\u00a0sp\n",  # L3
+        "# A\n\n    # note\n    x = 1\n",  # L4
+        "# A\n\n````md\n```\n# no\n```\n````\n\n## B\n\ny\n",  # L5
+        "# A\n\n## B\n\n## C\n\ny\n",  # L6
+        "# T\n\n~~~\n# not a heading\n~~~\n",  # L8
+        "# T\n\nintro\n\n```\ncode\n\n# more\n\nlast\n",  # L10
+        "\n\n".join(["aa bb"] * 4),  # L12
+        "alpha\n\n\n\nbeta\n\ngamma delta epsilon",  # L13
+        "one  two\tthree four",  # L15
+        "a <|endoftext|> b",  # L17
+        "Cats purr. Cats sleep.\n\nDogs bark.  Dogs run.\nStars shine. Stars burn.",  # L19
+        "# A\r\n\r\n## B\r\n\r\ntext\r\n",  # M8
+        "# A\n\nwrite # B here\n\n# B\n",  # M10
+        "👩‍🚀 ok 🧠 👩‍🚀 ok 🧠 " * 5,
+        "今天天气很好。我们去公园散步。" * 20,  # L21
+        "\n  \n  lead\n\n# H\n\nbody  \n\n\n",
+    ],
+)
+@pytest.mark.parametrize("splitter_class", SPLITTERS)
+@pytest.mark.parametrize("size", [10, 20, 4000])
+def test_chunks_are_exact_slices_that_tile_the_text(splitter_class: Any, text: str, size: int) -> None:
+    chunks = splitter_class(chunk_size=size).create_documents([text])
+    assert_exact(text, chunks)
+    assert all(len(c.page_content) <= size or c.metadata["oversize"] for c in chunks)
+    whole = splitter_class(chunk_size=size, strip_whitespace=False).create_documents([text])
+    assert_exact(text, whole)
+    assert "".join(c.page_content for c in whole) == text
+    # and the joined visible words are all there when white space is left out
+    assert "".join("".join(c.page_content for c in chunks).split()) == "".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "paths"),
+    [
+        ("# A\n\n    # note\n    x = 1\n", [["A"]]),  # L4
+        ("# A\n\n````md\n```\n# no\n```\n````\n\n## B\n\ny\n", [["A"], ["A", "B"]]),  # L5
+        ("# A\n\n## B\n\n## C\n\ny\n", [["A", "C"]]),  # L6
+        ("Title\n=====\n\nbody\n", [["Title"]]),  # L7
+        ("# A/B\n\n## C\n\nc\n", [["A/B", "C"]]),  # M4
+        ("# A\r\n\r\n## B\r\n\r\ntext\r\n", [["A", "B"]]),  # M8
+    ],
+)
+def test_heading_paths(text: str, paths: list[list[str]]) -> None:
+    assert [c.metadata["heading_path"] for c in split(text)] == paths
+
+
+def test_repeated_passages_have_their_own_offsets() -> None:  # L12
+    text = "\n\n".join(["aa bb"] * 4)
+    assert [c.metadata["start_index"] for c in split(text, chunk_size=10)] == [0, 7, 14, 21]
+    assert_exact(text, split(text, chunk_size=10, chunk_overlap=5))
+
+
+def test_long_sections_are_cut_within_the_limit() -> None:
+    for text in (
+        "# T\n\n" + "word " * 20000,
+        "The same sentence again. " * 2000,
+        "x" * 50 + "\n\nshort",
+    ):  # L9, L20, L16
+        chunks = split(text, chunk_size=500 if len(text) > 100 else 10)
+        assert_exact(text, chunks)
+        assert max(len(c.page_content) for c in chunks) <= (500 if len(text) > 100 else 10)
+
+
+def test_overlap_repeats_whole_sentences_of_the_same_section() -> None:
+    text = "# A\n\n" + "One two three. " * 20 + "\n\n# B\n\nEnd.\n"
+    chunks = split(text, chunk_size=80, chunk_overlap=20)
+    spans = [(c.metadata["start_index"], c.metadata["end_index"]) for c in chunks]
+    assert all(len(c.page_content) <= 80 for c in chunks)
+    assert any(after[0] < before[1] for before, after in pairwise(spans))
+    assert spans[-1][0] == text.index("# B")
+
+
+def test_two_calls_and_two_splitters_do_not_affect_each_other() -> None:  # L11
+    splitter = ContentAwareTextSplitter()
+    first = splitter.create_documents(["# A\n\nfirst\n"])
+    second = splitter.create_documents(["# B\n\nsecond\n"])
+    assert first[0].page_content == "# A\n\nfirst"
+    assert second[0].page_content == "# B\n\nsecond"
+    first.clear()
+    assert splitter.create_documents(["# A\n\nfirst\n"])[0].page_content == "# A\n\nfirst"
+
+
+def test_add_context_puts_the_path_in_front_and_counts_it() -> None:
+    text = "# Alpha\n\nintro\n\n## Beta\n\n" + "Some words here. " * 30
+    chunks = split(text, chunk_size=120, add_context=True)
+    assert chunks[1].page_content.startswith("Alpha\n## Beta")
+    assert chunks[2].page_content.startswith("Alpha > Beta\n")
+    for chunk in chunks:
+        assert len(chunk.page_content) <= 120
+        span = text[chunk.metadata["start_index"] : chunk.metadata["end_index"]]
+        assert chunk.page_content == span or chunk.page_content.endswith("\n" + span)
+
+
+def test_cut_table_keeps_its_header_rows_in_the_metadata() -> None:
+    table = "| a | b |\n|---|---|\n" + "".join(f"| row {i} | {i} |\n" for i in range(12))
+    chunks = split("# T\n\n" + table, chunk_size=70)
+    later = [c for c in chunks if not c.page_content.startswith("# T")]
+    assert len(later) > 1
+    for chunk in later:
+        assert chunk.metadata["table_header"] == "| a | b |\n|---|---|"
+        assert all(line.startswith("| row") and line.endswith("|") for line in chunk.page_content.splitlines())
+
+
+def test_html_offsets_refer_to_the_visible_text() -> None:
+    html = "<html><body><h1>T</h1><p>Press <b>Save</b> to finish.</p><h2>U</h2><p>x</p></body></html>"
+    chunks = split(html)
+    assert_exact(read_text(html).text, chunks)
+    assert chunks[0].page_content == "T\n\nPress Save to finish."
+    assert html[chunks[1].metadata["source_start"] :].startswith("U</h2>")
+    assert chunks[1].metadata["heading_path"] == ["T", "U"]
+
+
+def test_source_suffix_tells_the_format() -> None:
+    text = "# of items: 3\n\nbody text\n"
+    as_text = ContentAwareTextSplitter(strip_whitespace=False).create_documents([text], [{"source": "log.txt"}])
+    as_markdown = ContentAwareTextSplitter().create_documents([text], [{"source": "https://x.org/log.md"}])
+    assert as_text[0].metadata["heading_path"] == []
+    assert as_markdown[0].metadata["heading_path"] == ["of items: 3"]
+    rendered = "A title\n\nText that a loader has taken out of a page: 1 < 2.\n"
+    assert ContentAwareTextSplitter().create_documents([rendered], [{"source": "p.html"}])[0].page_content in rendered
+
+
+def test_exclude_titles_min_chunk_size_and_flat_metadata() -> None:
+    text = "# A\n\nbody of a\n\n# References\n\nx\n\n# B\n\nb\n\n# C\n\nc\n"
+    assert "References" not in "".join(ContentAwareTextSplitter(exclude_titles=["references"]).split_text(text))
+    assert len(split(text, min_chunk_size=200)) == 1
+    flat = split("# A\n\n## B\n\nx\n", flat_metadata=True)[0].metadata
+    assert flat["heading_path"] == "A > B"
+    assert all(isinstance(value, str | int) for value in flat.values())
+
+
+# -- sizes in tokens
+
+
+def test_from_tiktoken_encoder_counts_tokens_and_special_tokens_as_text() -> None:  # L14, L17
+    text = "alpha beta gamma delta epsilon zeta eta theta iota kappa <|endoftext|> b"
+    splitter = ContentAwareTextSplitter.from_tiktoken_encoder("cl100k_base", chunk_size=4, chunk_overlap=0)
+    assert isinstance(splitter, ContentAwareTextSplitter)
+    chunks = splitter.create_documents([text])
+    count = tiktoken_counter("cl100k_base")
+    assert_exact(text, chunks)
+    assert max(count(c.page_content) for c in chunks) <= 4
+    assert len(chunks) > 3
+    by_model = ContentAwareTextSplitter.from_tiktoken_encoder(model_name="gpt-4", chunk_size=4)
+    assert by_model.split_text(text) == splitter.split_text(text)
+
+
+def test_unknown_encoding_is_refused_without_a_download() -> None:
+    with pytest.raises(InvalidParameter, match="encoding"):
+        ContentAwareTextSplitter.from_tiktoken_encoder("no_such_encoding")
+
+
+def tokenizer() -> Tokenizer:
+    made = Tokenizer(WordLevel({"[UNK]": 0, **{f"w{i}": i + 1 for i in range(60)}}, unk_token="[UNK]"))
+    made.pre_tokenizer = Whitespace()
+    return made
+
+
+def test_from_huggingface_tokenizer_counts_tokens() -> None:
+    transformers = pytest.importorskip("transformers")
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer(), unk_token="[UNK]")
+    for given_tokenizer in (fast, tokenizer()):
+        splitter = ContentAwareTextSplitter.from_huggingface_tokenizer(given_tokenizer, chunk_size=7)
+        chunks = splitter.create_documents([WORDS])
+        assert_exact(WORDS, chunks)
+        assert max(words(c.page_content) for c in chunks) <= 7
+        assert 9 <= len(chunks) <= 12
+    with pytest.raises(InvalidParameter, match="tokenizer"):
+        ContentAwareTextSplitter.from_huggingface_tokenizer("bert")
+
+
+# -- settings
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"chunk_size": 0}, "chunk_size"),
+        ({"chunk_size": "10"}, "chunk_size"),
+        ({"chunk_overlap": -1}, "chunk_overlap"),
+        ({"chunk_size": 10, "chunk_overlap": 6}, "chunk_overlap"),
+        ({"length_function": "len"}, "length_function"),
+        ({"format": "pdf"}, "format"),
+        ({"min_chunk_size": -1}, "min_chunk_size"),
+        ({"exclude_titles": "Notes"}, "exclude_titles"),
+    ],
+)
+def test_bad_settings_are_named(options: dict[str, Any], name: str) -> None:
+    with pytest.raises(InvalidParameter, match=name) as caught:
+        ContentAwareTextSplitter(**options)
+    assert isinstance(caught.value, ValueError)
+
+
+def test_fixed_splitter_refuses_an_overlap_and_can_end_at_sections() -> None:
+    with pytest.raises(InvalidParameter, match="chunk_overlap"):
+        FixedTextSplitter(chunk_overlap=5)
+    text = "# A\n\nOne.\n\n# B\n\nTwo.\n"
+    assert FixedTextSplitter().split_text(text) == [text.strip()]
+    assert FixedTextSplitter(within_sections=True).split_text(text) == ["# A\n\nOne.", "# B\n\nTwo."]
+
+
+def test_wrong_arguments_are_named() -> None:
+    splitter: Any = ContentAwareTextSplitter()
+    for call in (
+        lambda: splitter.create_documents("text"),
+        lambda: splitter.create_documents(["a", "b"], [{}]),
+        lambda: splitter.split_documents("text"),
+        lambda: splitter.split_documents(["text"]),
+        lambda: splitter.split_documents(Document(page_content="x")),
+    ):
+        with pytest.raises(InvalidParameter):
+            call()
+
+
+def test_keep_separator_and_add_start_index_are_accepted() -> None:
+    text = "# A\n\nx\n\n# B\n\ny\n"
+    plain = ContentAwareTextSplitter().create_documents([text])
+    for options in ({"keep_separator": "end"}, {"keep_separator": False}, {"add_start_index": False}):
+        assert ContentAwareTextSplitter(**options).create_documents([text]) == plain
+
+
+@pytest.mark.parametrize("splitter_class", SPLITTERS)
+def test_pickled_splitter_splits_the_same(splitter_class: Any) -> None:
+    splitter = splitter_class.from_tiktoken_encoder("cl100k_base", chunk_size=9)
+    again = pickle.loads(pickle.dumps(splitter))
+    assert again.create_documents([CODE + WORDS]) == splitter.create_documents([CODE + WORDS])
+
+
+# -- async
+
+
+async def test_async_equals_sync_and_the_loop_keeps_running() -> None:
+    documents = [
+        Document(page_content=f"# H{i}\n\n" + "Some words here. " * 3000, metadata={"source": f"{i}.md"})
+        for i in range(4)
+    ]
+    splitter = ContentAwareTextSplitter(chunk_size=300)
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0.005)
+            ticks += 1
+
+    ticker = asyncio.create_task(tick())
+    started = time.perf_counter()
+    chunks = await splitter.atransform_documents(documents)
+    elapsed = time.perf_counter() - started
+    ticker.cancel()
+    assert list(chunks) == splitter.transform_documents(documents)
+    assert ticks >= min(3, elapsed / 0.1)
+
+
+# -- real and random text
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the evaluation data is not there; set STRUCTRAG_DATA")
+@pytest.mark.parametrize(
+    "pattern", ["commonmark_spec/*.md", "fastapi/zh/**/*.md", "peps/pep-00*.rst", "unstructured_html/*.html"]
+)
+def test_real_files(pattern: str) -> None:
+    paths = sorted(DATA.glob(pattern))[:5]
+    assert paths
+    for path in paths:
+        raw = path.read_bytes().decode("utf-8", "replace")
+        chunks = ContentAwareTextSplitter(chunk_size=1200).create_documents([raw], [{"source": str(path)}])
+        document = read_text(raw, format="markdown" if path.suffix == ".md" else "auto")
+        assert_exact(document.text, chunks)
+        assert all(len(c.page_content) <= 1200 or c.metadata["oversize"] for c in chunks)
+        assert json.loads(json.dumps([c.metadata for c in chunks])) == [c.metadata for c in chunks]
+        tiled = ContentAwareTextSplitter(chunk_size=1200, strip_whitespace=False).create_documents(
+            [raw], [{"source": str(path)}]
+        )
+        assert "".join(c.page_content for c in tiled) == document.text
+
+
+MARKUP = (
+    "# A\n",
+    "## B c\n",
+    "| a | b |\n|---|---|\n| 1 | 2 |\n",
+    "- x\n",
+    "```\n",
+    "    code\n",
+    "<p>",
+    "<|endoftext|>",
+)
+PIECES = st.sampled_from(
+    [*MARKUP, "\n", "\n\n", "\r\n", "\t", " ", "\u2028", "word ", "Two words. ", "é", "👩‍🚀", "天气。", "x" * 30]
+)
+TEXTS = st.lists(PIECES, max_size=25).map("".join) | st.text(max_size=80)
+
+
+@settings(max_examples=60, deadline=None)
+@given(TEXTS, st.integers(1, 60), st.booleans())
+def test_random_text_any_size(text: str, size: int, context: bool) -> None:
+    for counter in (len, words, tiktoken_counter("cl100k_base")):
+        splitter = ContentAwareTextSplitter(size, length_function=counter, format="markdown", add_context=context)
+        chunks = splitter.create_documents([text])
+        for chunk in chunks:
+            span = text[chunk.metadata["start_index"] : chunk.metadata["end_index"]]
+            assert span.strip()
+            assert chunk.page_content == span if not context else chunk.page_content.endswith(span)
+            assert counter(chunk.page_content) <= size or chunk.metadata["oversize"]
+        tiled = ContentAwareTextSplitter(size, length_function=counter, format="markdown", strip_whitespace=False)
+        assert "".join(tiled.split_text(text)) == (text if text.strip() else "")
+
+
+@settings(max_examples=60, deadline=None)
+@given(TEXTS, st.integers(1, 60))
+def test_random_text_fixed(text: str, size: int) -> None:
+    for counter in (len, words):
+        chunks = FixedTextSplitter(size, length_function=counter, format="markdown").create_documents([text])
+        assert_exact(text, chunks)
+        assert all(counter(c.page_content) <= size or c.metadata["oversize"] for c in chunks)
