@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ast
-import json
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from string import Formatter
 
+from structrag.answers import parse_answer, parse_keywords
 from structrag.errors import InvalidParameter, check_at_least
 from structrag.models.extractive import keywords as extract_keywords
 from structrag.models.extractive import section_frequencies
@@ -18,6 +16,8 @@ from structrag.records import Chunk, Document
 from structrag.sections import parse
 from structrag.steps import Ask, Failed, Steps
 from structrag.tokens import TokenCounter, count_tokens
+
+__all__ = ["VIEWS", "Prompts", "ViewSettings", "ViewTexts", "parse_keywords", "view_steps"]
 
 VIEWS = ("raw", "summary", "keywords")
 
@@ -67,15 +67,23 @@ class Prompts:
     def __post_init__(self) -> None:
         for name in self.__slots__:
             template = getattr(self, name)
+            if not isinstance(template, str):
+                raise InvalidParameter(f"The prompt {name!r} must be a string; got {type(template).__name__}.")
             try:
-                filled = template.format(title="\x00t", text="\x00x")
-            except (KeyError, IndexError, ValueError, AttributeError) as error:
-                raise InvalidParameter(
-                    f"The prompt {name!r} must be a template with the places {{title}} and {{text}} only, other braces doubled; "
-                    f"it fails with {type(error).__name__}: {error}."
-                ) from error
-            if "\x00x" not in filled:
+                places = {(place, form, conversion) for _, place, form, conversion in Formatter().parse(template)}
+            except ValueError as error:
+                raise _bad_prompt(name, str(error)) from error
+            unknown = places - {("title", "", None), ("text", "", None), (None, None, None)}
+            if unknown:
+                raise _bad_prompt(name, f"it has the place {{{sorted(str(place) for place, _, _ in unknown)[0]}}}")
+            if ("text", "", None) not in places:
                 raise InvalidParameter(f"The prompt {name!r} must contain {{text}}; got {template!r}.")
+
+
+def _bad_prompt(name: str, why: str) -> InvalidParameter:
+    return InvalidParameter(
+        f"The prompt {name!r} must be a template with the plain places {{title}} and {{text}} only, other braces doubled; {why}."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +146,9 @@ def view_steps(
     for (i, kind), answer in zip(plan, answers, strict=True):
         if isinstance(answer, Failed):
             continue
-        summary, words = _parse(kind, answer)
+        summary, words = parse_answer(kind, answer)
         if summary and count_tokens(summary) <= count_tokens(bodies[i]):
-            summaries[i] = extract_summary(summary)
+            summaries[i] = extract_summary(summary, language=settings.language)
         if words:
             keywords[i] = words
     fallbacks: Counter[str] = Counter()
@@ -153,22 +161,6 @@ def view_steps(
         "keywords": lambda: _keywords(chunks, bodies, keywords, settings),
     }
     return ViewTexts({name: make[name]() for name in settings.names}, +fallbacks)
-
-
-def parse_keywords(answer: str) -> list[str]:
-    """Keywords in a model's answer: a JSON list, else a Python literal, else split at newlines, commas and bullets.
-
-    Stripped, empty ones dropped, each once (case aside), in order. An item of more than six words is no keyword; [] if none is left.
-    """
-    items = _as_list(_load(answer))
-    if items is None:
-        items = re.split(r"[\n,;•]|^\s*[-*]\s+|^\s*\d+[.)]\s+", answer, flags=re.MULTILINE)
-    cleaned = (" ".join(str(item).split()).strip("\"'`[]. ") for item in items if isinstance(item, str | int | float))
-    unique: dict[str, str] = {}
-    for item in cleaned:
-        if item and len(item.split()) <= 6:
-            unique.setdefault(item.casefold(), item)
-    return list(unique.values())[:40]
 
 
 def _plan(settings: ViewSettings, bodies: Sequence[str], long: Sequence[bool]) -> list[tuple[int, str]]:
@@ -188,47 +180,6 @@ def _plan(settings: ViewSettings, bodies: Sequence[str], long: Sequence[bool]) -
 
 def _fill(template: str, title: str, text: str) -> str:
     return template.format(title=title, text=text)
-
-
-def _parse(kind: str, answer: str) -> tuple[str, list[str]]:
-    if kind == "summary":
-        return answer.strip(), []
-    if kind == "keywords":
-        return "", parse_keywords(answer)
-    value = _load(answer)
-    if not isinstance(value, dict):
-        return "", []
-    found = {str(key).strip().casefold(): part for key, part in value.items()}
-    summary = found.get("summary", "")
-    words = found.get("keywords", [])
-    text = words if isinstance(words, str) else json.dumps(words) if isinstance(words, list) else ""
-    return (summary.strip() if isinstance(summary, str) else ""), parse_keywords(text)
-
-
-def _load(answer: str) -> Any:
-    """The JSON value or Python literal in an answer, inside a code fence or between other words; None if there is none."""
-    candidates = [answer.strip()]
-    for opening, closing in ("{}", "[]"):
-        first, last = answer.find(opening), answer.rfind(closing)
-        if 0 <= first < last:
-            candidates.append(answer[first : last + 1])
-    for candidate in candidates:
-        try:
-            return json.loads(candidate)
-        except (ValueError, RecursionError):
-            pass
-        try:
-            if candidate[:1] in "[{(":
-                return ast.literal_eval(candidate)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            pass
-    return None
-
-
-def _as_list(value: Any) -> list[Any] | None:
-    if isinstance(value, dict):
-        value = next((part for part in value.values() if isinstance(part, list)), None)
-    return list(value) if isinstance(value, list | tuple | set) else None
 
 
 def _bodies(document: Document, chunks: Sequence[Chunk]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -15,7 +15,6 @@ from structrag.index.entries import Entry, Vectors
 from structrag.index.windows import split_windows
 from structrag.records import Chunk, Document
 from structrag.steps import Embed, Embedder, Request, Steps
-from structrag.tokens import counter_name
 from structrag.views import ViewSettings, ViewTexts, view_steps
 
 T = TypeVar("T")
@@ -124,14 +123,3 @@ def embedder_errors(name: str) -> Iterator[None]:
             f"A model or store raised {type(error).__name__}: {error} (embedder: {name!r}). Documents finished before are kept, "
             "none is half in; calls that a cache holds are not repeated. Mend the cause and call again."
         ) from error
-
-
-def setting_names(settings: Any) -> str:
-    """A dataclass's settings as a stable string: functions by their names, never by address."""
-    if is_dataclass(settings) and not isinstance(settings, type):
-        values = ((field.name, getattr(settings, field.name)) for field in fields(settings))
-        parts = (f"{name}={counter_name(value) if callable(value) else repr(value)}" for name, value in values)
-        return f"{type(settings).__qualname__}({', '.join(parts)})"
-    return (
-        counter_name(settings) if callable(settings) else f"{type(settings).__module__}.{type(settings).__qualname__}"
-    )

@@ -21,7 +21,7 @@ def split_windows(text: str, embedder: Any, *, overflow: str, max_tokens: int | 
         return [text]
     room = min(limit, max_tokens or limit)
     counter: TokenCounter = getattr(embedder, "count_tokens", None) or _count_generously
-    if len(text) <= room // 2 or counter(text) <= limit:
+    if counter(text) <= limit:
         return [text]
     lead, _, body = text.partition("\n")
     lead = f"{lead}\n" if body.strip() and counter(lead) * 2 <= room else ""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy as np
 from structrag.errors import InvalidParameter, require
 from structrag.index.terms import Tokenizer
 from structrag.steps import Array, Embedder
+from structrag.tokens import counter_name
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class SentenceTransformerEmbedder:
     def __post_init__(self) -> None:
         if isinstance(self.model, str):
             package: Any = require("sentence_transformers", extra="models")
-            label = self.model
+            label = Path(self.model).name if Path(self.model).is_dir() else self.model
             object.__setattr__(self, "model", package.SentenceTransformer(self.model))
         else:
             label = _model_label(self.model)
@@ -61,13 +63,13 @@ class SentenceTransformerEmbedder:
         return int(limit) if limit else None
 
     def count_tokens(self, text: str) -> int:
-        """Tokens as the encoder counts them, its special tokens included."""
-        return len(self.model.tokenizer(text, truncation=False, verbose=False)["input_ids"])
+        """Tokens as the encoder counts them, its special tokens and the document prompt included."""
+        return len(self.model.tokenizer(f"{self.document_prompt}{text}", truncation=False, verbose=False)["input_ids"])
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
         """Vectors of shape (len(texts), dimension)."""
         prompt = self.query_prompt if query else self.document_prompt
-        options = {"batch_size": self.batch_size, "show_progress_bar": False, "convert_to_numpy": True}
+        options: dict[str, Any] = {"batch_size": self.batch_size, "show_progress_bar": False, "convert_to_numpy": True}
         if prompt:
             options["prompt"] = prompt
         return self.model.encode(list(texts), **options)
@@ -130,8 +132,8 @@ class LsaEmbedder:
         return LsaEmbedder(self.dimensions, self.tokenizer, vectorizer, reduction)
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Array:
-        """Unit vectors; zeros for all texts while nothing with a term was fitted."""
-        if self.vectorizer is None:
+        """Unit vectors; zeros for texts without a known word, and for all while nothing with a term was fitted."""
+        if self.vectorizer is None or not len(texts):
             return np.zeros((len(texts), 1), dtype=np.float32)
         matrix = self.vectorizer.transform(texts)
         dense = matrix.toarray() if self.reduction is None else self.reduction.transform(matrix)
@@ -157,9 +159,7 @@ def as_embedder(value: Any) -> Embedder:
     if isinstance(value, str) or hasattr(value, "encode"):
         return SentenceTransformerEmbedder(value)
     if callable(value):
-        return FunctionEmbedder(
-            value, name=f"{value.__module__}.{getattr(value, '__qualname__', type(value).__qualname__)}"
-        )
+        return FunctionEmbedder(value, name=counter_name(value))
     raise InvalidParameter(
         "embedder must be None (LSA), the name or folder of a sentence-transformers model, a SentenceTransformer, a function "
         f"list[str] -> array, or an object with name, embed and aembed; got {type(value).__name__}. Objects of LangChain and "
@@ -168,14 +168,12 @@ def as_embedder(value: Any) -> Embedder:
 
 
 def _model_label(model: Any) -> str:
+    """What tells a loaded model from others: its id, else the name or folder of its encoder, else its shape."""
     card = getattr(model, "model_card_data", None)
-    for value in (
-        getattr(card, "base_model", None),
-        getattr(card, "model_id", None),
-        getattr(model, "name_or_path", None),
-    ):
+    encoder = getattr(model[0], "auto_model", None) if hasattr(model, "__getitem__") else None
+    for value in (getattr(card, "model_id", None), getattr(encoder, "name_or_path", None)):
         if value:
-            return str(value)
+            return Path(value).name if Path(value).is_dir() else str(value)
     return f"{type(model).__name__}-{getattr(model, 'max_seq_length', '')}-{_dimension(model)}"
 
 

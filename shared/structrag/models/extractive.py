@@ -136,7 +136,10 @@ def _tfidf(sentences: Sequence[str], language: str) -> np.ndarray[tuple[int, int
         for term, count in row.items():
             matrix[i, columns[term]] += (1 + log(count)) * (log((1 + len(rows)) / (1 + frequency[term])) + 1)
     norms = np.linalg.norm(matrix, axis=1, keepdims=True)
-    return np.divide(matrix, norms, out=np.zeros_like(matrix), where=norms > 0)
+    unit: np.ndarray[tuple[int, int], np.dtype[np.float64]] = np.divide(
+        matrix, norms, out=np.zeros_like(matrix), where=norms > 0
+    )
+    return unit
 
 
 def _first_words(sentence: str, limit: int) -> str:

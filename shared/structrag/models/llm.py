@@ -9,6 +9,7 @@ from typing import Any
 
 from structrag.errors import InvalidParameter
 from structrag.steps import LanguageModel
+from structrag.tokens import counter_name
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,7 @@ def as_language_model(value: Any) -> LanguageModel | None:
     if value is None or (hasattr(value, "complete") and hasattr(value, "acomplete") and hasattr(value, "name")):
         return value  # type: ignore[no-any-return]
     if callable(value) and not hasattr(value, "invoke"):
-        return FunctionModel(
-            value, name=f"{value.__module__}.{getattr(value, '__qualname__', type(value).__qualname__)}"
-        )
+        return FunctionModel(value, name=counter_name(value))
     raise InvalidParameter(
         "llm must be None, a function str -> str, or an object with name, complete and acomplete; "
         f"got {type(value).__name__}. Models of LangChain and LlamaIndex go through langchain_structrag and llama_index_structrag."

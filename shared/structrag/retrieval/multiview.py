@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
-
-import numpy as np
 
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.index.index import Index
+from structrag.index.routes import check_query, row_numbers
 from structrag.records import Hit
 from structrag.retrieval.fusion import (
     max_score,
@@ -25,6 +25,7 @@ from structrag.steps import Search, Steps
 
 ROUTES = ("dense", "bm25")
 FUSIONS = ("maxscore", "roundrobin", "rrf", "union", "zscore")
+WEIGHTED = ("rrf", "zscore")
 POOL = 1000  # chunks taken from each route at most, so that the first k do not depend on k
 
 
@@ -33,7 +34,7 @@ class MultiViewRetriever:
 
     Args:
         index: What to search.
-        k: How many hits; preset "paper" also takes a fraction such as 1.5.
+        k: How many hits; preset "paper" also takes a fraction such as 1.5. The first hits do not depend on k (up to 1,000).
         preset: "default" returns exactly min(k, chunks) hits. "paper" joins the best k' of each view, k' = 2k/3 rounded half up, so between
             k' and 3k' hits, by the dense route alone unless `routes` says otherwise (its paper searches one route).
         routes: Some of "dense" and "bm25"; default both (preset "paper": "dense").
@@ -64,10 +65,17 @@ class MultiViewRetriever:
         self.fusion = check_choice("fusion", fusion or ("union" if preset == "paper" else "zscore"), FUSIONS)
         self.order = check_choice("order", order, ("score", "document"))
         self.routes = tuple(f"{kind}:{view}" for kind in self.kinds for view in self.views)
+        if weights and self.fusion not in WEIGHTED:
+            raise InvalidParameter(
+                f"weights are for fusion {' or '.join(map(repr, WEIGHTED))}; {self.fusion!r} takes none. Leave weights out, or choose "
+                "one of these."
+            )
         self.weights = _route_weights(weights or {}, self.routes)
 
     def search(self, query: str, k: float | None = None, *, where: Any = None) -> list[Hit]:
         """The hits for a query, best first (or in reading order); each shows its rank and score on every route that found it.
+
+        `chunk.extras["views_hit"]` names the views that had the chunk among their first k (k' for "union").
 
         `where` limits the search to documents: `{"doc_id": "report"}`, any metadata (`{"year": [2020, 2021]}`), or a function of a
         document's metadata. An empty index has no hits.
@@ -83,8 +91,7 @@ class MultiViewRetriever:
 
     def steps(self, query: str, k: float | None = None, *, where: Any = None) -> Steps[list[Hit]]:
         """`search` as steps."""
-        if not isinstance(query, str):
-            raise InvalidParameter(f"query must be a string; got {type(query).__name__}.")
+        check_query(query)
         wanted = self.k if k is None else _checked_k(k, self.preset)
         store = self.index.store
         rows = store.select(where)
@@ -97,8 +104,8 @@ class MultiViewRetriever:
         by_route = {route: self.index.rows(ranking) for route, ranking in zip(self.routes, rankings, strict=True)}
         chosen = self._fuse(by_route, wanted)
         if self.fusion != "union":
-            chosen = _topped_up(chosen, int(wanted), _row_numbers(rows, len(store)))
-        return self._hits(chosen, by_route)
+            chosen = _topped_up(chosen, int(wanted), row_numbers(rows, len(store)))
+        return self._hits(chosen, by_route, self._tops(by_route, wanted))
 
     def _fuse(self, routes: Mapping[str, Mapping[int, float]], k: float) -> list[tuple[int, float]]:
         """The chosen (row, score), best first; ties in document order."""
@@ -120,16 +127,26 @@ class MultiViewRetriever:
         """One ranking of a view: the only route's, or its routes fused by reciprocal rank."""
         return [row for row, _ in reciprocal_rank_fusion([routes[f"{kind}:{view}"] for kind in self.kinds])]
 
-    def _hits(self, chosen: Sequence[tuple[int, float]], routes: Mapping[str, Mapping[int, float]]) -> list[Hit]:
+    def _tops(self, routes: Mapping[str, Mapping[int, float]], k: float) -> dict[str, set[int]]:
+        """The rows that count as hits of each view: among the first k of a route of it, or for "union" in what it brings."""
+        if self.fusion == "union":
+            return {view: set(self._view_ranking(routes, view)[: union_size(k)]) for view in self.views}
+        return {
+            view: {row for kind in self.kinds for row in islice(routes[f"{kind}:{view}"], int(k))}
+            for view in self.views
+        }
+
+    def _hits(
+        self,
+        chosen: Sequence[tuple[int, float]],
+        routes: Mapping[str, Mapping[int, float]],
+        tops: Mapping[str, set[int]],
+    ) -> list[Hit]:
         ranks = {route: {row: i for i, row in enumerate(found, start=1)} for route, found in routes.items()}
         hits: list[tuple[int, Hit]] = []
         for rank, (row, score) in enumerate(chosen, start=1):
             seen = {route: place[row] for route, place in ranks.items() if row in place}
-            views_hit = [
-                view
-                for view in self.views
-                if any(seen.get(f"{kind}:{view}", POOL) <= len(chosen) for kind in self.kinds)
-            ]
+            views_hit = [view for view, top in tops.items() if row in top]
             chunk = self.index.store.chunk(row)
             chunk = replace(chunk, extras={**chunk.extras, "views_hit": views_hit})
             hits.append((row, Hit(chunk, score, rank, seen, {route: routes[route][row] for route in seen})))
@@ -148,12 +165,6 @@ def _topped_up(chosen: list[tuple[int, float]], k: int, rows: Sequence[int]) -> 
     return chosen + [(row, lowest) for row, _ in zip(rest, range(k - len(chosen)), strict=False)]
 
 
-def _row_numbers(selection: Any, n_rows: int) -> Sequence[int]:
-    if selection is None:
-        return range(n_rows)
-    return range(n_rows)[selection] if isinstance(selection, slice) else np.flatnonzero(selection).tolist()
-
-
 def _standard(route: Mapping[int, float]) -> dict[int, float]:
     """Standard scores of a route, shifted so that its worst is 0: a chunk the route did not find is worth no more than that."""
     values = zscore(list(route.values()))
@@ -163,6 +174,8 @@ def _standard(route: Mapping[int, float]) -> dict[int, float]:
 
 def _checked_k(k: float, preset: str) -> float:
     check_at_least("k", k, 1)
+    if k == float("inf"):
+        raise InvalidParameter("k must be a finite number; for every chunk pass k=len(index).")
     if k != int(k) and preset != "paper":
         raise InvalidParameter(
             f"k must be a whole number with preset 'default'; got {k!r}. Fractions are for preset 'paper'."
