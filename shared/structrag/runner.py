@@ -1,0 +1,296 @@
+"""The runner: answers what algorithms ask of models, synchronously or on an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from structrag.cache import Cache
+from structrag.calls import Call, ask_key, fill_in, is_cached, usable_answer
+from structrag.embedding import EmbeddingPlan
+from structrag.errors import (
+    BudgetExceeded,
+    InvalidParameter,
+    ModelFailed,
+    StructragError,
+    check_at_least,
+)
+from structrag.requests import (
+    Array,
+    Ask,
+    Choose,
+    Embed,
+    Embedder,
+    Failed,
+    LanguageModel,
+    Progress,
+    Request,
+    Route,
+    Search,
+    Steps,
+    T,
+    Usage,
+)
+from structrag.tokens import count_tokens
+
+ASKING, EMBEDDING = "asking the language model", "embedding"  # what `progress` is told
+
+
+class Runner:
+    """Answers the requests of algorithms with the models it was given.
+
+    Args:
+        llm: Answers `Ask` (and `Choose`, if it has `choose`); None: those are answered by `Failed`.
+        embedder: Answers `Embed`.
+        routes: Name -> route, answers `Search`.
+        cache: Keeps finished language-model answers, and vectors, by model name and request; None: nothing is kept.
+        batch_size: Most texts in one embedding call.
+        max_concurrency: Most language-model calls in flight.
+        max_calls: Most language-model calls in all; those are made, and the next one raises BudgetExceeded. None: no limit.
+        progress: Called with (what, done, total) as work is done.
+    """
+
+    def __init__(
+        self,
+        *,
+        llm: LanguageModel | None = None,
+        embedder: Embedder | None = None,
+        routes: Mapping[str, Route] | None = None,
+        cache: Cache | None = None,
+        batch_size: int = 64,
+        max_concurrency: int = 8,
+        max_calls: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        check_at_least("batch_size", batch_size, 1)
+        check_at_least("max_concurrency", max_concurrency, 1)
+        if max_calls is not None:
+            check_at_least("max_calls", max_calls, 0)
+        self.llm = llm
+        self.embedder = embedder
+        self.routes = dict(routes or {})
+        self.cache = cache
+        self.batch_size = batch_size
+        self.max_concurrency = max_concurrency
+        self.max_calls = max_calls
+        self.progress = progress
+        self.usage = Usage()
+        self._granted = 0  # calls that were begun, of `max_calls`
+        self._lock = threading.Lock()  # of the counts
+
+    def run(self, steps: Steps[T]) -> T:
+        """Drive an algorithm to its result."""
+        answers: Any = None
+        try:
+            while True:
+                try:
+                    requests = steps.send(answers)
+                except StopIteration as stop:
+                    return stop.value  # type: ignore[no-any-return]
+                answers = self._answer(requests)
+        finally:
+            steps.close()
+
+    async def arun(self, steps: Steps[T]) -> T:
+        """`run` on an event loop: models are awaited, and searches of our own index run in a worker thread."""
+        answers: Any = None
+        try:
+            while True:
+                try:
+                    requests = steps.send(answers)
+                except StopIteration as stop:
+                    return stop.value  # type: ignore[no-any-return]
+                answers = await self._aanswer(requests)
+        finally:
+            steps.close()
+
+    def _answer(self, requests: Sequence[Request]) -> list[Any]:
+        answers: list[Any] = [None] * len(requests)
+        calls = self._calls(requests, answers)
+        granted = self._grant(calls)
+        if granted:
+            pool = ThreadPoolExecutor(min(self.max_concurrency, len(granted)))
+            try:
+                futures = [pool.submit(contextvars.copy_context().run, self._ask, call) for call in granted]
+                for done, (call, future) in enumerate(zip(granted, futures, strict=True), start=1):
+                    fill_in(answers, call, future.result())
+                    self._report(ASKING, done, len(calls))
+            finally:
+                pool.shutdown(wait=True, cancel_futures=True)
+        self._check_budget(granted, calls)
+        for i, request in enumerate(requests):
+            if isinstance(request, Embed):
+                answers[i] = self._embed(request)
+            elif isinstance(request, Search):
+                answers[i] = self._route(request).search(request)
+        return answers
+
+    async def _aanswer(self, requests: Sequence[Request]) -> list[Any]:
+        answers: list[Any] = [None] * len(requests)
+        calls = self._calls(requests, answers)
+        granted = self._grant(calls)
+        gate = asyncio.Semaphore(self.max_concurrency)
+        done = 0
+
+        async def ask(call: Call) -> None:
+            nonlocal done
+            async with gate:
+                fill_in(answers, call, await self._aask(call))
+            done += 1
+            self._report(ASKING, done, len(calls))
+
+        await _all_or_none([ask(call) for call in granted])
+        self._check_budget(granted, calls)
+
+        async def search(i: int, request: Search) -> None:
+            answers[i] = await self._route(request).asearch(request)
+
+        await _all_or_none([search(i, r) for i, r in enumerate(requests) if isinstance(r, Search)])
+        for i, request in enumerate(requests):
+            if isinstance(request, Embed):
+                answers[i] = await self._aembed(request)
+        return answers
+
+    def _route(self, request: Search) -> Route:
+        if request.route not in self.routes:
+            raise InvalidParameter(
+                f"routes must hold every route that is searched: one of {sorted(self.routes)}; got {request.route!r}."
+            )
+        return self.routes[request.route]
+
+    # -- the language model
+
+    def _calls(self, requests: Sequence[Request], answers: list[Any]) -> list[Call]:
+        """Fill in what the cache knows or no model can answer; return the calls that answer the rest.
+
+        Equal requests are one call, except for prompts that must not be cached.
+        """
+        calls: dict[Any, Call] = {}
+        for i, request in enumerate(requests):
+            if not isinstance(request, Ask | Choose):
+                continue
+            if self.llm is None:
+                answers[i] = Failed(ModelFailed("There is no language model; pass one as llm=..."))
+                continue
+            if isinstance(request, Choose) and not (hasattr(self.llm, "choose") or hasattr(self.llm, "achoose")):
+                answers[i] = Failed(ModelFailed(f"The language model {self.llm.name!r} cannot weigh two options."))
+                continue
+            key = ask_key(self.llm.name, request)
+            known = self.cache.get(key) if self.cache is not None and is_cached(request) else None
+            if known is None:
+                calls.setdefault(key if is_cached(request) else i, Call(request, key)).positions.append(i)
+            else:
+                answers[i] = known["answer"]
+                self.usage.cache_hits += 1
+        return list(calls.values())
+
+    def _grant(self, calls: list[Call]) -> list[Call]:
+        """The calls that `max_calls` allows, the first ones."""
+        with self._lock:
+            left = len(calls) if self.max_calls is None else max(0, int(self.max_calls) - self._granted)
+            granted = calls[:left]
+            self._granted += len(granted)
+        return granted
+
+    def _check_budget(self, granted: list[Call], calls: list[Call]) -> None:
+        if len(granted) < len(calls):
+            raise BudgetExceeded(
+                f"The run needs more than max_calls={self.max_calls} language-model calls. Finished calls are in the cache (if cache= was "
+                "given): run again with a higher max_calls and they are not repeated."
+            )
+
+    def _ask(self, call: Call) -> Any:
+        model: Any = self.llm
+        request = call.request
+        try:
+            answer = (
+                model.choose(request.prompt, request.options)
+                if isinstance(request, Choose)
+                else model.complete(request.prompt)
+            )
+        except StructragError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a host's model raises is a failed call, not a crash
+            return self._failed(error)
+        return self._finished(call, answer)
+
+    async def _aask(self, call: Call) -> Any:
+        model: Any = self.llm
+        request = call.request
+        try:
+            answer = await (
+                model.achoose(request.prompt, request.options)
+                if isinstance(request, Choose)
+                else model.acomplete(request.prompt)
+            )
+        except StructragError:
+            raise
+        except Exception as error:  # noqa: BLE001 - as in _ask
+            return self._failed(error)
+        return self._finished(call, answer)
+
+    def _failed(self, error: Exception) -> Failed:
+        with self._lock:
+            self.usage.calls += 1
+        return Failed(error)
+
+    def _finished(self, call: Call, answer: Any) -> Any:
+        """The answer counted, checked and kept; Failed if it cannot be used."""
+        answer = usable_answer(call.request, answer)
+        with self._lock:
+            self.usage.calls += 1
+            self.usage.prompt_tokens += count_tokens(call.request.prompt)
+            if isinstance(answer, str):
+                self.usage.answer_tokens += count_tokens(answer)
+        if self.cache is not None and is_cached(call.request) and not isinstance(answer, Failed):
+            self.cache.put(call.key, {"answer": answer})
+        return answer
+
+    # -- the embedder
+
+    def _embed(self, request: Embed) -> Array:
+        plan, batches = self._plan(request)
+        for done, batch in enumerate(batches, start=1):
+            plan.take(batch, self._embedder().embed(batch, query=request.query))
+            self._report_batch(plan, done)
+        return plan.result()
+
+    async def _aembed(self, request: Embed) -> Array:
+        plan, batches = self._plan(request)
+        for done, batch in enumerate(batches, start=1):
+            plan.take(batch, await self._embedder().aembed(batch, query=request.query))
+            self._report_batch(plan, done)
+        return plan.result()
+
+    def _plan(self, request: Embed) -> tuple[EmbeddingPlan, list[list[str]]]:
+        name = self._embedder().name if request.texts else ""
+        plan = EmbeddingPlan(request, name, self.cache, self.usage, self.batch_size)
+        return plan, plan.batches()
+
+    def _embedder(self) -> Embedder:
+        if self.embedder is None:
+            raise ModelFailed("There is no embedder; pass one as embedder=...")
+        return self.embedder
+
+    def _report_batch(self, plan: EmbeddingPlan, done: int) -> None:
+        if not plan.request.query:
+            self._report(EMBEDDING, min(done * self.batch_size, len(plan.missing)), len(plan.missing))
+
+    def _report(self, what: str, done: int, total: int) -> None:
+        if self.progress is not None:
+            self.progress(what, done, total)
+
+
+async def _all_or_none(coroutines: Sequence[Coroutine[Any, Any, None]]) -> None:
+    """Await all; where one raises, cancel the others, wait for their end, and raise."""
+    tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
