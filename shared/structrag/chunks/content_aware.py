@@ -9,11 +9,10 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 from structrag.chunks.cutting import Cutter, Piece, SentenceSplitter
 from structrag.chunks.divisions import Division, divide, division_blocks, leading_path
-from structrag.context import Context, heading_context, is_same_title
+from structrag.chunks.making import ChunkMaker, index_text
 from structrag.errors import InvalidParameter, check_at_least
 from structrag.records import Block, Chunk, Document
 from structrag.sections import Outline, parse
@@ -87,15 +86,15 @@ class ContentAwareSplitter:
     def _join_small(self, outline: Outline, divisions: list[Division], limit: int | None) -> list[Division]:
         """Small divisions take in the next ones until they are not small; those that found none join the one before."""
         text = outline.document.text
+        maker = self._maker(outline.document, limit)
 
         def joined(before: Division, division: Division) -> Division | None:
             parent = before.section.parent
             if before.end != division.start or parent is None or parent != division.section.parent:
                 return None
             both = Division(before.start, division.end, before.section, before.first)
-            context = self._context(outline.document, leading_path(outline, both), limit, own=False).text
-            fits = limit is None or self.counter(_index_text(context, text[both.start : both.end])) <= limit
-            return both if fits else None
+            context = maker.context(leading_path(outline, both), own=False)
+            return both if limit is None or maker.count(context, both.start, both.end) <= limit else None
 
         kept: list[Division] = []
         small: list[bool] = []  # for each kept one, whether it is below the minimum
@@ -114,31 +113,20 @@ class ContentAwareSplitter:
             kept[-2:] = [both]
         return kept
 
-    def _context(self, document: Document, path: tuple[str, ...], limit: int | None, *, own: bool) -> Context:
-        """The heading path for a text; `own=False` for one that starts with the path's last heading itself."""
-        if not self.context:
-            return Context("", False)
-        title = "" if is_same_title(document.title, path[:1]) else document.title
-        room = 64 if limit is None else min(64, limit // 4)
-        return heading_context(title, path if own else path[:-1], self.counter, limit=room)
+    def _maker(self, document: Document, limit: int | None) -> ChunkMaker:
+        return ChunkMaker(document, self.counter, limit, self.context)
 
     def _chunks(self, outline: Outline, division: Division, limit: int | None) -> Iterator[Chunk]:
-        document = outline.document
-        text = document.text[division.start : division.end]
-        first = self._context(document, leading_path(outline, division), limit, own=False)
-        total = self.counter(_index_text(first.text, text))
-        if limit is None or total <= limit:
-            yield self._chunk(document, division, Piece(division.start, division.end), first, total, limit)
+        maker = self._maker(outline.document, limit)
+        first = maker.context(leading_path(outline, division), own=False)
+        tokens = maker.count(first, division.start, division.end)
+        if limit is None or tokens <= limit:
+            yield maker.chunk(division.section, Piece(division.start, division.end), first, index_tokens=tokens)
             return
-        later = self._context(document, division.section.path, limit, own=True)
+        later = maker.context(division.section.path, own=True)
         overlap = min(self.overlap, limit // 2)
         for number, piece in enumerate(self._pieces(outline, division, limit, overlap, (first.text, later.text))):
-            context = later if number else first
-            header = document.text[piece.header[0] : piece.header[1]].rstrip("\n")
-            if header:
-                context = Context(f"{context.text}\n{header}" if context.text else header, context.shortened)
-            tokens = self.counter(_index_text(context.text, document.text[piece.start : piece.end]))
-            yield self._chunk(document, division, piece, context, tokens, limit)
+            yield maker.chunk(division.section, piece, later if number else first)
 
     def _pieces(
         self, outline: Outline, division: Division, limit: int, overlap: int, contexts: tuple[str, str]
@@ -150,8 +138,8 @@ class ContentAwareSplitter:
             later = piece.start > division.start
             piece_text = text[piece.header[0] : piece.header[1]] + text[piece.start : piece.end]
             if not later:
-                return self.counter(_index_text(contexts[0], piece_text)) <= limit
-            return self.counter(_index_text(contexts[1], piece_text)) + spare <= limit
+                return self.counter(index_text(contexts[0], piece_text)) <= limit
+            return self.counter(index_text(contexts[1], piece_text)) + spare <= limit
 
         cutter = Cutter(self.counter, self.language, self.sentence_splitter)
         blocks, tail = division_blocks(outline, division)
@@ -182,29 +170,3 @@ class ContentAwareSplitter:
                 start = sentence
             longer.append(Piece(start, piece.end, piece.header if start == piece.start else (0, 0)))
         return longer
-
-    def _chunk(
-        self, document: Document, division: Division, piece: Piece, context: Context, tokens: int, limit: int | None
-    ) -> Chunk:
-        text = document.text[piece.start : piece.end]
-        extras: dict[str, Any] = {"index_tokens": tokens}
-        if context.shortened:
-            extras["context_shortened"] = True
-        if limit is not None and tokens > limit:
-            extras["oversize"] = True
-        return Chunk(
-            id=f"{document.id}:{piece.start}-{piece.end}",
-            doc_id=document.id,
-            section_id=division.section.id,
-            start=piece.start,
-            end=piece.end,
-            text=text,
-            context=context.text,
-            n_tokens=self.counter(text),
-            path=division.section.path,
-            extras=extras,
-        )
-
-
-def _index_text(context: str, text: str) -> str:
-    return f"{context}\n{text}" if context else text

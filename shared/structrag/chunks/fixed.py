@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from structrag.chunks.cutting import Cutter, SentenceSplitter
+from structrag.chunks.cutting import Cutter, Piece, SentenceSplitter
 from structrag.chunks.divisions import divide
-from structrag.context import heading_context
+from structrag.chunks.making import ChunkMaker
+from structrag.context import Context
 from structrag.errors import check_at_least
 from structrag.records import Block, Chunk, Document, Section
 from structrag.sections import parse
@@ -42,36 +43,33 @@ class FixedSplitter:
         """The chunks of a document, in reading order."""
         if not document.text.strip():
             return []
+        maker = ChunkMaker(document, self.counter, self.max_tokens, self.context and self.within_sections)
         if self.within_sections:
-            spans = [(d.start, d.end, d.section, self._context(document, d.section)) for d in divide(parse(document))]
+            spans = [(d.start, d.end, d.section) for d in divide(parse(document))]
         else:
-            root = build_outline(document, [], lambda start, end: []).sections[0]
-            spans = [(0, len(document.text), root, "")]
-        return [chunk for span in spans for chunk in self._pack(document, *span)]
+            spans = [(0, len(document.text), build_outline(document, [], lambda start, end: []).sections[0])]
+        return [chunk for start, end, section in spans for chunk in self._pack(maker, start, end, section)]
 
-    def _context(self, document: Document, section: Section) -> str:
-        limit = min(64, self.max_tokens // 4)
-        return heading_context(document.title, section.path, self.counter, limit=limit).text if self.context else ""
-
-    def _pack(self, document: Document, start: int, end: int, section: Section, context: str) -> Iterator[Chunk]:
-        budget = max(1, self.max_tokens - (self.counter(context + "\n") if context else 0))
+    def _pack(self, maker: ChunkMaker, start: int, end: int, section: Section) -> Iterator[Chunk]:
+        context = maker.context(section.path, own=True)
+        budget = max(1, self.max_tokens - (self.counter(context.text + "\n") if context.text else 0))
         bounds = [start]  # of the sentences packed so far
         size = 0
-        for stop, tokens in self._units(document.text, start, end, budget):
+        for stop, tokens in self._units(maker.document.text, start, end, budget):
             if len(bounds) > 1 and size + tokens > budget:
-                yield from self._checked(document, bounds, section, context)
+                yield from self._checked(maker, bounds, section, context)
                 bounds, size = [bounds[-1]], 0
             bounds.append(stop)
             size += tokens
-        yield from self._checked(document, bounds, section, context)
+        yield from self._checked(maker, bounds, section, context)
 
-    def _checked(self, document: Document, bounds: list[int], section: Section, context: str) -> Iterator[Chunk]:
+    def _checked(self, maker: ChunkMaker, bounds: list[int], section: Section, context: Context) -> Iterator[Chunk]:
         """One chunk of the sentences, or more where the counts of parts add up to less than the count of the whole."""
-        chunk = self._chunk(document, bounds[0], bounds[-1], section, context)
+        chunk = maker.chunk(section, Piece(bounds[0], bounds[-1]), context)
         if len(bounds) > 2 and "oversize" in chunk.extras:
             middle = len(bounds) // 2
-            yield from self._checked(document, bounds[: middle + 1], section, context)
-            yield from self._checked(document, bounds[middle:], section, context)
+            yield from self._checked(maker, bounds[: middle + 1], section, context)
+            yield from self._checked(maker, bounds[middle:], section, context)
         else:
             yield chunk
 
@@ -85,19 +83,3 @@ class FixedSplitter:
                 continue
             for piece in cutter.cut(text, [Block("paragraph", sentence, sentence_end)], budget):
                 yield piece.end, self.counter(text[piece.start : piece.end])
-
-    def _chunk(self, document: Document, start: int, end: int, section: Section, context: str) -> Chunk:
-        text = document.text[start:end]
-        index_tokens = self.counter(f"{context}\n{text}") if context else self.counter(text)
-        return Chunk(
-            id=f"{document.id}:{start}-{end}",
-            doc_id=document.id,
-            section_id=section.id,
-            start=start,
-            end=end,
-            text=text,
-            context=context,
-            n_tokens=self.counter(text) if context else index_tokens,
-            path=section.path,
-            extras={"index_tokens": index_tokens, **({"oversize": True} if index_tokens > self.max_tokens else {})},
-        )

@@ -1,0 +1,82 @@
+"""From a span of a document to a chunk: heading path in front, tokens counted, id from place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from structrag.chunks.cutting import Piece
+from structrag.context import Context, heading_context, is_same_title
+from structrag.records import Chunk, Document, Section
+from structrag.tokens import TokenCounter
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkMaker:
+    """Makes the chunks of one document.
+
+    Attributes:
+        limit: Most tokens of an index text; a chunk above it gets `extras["oversize"]`. None: no limit.
+        with_context: Whether chunks carry their heading path, at most 64 tokens and a quarter of the limit.
+    """
+
+    document: Document
+    counter: TokenCounter
+    limit: int | None
+    with_context: bool
+
+    def context(self, path: tuple[str, ...], *, own: bool) -> Context:
+        """The heading path for a text; `own=False` for one that starts with the path's last heading itself."""
+        if not self.with_context:
+            return Context("", False)
+        title = "" if is_same_title(self.document.title, path[:1]) else self.document.title
+        room = 64 if self.limit is None else min(64, self.limit // 4)
+        return heading_context(title, path if own else path[:-1], self.counter, limit=room)
+
+    def count(self, context: Context, start: int, end: int) -> int:
+        """Tokens of the index text of a span."""
+        return self.counter(index_text(context.text, self.document.text[start:end]))
+
+    def chunk(
+        self,
+        section: Section,
+        piece: Piece,
+        context: Context,
+        *,
+        extras: Mapping[str, Any] | None = None,
+        index_tokens: int | None = None,
+    ) -> Chunk:
+        """The chunk of a span; a piece of a cut table repeats the header rows in its context.
+
+        `index_tokens` is what `count` gave for the span, if it is known already.
+        """
+        header = self.document.text[piece.header[0] : piece.header[1]].rstrip("\n")
+        if header:
+            context = Context(f"{context.text}\n{header}" if context.text else header, context.shortened)
+        text = self.document.text[piece.start : piece.end]
+        n_tokens = self.counter(text) if context.text or index_tokens is None else index_tokens
+        if index_tokens is None:
+            index_tokens = self.counter(index_text(context.text, text)) if context.text else n_tokens
+        notes: dict[str, Any] = {"index_tokens": index_tokens, **(extras or {})}
+        if context.shortened:
+            notes["context_shortened"] = True
+        if self.limit is not None and index_tokens > self.limit:
+            notes["oversize"] = True
+        return Chunk(
+            id=f"{self.document.id}:{piece.start}-{piece.end}",
+            doc_id=self.document.id,
+            section_id=section.id,
+            start=piece.start,
+            end=piece.end,
+            text=text,
+            context=context.text,
+            n_tokens=n_tokens,
+            path=section.path,
+            extras=notes,
+        )
+
+
+def index_text(context: str, text: str) -> str:
+    """The context, a newline and the text, as `Chunk.index_text` puts them together."""
+    return f"{context}\n{text}" if context else text
