@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
-import time
 from datetime import date
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 import pytest
-from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
-from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
-from langchain_core.language_models import FakeListChatModel
-from langchain_core.output_parsers import StrOutputParser
-from langchain_core.prompts import ChatPromptTemplate
-from langchain_core.runnables import RunnablePassthrough
+from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 from langchain_structrag import ContentAwareTextSplitter, FixedTextSplitter, MultiViewRetriever
-from langchain_structrag.indexing import make_index
-from langchain_structrag.retrieving import IndexRetriever
 from structrag.errors import InvalidParameter
-from structrag.records import Hit
-from structrag.steps import Ask
 
 PETS = (
     "# Pets\n\nAnimals at home.\n\n## Cats\n\nCats purr when they are content.\n\n## Dogs\n\nDogs bark at strangers.\n"
@@ -151,9 +140,8 @@ async def test_async_add() -> None:
 @KINDS
 def test_save_and_load(kind: str, tmp_path: Path) -> None:
     store = InMemoryVectorStore(EMBEDDING)
-    models: dict[str, Any] = {"lsa": {}, "embedding": {"embedding": EMBEDDING}, "vectorstore": {"vectorstore": store}}[
-        kind
-    ]
+    by_kind: dict[str, Any] = {"lsa": {}, "embedding": {"embedding": EMBEDDING}, "vectorstore": {"vectorstore": store}}
+    models = by_kind[kind]
     retriever = MultiViewRetriever.from_documents(DOCUMENTS, **models)
     retriever.save(tmp_path / "index")
     loaded = MultiViewRetriever.load(tmp_path / "index", k=3, **models)
@@ -206,117 +194,3 @@ def test_other_bad_arguments() -> None:
         MultiViewRetriever.from_documents(["text"])  # type: ignore[list-item]
     with pytest.raises(TypeError):
         MultiViewRetriever.from_documents(DOCUMENTS, chunk_siez=3)
-
-
-# -- as a Runnable
-
-
-async def test_batch_chain_and_config() -> None:
-    retriever = made("embedding", k=1)
-    both = retriever.batch(["moon", "cats purr"])
-    assert [d[0].id for d in both] == [retriever.invoke("moon")[0].id, retriever.invoke("cats purr")[0].id]
-    assert [facts(d) for d in await retriever.abatch(["moon", "cats purr"])] == [facts(d) for d in both]
-    assert [len(d) for d in retriever.batch(["moon", "cats"], k=2)] == [2, 2]
-    chain = (
-        {"context": retriever.with_config(tags=["r"]), "question": RunnablePassthrough()}
-        | ChatPromptTemplate.from_template("{context} {question}")
-        | FakeListChatModel(responses=["answer"])
-        | StrOutputParser()
-    )
-    assert chain.invoke("moon") == "answer"
-    assert await chain.ainvoke("moon") == "answer"
-
-
-def test_tracing_names_and_no_serialisation() -> None:
-    started: dict[str, Any] = {}
-
-    class Tracer(BaseCallbackHandler):
-        def on_retriever_start(self, serialized: Any, query: str, **kwargs: Any) -> None:
-            started.update(kwargs["metadata"])
-
-    made("embedding").invoke("moon", config={"callbacks": [Tracer()]})
-    assert started["ls_retriever_name"] == "multiview"
-    assert started["ls_embedding_provider"] == "BagOfWords"
-    retriever = made("vectorstore")
-    assert retriever._get_ls_params()["ls_vector_store_provider"] == "InMemoryVectorStore"
-    assert not retriever.is_lc_serializable()
-    assert retriever.to_json()["type"] == "not_implemented"
-
-
-class Counting(FakeListChatModel):
-    """Answers every prompt with the same summary and keywords."""
-
-    responses: list[str] = [json.dumps({"summary": "About whales.", "keywords": ["whale", "krill"]})]  # noqa: RUF012
-
-
-def test_a_chat_model_writes_the_views() -> None:
-    text = "# Ocean\n\n" + "The biggest animal lives there and eats small ones. " * 40
-    retriever = MultiViewRetriever.from_documents(
-        [Document(page_content=text, metadata={"source": "o.md"}), *DOCUMENTS], llm=Counting()
-    )
-    assert retriever.index.usage.calls > 0
-    store = retriever.index.store
-    assert any("About whales." in (store.view_text(row, "summary") or "") for row in range(len(store)))
-
-
-class Asking(IndexRetriever):
-    """A retriever whose search asks the language model first, as question-rewriting ones do."""
-
-    def _steps(self, query: str) -> Any:
-        yield [Ask(query)]
-        return []
-
-    def _search(self, query: str, k: Any, where: Any) -> list[Hit]:
-        return self.index.run(self._steps(query))
-
-    async def _asearch(self, query: str, k: Any, where: Any) -> list[Hit]:
-        return await self.index.arun(self._steps(query))
-
-
-async def test_callbacks_reach_model_calls_made_while_searching() -> None:
-    runs: dict[str, list[Any]] = {"retriever": [], "model": []}
-
-    class Recorder(BaseCallbackHandler):
-        def on_retriever_start(self, *args: Any, run_id: Any, **kwargs: Any) -> None:
-            runs["retriever"].append(run_id)
-
-        def on_chat_model_start(self, *args: Any, parent_run_id: Any = None, **kwargs: Any) -> None:
-            runs["model"].append(parent_run_id)
-
-    retriever = Asking(index=make_index(llm=Counting()))
-    retriever.invoke("q", config={"callbacks": [Recorder()]})
-    await retriever.ainvoke("q", config={"callbacks": [Recorder()]})
-    retriever.invoke("q")
-    assert len(runs["model"]) == 2
-    assert runs["model"] == runs["retriever"]
-
-
-class SlowEmbedding(DeterministicFakeEmbedding):
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        time.sleep(0.1)
-        return super().embed_documents(texts)
-
-    def embed_query(self, text: str) -> list[float]:
-        time.sleep(0.1)
-        return super().embed_query(text)
-
-
-@pytest.mark.parametrize("with_store", [False, True])
-async def test_the_loop_keeps_running(with_store: bool) -> None:
-    slow = SlowEmbedding(size=8)
-    models: dict[str, Any] = {"vectorstore": InMemoryVectorStore(slow)} if with_store else {"embedding": slow}
-    ticks = 0
-
-    async def tick() -> None:
-        nonlocal ticks
-        while True:
-            await asyncio.sleep(0.01)
-            ticks += 1
-
-    ticker = asyncio.create_task(tick())
-    retriever = await MultiViewRetriever.afrom_documents(DOCUMENTS, **models)
-    built = ticks
-    await retriever.ainvoke("moon")
-    ticker.cancel()
-    assert built >= 5
-    assert ticks - built >= 5

@@ -1,0 +1,229 @@
+"""The text splitters: sizes in tokens, settings, pickling, async, real files and random text."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import pickle
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langchain_core.documents import Document
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
+
+from langchain_structrag import ContentAwareTextSplitter, FixedTextSplitter
+from structrag.errors import InvalidParameter
+from structrag.reading import read_text
+from structrag.tokens import tiktoken_counter
+
+DATA = Path(os.environ.get("STRUCTRAG_DATA", Path(__file__).parents[3] / "shared" / "data")) / "parsing"
+SPLITTERS = [ContentAwareTextSplitter, FixedTextSplitter]
+CODE = "# T\n\n```python\ndef f(x):\n    if x:\n        return 1\n```\n"
+WORDS = " ".join(f"w{i}" for i in range(60))
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def split(text: str, **options: Any) -> list[Document]:
+    return ContentAwareTextSplitter(**options).create_documents([text])
+
+
+def assert_exact(text: str, chunks: list[Document]) -> None:
+    assert [text[c.metadata["start_index"] : c.metadata["end_index"]] for c in chunks] == [
+        c.page_content for c in chunks
+    ]
+    starts = [c.metadata["start_index"] for c in chunks]
+    assert starts == sorted(set(starts))
+    assert all(c.page_content.strip() for c in chunks)
+
+
+# -- sizes in tokens
+
+
+def test_from_tiktoken_encoder_counts_tokens_and_special_tokens_as_text() -> None:  # L14, L17
+    text = "alpha beta gamma delta epsilon zeta eta theta iota kappa <|endoftext|> b"
+    splitter = ContentAwareTextSplitter.from_tiktoken_encoder("cl100k_base", chunk_size=4, chunk_overlap=0)
+    assert isinstance(splitter, ContentAwareTextSplitter)
+    chunks = splitter.create_documents([text])
+    count = tiktoken_counter("cl100k_base")
+    assert_exact(text, chunks)
+    assert max(count(c.page_content) for c in chunks) <= 4
+    assert len(chunks) > 3
+    by_model = ContentAwareTextSplitter.from_tiktoken_encoder(model_name="gpt-4", chunk_size=4)
+    assert by_model.split_text(text) == splitter.split_text(text)
+
+
+def test_unknown_encoding_is_refused_without_a_download() -> None:
+    with pytest.raises(InvalidParameter, match="encoding"):
+        ContentAwareTextSplitter.from_tiktoken_encoder("no_such_encoding")
+
+
+def tokenizer() -> Tokenizer:
+    made = Tokenizer(WordLevel({"[UNK]": 0, **{f"w{i}": i + 1 for i in range(60)}}, unk_token="[UNK]"))
+    made.pre_tokenizer = Whitespace()
+    return made
+
+
+def test_from_huggingface_tokenizer_counts_tokens() -> None:
+    transformers: Any = pytest.importorskip("transformers")
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer(), unk_token="[UNK]")
+    for given_tokenizer in (fast, tokenizer()):
+        splitter = ContentAwareTextSplitter.from_huggingface_tokenizer(given_tokenizer, chunk_size=7)
+        chunks = splitter.create_documents([WORDS])
+        assert_exact(WORDS, chunks)
+        assert max(words(c.page_content) for c in chunks) <= 7
+        assert 9 <= len(chunks) <= 12
+    with pytest.raises(InvalidParameter, match="tokenizer"):
+        ContentAwareTextSplitter.from_huggingface_tokenizer("bert")
+
+
+# -- settings
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"chunk_size": 0}, "chunk_size"),
+        ({"chunk_size": "10"}, "chunk_size"),
+        ({"chunk_overlap": -1}, "chunk_overlap"),
+        ({"chunk_size": 10, "chunk_overlap": 6}, "chunk_overlap"),
+        ({"length_function": "len"}, "length_function"),
+        ({"format": "pdf"}, "format"),
+        ({"min_chunk_size": -1}, "min_chunk_size"),
+        ({"exclude_titles": "Notes"}, "exclude_titles"),
+    ],
+)
+def test_bad_settings_are_named(options: dict[str, Any], name: str) -> None:
+    with pytest.raises(InvalidParameter, match=name) as caught:
+        ContentAwareTextSplitter(**options)
+    assert isinstance(caught.value, ValueError)
+
+
+def test_fixed_splitter_refuses_an_overlap_and_can_end_at_sections() -> None:
+    with pytest.raises(InvalidParameter, match="chunk_overlap"):
+        FixedTextSplitter(chunk_overlap=5)
+    text = "# A\n\nOne.\n\n# B\n\nTwo.\n"
+    assert FixedTextSplitter().split_text(text) == [text.strip()]
+    assert FixedTextSplitter(within_sections=True).split_text(text) == ["# A\n\nOne.", "# B\n\nTwo."]
+
+
+def test_wrong_arguments_are_named() -> None:
+    splitter: Any = ContentAwareTextSplitter()
+    wrong = [("create_documents", "text"), ("split_documents", "text"), ("split_documents", ["text"])]
+    for method, argument in [*wrong, ("split_documents", Document(page_content="x"))]:
+        with pytest.raises(InvalidParameter):
+            getattr(splitter, method)(argument)
+    with pytest.raises(InvalidParameter, match="metadatas"):
+        splitter.create_documents(["a", "b"], [{}])
+
+
+def test_keep_separator_and_add_start_index_are_accepted() -> None:
+    text = "# A\n\nx\n\n# B\n\ny\n"
+    plain = ContentAwareTextSplitter().create_documents([text])
+    for options in ({"keep_separator": "end"}, {"keep_separator": False}, {"add_start_index": False}):
+        assert ContentAwareTextSplitter(**options).create_documents([text]) == plain
+
+
+@pytest.mark.parametrize("splitter_class", SPLITTERS)
+def test_pickled_splitter_splits_the_same(splitter_class: Any) -> None:
+    splitter = splitter_class.from_tiktoken_encoder("cl100k_base", chunk_size=9)
+    again = pickle.loads(pickle.dumps(splitter))
+    assert again.create_documents([CODE + WORDS]) == splitter.create_documents([CODE + WORDS])
+
+
+# -- async
+
+
+async def test_async_equals_sync_and_the_loop_keeps_running() -> None:
+    documents = [
+        Document(page_content=f"# H{i}\n\n" + "Some words here. " * 3000, metadata={"source": f"{i}.md"})
+        for i in range(4)
+    ]
+    splitter = ContentAwareTextSplitter(chunk_size=300)
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0.005)
+            ticks += 1
+
+    ticker = asyncio.create_task(tick())
+    started = time.perf_counter()
+    chunks = await splitter.atransform_documents(documents)
+    elapsed = time.perf_counter() - started
+    ticker.cancel()
+    assert list(chunks) == splitter.transform_documents(documents)
+    assert ticks >= min(3, elapsed / 0.1)
+
+
+# -- real and random text
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the evaluation data is not there; set STRUCTRAG_DATA")
+@pytest.mark.parametrize(
+    "pattern", ["commonmark_spec/*.md", "fastapi/zh/**/*.md", "peps/pep-00*.rst", "unstructured_html/*.html"]
+)
+def test_real_files(pattern: str) -> None:
+    paths = sorted(DATA.glob(pattern))[:5]
+    assert paths
+    for path in paths:
+        raw = path.read_bytes().decode("utf-8", "replace")
+        chunks = ContentAwareTextSplitter(chunk_size=1200).create_documents([raw], [{"source": str(path)}])
+        document = read_text(raw, format="markdown" if path.suffix == ".md" else "auto")
+        assert_exact(document.text, chunks)
+        assert all(len(c.page_content) <= 1200 or c.metadata["oversize"] for c in chunks)
+        assert json.loads(json.dumps([c.metadata for c in chunks])) == [c.metadata for c in chunks]
+        tiled = ContentAwareTextSplitter(chunk_size=1200, strip_whitespace=False).create_documents(
+            [raw], [{"source": str(path)}]
+        )
+        assert "".join(c.page_content for c in tiled) == document.text
+
+
+MARKUP = (
+    "# A\n",
+    "## B c\n",
+    "| a | b |\n|---|---|\n| 1 | 2 |\n",
+    "- x\n",
+    "```\n",
+    "    code\n",
+    "<p>",
+    "<|endoftext|>",
+)
+PIECES = st.sampled_from(
+    [*MARKUP, "\n", "\n\n", "\r\n", "\t", " ", "\u2028", "word ", "Two words. ", "é", "👩‍🚀", "天气。", "x" * 30]
+)
+TEXTS = st.lists(PIECES, max_size=25).map("".join) | st.text(max_size=80)
+
+
+@settings(max_examples=60, deadline=None)
+@given(TEXTS, st.integers(1, 60), st.booleans())
+def test_random_text_any_size(text: str, size: int, context: bool) -> None:
+    for counter in (len, words, tiktoken_counter("cl100k_base")):
+        splitter = ContentAwareTextSplitter(size, length_function=counter, format="markdown", add_context=context)
+        chunks = splitter.create_documents([text])
+        for chunk in chunks:
+            span = text[chunk.metadata["start_index"] : chunk.metadata["end_index"]]
+            assert span.strip()
+            assert chunk.page_content == span if not context else chunk.page_content.endswith(span)
+            assert counter(chunk.page_content) <= size or chunk.metadata["oversize"]
+        tiled = ContentAwareTextSplitter(size, length_function=counter, format="markdown", strip_whitespace=False)
+        assert "".join(tiled.split_text(text)) == (text if text.strip() else "")
+
+
+@settings(max_examples=60, deadline=None)
+@given(TEXTS, st.integers(1, 60))
+def test_random_text_fixed(text: str, size: int) -> None:
+    for counter in (len, words):
+        chunks = FixedTextSplitter(size, length_function=counter, format="markdown").create_documents([text])
+        assert_exact(text, chunks)
+        assert all(counter(c.page_content) <= size or c.metadata["oversize"] for c in chunks)
