@@ -16,7 +16,8 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _FENCE = re.compile(r"^[ \t]*```[\w-]*[ \t]*$", re.MULTILINE)
-_LABEL = re.compile(r"\A\W*keywords?\s*:", re.IGNORECASE)
+_LABEL = re.compile(r"\A\W*keywords?[\"'\s]*:", re.IGNORECASE)
+_LETTER = re.compile(r"\w")
 _SEPARATORS = re.compile(r"[\n,;•，、；]|^\s*[-*]\s+|^\s*\d+[.)]\s+", re.MULTILINE)
 
 
@@ -42,11 +43,11 @@ def parse_keywords(answer: str) -> list[str]:
     Stripped, empty ones dropped, each once (case aside), in order, at most 40. An item of more than six words is no keyword.
     [] if none is left, for a refusal, and for prose: half or more of what is not a list is that long.
     """
-    items = _as_list(_load(answer))
-    if items is not None:
-        return _tidy(items)
+    value = _load(answer)
+    if isinstance(value, dict | list | tuple | set):
+        return _tidy(_as_list(value) or [])
     plain = _LABEL.sub("", _without_fences(answer))
-    if _REFUSAL.match(plain):
+    if _REFUSAL.match(plain) or plain.strip().casefold() in {"none", "null", "n/a"}:
         return []
     parts = [part for part in _SEPARATORS.split(plain) if part.strip() and not part.rstrip().endswith((":", "："))]
     long = sum(len(part.split()) > MAX_WORDS for part in parts)
@@ -58,7 +59,7 @@ def _tidy(items: Sequence[Any]) -> list[str]:
     for item in items:
         if isinstance(item, str | int | float):
             word = " ".join(str(item).split()).strip("\"'`[]. ")
-            if word and len(word.split()) <= MAX_WORDS:
+            if _LETTER.search(word) and len(word.split()) <= MAX_WORDS:
                 unique.setdefault(word.casefold(), word)
     return list(unique.values())[:40]
 
