@@ -1,0 +1,16 @@
+"""structrag for LlamaIndex: node parsers and retrievers that follow a document's own structure."""
+
+from llama_index_structrag.events import IndexBuildEndEvent, IndexBuildStartEvent
+from llama_index_structrag.models import LlamaIndexEmbedder, LlamaIndexModel
+from llama_index_structrag.node_parsers import ContentAwareNodeParser, FixedNodeParser
+from llama_index_structrag.retrievers import MultiViewRetriever
+
+__all__ = [
+    "ContentAwareNodeParser",
+    "FixedNodeParser",
+    "IndexBuildEndEvent",
+    "IndexBuildStartEvent",
+    "LlamaIndexEmbedder",
+    "LlamaIndexModel",
+    "MultiViewRetriever",
+]

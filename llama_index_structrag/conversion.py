@@ -1,0 +1,150 @@
+"""Between LlamaIndex's nodes and the core's records."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import PurePath
+from typing import Any
+
+from llama_index.core.schema import (
+    BaseNode,
+    MetadataMode,
+    NodeRelationship,
+    NodeWithScore,
+    ObjectType,
+    RelatedNodeInfo,
+    TextNode,
+)
+
+from structrag.context import SEPARATOR
+from structrag.reading import SUFFIXES, read_text
+from structrag.records import Chunk, Document, Hit
+
+CONTEXT_KEY = "heading_context"  # the only key of ours that embedding models and language models see
+EMBED_EXCLUDED_KEY = "metadata_not_embedded"  # names the keys of a document's metadata that are too long to embed
+HIDDEN_KEYS = (
+    EMBED_EXCLUDED_KEY,
+    "heading_path",
+    "heading_titles",
+    "section_id",
+    "source_start",
+    "source_end",
+    "context_shortened",
+    "oversize",
+    "routes",
+    "views_hit",
+)
+_MIME_TYPES = {"text/html": "html", "application/xhtml+xml": "html", "text/markdown": "markdown"}
+EXCLUSIONS_KEY = "llama_index"  # of a core document's meta
+_EXCLUSIONS = ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
+_SOURCE_KEYS = ("source", "file_path", "file_name")
+
+
+def read_node(node: BaseNode, id: str, *, format: str = "auto", drop_navigation: bool = False) -> Document:
+    """A node's text as a document of the core; with "auto" its metadata tells the format, else the text does."""
+    metadata = node.metadata
+    source = next((str(metadata[key]) for key in _SOURCE_KEYS if metadata.get(key)), "")
+    text = node.get_content(metadata_mode=MetadataMode.NONE)
+    if format == "auto":
+        by_type = _MIME_TYPES.get(str(metadata.get("file_type", "")).lower())
+        told = by_type or SUFFIXES.get(PurePath(source).suffix.lower(), "auto")
+        format = (
+            "auto" if told == "html" and "</" not in text else told
+        )  # many readers have rendered it to text already
+    title = metadata.get("title")
+    return read_text(
+        text,
+        format=format,
+        id=id,
+        title=title if isinstance(title, str) else "",
+        meta={"source": source} if source else {},
+        drop_navigation=drop_navigation,
+    )
+
+
+def chunk_metadata(chunk: Chunk, document: Document | None = None) -> dict[str, Any]:
+    """A chunk's structure as flat metadata: every value is a string, a number or a bool, as flat vector stores demand.
+
+    heading_path: all titles down to the chunk's own, joined by " > "; heading_titles: the same as a JSON list;
+    heading_context: what the text does not say itself, the titles above its first line and the header rows of a cut table.
+    """
+    found: dict[str, Any] = {
+        "heading_path": SEPARATOR.join(chunk.path),
+        "heading_titles": json.dumps(chunk.path, ensure_ascii=False),
+        "section_id": chunk.section_id,
+    }
+    if chunk.context:
+        found[CONTEXT_KEY] = chunk.context
+    if chunk.extras.get("context_shortened"):
+        found["context_shortened"] = True
+    if document is not None and document.layout is not None:
+        to_source = document.layout.source_map.to_source
+        found["source_start"] = to_source(chunk.start)
+        found["source_end"] = to_source(chunk.end - 1) + 1
+    return found
+
+
+def make_node(
+    node_id: str,
+    text: str,
+    span: tuple[int | None, int | None],
+    metadata: Mapping[str, Any],
+    parent: BaseNode | None,
+    source: RelatedNodeInfo,
+) -> TextNode:
+    """A text node with our metadata over its parent's, our structural keys hidden from both kinds of model."""
+    inherited = ("metadata_template", "metadata_separator", "text_template")
+    hidden_embed = list(parent.excluded_embed_metadata_keys) if parent else []
+    hidden_llm = list(parent.excluded_llm_metadata_keys) if parent else []
+    return TextNode(
+        id_=node_id,
+        text=text,
+        start_char_idx=span[0],
+        end_char_idx=span[1],
+        metadata=copy.deepcopy(dict(metadata)),
+        excluded_embed_metadata_keys=list(dict.fromkeys([*hidden_embed, *HIDDEN_KEYS])),
+        excluded_llm_metadata_keys=list(dict.fromkeys([*hidden_llm, *HIDDEN_KEYS])),
+        relationships={NodeRelationship.SOURCE: source},
+        **{name: getattr(parent, name) for name in inherited if hasattr(parent, name)},
+    )
+
+
+def link_neighbours(nodes: Sequence[BaseNode]) -> None:
+    """Set PREVIOUS and NEXT between neighbours of one source."""
+    infos = [node.as_related_node_info() for node in nodes]
+    for i in range(1, len(nodes)):
+        if nodes[i - 1].ref_doc_id is not None and nodes[i - 1].ref_doc_id == nodes[i].ref_doc_id:
+            nodes[i - 1].relationships[NodeRelationship.NEXT] = infos[i]
+            nodes[i].relationships[NodeRelationship.PREVIOUS] = infos[i - 1]
+
+
+def index_document(node: BaseNode, *, format: str = "auto") -> Document:
+    """A LlamaIndex document for an index: its metadata as JSON values, and which of its keys models do not see."""
+    document = read_node(node, node.node_id, format=format)
+    hidden = {name: list(getattr(node, name)) for name in _EXCLUSIONS if getattr(node, name)}
+    meta = json.loads(json.dumps(node.metadata, default=str))
+    return replace(document, meta={**meta, **({EXCLUSIONS_KEY: hidden} if hidden else {})})
+
+
+def hit_to_node(hit: Hit, document: Document) -> NodeWithScore:
+    """A hit as a scored text node. `ref_doc_id` is the document's id; offsets are exact."""
+    chunk = stripped(hit.chunk)
+    metadata = {key: value for key, value in document.meta.items() if key != EXCLUSIONS_KEY}
+    routes = {name: int(rank) for name, rank in hit.routes.items()}
+    own = {**chunk_metadata(chunk), "routes": routes, "views_hit": list(chunk.extras.get("views_hit", ()))}
+    source = RelatedNodeInfo(node_id=chunk.doc_id, node_type=ObjectType.DOCUMENT, metadata=copy.deepcopy(metadata))
+    node = make_node(chunk.id, chunk.text, (chunk.start, chunk.end), {**metadata, **own}, None, source)
+    for name, keys in document.meta.get(EXCLUSIONS_KEY, {}).items():
+        setattr(node, name, list(dict.fromkeys([*keys, *getattr(node, name)])))
+    return NodeWithScore(node=node, score=hit.score)
+
+
+def stripped(chunk: Chunk) -> Chunk:
+    """The chunk without blank lines before and white space after it; its first line keeps its indentation."""
+    text = chunk.text
+    lead = text.rfind("\n", 0, len(text) - len(text.lstrip())) + 1
+    end = len(text.rstrip())
+    return replace(chunk, start=chunk.start + lead, end=chunk.start + end, text=text[lead:end])

@@ -1,0 +1,84 @@
+"""LlamaIndex's embedding models and language models as the core's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.llms import LLM
+
+from structrag.errors import InvalidParameter
+from structrag.tokens import counter_name
+
+# What changes the vectors or the answers of a model beside its name. Only these are read: a name never holds a secret.
+_EMBEDDING_SETTINGS = (
+    "dimensions",
+    "embed_dim",
+    "max_length",
+    "mode",
+    "normalize",
+    "pooling",
+    "query_instruction",
+    "text_instruction",
+    "truncate_dim",
+)
+_LLM_SETTINGS = ("max_tokens", "seed", "system_prompt", "temperature", "top_p")
+
+
+class LlamaIndexEmbedder:
+    """A `BaseEmbedding` as an embedder of the core.
+
+    `name`, which goes into cache keys and saved indexes, is made of class, model name and the settings that change
+    vectors; never of keys. Queries use the model's query embedding, documents its batches.
+    """
+
+    name: str
+
+    def __init__(self, embed_model: BaseEmbedding) -> None:
+        if not isinstance(embed_model, BaseEmbedding):
+            raise InvalidParameter(f"embed_model must be a LlamaIndex BaseEmbedding; got {type(embed_model).__name__}.")
+        self.embed_model = embed_model
+        self.name = _name(embed_model, embed_model.model_name, _EMBEDDING_SETTINGS)
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
+        """One vector a text."""
+        if query:
+            return [self.embed_model.get_query_embedding(text) for text in texts]
+        return self.embed_model.get_text_embedding_batch(list(texts))
+
+    async def aembed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
+        """`embed` with the model's asynchronous calls."""
+        if query:
+            return list(await asyncio.gather(*(self.embed_model.aget_query_embedding(text) for text in texts)))
+        return await self.embed_model.aget_text_embedding_batch(list(texts))
+
+
+class LlamaIndexModel:
+    """An `LLM` as a language model of the core; `name` is made of class, model name and sampling settings, never of keys."""
+
+    name: str
+
+    def __init__(self, llm: LLM) -> None:
+        if not isinstance(llm, LLM):
+            raise InvalidParameter(f"llm must be a LlamaIndex LLM; got {type(llm).__name__}.")
+        self.llm = llm
+        self.name = _name(llm, llm.metadata.model_name, _LLM_SETTINGS)
+
+    def complete(self, prompt: str) -> str:
+        """The model's answer to a prompt."""
+        return self.llm.complete(prompt).text
+
+    async def acomplete(self, prompt: str) -> str:
+        """`complete` with the model's asynchronous call."""
+        return (await self.llm.acomplete(prompt)).text
+
+
+def _name(model: Any, model_name: str, settings: Sequence[str]) -> str:
+    values = [f"{name}={_shown(value)}" for name in settings if (value := getattr(model, name, None)) is not None]
+    return ":".join([model.class_name(), model_name, *values])
+
+
+def _shown(value: Any) -> str:
+    return counter_name(value) if callable(value) else str(value)

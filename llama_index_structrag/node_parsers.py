@@ -1,0 +1,90 @@
+"""Node parsers that follow a document's structure, in the place of `SentenceSplitter`."""
+
+from __future__ import annotations
+
+from llama_index.core.bridge.pydantic import Field, model_validator
+from typing_extensions import Self
+
+from llama_index_structrag.parsing import Splitter, StructureNodeParser
+from structrag.chunks.content_aware import ContentAwareSplitter
+from structrag.chunks.fixed import FixedSplitter
+from structrag.errors import InvalidParameter
+from structrag.tokens import TokenCounter
+
+
+class ContentAwareNodeParser(StructureNodeParser):
+    """Nodes are the smallest titled divisions of a document, those above `chunk_size` cut (MC-indexing, section 3).
+
+    Takes the place of `SentenceSplitter(chunk_size=..., chunk_overlap=...)`. A node's text is a slice of the document's;
+    with `strip=False` and no overlap the nodes tile it. Blank documents give no node. What the text does not say itself,
+    the titles above it, is in the metadata `heading_context`, which embedding models and language models see.
+
+    No text as embedded (`MetadataMode.EMBED`) counts more than `chunk_size` tokens, except for a single character that
+    does alone; that node has the metadata `oversize`. Metadata of the document that would take more than half of
+    `chunk_size` is not embedded; `metadata_not_embedded` names its keys.
+    """
+
+    chunk_overlap: int = Field(
+        default=0,
+        ge=0,
+        description="Tokens of whole sentences that a later part of a cut section repeats; at most half of chunk_size.",
+    )
+    flat_chunk_size: int | None = Field(
+        default=None, gt=0, description="chunk_size of documents without any heading; None: chunk_size."
+    )
+    min_chunk_size: int = Field(
+        default=0,
+        ge=0,
+        description="Sections of fewer tokens join the one before them under the same parent; 0: never.",
+    )
+    add_context: bool = Field(default=True, description="Whether nodes carry the titles above them as heading_context.")
+    exclude_titles: list[str] = Field(
+        default_factory=list, description="Titles, in any case, of sections left out with everything below them."
+    )
+    plain_headings: bool = Field(default=True, description="Whether headings are looked for in plain text.")
+
+    @classmethod
+    def class_name(cls) -> str:
+        return "ContentAwareNodeParser"
+
+    @model_validator(mode="after")
+    def _check_overlap(self) -> Self:
+        if self.chunk_overlap * 2 > self.chunk_size:
+            raise InvalidParameter(
+                f"chunk_overlap must be at most half of chunk_size ({self.chunk_size}); got {self.chunk_overlap}."
+            )
+        return self
+
+    def core_splitter(self, limit: int, counter: TokenCounter, *, context: bool = True) -> Splitter:
+        return ContentAwareSplitter(
+            max_tokens=limit,
+            flat_max_tokens=self.flat_chunk_size,
+            min_tokens=self.min_chunk_size,
+            overlap=min(self.chunk_overlap, limit // 2),
+            context=context and self.add_context,
+            exclude_titles=tuple(self.exclude_titles),
+            plain_headings=self.plain_headings,
+            counter=counter,
+            language=self.language,
+        )
+
+
+class FixedNodeParser(StructureNodeParser):
+    """Nodes are runs of whole sentences packed up to `chunk_size`: the papers' baseline (FLC-100, 200, 300)."""
+
+    chunk_size: int = Field(default=300, gt=0, description="Most tokens of a node's text as it is embedded.")
+    within_sections: bool = Field(default=False, description="Whether nodes end where sections do.")
+    add_context: bool = Field(default=False, description="With within_sections: whether nodes carry their titles.")
+
+    @classmethod
+    def class_name(cls) -> str:
+        return "FixedNodeParser"
+
+    def core_splitter(self, limit: int, counter: TokenCounter, *, context: bool = True) -> Splitter:
+        return FixedSplitter(
+            max_tokens=limit,
+            within_sections=self.within_sections,
+            context=context and self.add_context,
+            counter=counter,
+            language=self.language,
+        )

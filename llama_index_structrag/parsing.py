@@ -1,0 +1,155 @@
+"""What every node parser here shares: from nodes to core documents, from chunks to nodes that keep the limit."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol
+
+from llama_index.core.bridge.pydantic import BaseModel, ConfigDict, Field, model_validator
+from llama_index.core.node_parser.interface import NodeParser
+from llama_index.core.schema import BaseNode, MetadataMode, TextNode
+from llama_index.core.schema import Document as LlamaDocument
+from llama_index.core.utils import get_tokenizer, get_tqdm_iterable
+from typing_extensions import Self
+
+from llama_index_structrag.conversion import link_neighbours, read_node
+from llama_index_structrag.placing import inherit
+from llama_index_structrag.settings import IdFunc, Tokenizer, is_default_tokenizer, span_id, stable_id, token_counter
+from structrag.errors import InvalidParameter, check_choice
+from structrag.records import Chunk, Document
+from structrag.sentences import LANGUAGES
+from structrag.tokens import TokenCounter
+
+
+class Splitter(Protocol):
+    def split(self, document: Document) -> list[Chunk]: ...
+
+
+class StructureNodeParser(NodeParser):
+    """Base of the node parsers: a subclass says how a document is split.
+
+    Offsets are exact: `start_char_idx` and `end_char_idx` refer to the document's text, also behind another parser that
+    kept its own; for HTML to the visible text, with `source_start` and `source_end` in the metadata leading to the markup.
+    Text that another parser changed or did not place has no offsets. Ids depend on document id, span, text and settings.
+    """
+
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+
+    chunk_size: int = Field(
+        default=1024, gt=0, description="Most tokens of a node's text as it is embedded, metadata included."
+    )
+    tokenizer: Tokenizer = Field(
+        default=None, description="Callable from str to tokens; None: LlamaIndex's global tokenizer."
+    )
+    format: Literal["auto", "html", "markdown", "text"] = Field(
+        default="auto", description="Format of the documents; auto: told by file_type, the file's suffix or the text."
+    )
+    drop_navigation: bool = Field(default=False, description="HTML: leave out nav, footer and aside.")
+    language: str = Field(default="english", description="Language of the sentences, an English name.")
+    strip: bool = Field(
+        default=True, description="Leave out blank lines before and white space after a node's text; offsets follow."
+    )
+    algorithm_version: Literal[1] = Field(
+        default=1, description="Changes when the same input would be split differently."
+    )
+    id_func: IdFunc = Field(default=span_id, description="(number in the document, document) -> id.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_none(cls, data: Any) -> Any:
+        optional = {"callback_manager", "id_func"}
+        return {k: v for k, v in data.items() if not (k in optional and v is None)} if isinstance(data, dict) else data
+
+    @model_validator(mode="after")
+    def _check_settings(self) -> Self:
+        check_choice("language", self.language, LANGUAGES)
+        return self
+
+    @classmethod
+    def from_defaults(cls, **settings: Any) -> Self:
+        """The same as calling the class."""
+        return cls(**settings)
+
+    @abstractmethod
+    def core_splitter(self, limit: int, counter: TokenCounter, *, context: bool = True) -> Splitter:
+        """The core's splitter for these settings and a limit of `limit` tokens."""
+
+    def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any) -> list[BaseNode]:
+        counter = token_counter(self.tokenizer)
+        settings = repr(sorted(self.to_dict().items()))
+        seen: dict[str, int] = {}
+        parsed: list[BaseNode] = []
+        for node in get_tqdm_iterable(nodes, show_progress, "Parsing nodes"):
+            parsed += self._parse_node(node, counter, settings, seen)
+        if self.include_prev_next_rel:
+            link_neighbours(parsed)
+        return parsed
+
+    async def _aparse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **kw: Any) -> list[BaseNode]:
+        return await asyncio.to_thread(self._parse_nodes, nodes, show_progress, **kw)
+
+    def _postprocess_parsed_nodes(
+        self, nodes: list[BaseNode], parent_doc_map: dict[str, LlamaDocument]
+    ) -> list[BaseNode]:
+        """Nothing is left to do; the base class would search for the offsets that are known."""
+        return nodes
+
+    def _parse_node(self, node: BaseNode, counter: TokenCounter, settings: str, seen: dict[str, int]) -> list[BaseNode]:
+        if not node.get_content(metadata_mode=MetadataMode.NONE).strip():
+            return [node] if getattr(node, "image_resource", None) else []
+        made = self._fitted(node, counter)
+        for i, child in enumerate(made):
+            child.id_ = _fresh_id(child, settings, seen) if self.id_func is span_id else self.id_func(i, node)
+        return list(made)
+
+    def _fitted(self, node: BaseNode, counter: TokenCounter) -> list[TextNode]:
+        """The nodes of a node; the limit given to the splitter shrinks until the texts as embedded keep `chunk_size`."""
+        parent = inherit(node, self.chunk_size // 2, counter, with_metadata=self.include_metadata)
+        document = read_node(node, parent.place.name, format=self.format, drop_navigation=self.drop_navigation)
+        limit, context = self.chunk_size - parent.tokens, self.include_metadata
+        while True:
+            chunks = self.core_splitter(limit, counter, context=context).split(document)
+            made = [parent.make(chunk, document, strip=self.strip) for chunk in chunks]
+            sizes = [counter(child.get_content(metadata_mode=MetadataMode.EMBED)) for child in made]
+            whole = [size for size, chunk in zip(sizes, chunks, strict=True) if context or not _is_oversize(chunk)]
+            excess = max(whole, default=0) - self.chunk_size
+            if excess <= 0 or (limit == 1 and not context):
+                break
+            if context and (excess * 4 > limit or any(map(_is_oversize, chunks))):
+                limit, context = self.chunk_size - parent.tokens, False
+            else:
+                limit = max(1, limit - excess)
+        for child, size in zip(made, sizes, strict=True):
+            if size > self.chunk_size and self.include_metadata:
+                child.metadata["oversize"] = True
+        return made
+
+    def __getstate__(self) -> dict[Any, Any]:
+        """The state for pickle; unlike the base class it never drops a setting, nor touches this object."""
+        state = dict(BaseModel.__getstate__(self))
+        fields = {name: value for name, value in state["__dict__"].items() if name != "callback_manager"}
+        if self.tokenizer is None and not is_default_tokenizer(get_tokenizer()):
+            fields["tokenizer"] = get_tokenizer()
+        for name in ("tokenizer", "id_func"):
+            try:
+                pickle.dumps(fields[name])
+            except Exception as error:
+                raise InvalidParameter(
+                    f"{name} must be a function defined at the top level of a module to be pickled, which num_workers > 1 "
+                    f"needs; got {fields[name]!r}."
+                ) from error
+        return {**state, "__dict__": fields}
+
+
+def _is_oversize(chunk: Chunk) -> bool:
+    return bool(chunk.extras.get("oversize"))
+
+
+def _fresh_id(child: TextNode, settings: str, seen: dict[str, int]) -> str:
+    """A stable id; equal pieces at equal places, which only another parser's overlap can make, are numbered."""
+    own = stable_id(child.ref_doc_id or "", f"{child.start_char_idx}-{child.end_char_idx}", settings, child.text)
+    seen[own] = seen.get(own, -1) + 1
+    return stable_id(own, str(seen[own])) if seen[own] else own

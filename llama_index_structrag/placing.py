@@ -1,0 +1,86 @@
+"""Where a node's text lies in the document it came from, and how much of its metadata is embedded with every chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from llama_index.core.schema import BaseNode, MetadataMode, RelatedNodeInfo, TextNode
+
+from llama_index_structrag.conversion import EMBED_EXCLUDED_KEY, HIDDEN_KEYS, chunk_metadata, make_node, stripped
+from llama_index_structrag.settings import stable_id
+from structrag.records import Chunk, Document
+from structrag.tokens import TokenCounter
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An incoming node's place in its original document."""
+
+    source: RelatedNodeInfo  # the original document: the node's SOURCE, or the node itself
+    name: str  # id for the core's document
+    base: int | None  # offset of the node's text in the original; None: unknown
+
+
+def place_of(node: BaseNode) -> Place:
+    """A node without a SOURCE is its own document; offsets of another parser are trusted where their length fits the text."""
+    text = node.get_content(metadata_mode=MetadataMode.NONE)
+    start, end = getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None)
+    placed = start is not None and end is not None and end - start == len(text)
+    if node.source_node is None:
+        return Place(node.as_related_node_info(), node.node_id, start if placed else 0)
+    source = node.source_node
+    if placed:
+        return Place(source, f"{source.node_id}@{start}", start)
+    return Place(source, f"{source.node_id}@{stable_id(text)}", None)
+
+
+@dataclass(frozen=True, slots=True)
+class Inherited:
+    """What the nodes made of one node take over from it."""
+
+    node: BaseNode
+    place: Place
+    metadata: Mapping[str, Any]
+    excluded: tuple[str, ...]  # its longest values, kept out of the embedded text to keep the limit
+    tokens: int  # of the metadata that is embedded with every chunk
+    with_metadata: bool
+
+    def make(self, chunk: Chunk, document: Document, *, strip: bool) -> TextNode:
+        """The node of a chunk; its id is still to be set."""
+        chunk = stripped(chunk) if strip else chunk
+        metadata = {**self.metadata, **chunk_metadata(chunk, document)} if self.with_metadata else {}
+        base, html = self.place.base, document.layout is not None
+        span: tuple[int | None, int | None] = (None, None)
+        if base is not None and not (html and base):
+            span = (chunk.start + base, chunk.end + base)
+        if html and metadata:
+            for key in ("source_start", "source_end"):
+                metadata[key] += base or 0
+        made = make_node("", chunk.text, span, metadata, self.node, self.place.source)
+        made.excluded_embed_metadata_keys += self.excluded
+        return made
+
+
+def inherit(node: BaseNode, room: int, counter: TokenCounter, *, with_metadata: bool) -> Inherited:
+    """What chunks inherit; where the embedded metadata counts more than `room` tokens, its longest values are not embedded."""
+    place = place_of(node)
+    if not with_metadata:
+        return Inherited(node, place, {}, (), 0, False)
+    metadata = {key: value for key, value in node.metadata.items() if key not in HIDDEN_KEYS}
+    shown = TextNode(
+        metadata=metadata,
+        excluded_embed_metadata_keys=list(node.excluded_embed_metadata_keys),
+        metadata_template=node.metadata_template,
+        metadata_separator=node.metadata_separator,
+    )
+    excluded: list[str] = []
+    while (tokens := counter(shown.get_metadata_str(MetadataMode.EMBED))) > room:
+        visible = [key for key in metadata if key not in shown.excluded_embed_metadata_keys]
+        longest = max(visible, key=lambda key: len(str(metadata[key])))
+        excluded.append(longest)
+        shown.excluded_embed_metadata_keys.append(longest)
+    if excluded:
+        metadata[EMBED_EXCLUDED_KEY] = ", ".join(excluded)
+    return Inherited(node, place, metadata, tuple(excluded), tokens, True)

@@ -1,0 +1,153 @@
+"""What the retrievers share: an index of LlamaIndex documents that can be made, changed, saved and searched."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.callbacks import CallbackManager
+from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]  # re-exported without __all__
+from llama_index.core.prompts.mixin import PromptDictType
+from llama_index.core.schema import BaseNode, IndexNode, NodeWithScore, QueryBundle
+from llama_index.core.vector_stores.types import MetadataFilters
+from typing_extensions import Self
+
+from llama_index_structrag.conversion import hit_to_node, index_document
+from llama_index_structrag.events import IndexBuildEndEvent, IndexBuildStartEvent
+from llama_index_structrag.indexing import bound, index_options, prompts_of, updated_prompts, where_of
+from structrag.index.adding import AddReport
+from structrag.index.index import Index
+from structrag.records import Document, Hit
+
+Where = Mapping[str, Any] | Callable[[dict[str, Any]], bool]
+
+dispatcher = get_dispatcher(__name__)
+
+
+class IndexRetriever(BaseRetriever):
+    """A retriever over a structrag `Index`. Subclasses say how it is searched."""
+
+    def __init__(
+        self,
+        index: Index,
+        *,
+        where: Where | None = None,
+        filters: MetadataFilters | None = None,
+        format: str = "auto",
+        callback_manager: CallbackManager | None = None,
+        object_map: dict[str, Any] | None = None,
+        objects: list[IndexNode] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(callback_manager, object_map, objects, verbose)
+        self.index = bound(index)
+        self.where = where_of(where, filters)
+        self.format = format
+
+    @abstractmethod
+    def _search(self, query: str) -> list[Hit]:
+        """The hits for a query."""
+
+    @abstractmethod
+    async def _asearch(self, query: str) -> list[Hit]:
+        """`_search` on an event loop."""
+
+    @classmethod
+    def from_index(cls, index: Index, **options: Any) -> Self:
+        """The same as calling the class."""
+        return cls(index, **options)
+
+    @classmethod
+    def from_documents(cls, documents: Sequence[BaseNode], **options: Any) -> Self:
+        """Index whole documents, whose `doc_id` is their identity, and return a retriever over them.
+
+        Args:
+            documents: Not chunks.
+            options: The retriever's arguments, and `embed_model` (a LlamaIndex embedding model or what structrag's `Index` takes;
+                None: LSA, which needs no model; `Settings.embed_model` is only used if passed), `llm` (writes summaries and
+                keywords; None: extractive), `vector_store` (a LlamaIndex vector store that keeps the vectors), `node_parser`, and
+                the other arguments of structrag's `Index`: cache, language, batch_size, max_concurrency, max_calls, prompts.
+        """
+        retriever = cls._made(lambda others: Index(**others), options)
+        retriever.add(documents)
+        return retriever
+
+    @classmethod
+    async def afrom_documents(cls, documents: Sequence[BaseNode], **options: Any) -> Self:
+        """`from_documents` on an event loop."""
+        retriever = cls._made(lambda others: Index(**others), options)
+        await retriever.aadd(documents)
+        return retriever
+
+    @classmethod
+    def load(cls, persist_dir: str | os.PathLike[str], **options: Any) -> Self:
+        """A retriever over an index that `save` wrote, with the models it was built with; `options` as for `from_documents`."""
+        return cls._made(lambda others: Index.load(persist_dir, **others), options)
+
+    @classmethod
+    def _made(cls, make: Callable[[dict[str, Any]], Index], options: dict[str, Any]) -> Self:
+        own = set(inspect.signature(cls.__init__).parameters) | set(
+            inspect.signature(IndexRetriever.__init__).parameters
+        )
+        shared = {"preset", "views"}
+        given = {name: value for name, value in options.items() if name in own}
+        others = {name: value for name, value in options.items() if name not in own or (name in shared and value)}
+        return cls(make(index_options(**others)), **given)
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return self._nodes(self._search(query_bundle.query_str))
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return self._nodes(await self._asearch(query_bundle.query_str))
+
+    def _nodes(self, hits: Sequence[Hit]) -> list[NodeWithScore]:
+        documents = {doc_id: self.index.store.document(doc_id) for doc_id in {hit.chunk.doc_id for hit in hits}}
+        return [hit_to_node(hit, documents[hit.chunk.doc_id]) for hit in hits]
+
+    @dispatcher.span
+    def add(self, documents: Sequence[BaseNode]) -> AddReport:
+        """Add whole documents. Unchanged ones cost nothing, one that changed under its id is replaced."""
+        read = self._read(documents)
+        with self.callback_manager.as_trace("index_construction"):
+            return _reported(self.index.add(read))
+
+    @dispatcher.span
+    async def aadd(self, documents: Sequence[BaseNode]) -> AddReport:
+        """`add` on an event loop; in a worker thread where a vector store keeps the vectors."""
+        read = await asyncio.to_thread(self._read, documents)
+        with self.callback_manager.as_trace("index_construction"):
+            if self.index.dense_store is not None:
+                return _reported(await asyncio.to_thread(self.index.add, read))
+            return _reported(await self.index.aadd(read))
+
+    def _read(self, documents: Sequence[BaseNode]) -> list[Document]:
+        dispatcher.event(IndexBuildStartEvent(n_documents=len(documents)))
+        return [index_document(document, format=self.format) for document in documents]
+
+    def delete(self, doc_id: str) -> bool:
+        """Remove a document from every view; False if there is none of this id."""
+        return self.index.delete(doc_id)
+
+    def save(self, persist_dir: str | os.PathLike[str]) -> None:
+        """Write the index to a folder. Models and a vector store are not part of it; persist the store by its own means."""
+        self.index.save(persist_dir)
+
+    def _get_prompts(self) -> PromptDictType:
+        return prompts_of(self.index.view_settings.prompts)
+
+    def _update_prompts(self, prompts: PromptDictType) -> None:
+        """Takes effect for documents added from now on; adding one again makes its views anew."""
+        changed = updated_prompts(self.index.view_settings.prompts, prompts)
+        self.index.view_settings = replace(self.index.view_settings, prompts=changed)
+
+
+def _reported(report: AddReport) -> AddReport:
+    names = ("added", "replaced", "unchanged", "chunks", "usage")
+    dispatcher.event(IndexBuildEndEvent(**{name: getattr(report, name) for name in names}))
+    return report

@@ -1,0 +1,104 @@
+"""Pydantic field types for callables: named in `to_dict`, so that cache keys tell them apart, and never imported by name."""
+
+from __future__ import annotations
+
+import functools
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from llama_index.core.bridge.pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+from llama_index.core.schema import BaseNode
+from llama_index.core.utils import get_tokenizer
+
+from structrag.errors import InvalidParameter
+from structrag.tokens import TokenCounter, counter_name, huggingface_counter
+
+_NAMESPACE = uuid.UUID("6f1ff4c2-6a52-5d53-9d3c-5c1f3a0b6b7e")
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerCounter:
+    """Counts with a LlamaIndex tokenizer: a callable from str to the list of tokens, or to their number."""
+
+    tokenizer: Callable[[str], Any]
+
+    def __call__(self, text: str) -> int:
+        tokens = self.tokenizer(text)
+        return tokens if isinstance(tokens, int) else len(tokens)
+
+
+def token_counter(tokenizer: Any) -> TokenCounter:
+    """The counter for a tokenizer; None: LlamaIndex's global tokenizer at this moment."""
+    if tokenizer is None:
+        return TokenizerCounter(get_tokenizer())
+    if hasattr(tokenizer, "get_vocab"):
+        return huggingface_counter(tokenizer)
+    return TokenizerCounter(getattr(tokenizer, "encode_ordinary", None) or getattr(tokenizer, "encode", tokenizer))
+
+
+def is_default_tokenizer(tokenizer: Any) -> bool:
+    """Whether it is the one that LlamaIndex makes when none was set, which every process can make for itself."""
+    return (
+        isinstance(tokenizer, functools.partial)
+        and tokenizer.keywords == {"allowed_special": "all"}
+        and getattr(getattr(tokenizer.func, "__self__", None), "name", "") == "cl100k_base"
+    )
+
+
+def span_id(i: int, doc: BaseNode) -> str:
+    """The default `id_func`: the parsers derive the id from document id, span, text and settings (a UUID)."""
+    return stable_id(doc.node_id, str(i))
+
+
+def stable_id(*parts: str) -> str:
+    """A UUID that depends on the parts alone; vector stores that ask for UUIDs accept it."""
+    return str(uuid.uuid5(_NAMESPACE, "\0".join(parts)))
+
+
+def _read_tokenizer(value: Any) -> Any:
+    if isinstance(value, str):
+        current = _tokenizer_name(None)
+        if value != current:
+            raise InvalidParameter(
+                f"tokenizer must be passed again to read these settings, as from_dict(data, tokenizer=...): they were "
+                f"made with {value!r}, and LlamaIndex's global tokenizer is {current!r}."
+            )
+        return None
+    if value is not None and not (callable(value) or hasattr(value, "encode")):
+        raise InvalidParameter(f"tokenizer must be a callable from str to a list of tokens, or None; got {value!r}.")
+    return value
+
+
+def _read_id_func(value: Any) -> Any:
+    if value is None:
+        return span_id
+    if isinstance(value, dict):
+        if value.get("id_func_name") != counter_name(span_id):  # type: ignore[arg-type]
+            raise InvalidParameter(
+                "id_func must be passed again to read these settings, as from_dict(data, id_func=...): they were made "
+                f"with {value.get('id_func_name')!r}."
+            )
+        return span_id
+    return value
+
+
+def _id_func_name(value: Any) -> dict[str, str]:
+    return {"id_func_name": counter_name(value), "title": "id_func"}
+
+
+def _tokenizer_name(value: Any) -> str:
+    tokenizer: Any = get_tokenizer() if value is None else value
+    return counter_name(tokenizer)
+
+
+_SCHEMA = WithJsonSchema({"type": "string"})
+
+Tokenizer = Annotated[Any, BeforeValidator(_read_tokenizer), PlainSerializer(_tokenizer_name, return_type=str), _SCHEMA]
+IdFunc = Annotated[
+    Callable[..., str],
+    BeforeValidator(_read_id_func),
+    PlainSerializer(_id_func_name, return_type=dict[str, str]),
+    _SCHEMA,
+]

@@ -1,0 +1,349 @@
+"""MultiViewRetriever in LlamaIndex: results, sync and async, vector stores, prompts, events, saving."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from datetime import date
+
+import pytest
+from llama_index.core import Document, VectorStoreIndex
+from llama_index.core.bridge.pydantic import Field
+from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
+from llama_index.core.instrumentation import get_dispatcher
+from llama_index.core.instrumentation.event_handlers import BaseEventHandler
+from llama_index.core.llms import MockLLM
+from llama_index.core.prompts import PromptTemplate, RichPromptTemplate
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.schema import MetadataMode, TextNode
+from llama_index.core.vector_stores import MetadataFilter, MetadataFilters, SimpleVectorStore
+from llama_index.core.vector_stores.types import BasePydanticVectorStore, VectorStoreQuery, VectorStoreQueryResult
+from llama_index_fakes import HashEmbedding, ScriptedLLM
+
+import structrag
+from llama_index_structrag import ContentAwareNodeParser, IndexBuildEndEvent, IndexBuildStartEvent, MultiViewRetriever
+
+TEXTS = {
+    "guide": "# Guide\n\nIntro to the tool.\n\n## Install\n\nRun pip install.\n\n## Use\n\nCall the function often.\n",
+    "animals": "# Animals\n\nCats purr softly.\n\n## Dogs\n\nDogs bark at night.\n\n## Birds\n\nBirds sing.\n",
+    "flat": "Plain words about the moon and the stars.\n",
+}
+
+
+class ListStore(BasePydanticVectorStore):
+    """A store that keeps nodes, answers asynchronously, and gives at most `most` results at once."""
+
+    stores_text: bool = True
+    nodes: dict[str, TextNode] = Field(default_factory=dict)
+    most: int = 100
+    queries: list[str] = Field(default_factory=list)
+
+    @property
+    def client(self):
+        return None
+
+    def add(self, nodes, **kwargs):
+        self.nodes.update({node.node_id: node for node in nodes})
+        return [node.node_id for node in nodes]
+
+    def delete(self, ref_doc_id, **kwargs):
+        self.nodes = {key: node for key, node in self.nodes.items() if node.ref_doc_id != ref_doc_id}
+
+    def query(self, query: VectorStoreQuery, **kwargs):
+        self.queries.append("sync")
+        wanted = {f.key: f.value for f in query.filters.filters}
+        found = [n for n in self.nodes.values() if all(n.metadata.get(k) == v for k, v in wanted.items())]
+        scored = [(sum(a * b for a, b in zip(query.query_embedding, n.embedding, strict=True)), n) for n in found]
+        scored = sorted(scored, key=lambda pair: -pair[0])[: min(query.similarity_top_k, self.most)]
+        return VectorStoreQueryResult(
+            nodes=[n for _, n in scored], similarities=[s for s, _ in scored], ids=[n.node_id for _, n in scored]
+        )
+
+    async def aquery(self, query, **kwargs):
+        await asyncio.sleep(0)
+        result = self.query(query)
+        self.queries[-1] = "async"
+        return result
+
+
+def documents():
+    return [
+        Document(
+            text=text,
+            id_=name,
+            metadata={"year": 2020 + i, "file_name": f"{name}.md"},
+            excluded_llm_metadata_keys=["file_name"],
+        )
+        for i, (name, text) in enumerate(TEXTS.items())
+    ]
+
+
+STORES = {
+    "lsa": lambda: {},
+    "own": lambda: {"embed_model": HashEmbedding()},
+    "simple": lambda: {"embed_model": HashEmbedding(), "vector_store": SimpleVectorStore()},
+    "list": lambda: {"embed_model": HashEmbedding(), "vector_store": ListStore(nodes={}, queries=[])},
+}
+
+
+@pytest.fixture(params=list(STORES))
+def options(request):
+    return STORES[request.param]()
+
+
+def test_it_takes_the_place_of_a_vector_retriever_in_a_query_engine():
+    vectors = VectorStoreIndex.from_documents(
+        documents(),
+        embed_model=HashEmbedding(),
+        transformations=[ContentAwareNodeParser(chunk_size=100, chunk_overlap=0)],
+    )
+    for retriever in (
+        vectors.as_retriever(similarity_top_k=2),
+        MultiViewRetriever.from_documents(documents(), embed_model=HashEmbedding(), similarity_top_k=2),
+    ):
+        response = RetrieverQueryEngine.from_args(retriever, llm=MockLLM()).query("dogs bark at night")
+        assert len(response.source_nodes) == 2
+        assert "Dogs bark at night." in response.source_nodes[0].text
+        assert "Dogs bark at night." in str(response)
+        assert "file_name" not in str(response)
+
+
+def test_results_quote_their_documents(options):
+    retriever = MultiViewRetriever.from_documents(documents(), similarity_top_k=4, **options)
+    nodes = retriever.retrieve("dogs bark at night")
+    assert len(nodes) == 4 and nodes[0].text == "## Dogs\n\nDogs bark at night."
+    assert [n.score for n in nodes] == sorted((n.score for n in nodes), reverse=True)
+    for found in nodes:
+        node = found.node
+        assert TEXTS[node.ref_doc_id][node.start_char_idx : node.end_char_idx] == node.text
+        assert node.metadata["file_name"] == f"{node.ref_doc_id}.md"
+        json.dumps(node.to_dict())
+    first = nodes[0].node
+    assert first.metadata["heading_path"] == "Animals > Dogs"
+    assert first.metadata["views_hit"] and first.metadata["routes"]["dense:raw"] == 1
+    assert first.get_content(metadata_mode=MetadataMode.LLM) == "year: 2021\nheading_context: Animals\n\n" + first.text
+    assert first.source_node.metadata == {"year": 2021, "file_name": "animals.md"}
+
+
+@pytest.mark.parametrize("k", [1, 3, 7, 50])
+def test_exactly_k(options, k):
+    retriever = MultiViewRetriever.from_documents(documents(), similarity_top_k=k, **options)
+    assert len(retriever.retrieve("dogs")) == len(retriever.retrieve("qqqq")) == min(k, 7)
+
+
+async def test_async_equals_sync(options):
+    retriever = MultiViewRetriever.from_documents(documents(), similarity_top_k=5, **options)
+    other = await MultiViewRetriever.afrom_documents(documents(), similarity_top_k=5, **with_new_store(options))
+    for query in ("dogs bark", "install the tool", "stars", ""):
+        expected = retriever.retrieve(query)
+        assert await retriever.aretrieve(query) == expected
+        assert await other.aretrieve(query) == expected
+
+
+def with_new_store(options):
+    fresh = dict(options)
+    if "vector_store" in fresh:
+        kind = type(fresh["vector_store"])
+        fresh["vector_store"] = kind(nodes={}, queries=[]) if kind is ListStore else kind()
+    return fresh
+
+
+def test_delete_add_and_change(options):
+    retriever = MultiViewRetriever.from_documents(documents(), similarity_top_k=7, **options)
+    before = retriever.retrieve("dogs bark")
+    assert retriever.delete("animals") and not retriever.delete("animals")
+    assert {n.node.ref_doc_id for n in retriever.retrieve("dogs bark")} == {"guide", "flat"}
+    report = retriever.add(documents())
+    assert (report.added, report.unchanged) == (1, 2)
+    again = retriever.retrieve("dogs bark")
+    assert {n.node_id for n in again} == {n.node_id for n in before}
+    assert again[0].node_id == before[0].node_id
+    changed = Document(text="# Animals\n\nOnly zebras now.\n", id_="animals")
+    assert retriever.add([changed]).replaced == 1
+    found = retriever.retrieve("dogs bark zebras")
+    assert [n.text for n in found if n.node.ref_doc_id == "animals"] == ["# Animals\n\nOnly zebras now."]
+
+
+def test_save_and_load(options, tmp_path):
+    retriever = MultiViewRetriever.from_documents(documents(), similarity_top_k=3, **options)
+    retriever.save(tmp_path / "index")
+    loaded = MultiViewRetriever.load(tmp_path / "index", similarity_top_k=3, **options)
+    for query in ("dogs bark", "pip"):
+        assert loaded.retrieve(query) == retriever.retrieve(query)
+
+
+def test_an_index_of_structrag_can_be_searched():
+    index = structrag.Index()
+    index.add([structrag.read_text(text, id=name) for name, text in TEXTS.items()])
+    for retriever in (
+        MultiViewRetriever(index=index, similarity_top_k=2),
+        MultiViewRetriever.from_index(index, similarity_top_k=2),
+    ):
+        assert retriever.retrieve("dogs bark")[0].node.ref_doc_id == "animals"
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        {"where": {"doc_id": "guide"}},
+        {"where": {"year": [2020]}},
+        {"where": lambda metadata: metadata["year"] < 2021},
+        {"filters": MetadataFilters(filters=[MetadataFilter(key="year", value=2020)])},
+        {"filters": MetadataFilters(filters=[MetadataFilter(key="year", value=2021, operator="<")])},
+    ],
+)
+def test_searches_can_be_limited_to_documents(options, limit):
+    retriever = MultiViewRetriever.from_documents(documents(), similarity_top_k=7, **options, **limit)
+    found = retriever.retrieve("dogs bark at night")
+    assert [n.node.ref_doc_id for n in found] == ["guide"] * 3
+    assert asyncio.run(retriever.aretrieve("dogs bark at night")) == found
+
+
+def test_other_nodes_in_the_vector_store_are_left_alone():
+    store = ListStore(nodes={}, queries=[])
+    own = TextNode(id_="mine", text="dogs bark", embedding=HashEmbedding()._vector("dogs bark"))
+    store.add([own])
+    retriever = MultiViewRetriever.from_documents(documents(), embed_model=HashEmbedding(), vector_store=store)
+    assert "mine" not in {n.node_id for n in retriever.retrieve("dogs bark")}
+    retriever.delete("animals")
+    assert "mine" in store.nodes
+    assert not any(node.metadata.get("structrag_document") == "animals" for node in store.nodes.values())
+
+
+async def test_the_stores_own_async_query_is_used():
+    store = ListStore(nodes={}, queries=[])
+    retriever = MultiViewRetriever.from_documents(documents(), embed_model=HashEmbedding(), vector_store=store)
+    store.queries.clear()
+    await retriever.aretrieve("dogs")
+    assert set(store.queries) == {"async"}
+
+
+def test_a_store_that_caps_its_answers_still_gives_k():
+    store = ListStore(nodes={}, queries=[], most=2)
+    retriever = MultiViewRetriever.from_documents(
+        documents(), embed_model=HashEmbedding(), vector_store=store, similarity_top_k=6
+    )
+    assert len(retriever.retrieve("dogs")) == 6
+
+
+async def test_async_calls_leave_the_loop_free():
+    many = [
+        Document(text="\n\n".join(f"## S{i}\n\n{text}" for i in range(20)), id_=name) for name, text in TEXTS.items()
+    ]
+    slow = ScriptedLLM(prompts=[], async_calls=0)
+    ticks, running = 0, True
+
+    async def tick():
+        nonlocal ticks
+        while running:
+            await asyncio.sleep(0.002)
+            ticks += 1
+
+    ticker = asyncio.create_task(tick())
+    start = time.perf_counter()
+    retriever = await MultiViewRetriever.afrom_documents(many, embed_model=HashEmbedding(), llm=slow)
+    await retriever.aretrieve("dogs")
+    spent = time.perf_counter() - start
+    running = False
+    await ticker
+    assert slow.async_calls > 0
+    assert ticks > spent / 0.1
+
+
+def test_a_language_model_makes_the_views():
+    llm = ScriptedLLM(prompts=[])
+    retriever = MultiViewRetriever.from_documents(documents(), llm=llm, similarity_top_k=2)
+    assert len(llm.prompts) == 7
+    assert "bm25:keywords" in retriever.retrieve("zebra")[0].metadata["routes"]
+
+
+def test_prompts_can_be_read_and_replaced():
+    llm = ScriptedLLM(prompts=[])
+    retriever = MultiViewRetriever.from_documents([], llm=llm)
+    prompts = retriever.get_prompts()
+    assert set(prompts) == {"merged_prompt", "summary_prompt", "keywords_prompt"}
+    shown = prompts["merged_prompt"].format(title="The title", text="The {text}")
+    assert '{"summary": "...", "keywords": ["...", "..."]}' in shown and "The {text}" in shown
+    kept = retriever.index.view_settings.prompts
+    retriever.update_prompts(prompts)
+    assert retriever.index.view_settings.prompts == kept
+    retriever.update_prompts({"keywords_prompt": PromptTemplate('JSON {"a": 1} for {title}: {text}')})
+    assert retriever.index.view_settings.prompts.keywords == 'JSON {{"a": 1}} for {title}: {text}'
+    retriever.update_prompts({"keywords_prompt": RichPromptTemplate("Words of {{ title }} in {{ text }}")})
+    retriever.add(documents())
+    assert any(prompt.startswith("Words of Animals > Dogs in") for prompt in llm.prompts)
+    with pytest.raises(ValueError, match=r"must contain \{text\}"):
+        retriever.update_prompts({"summary_prompt": PromptTemplate("no place")})
+
+
+def test_events_spans_and_callbacks():
+    seen: list = []
+
+    class Handler(BaseEventHandler):
+        def handle(self, event, **kwargs):
+            seen.append(event)
+
+    root = get_dispatcher()
+    handler = Handler()
+    root.add_event_handler(handler)
+    debug = LlamaDebugHandler(print_trace_on_end=False)
+    try:
+        retriever = MultiViewRetriever.from_documents(documents(), callback_manager=CallbackManager([debug]))
+        retriever.retrieve("dogs")
+    finally:
+        root.event_handlers.remove(handler)
+    names = [event.class_name() for event in seen]
+    assert names.index("IndexBuildStartEvent") < names.index("IndexBuildEndEvent") < names.index("RetrievalStartEvent")
+    assert names.count("RetrievalStartEvent") == names.count("RetrievalEndEvent") == 1
+    (start,) = (event for event in seen if isinstance(event, IndexBuildStartEvent))
+    (end,) = (event for event in seen if isinstance(event, IndexBuildEndEvent))
+    assert (start.n_documents, end.added, end.chunks) == (3, 3, 7)
+    assert start.span_id
+    assert len(debug.get_event_pairs(CBEventType.RETRIEVE)) == 1
+
+
+def test_metadata_of_any_type_becomes_json():
+    document = Document(text="# A\n\ntext", id_="d", metadata={"day": date(2020, 1, 2), "n": 1})
+    (found,) = MultiViewRetriever.from_documents([document]).retrieve("text")
+    assert found.metadata["day"] == "2020-01-02" and found.metadata["n"] == 1
+
+
+def test_presets_and_settings_reach_the_core():
+    paper = MultiViewRetriever.from_documents(documents(), similarity_top_k=1.5, preset="paper")
+    assert paper.index.preset == "paper" and 1 <= len(paper.retrieve("dogs")) <= 3
+    one = MultiViewRetriever.from_documents(documents(), views=["raw"], routes=["bm25"])
+    assert one.index.views == ("raw",)
+    assert {route for n in one.retrieve("dogs") for route in n.metadata["routes"]} <= {"bm25:raw"}
+    cut = MultiViewRetriever.from_documents(documents(), node_parser=ContentAwareNodeParser(exclude_titles=["Dogs"]))
+    assert len(cut.index) == 6
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"similarity_top_k": 0}, "k must be a number of at least 1"),
+        ({"preset": "best"}, "preset must be one of 'default', 'paper'"),
+        ({"routes": ["fast"]}, "must be one of 'bm25', 'dense'"),
+        ({"vector_store": SimpleVectorStore()}, "embed_model must be given with vector_store"),
+        ({"vector_store": 3, "embed_model": HashEmbedding()}, "vector_store must be a LlamaIndex"),
+        ({"node_parser": 3}, "node_parser must be one of llama_index_structrag"),
+        ({"where": {"doc_id": "a"}, "filters": MetadataFilters(filters=[])}, "cannot be used together"),
+    ],
+)
+def test_bad_settings_are_refused(bad, message):
+    with pytest.raises(ValueError, match=message):
+        MultiViewRetriever.from_documents(documents(), **bad)
+
+
+def test_an_empty_index_finds_nothing(options):
+    assert MultiViewRetriever.from_documents([], **options).retrieve("dogs") == []
+    blank = MultiViewRetriever.from_documents([Document(text=" \n", id_="b")], **with_new_store(options))
+    assert blank.retrieve("dogs") == []
+
+
+def test_public_names_are_sorted_and_real():
+    import llama_index_structrag
+
+    assert llama_index_structrag.__all__ == sorted(llama_index_structrag.__all__)
+    assert all(hasattr(llama_index_structrag, name) for name in llama_index_structrag.__all__)
