@@ -5,6 +5,7 @@
     ├── InvalidDocument  (ValueError)   a file or text cannot be read as a document
     ├── InvalidAnswer    (ValueError)   a model returned something unusable, such as NaN vectors
     ├── ModelFailed      (RuntimeError) a model raised, and there is no fallback for what was asked
+    │   └── NoModel      (RuntimeError) something was asked of a model that was not given
     ├── BudgetExceeded   (RuntimeError) the run reached the call budget it was given
     ├── IndexDamaged     (RuntimeError) a saved index is incomplete, altered or not ours
     └── MissingExtra     (ImportError)  an optional package is not installed
@@ -37,6 +38,10 @@ class InvalidAnswer(StructragError, ValueError):
 
 class ModelFailed(StructragError, RuntimeError):
     """A model raised, and there is no fallback for what it was asked."""
+
+
+class NoModel(ModelFailed):
+    """Something was asked of a model that was not given."""
 
 
 class BudgetExceeded(StructragError, RuntimeError):

@@ -11,11 +11,13 @@ from typing import Any
 
 from structrag.cache import Cache
 from structrag.calls import Call, ask_key, fill_in, is_cached, usable_answer
+from structrag.driving import advance, in_thread
 from structrag.embedding import EmbeddingPlan
 from structrag.errors import (
     BudgetExceeded,
     InvalidParameter,
     ModelFailed,
+    NoModel,
     StructragError,
     check_at_least,
 )
@@ -87,23 +89,21 @@ class Runner:
         answers: Any = None
         try:
             while True:
-                try:
-                    requests = steps.send(answers)
-                except StopIteration as stop:
-                    return stop.value  # type: ignore[no-any-return]
+                requests, result = advance(steps, answers)
+                if requests is None:
+                    return result  # type: ignore[no-any-return]
                 answers = self._answer(requests)
         finally:
             steps.close()
 
     async def arun(self, steps: Steps[T]) -> T:
-        """`run` on an event loop: models are awaited, and searches of our own index run in a worker thread."""
+        """`run` on an event loop: models are awaited; the algorithm itself and searches of our own index run in worker threads."""
         answers: Any = None
         try:
             while True:
-                try:
-                    requests = steps.send(answers)
-                except StopIteration as stop:
-                    return stop.value  # type: ignore[no-any-return]
+                requests, result = await in_thread(advance, steps, answers)
+                if requests is None:
+                    return result  # type: ignore[no-any-return]
                 answers = await self._aanswer(requests)
         finally:
             steps.close()
@@ -174,7 +174,7 @@ class Runner:
             if not isinstance(request, Ask | Choose):
                 continue
             if self.llm is None:
-                answers[i] = Failed(ModelFailed("There is no language model; pass one as llm=..."))
+                answers[i] = Failed(NoModel("There is no language model; pass one as llm=..."))
                 continue
             if isinstance(request, Choose) and not (hasattr(self.llm, "choose") or hasattr(self.llm, "achoose")):
                 answers[i] = Failed(ModelFailed(f"The language model {self.llm.name!r} cannot weigh two options."))
@@ -273,7 +273,7 @@ class Runner:
 
     def _embedder(self) -> Embedder:
         if self.embedder is None:
-            raise ModelFailed("There is no embedder; pass one as embedder=...")
+            raise NoModel("There is no embedder; pass one as embedder=...")
         return self.embedder
 
     def _report_batch(self, plan: EmbeddingPlan, done: int) -> None:

@@ -173,14 +173,11 @@ class Store:
         return member.lines[member.first + row - member.start]
 
     def row_of(self, chunk_id: str) -> int | None:
-        """The row of a chunk; None if there is none of this id. Of equal ids in several documents the first counts."""
-        members = self._ready()[0]
-        member = members.get(
-            chunk_id.rpartition(":")[0]
-        )  # ids are "{doc_id}:{start}-{end}" unless someone chose others
-        for row in range(member.start, member.stop) if member else ():
-            if self.chunk(row).id == chunk_id:
-                return row
+        """The row of a chunk; None if there is none of this id. Of equal ids in several documents the first counts.
+
+        The first call after a change reads all chunks once.
+        """
+        self._ready()
         with self._lock:
             if self._row_of is None:
                 self._row_of = {self.chunk(row).id: row for row in reversed(range(len(self)))}

@@ -1,0 +1,149 @@
+"""Size limits for a row of units that an algorithm has cut into segments. Pure functions on numbers.
+
+A segmentation of n units is a list of (first, behind last) runs that tile range(n). Sizes are tokens, one number a unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from itertools import accumulate, pairwise
+
+import numpy as np
+
+from structrag.errors import InvalidParameter, check_at_least
+
+Run = tuple[int, int]  # first unit, behind the last
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Between how many tokens a segment should have. `most` is kept where units allow; `least` where neighbours do.
+
+    Raises InvalidParameter unless 0 <= least <= most and most >= 1.
+    """
+
+    least: int = 0
+    most: int | None = None
+
+    def __post_init__(self) -> None:
+        check_at_least("min_tokens", self.least, 0)
+        if self.most is None:
+            return
+        check_at_least("max_tokens", self.most, 1)
+        if self.least > self.most:
+            raise InvalidParameter(f"min_tokens must be at most max_tokens; got {self.least} and {self.most}.")
+
+
+def runs_of(cuts: Sequence[int], n: int) -> list[Run]:
+    """The runs between cuts; a cut at i stands in front of unit i. n = 0 gives none."""
+    edges = [0, *cuts, n]
+    return [(edges[i], edges[i + 1]) for i in range(len(edges) - 1) if edges[i] < edges[i + 1]]
+
+
+def join_small(
+    runs: Sequence[Run], sizes: Sequence[int], limits: Limits, closeness: Callable[[Run, Run], float]
+) -> list[Run]:
+    """Join runs below `least` with a neighbour, smallest first (the first on ties), where both fit `most`.
+
+    `closeness(left, right)` says how well two neighbours go together; of a run's two neighbours the closer one is taken, the previous on
+    ties. A run that no neighbour can take stays. Never adds a cut; applying it again changes nothing. O(k log k) for k runs.
+    """
+    total = _totals(sizes)
+    ends = dict(runs)  # first unit -> behind the last; runs are known by their first unit
+    previous = {right: left for (left, _), (right, _) in pairwise(runs)}
+    smallest = [(total(run), run[0]) for run in runs if total(run) < limits.least]
+    heapify(smallest)
+    while smallest:
+        size, first = heappop(smallest)
+        if first not in ends or total((first, ends[first])) != size:
+            continue  # it has been joined since
+        run = (first, ends[first])
+        neighbours = []
+        if first in previous:
+            left = (previous[first], first)
+            neighbours.append((left, run))
+        if run[1] in ends:
+            neighbours.append((run, (run[1], ends[run[1]])))
+        fitting = [pair for pair in neighbours if limits.most is None or total((pair[0][0], pair[1][1])) <= limits.most]
+        if not fitting:
+            continue
+        left, right = max(fitting, key=lambda pair: (round(closeness(*pair), 9), -pair[0][0]))
+        ends[left[0]] = right[1]
+        del ends[right[0]], previous[right[0]]
+        if right[1] in previous:
+            previous[right[1]] = left[0]
+        joined = total((left[0], right[1]))
+        if joined < limits.least:
+            heappush(smallest, (joined, left[0]))
+    return sorted(ends.items())
+
+
+def split_large(runs: Sequence[Run], sizes: Sequence[int], limits: Limits, affinity: Sequence[float]) -> list[Run]:
+    """Split runs above `most` where neighbouring units go together least, until all fit or are one unit.
+
+    `affinity[i]` belongs to the gap in front of unit i. Only places that leave both parts at least `least` are taken, closest to the
+    middle on ties; where there is none, the place closest to the middle.
+    """
+    if limits.most is None:
+        return list(runs)
+    total = _totals(sizes)
+    done: list[Run] = []
+    waiting = list(reversed(runs))
+    while waiting:
+        first, last = waiting.pop()
+        if last - first == 1 or total((first, last)) <= limits.most:
+            done.append((first, last))
+            continue
+
+        def off_centre(cut: int, first: int = first, last: int = last) -> int:
+            return abs(total((first, cut)) - total((cut, last)))
+
+        places = range(first + 1, last)
+        allowed = [cut for cut in places if min(total((first, cut)), total((cut, last))) >= limits.least]
+        cut = (
+            min(allowed, key=lambda c: (round(affinity[c], 9), off_centre(c), c))
+            if allowed
+            else min(places, key=lambda c: (off_centre(c), c))
+        )
+        waiting += [(cut, last), (first, cut)]
+    return done
+
+
+def cheapest_runs(
+    sizes: Sequence[int], limits: Limits, cost: Callable[[int, int], float], *, short_tail: bool = False
+) -> list[Run] | None:
+    """The segmentation of least total cost with every size within the limits, by dynamic programming; None if there is none.
+
+    `cost(first, last)` is that of one run. `short_tail` lets the last run be below `least`. On ties the longer last run, seen from
+    the end.
+    """
+    n = len(sizes)
+    total = _totals(sizes)
+    best = np.full(n + 1, np.inf)
+    best[0] = 0.0
+    came_from = [0] * (n + 1)
+    for last in range(1, n + 1):
+        for first in range(last - 1, -1, -1):
+            size = total((first, last))
+            if limits.most is not None and size > limits.most and last - first > 1:
+                break
+            if size < limits.least and not (short_tail and last == n):
+                continue
+            candidate = best[first] + cost(first, last)
+            if candidate <= best[last] + 1e-12 and np.isfinite(best[first]):
+                best[last], came_from[last] = candidate, first
+    if n and not np.isfinite(best[n]):
+        return None
+    runs: list[Run] = []
+    last = n
+    while last > 0:
+        runs.append((came_from[last], last))
+        last = came_from[last]
+    return runs[::-1]
+
+
+def _totals(sizes: Sequence[int]) -> Callable[[Run], int]:
+    sums = [0, *accumulate(sizes)]
+    return lambda run: sums[run[1]] - sums[run[0]]

@@ -1,0 +1,69 @@
+"""What the splitters that read the text share: they are steps, and can be run alone with the models at hand."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from structrag.models.embedders import LsaEmbedder, as_embedder
+from structrag.models.llm import as_language_model
+from structrag.records import Chunk, Document
+from structrag.steps import Array, Runner, Steps
+
+T = TypeVar("T")
+
+
+class ReadingSplitter:
+    """A splitter that asks models. Subclasses give `split_steps`.
+
+    Models: `embedder` is what `as_embedder` takes, None: LSA of the document's own sentences; `llm` what `as_language_model` takes, None:
+    none. A `Runner` given as `runner` brings its models, cache, limits and counts, and the other two are ignored.
+    """
+
+    __slots__ = ()
+
+    def split_steps(self, document: Document) -> Steps[list[Chunk]]:
+        """The chunks of a document, in reading order, as steps."""
+        raise TypeError(f"{type(self).__name__} must define split_steps")
+
+    def split(
+        self, document: Document, *, embedder: Any = None, llm: Any = None, runner: Runner | None = None
+    ) -> list[Chunk]:
+        """The chunks of a document, in reading order."""
+        return (runner or runner_for(embedder, llm)).run(self.split_steps(document))
+
+    async def asplit(
+        self, document: Document, *, embedder: Any = None, llm: Any = None, runner: Runner | None = None
+    ) -> list[Chunk]:
+        """`split` on an event loop."""
+        return await (runner or runner_for(embedder, llm)).arun(self.split_steps(document))
+
+
+def runner_for(embedder: Any = None, llm: Any = None) -> Runner:
+    """A runner with these models; without an embedder one that fits LSA on the sentences it is first asked for."""
+    if embedder is None:
+        return Runner(embedder=OwnSentences(), llm=as_language_model(llm), batch_size=10**9)
+    return Runner(embedder=as_embedder(embedder), llm=as_language_model(llm))
+
+
+@dataclass(slots=True)
+class OwnSentences:
+    """LSA fitted on the texts of each document request, whole; queries are placed among the texts of the last one."""
+
+    fitted: LsaEmbedder = field(default_factory=LsaEmbedder)
+
+    @property
+    def name(self) -> str:
+        return "LSA of the document's own sentences"
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Array:
+        """Unit vectors; zeros for texts without a known word."""
+        if not query:
+            self.fitted = LsaEmbedder().fit(texts)
+        return self.fitted.embed(texts)
+
+    async def aembed(self, texts: Sequence[str], *, query: bool = False) -> Array:
+        """`embed` in a worker thread."""
+        return await asyncio.to_thread(self.embed, texts, query=query)
