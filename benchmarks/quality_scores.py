@@ -15,7 +15,8 @@ from structrag.tokens import TokenCounter
 
 TOP = (1.5, 3, 5, 10)
 BUDGETS = (1000, 2000)
-POINTS = (*(f"top {k:g}" for k in TOP), *(f"{budget:,} tokens" for budget in BUDGETS))
+AT_BUDGETS = tuple(f"{budget:,} tokens" for budget in BUDGETS)
+POINTS = (*(f"top {k:g}" for k in TOP), *AT_BUDGETS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ def score(system: System, dataset: Dataset, counter: TokenCounter) -> Scores:
 def differences(
     scores: dict[str, Scores], systems: Sequence[System]
 ) -> dict[str, dict[str, tuple[float, float, float]]]:
-    """System -> point -> (difference, low, high) in points of recall against fixed chunks searched by the same route.
+    """System -> budget -> (difference, low, high) in points of recall against fixed chunks searched by the same route.
 
     The interval holds 95% of 1,000 paired bootstrap samples of the questions. The defaults are compared with "both".
     """
@@ -72,7 +73,7 @@ def differences(
         if system.chunking == BASELINE:
             continue
         intervals = {}
-        for point in POINTS:
+        for point in AT_BUDGETS:
             found = paired_bootstrap(scores[system.name].recall[point], base.recall[point])
             intervals[point] = (100 * found.difference, 100 * found.low, 100 * found.high)
         result[system.name] = intervals

@@ -49,16 +49,16 @@ def chunkings() -> list[Chunking]:
     fixed = FixedSplitter(300)
     within = FixedSplitter(300, within_sections=True)
     with_path = FixedSplitter(300, within_sections=True, context=True)
-    whole = ContentAwareSplitter(max_tokens=None, flat_max_tokens=300)
+    whole = ContentAwareSplitter(max_tokens=None)
+    without_path = ContentAwareSplitter(context=False)
+    limit = without_path.max_tokens
     return [
         Chunking(BASELINE, {"splitter": fixed, "views": ("raw",)}),
         Chunking("fixed 300 within sections", {"splitter": within, "views": ("raw",)}),
         Chunking("fixed 300 within sections, path", {"splitter": with_path, "views": ("raw",)}),
         Chunking("whole sections, path", {"splitter": whole, "views": ("raw",)}),
-        Chunking(
-            "content-aware, no path", {"splitter": ContentAwareSplitter(context=False), "views": VIEWS}, each_and_all
-        ),
-        Chunking("content-aware, path", {"views": VIEWS}, each_and_all),
+        Chunking(f"content-aware {limit}, no path", {"splitter": without_path, "views": VIEWS}, each_and_all),
+        Chunking(f"content-aware {limit}, path", {"views": VIEWS}, each_and_all),
     ]
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchmarks.quality_scores import BUDGETS, POINTS
-
-AVERAGED = tuple(f"{budget:,} tokens" for budget in BUDGETS)
+from benchmarks.quality_scores import AT_BUDGETS, POINTS
 
 
 def set_table(result: Mapping[str, Any]) -> str:
@@ -18,12 +16,12 @@ def set_table(result: Mapping[str, Any]) -> str:
         "route",
         *POINTS,
         "tokens at top 5",
-        *(f"{point}: against fixed 300" for point in AVERAGED),
+        *(f"{point}: against fixed 300" for point in AT_BUDGETS),
     ]
     rows = []
     for row in result["systems"]:
         recalls = [f"{row['recall'][point]:.1f}" for point in POINTS]
-        intervals = [_interval(row["difference"].get(point)) for point in AVERAGED]
+        intervals = [_interval(row["difference"][point] if row["difference"] else None) for point in AT_BUDGETS]
         rows.append([row["chunks"], row["views"], row["route"], *recalls, f"{row['tokens_at_top_5']:,.0f}", *intervals])
     size = f"{result['documents']} documents, {result['questions']} questions"
     share = "" if result["documents"] == result["documents_in_set"] else f" (of {result['documents_in_set']} documents)"
@@ -34,12 +32,12 @@ def average_table(results: Sequence[Mapping[str, Any]]) -> str:
     """Every system's recall at both budgets, set by set and averaged over the sets with equal weight."""
     names = [result["set"] for result in results]
     head = ["chunks", "views", "route"]
-    for point in AVERAGED:
+    for point in AT_BUDGETS:
         head += [f"{point}: {name}" for name in names] + [f"{point}: average"]
     rows = []
     for parts in zip(*(result["systems"] for result in results), strict=True):
         row = [parts[0]["chunks"], parts[0]["views"], parts[0]["route"]]
-        for point in AVERAGED:
+        for point in AT_BUDGETS:
             values = [part["recall"][point] for part in parts]
             row += [f"{value:.1f}" for value in values] + [f"**{sum(values) / len(values):.1f}**"]
         rows.append(row)

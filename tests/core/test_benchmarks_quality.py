@@ -19,7 +19,7 @@ ANIMALS = ("heron", "otter", "badger", "lynx", "marten", "osprey", "weasel", "cu
 
 
 def _document(doc_id: str) -> Document:
-    parts = [f"## The {a}\n\n" + f"A {a} of {doc_id} eats well and sleeps long. " * 30 for a in ANIMALS]
+    parts = [f"## The {a}\n\n" + f"A {a} of {doc_id} eats well and sleeps long. " * 15 for a in ANIMALS]
     return Document(f"# Animals {doc_id}\n\n" + "\n\n".join(parts) + "\n", id=doc_id, format="markdown")
 
 
@@ -50,7 +50,9 @@ def test_every_system_finds_what_bm25_names(measured: dict[str, object]) -> None
         if row["chunks"] != "preset paper":
             found = [row["recall"][point] for point in POINTS[:4]]
             assert found == sorted(found)
-    sections = next(r for r in rows if (r["chunks"], r["views"], r["route"]) == ("content-aware, path", "raw", "BM25"))
+    sections = next(
+        r for r in rows if r["chunks"].startswith("content-aware") and (r["views"], r["route"]) == ("raw", "BM25")
+    )
     assert sections["recall"]["top 5"] == 100
     assert sections["tokens_at_top_5"] > 0
 

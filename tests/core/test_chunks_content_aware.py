@@ -171,7 +171,7 @@ def test_overlap_repeats_whole_sentences_and_no_rows() -> None:
 
 def test_overlap_larger_than_the_limit_of_flat_text_is_lowered() -> None:
     text = " ".join(f"Sentence number {i} is here." for i in range(200))
-    chunks = split(text, overlap=600)
+    chunks = split(text, max_tokens=2000, overlap=600)
     assert 3 < len(chunks) < 40
     assert all(chunk.extras["index_tokens"] <= 300 for chunk in chunks)
 
@@ -192,8 +192,8 @@ def test_small_sections_join_until_they_are_not_small() -> None:
 
 def test_flat_limit_holds_where_there_is_no_section() -> None:
     text = "Some words stand here. " * 300
-    assert max(chunk.extras["index_tokens"] for chunk in split(text)) <= 300
-    assert max(chunk.extras["index_tokens"] for chunk in split("# H\n\n" + text)) > 300
+    assert max(chunk.extras["index_tokens"] for chunk in split(text, max_tokens=2000)) <= 300
+    assert max(chunk.extras["index_tokens"] for chunk in split("# H\n\n" + text, max_tokens=2000)) > 300
 
 
 @pytest.mark.parametrize("text", ["", " \n\t\n", "\ufeff".strip("\ufeff"), "\x0b\n"])

@@ -31,6 +31,7 @@ def markdown(*bodies: str, title: str = "") -> Document:
 
 
 def made(document: Document, llm: Any = None, settings: ViewSettings = DEFAULT, **splitting: Any) -> ViewTexts:
+    splitting = {"max_tokens": 2000, **splitting}
     chunks = ContentAwareSplitter(context=settings.with_context, **splitting).split(document)
     return Runner(llm=llm).run(view_steps(document, chunks, settings, counter=lambda text: len(text.split())))
 

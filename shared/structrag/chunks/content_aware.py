@@ -42,7 +42,7 @@ class ContentAwareSplitter:
         sentence_splitter: Replaces the built-in sentence rules, `str -> [(start, end), ...]`.
     """
 
-    max_tokens: int | None = 2000
+    max_tokens: int | None = 300
     flat_max_tokens: int | None = 300
     min_tokens: int = 0
     overlap: int = 0
