@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-COMMAND = re.compile(r"^structrag .*$", re.MULTILINE)
+COMMAND = re.compile(r"^structrag (?:outline|split|search) .*$", re.MULTILINE)
 
 
 def langchain_names() -> dict[str, object]:
@@ -53,7 +53,7 @@ def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
         exec(compile(code, f"{page.name}: {code[:40]!r}", "exec"), names)
 
 
-def test_the_readme_shows_the_outline_it_claims() -> None:
+def test_the_guide_shows_the_outline_it_claims() -> None:
     from structrag import parse, read_text
 
     outline = parse(read_text("Intro.\n\n# A\n\nBody A.\n\n### A.x\n\nDeep.\n"))
