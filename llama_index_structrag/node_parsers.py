@@ -37,7 +37,6 @@ class ContentAwareNodeParser(StructureNodeParser):
         ge=0,
         description="Sections of fewer tokens join the one before them under the same parent; 0: never.",
     )
-    add_context: bool = Field(default=True, description="Whether nodes carry the titles above them as heading_context.")
     exclude_titles: list[str] = Field(
         default_factory=list, description="Titles, in any case, of sections left out with everything below them."
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import pickle
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Literal, Protocol
@@ -12,13 +11,13 @@ from llama_index.core.bridge.pydantic import BaseModel, ConfigDict, Field, model
 from llama_index.core.node_parser.interface import NodeParser
 from llama_index.core.schema import BaseNode, MetadataMode, TextNode
 from llama_index.core.schema import Document as LlamaDocument
-from llama_index.core.utils import get_tokenizer, get_tqdm_iterable
+from llama_index.core.utils import get_tqdm_iterable
 from typing_extensions import Self
 
-from llama_index_structrag.conversion import link_neighbours, read_node
+from llama_index_structrag.conversion import CONTEXT_KEY, link_neighbours, read_node
 from llama_index_structrag.placing import inherit
-from llama_index_structrag.settings import IdFunc, Tokenizer, is_default_tokenizer, span_id, stable_id, token_counter
-from structrag.errors import InvalidParameter, check_choice
+from llama_index_structrag.settings import IdFunc, Tokenizer, picklable, span_id, stable_id, token_counter
+from structrag.errors import check_choice
 from structrag.records import Chunk, Document
 from structrag.sentences import LANGUAGES
 from structrag.tokens import TokenCounter
@@ -52,10 +51,11 @@ class StructureNodeParser(NodeParser):
     strip: bool = Field(
         default=True, description="Leave out blank lines before and white space after a node's text; offsets follow."
     )
+    add_context: bool = Field(default=True, description="Whether nodes carry the titles above them as heading_context.")
     algorithm_version: Literal[1] = Field(
         default=1, description="Changes when the same input would be split differently."
     )
-    id_func: IdFunc = Field(default=span_id, description="(number in the document, document) -> id.")
+    id_func: IdFunc = Field(default=span_id, description="Callable from number in the document and document to an id.")
 
     @model_validator(mode="before")
     @classmethod
@@ -109,17 +109,21 @@ class StructureNodeParser(NodeParser):
         """The nodes of a node; the limit given to the splitter shrinks until the texts as embedded keep `chunk_size`."""
         parent = inherit(node, self.chunk_size // 2, counter, with_metadata=self.include_metadata)
         document = read_node(node, parent.place.name, format=self.format, drop_navigation=self.drop_navigation)
-        limit, context = self.chunk_size - parent.tokens, self.include_metadata
+        room = self.chunk_size - parent.tokens
+        label = counter(f"{CONTEXT_KEY}: \n\n")
+        context = self.include_metadata and self.add_context and label * 4 <= room
+        limit = room - label if context else room
         while True:
             chunks = self.core_splitter(limit, counter, context=context).split(document)
             made = [parent.make(chunk, document, strip=self.strip) for chunk in chunks]
             sizes = [counter(child.get_content(metadata_mode=MetadataMode.EMBED)) for child in made]
             whole = [size for size, chunk in zip(sizes, chunks, strict=True) if context or not _is_oversize(chunk)]
             excess = max(whole, default=0) - self.chunk_size
-            if excess <= 0 or (limit == 1 and not context):
+            useless = context and not any(chunk.context for chunk in chunks)
+            if useless or (context and excess > 0 and (excess * 4 > limit or any(map(_is_oversize, chunks)))):
+                limit, context = room, False
+            elif excess <= 0 or limit == 1:
                 break
-            if context and (excess * 4 > limit or any(map(_is_oversize, chunks))):
-                limit, context = self.chunk_size - parent.tokens, False
             else:
                 limit = max(1, limit - excess)
         for child, size in zip(made, sizes, strict=True):
@@ -131,17 +135,7 @@ class StructureNodeParser(NodeParser):
         """The state for pickle; unlike the base class it never drops a setting, nor touches this object."""
         state = dict(BaseModel.__getstate__(self))
         fields = {name: value for name, value in state["__dict__"].items() if name != "callback_manager"}
-        if self.tokenizer is None and not is_default_tokenizer(get_tokenizer()):
-            fields["tokenizer"] = get_tokenizer()
-        for name in ("tokenizer", "id_func"):
-            try:
-                pickle.dumps(fields[name])
-            except Exception as error:
-                raise InvalidParameter(
-                    f"{name} must be a function defined at the top level of a module to be pickled, which num_workers > 1 "
-                    f"needs; got {fields[name]!r}."
-                ) from error
-        return {**state, "__dict__": fields}
+        return {**state, "__dict__": {**fields, **picklable(tokenizer=self.tokenizer, id_func=self.id_func)}}
 
 
 def _is_oversize(chunk: Chunk) -> bool:

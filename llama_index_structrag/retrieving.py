@@ -7,7 +7,7 @@ import inspect
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -65,14 +65,13 @@ class IndexRetriever(BaseRetriever):
 
     @classmethod
     def from_documents(cls, documents: Sequence[BaseNode], **options: Any) -> Self:
-        """Index whole documents, whose `doc_id` is their identity, and return a retriever over them.
+        """Index whole documents (not chunks), whose `doc_id` is their identity, and return a retriever over them.
 
         Args:
-            documents: Not chunks.
             options: The retriever's arguments, and `embed_model` (a LlamaIndex embedding model or what structrag's `Index` takes;
                 None: LSA, which needs no model; `Settings.embed_model` is only used if passed), `llm` (writes summaries and
                 keywords; None: extractive), `vector_store` (a LlamaIndex vector store that keeps the vectors), `node_parser`, and
-                the other arguments of structrag's `Index`: cache, language, batch_size, max_concurrency, max_calls, prompts.
+                other arguments of structrag's `Index`: cache, language, batch_size, max_concurrency, max_calls, prompts.
         """
         retriever = cls._made(lambda others: Index(**others), options)
         retriever.add(documents)
@@ -143,11 +142,10 @@ class IndexRetriever(BaseRetriever):
 
     def _update_prompts(self, prompts: PromptDictType) -> None:
         """Takes effect for documents added from now on; adding one again makes its views anew."""
-        changed = updated_prompts(self.index.view_settings.prompts, prompts)
-        self.index.view_settings = replace(self.index.view_settings, prompts=changed)
+        settings = self.index.view_settings
+        self.index.view_settings = replace(settings, prompts=updated_prompts(settings.prompts, prompts))
 
 
 def _reported(report: AddReport) -> AddReport:
-    names = ("added", "replaced", "unchanged", "chunks", "usage")
-    dispatcher.event(IndexBuildEndEvent(**{name: getattr(report, name) for name in names}))
+    dispatcher.event(IndexBuildEndEvent.model_validate(asdict(report)))
     return report

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import pickle
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,8 +39,27 @@ def token_counter(tokenizer: Any) -> TokenCounter:
     return TokenizerCounter(getattr(tokenizer, "encode_ordinary", None) or getattr(tokenizer, "encode", tokenizer))
 
 
-def is_default_tokenizer(tokenizer: Any) -> bool:
-    """Whether it is the one that LlamaIndex makes when none was set, which every process can make for itself."""
+def picklable(*, tokenizer: Any, id_func: Any) -> dict[str, Any]:
+    """Both for another process; a global tokenizer that somebody set goes along, LlamaIndex's own is made anew there.
+
+    Raises InvalidParameter for a callable that cannot be pickled.
+    """
+    if tokenizer is None and not _is_standard(get_tokenizer()):
+        tokenizer = get_tokenizer()
+    chosen = {"tokenizer": tokenizer, "id_func": id_func}
+    for name, value in chosen.items():
+        try:
+            pickle.dumps(value)
+        except Exception as error:
+            raise InvalidParameter(
+                f"{name} must be a function defined at the top level of a module to be pickled, which num_workers > 1 "
+                f"needs; got {value!r}."
+            ) from error
+    return chosen
+
+
+def _is_standard(tokenizer: Any) -> bool:
+    """Whether it is the tokenizer that LlamaIndex makes when none was set."""
     return (
         isinstance(tokenizer, functools.partial)
         and tokenizer.keywords == {"allowed_special": "all"}

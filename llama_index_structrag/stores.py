@@ -31,9 +31,8 @@ VIEW_KEY, CHUNK_KEY, DOCUMENT_KEY = "structrag_view", "structrag_chunk", "struct
 class LlamaIndexDenseStore:
     """Keeps one node per (chunk, view) in a vector store, with the vector that the index made (one per window of a long text).
 
-    Nodes are told apart by the metadata `structrag_view`, `structrag_chunk` and `structrag_document`, and belong to the
-    reference document "structrag:<document id>", so that other nodes in the same store are neither found nor deleted. One
-    index a store. The store must filter by equality, as nearly all of LlamaIndex's do.
+    Nodes have their own metadata keys and belong to the reference document "structrag:<document id>", so that other nodes
+    in the store are neither found nor deleted. One index a store, which must filter by equality, as nearly all do.
 
     Attributes:
         vector_store: The store.
@@ -58,11 +57,9 @@ class LlamaIndexDenseStore:
 
     def delete(self, entry_keys: Sequence[tuple[str, str]]) -> None:
         """Remove the documents that the (chunk id, view) belong to."""
-        if self.index is None:
-            return
-        store = self.index.store
-        rows = {store.row_of(chunk_id) for chunk_id in dict.fromkeys(chunk_id for chunk_id, _ in entry_keys)}
-        for doc_id in sorted({store.chunk(row).doc_id for row in rows if row is not None}):
+        store = self.index.store if self.index is not None else None
+        rows = {store.row_of(chunk_id) for chunk_id, _ in entry_keys} if store else set()
+        for doc_id in sorted({store.chunk(row).doc_id for row in rows if store and row is not None}):
             self.vector_store.delete(_reference(doc_id))
 
     def search(self, request: Search) -> Ranking:

@@ -243,17 +243,21 @@ def test_two_workers_give_the_nodes_of_one(socket_enabled):
 
     documents = [Document(text=f"# D{i}\n\ntext {i}\n\n## S\n\nmore\n", id_=f"d{i}") for i in range(5)]
     parser = ContentAwareNodeParser(chunk_size=12, tokenizer=None)
-    alone = IngestionPipeline(transformations=[parser], docstore=SimpleDocumentStore()).run(documents=documents)
-    pair = IngestionPipeline(transformations=[parser], docstore=SimpleDocumentStore()).run(
-        documents=documents, num_workers=2
-    )
+    alone = IngestionPipeline(
+        transformations=[parser], docstore=SimpleDocumentStore(), docstore_strategy="duplicates_only"
+    ).run(documents=documents)
+    pair = IngestionPipeline(
+        transformations=[parser], docstore=SimpleDocumentStore(), docstore_strategy="duplicates_only"
+    ).run(documents=documents, num_workers=2)
     assert [node.to_dict() for node in pair] == [node.to_dict() for node in alone]
 
 
 def test_a_document_store_skips_what_it_has():
     from llama_index.core.storage.docstore import SimpleDocumentStore
 
-    pipeline = IngestionPipeline(transformations=[ContentAwareNodeParser()], docstore=SimpleDocumentStore())
+    pipeline = IngestionPipeline(
+        transformations=[ContentAwareNodeParser()], docstore=SimpleDocumentStore(), docstore_strategy="duplicates_only"
+    )
     document = Document(text="# A\n\na\n", id_="d")
     assert len(pipeline.run(documents=[document])) == 1
     assert pipeline.run(documents=[document]) == []

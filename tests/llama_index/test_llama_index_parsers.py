@@ -398,6 +398,15 @@ async def test_async_gives_the_same_and_leaves_the_loop_free():
     assert len(gaps) > 10
 
 
+def test_the_global_settings_reach_it(monkeypatch):
+    from llama_index.core import Settings
+
+    parser = ContentAwareNodeParser()
+    monkeypatch.setattr(Settings, "_node_parser", parser)
+    Settings.chunk_size = 12
+    assert parser.chunk_size == 12 and len(parse("word " * 40, parser)) > 3
+
+
 def test_calls_do_not_affect_each_other():
     parser = ContentAwareNodeParser()
     first = parse(GUIDE, parser)
@@ -433,9 +442,9 @@ def test_real_documents(size):
 def test_twice_the_input_takes_about_twice_the_time():
     def seconds(sections: int) -> float:
         text = "# T\n\n" + "".join(f"## Section {i}\n\n" + f"w{i}x2 " * 10 + "\n\n" for i in range(sections))
-        start = time.perf_counter()
+        start = time.process_time()
         assert len(parse(text)) == sections
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     seconds(100)
-    assert min(seconds(3000) for _ in range(2)) < 2.5 * max(0.05, min(seconds(1500) for _ in range(2)))
+    assert min(seconds(4000) for _ in range(3)) < 2.5**2 * min(seconds(1000) for _ in range(3))
