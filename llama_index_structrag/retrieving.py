@@ -26,7 +26,6 @@ from structrag.index.index import Index
 from structrag.records import Document, Hit
 
 Where = Mapping[str, Any] | Callable[[dict[str, Any]], bool]
-
 dispatcher = get_dispatcher(__name__)
 
 
