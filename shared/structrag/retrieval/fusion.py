@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structrag.errors import InvalidAnswer, InvalidParameter, check_at_least
-from structrag.index.ranking import SCORE_DIGITS
+from structrag.index.ranking import SCORE_DIGITS, as_ranking
 
 Key = TypeVar("Key", bound=Hashable)
 TieKey = Callable[[Any], Any] | None
@@ -81,6 +81,23 @@ def weighted_sum(routes: Sequence[Mapping[Key, float]], *, weights: Sequence[flo
         for key, score in route.items():
             totals[key] = totals.get(key, 0.0) + weight * score
     return totals
+
+
+def sum_of_zscores(
+    routes: Sequence[Mapping[int, float]], k: int, *, weights: Sequence[float] | None = None
+) -> list[tuple[int, float]]:
+    """The `k` best (row, score) by the weighted sum of the routes' standard scores, best first, ties by row.
+
+    Each route is shifted so that its worst is 0: a row the route did not find is worth no more there than that.
+    """
+    rows = np.fromiter(chain.from_iterable(routes), dtype=np.int64)
+    standard = [np.empty(0)]
+    for route, weight in zip(routes, _weights(weights, len(routes)), strict=True):
+        values = zscore(list(route.values()))
+        standard.append(weight * (values - values.min(initial=0.0)))
+    found, place = np.unique(rows, return_inverse=True)
+    totals = np.bincount(place, np.concatenate(standard), len(found)).astype(np.float64, copy=False)
+    return as_ranking(found, totals, k)
 
 
 def max_score(routes: Sequence[Mapping[Key, float]]) -> dict[Key, float]:

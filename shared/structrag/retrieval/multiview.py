@@ -16,10 +16,9 @@ from structrag.retrieval.fusion import (
     ranked,
     reciprocal_rank_fusion,
     round_robin,
+    sum_of_zscores,
     union,
     union_size,
-    weighted_sum,
-    zscore,
 )
 from structrag.steps import Search, Steps
 
@@ -121,7 +120,7 @@ class MultiViewRetriever:
             return reciprocal_rank_fusion(rankings, weights=self.weights)[: int(k)]
         if self.fusion == "maxscore":
             return ranked(max_score(rankings))[: int(k)]
-        return ranked(weighted_sum([_standard(route) for route in rankings], weights=self.weights))[: int(k)]
+        return sum_of_zscores(rankings, int(k), weights=self.weights)
 
     def _view_ranking(self, routes: Mapping[str, Mapping[int, float]], view: str) -> list[int]:
         """One ranking of a view: the only route's, or its routes fused by reciprocal rank."""
@@ -163,13 +162,6 @@ def _topped_up(chosen: list[tuple[int, float]], k: int, rows: Sequence[int]) -> 
     lowest = min((score for _, score in chosen), default=0.0)
     rest = (int(row) for row in rows if row not in found)
     return chosen + [(row, lowest) for row, _ in zip(rest, range(k - len(chosen)), strict=False)]
-
-
-def _standard(route: Mapping[int, float]) -> dict[int, float]:
-    """Standard scores of a route, shifted so that its worst is 0: a chunk the route did not find is worth no more than that."""
-    values = zscore(list(route.values()))
-    lowest = float(values.min(initial=0.0))
-    return {key: value - lowest for key, value in zip(route, values.tolist(), strict=True)}
 
 
 def _checked_k(k: float, preset: str) -> float:
