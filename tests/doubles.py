@@ -107,7 +107,7 @@ class HostStore:
             for (chunk_id, name), vectors in self.entries.items()
             if name == view
         ]
-        return sorted(scored, key=lambda item: (-round(item[1], 6), str(item[0])))[: request.n]
+        return sorted(scored, key=lambda item: -round(item[1], 6))[: request.n]
 
     async def asearch(self, request: Search) -> Ranking:
         return self.search(request)
