@@ -224,11 +224,10 @@ class Index:
         found: dict[Any, float] = dict(ranking)
         if len(found) == len(ranking) and set(map(type, found)) == {int}:  # what our own routes give
             return found
-        scores: dict[int, float] = {}
+        scores: dict[Any, float] = {}
         for key, score in ranking:
-            row = key if isinstance(key, int) else self.store.row_of(key)
-            if row is not None:
-                scores.setdefault(row, score)
+            scores.setdefault(self.store.row_of(key) if isinstance(key, str) else key, score)
+        scores.pop(None, None)
         return scores
 
     def run(self, steps: Steps[T]) -> T:
