@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from structrag.chunks.series import Series
 from structrag.models.embedders import LsaEmbedder, as_embedder
 from structrag.models.llm import as_language_model
 from structrag.records import Chunk, Document
@@ -15,8 +16,17 @@ from structrag.steps import Array, Runner, Steps
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a splitter saw and did: everything a plot or a table of the splitting needs."""
+
+    document: Document
+    series: tuple[Series, ...]  # one a scope, in reading order
+    chunks: tuple[Chunk, ...]
+
+
 class ReadingSplitter:
-    """A splitter that asks models. Subclasses give `split_steps`.
+    """A splitter that asks models. Subclasses give `explain_steps`.
 
     Models: `embedder` is what `as_embedder` takes, None: LSA of the document's own sentences; `llm` what `as_language_model` takes, None:
     none. A `Runner` given as `runner` brings its models, cache, limits and counts, and the other two are ignored.
@@ -24,21 +34,42 @@ class ReadingSplitter:
 
     __slots__ = ()
 
+    def explain_steps(self, document: Document) -> Steps[Explanation]:
+        """The chunks of a document with the series that led to them, as steps."""
+        raise TypeError(f"{type(self).__name__} must define explain_steps")
+
     def split_steps(self, document: Document) -> Steps[list[Chunk]]:
         """The chunks of a document, in reading order, as steps."""
-        raise TypeError(f"{type(self).__name__} must define split_steps")
+        explanation = yield from self.explain_steps(document)
+        return list(explanation.chunks)
 
     def split(
         self, document: Document, *, embedder: Any = None, llm: Any = None, runner: Runner | None = None
     ) -> list[Chunk]:
         """The chunks of a document, in reading order."""
-        return (runner or runner_for(embedder, llm)).run(self.split_steps(document))
+        chosen = runner or runner_for(embedder, llm)
+        return _counted(chosen.run(self.split_steps(document)), chosen)
 
     async def asplit(
         self, document: Document, *, embedder: Any = None, llm: Any = None, runner: Runner | None = None
     ) -> list[Chunk]:
         """`split` on an event loop."""
-        return await (runner or runner_for(embedder, llm)).arun(self.split_steps(document))
+        chosen = runner or runner_for(embedder, llm)
+        return _counted(await chosen.arun(self.split_steps(document)), chosen)
+
+    def explain(
+        self, document: Document, *, embedder: Any = None, llm: Any = None, runner: Runner | None = None
+    ) -> Explanation:
+        """The chunks of a document with the series that led to them."""
+        return (runner or runner_for(embedder, llm)).run(self.explain_steps(document))
+
+
+def _counted(chunks: list[Chunk], runner: Runner) -> list[Chunk]:
+    """The chunks, those made without what a model should have given counted in the runner's usage."""
+    degraded = sum(bool(chunk.extras.get("degraded")) for chunk in chunks)
+    if degraded:
+        runner.usage.fallbacks["chunks"] += degraded
+    return chunks
 
 
 def runner_for(embedder: Any = None, llm: Any = None) -> Runner:

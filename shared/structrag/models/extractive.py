@@ -10,6 +10,7 @@ import numpy as np
 import regex
 
 from structrag.index.terms import STOPWORD_LISTS, Tokenizer
+from structrag.models.centrality import central
 from structrag.sentences import LANGUAGES, sentence_spans
 from structrag.tokens import count_tokens
 
@@ -36,24 +37,8 @@ def summarise(text: str, *, max_sentences: int = 10, max_words: int = 200, langu
     lengths = [len(sentence.split()) for sentence in sentences]
     if len(sentences) <= max_sentences and sum(lengths) <= max_words:
         return text.strip()
-    vectors = _tfidf(sentences, language)
-    centroid = vectors.mean(axis=0)
-    norm = float(np.linalg.norm(centroid))
-    relevance = vectors @ (centroid / norm if norm else centroid)
-    relevance[0] += 0.1
-    closest = np.zeros(len(sentences))
-    free = np.ones(len(sentences), dtype=bool)
-    picked: list[int] = []
-    words = 0
-    while len(picked) < max_sentences and free.any():
-        best = int(np.argmax(np.where(free, np.round(0.7 * relevance - 0.3 * closest, 9), -np.inf)))
-        free[best] = False
-        if picked and words + lengths[best] > max_words:
-            continue
-        picked.append(best)
-        words += lengths[best]
-        closest = np.maximum(closest, vectors @ vectors[best])
-    return " ".join(_first_words(sentences[i], max_words) for i in sorted(picked))
+    picked = central(_tfidf(sentences, language), lengths, max_sentences=max_sentences, max_words=max_words)
+    return " ".join(_first_words(sentences[i], max_words) for i in picked)
 
 
 def keywords(
