@@ -81,34 +81,39 @@ def join_small(
 
 
 def split_large(runs: Sequence[Run], sizes: Sequence[int], limits: Limits, affinity: Sequence[float]) -> list[Run]:
-    """Split runs above `most` where neighbouring units go together least, until all fit or are one unit.
-
-    `affinity[i]` belongs to the gap in front of unit i. Only places that leave both parts at least `least` are taken, closest to the
-    middle on ties; where there is none, the place closest to the middle.
-    """
+    """Split runs above `most` by `split_once`, until all fit or are one unit."""
     if limits.most is None:
         return list(runs)
     total = _totals(sizes)
     done: list[Run] = []
     waiting = list(reversed(runs))
     while waiting:
-        first, last = waiting.pop()
-        if last - first == 1 or total((first, last)) <= limits.most:
-            done.append((first, last))
-            continue
-
-        def off_centre(cut: int, first: int = first, last: int = last) -> int:
-            return abs(total((first, cut)) - total((cut, last)))
-
-        places = range(first + 1, last)
-        allowed = [cut for cut in places if min(total((first, cut)), total((cut, last))) >= limits.least]
-        cut = (
-            min(allowed, key=lambda c: (round(affinity[c], 9), off_centre(c), c))
-            if allowed
-            else min(places, key=lambda c: (off_centre(c), c))
-        )
-        waiting += [(cut, last), (first, cut)]
+        run = waiting.pop()
+        if run[1] - run[0] == 1 or total(run) <= limits.most:
+            done.append(run)
+        else:
+            waiting += reversed(split_once(run, sizes, limits.least, affinity))
     return done
+
+
+def split_once(run: Run, sizes: Sequence[int], least: int, affinity: Sequence[float]) -> tuple[Run, Run]:
+    """Split a run of two or more units where neighbours go together least.
+
+    `affinity[i]` belongs to the gap in front of unit i. Only places that leave both parts at least `least` tokens are taken, closest to
+    the middle on ties; where there is none, the place closest to the middle.
+    """
+    first, last = run
+    before = np.cumsum(np.asarray(sizes[first : last - 1], dtype=np.float64))  # tokens in front of each place
+    behind = before[-1] + sizes[last - 1] - before
+    off_centre = np.abs(before - behind)
+    allowed = np.flatnonzero(np.minimum(before, behind) >= least)
+    if not len(allowed):
+        cut = first + 1 + int(np.argmin(off_centre))
+        return (first, cut), (cut, last)
+    gaps = np.round(np.asarray(affinity[first + 1 : last], dtype=np.float64), 9)
+    order = np.lexsort((off_centre[allowed], gaps[allowed]))
+    cut = first + 1 + int(allowed[order[0]])
+    return (first, cut), (cut, last)
 
 
 def cheapest_runs(
