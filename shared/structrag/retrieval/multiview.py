@@ -189,6 +189,10 @@ def _route_weights(weights: Mapping[str, float], routes: Sequence[str]) -> list[
     for name, weight in weights.items():
         check_choice("weights", name, parts)
         check_at_least(f"weights[{name!r}]", weight, 0)
+        if weight == float("inf"):
+            raise InvalidParameter(
+                f"weights[{name!r}] must be finite; got {weight!r}. Give the other routes 0 instead."
+            )
     return [
         weights.get(route, 1.0) * weights.get(route.split(":")[0], 1.0) * weights.get(route.split(":")[1], 1.0)
         for route in routes
