@@ -215,6 +215,9 @@ def _summaries(
             texts.append(raw[i])
             continue
         summary = summaries.get(i) or extract_summary(bodies[i], language=settings.language)
+        if summary == bodies[i].strip():  # within the summary's limits already; equal texts are embedded once
+            texts.append(raw[i])
+            continue
         path = " > ".join(
             part for part in (chunk.context.partition("\n")[0], chunk.path[-1] if chunk.path else "") if part
         )
