@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.machine import corpus_line
-from benchmarks.speed_search_data import VIEWS, Made, Search, bare_search, langchain_search, made_entry, make
+from benchmarks.speed_search_data import VIEWS, Made, Search, bare_search, halved, langchain_search, made_entry, make
 from benchmarks.speed_tables import Table, Timing, by_turns, ratios, spread
 from structrag.retrieval.multiview import MultiViewRetriever
 
@@ -48,8 +48,8 @@ def run(repeat: int, sizes: Sequence[int] = SIZES) -> list[Table]:
     """All tables of this part; the last of `sizes` is the one of the other tables."""
     made = {size: make(size) for size in sizes[:-1]}
     largest = made[sizes[-1]] = make(sizes[-1])
-    half = make(sizes[-1], dtype="float16")
     with tempfile.TemporaryDirectory() as folder:
+        half = halved(largest, Path(folder) / "copy")
         tables = [
             search_table(made, repeat),
             precision_table(largest, half, repeat),

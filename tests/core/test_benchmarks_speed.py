@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks import speed, speed_parse, speed_search, speed_views
 from benchmarks.machine import corpus_line, machine_line, versions_line
-from benchmarks.speed_search_data import VIEWS, bare_search, make
+from benchmarks.speed_search_data import VIEWS, bare_search, halved, make
 from benchmarks.speed_tables import Table, by_turns, ratios, spread
 from structrag.reading import read_text
 from structrag.retrieval.multiview import MultiViewRetriever
@@ -86,8 +86,11 @@ def test_change_and_saving_tables(tmp_path: Path) -> None:
     before = [hit.chunk.id for hit in MultiViewRetriever(made.index, k=5).search(made.queries[0])]
     assert len(speed_search.change_table(made, repeat=1).rows) == 3
     assert [hit.chunk.id for hit in MultiViewRetriever(made.index, k=5).search(made.queries[0])] == before
-    table = speed_search.saving_table({"float32": made}, tmp_path)
-    assert table.rows[0][-1] == "yes"
+    half = halved(made, tmp_path / "copy")
+    table = speed_search.saving_table({"float32": made, "float16": half}, tmp_path)
+    assert [row[-1] for row in table.rows] == ["yes", "yes"]
+    sizes = [table.figures[name]["bytes"]["dense-*"] for name in ("float32", "float16")]
+    assert sizes[1] < 0.6 * sizes[0]
 
 
 def test_langchain_search_table() -> None:
