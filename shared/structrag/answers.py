@@ -41,13 +41,13 @@ def parse_keywords(answer: str) -> list[str]:
     """Keywords in a model's answer: a JSON list, else a Python literal, else split at newlines, commas and bullets.
 
     Stripped, empty ones dropped, each once (case aside), in order, at most 40. An item of more than six words is no keyword.
-    [] if none is left, for a refusal, and for prose: half or more of what is not a list is that long.
+    [] if none is left, for a refusal, for broken JSON, and for prose: half or more of what is not a list is that long.
     """
     value = _load(answer)
     if isinstance(value, dict | list | tuple | set):
         return _tidy(_as_list(value) or [])
     plain = _LABEL.sub("", _without_fences(answer))
-    if _REFUSAL.match(plain) or plain.strip().casefold() in {"none", "null", "n/a"}:
+    if plain.lstrip().startswith("{") or _REFUSAL.match(plain) or plain.strip().casefold() in {"none", "null", "n/a"}:
         return []
     parts = [part for part in _SEPARATORS.split(plain) if part.strip() and not part.rstrip().endswith((":", "："))]
     long = sum(len(part.split()) > MAX_WORDS for part in parts)
@@ -66,7 +66,7 @@ def _tidy(items: Sequence[Any]) -> list[str]:
 
 def _usable(summary: str) -> str:
     text = _without_fences(summary).strip()
-    return "" if _REFUSAL.match(text) else text
+    return "" if text.startswith("{") or _REFUSAL.match(text) else text
 
 
 def _without_fences(answer: str) -> str:
