@@ -31,6 +31,7 @@ from structrag.tokens import TokenCounter, count_tokens, tiktoken_counter
 SETS = ("nq", "qasper", "cuad")
 CUAD_DOCUMENTS = 12  # contracts of the default run, spread evenly over the set
 RESULTS = Path(__file__).parent / "results"
+CACHE = RESULTS / "cache" / "vectors.sqlite"
 
 
 @dataclass
@@ -111,9 +112,9 @@ def chosen_embedder(name: str) -> tuple[Any, str]:
         raise SystemExit(0) from None
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the benchmark."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def argument_parser(description: str | None) -> argparse.ArgumentParser:
+    """The options of both quality commands."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", default=",".join(SETS), help="some of nq, qasper, cuad")
     parser.add_argument("--questions", type=int, help="at most so many questions a set")
     parser.add_argument(
@@ -121,30 +122,42 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--embedder", choices=("minilm", "lsa"), default="minilm")
     parser.add_argument("--full", action="store_true", help="all 120 contracts (over an hour on two cores)")
-    parser.add_argument("--output", type=Path, default=RESULTS, help="folder for quality.json and quality.md")
-    options = parser.parse_args(arguments)
+    parser.add_argument("--output", type=Path, default=RESULTS, help="folder for the results")
+    return parser
+
+
+def chosen_sets(parser: argparse.ArgumentParser, options: argparse.Namespace) -> list[tuple[Dataset, int]]:
+    """The sampled sets that the options name, each with the size of the whole set; exits when an option is wrong or the data is absent."""
     names = [name.strip() for name in options.sets.split(",") if name.strip()]
-    unknown = sorted(set(names) - set(SETS))
-    if unknown or not names:
+    if not names or set(names) - set(SETS):
         parser.error(f"--sets must be some of {', '.join(SETS)}; got {options.sets!r}.")
     for option in ("questions", "cuad_documents"):
         value = getattr(options, option)
         if value is not None and value < 1:
             parser.error(f"--{option.replace('_', '-')} must be at least 1; got {value}.")
-    loaded = [visible(load_or_exit(name)) for name in names]
+    samples = []
+    for dataset in [visible(load_or_exit(name)) for name in names]:
+        documents = None if options.full or dataset.name != "cuad" else options.cuad_documents
+        samples.append((sampled(dataset, documents, options.questions), len(dataset.documents)))
+    return samples
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the benchmark."""
+    parser = argument_parser(__doc__)
+    options = parser.parse_args(arguments)
+    samples = chosen_sets(parser, options)
     counter, counter_label = reader_counter()
     embedder, embedder_label = chosen_embedder(options.embedder)
-    options.output.mkdir(parents=True, exist_ok=True)
-    cache = None if embedder is None else Cache(RESULTS / "cache" / "vectors.sqlite")
+    cache = None if embedder is None else Cache(CACHE)
     results = []
-    for dataset in loaded:
-        documents = None if options.full or dataset.name != "cuad" else options.cuad_documents
-        sample = sampled(dataset, documents, options.questions)
-        print(f"{dataset.name}: {len(sample.documents)} documents, {len(sample.questions)} questions", file=sys.stderr)
-        results.append({**measure(sample, embedder, cache, counter), "documents_in_set": len(dataset.documents)})
+    for sample, total in samples:
+        print(f"{sample.name}: {len(sample.documents)} documents, {len(sample.questions)} questions", file=sys.stderr)
+        results.append({**measure(sample, embedder, cache, counter), "documents_in_set": total})
     about = {"structrag": __version__, "dense route": embedder_label, "reader's tokens": counter_label}
     page = report(results, about)
     print(page)
+    options.output.mkdir(parents=True, exist_ok=True)
     (options.output / "quality.md").write_text(page, encoding="utf-8")
     content = json.dumps({"about": about, "sets": results}, indent=1)
     (options.output / "quality.json").write_text(content + "\n", encoding="utf-8")

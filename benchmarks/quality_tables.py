@@ -25,7 +25,7 @@ def set_table(result: Mapping[str, Any]) -> str:
         rows.append([row["chunks"], row["views"], row["route"], *recalls, f"{row['tokens_at_top_5']:,.0f}", *intervals])
     size = f"{result['documents']} documents, {result['questions']} questions"
     share = "" if result["documents"] == result["documents_in_set"] else f" (of {result['documents_in_set']} documents)"
-    return f"### {result['set']}: {size}{share}\n\n{_table(head, rows)}"
+    return f"### {result['set']}: {size}{share}\n\n{markdown_table(head, rows)}"
 
 
 def average_table(results: Sequence[Mapping[str, Any]]) -> str:
@@ -41,7 +41,7 @@ def average_table(results: Sequence[Mapping[str, Any]]) -> str:
             values = [part["recall"][point] for part in parts]
             row += [f"{value:.1f}" for value in values] + [f"**{sum(values) / len(values):.1f}**"]
         rows.append(row)
-    return f"### Average over the sets\n\n{_table(head, rows)}"
+    return f"### Average over the sets\n\n{markdown_table(head, rows)}"
 
 
 def report(results: Sequence[Mapping[str, Any]], about: Mapping[str, str]) -> str:
@@ -66,6 +66,7 @@ def _interval(value: Sequence[float] | None) -> str:
     return "" if value is None else "{:+.1f} [{:+.1f}, {:+.1f}]".format(*value)
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * 3 + ["---:"] * (len(head) - 3), *rows]
+def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, labels: int = 3) -> str:
+    """A table whose first `labels` columns are words and whose others are figures."""
+    lines = [head, ["---"] * labels + ["---:"] * (len(head) - labels), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

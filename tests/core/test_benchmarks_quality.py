@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmarks import quality
+from benchmarks import quality, quality_choices
 from benchmarks.datasets import Dataset, Question
 from benchmarks.quality_scores import POINTS, gold_questions, score
 from benchmarks.quality_systems import systems
@@ -136,3 +137,13 @@ def test_the_command_writes_both_files(tmp_path: Path, monkeypatch: pytest.Monke
     written = json.loads((tmp_path / "quality.json").read_text(encoding="utf-8"))
     assert written["sets"][0]["questions"] == 2
     assert "# Retrieval quality" in (tmp_path / "quality.md").read_text(encoding="utf-8")
+
+
+def test_the_choices_command_changes_one_setting_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quality, "load_or_exit", lambda name: replace(_dataset(), name=name))
+    quality_choices.main(["--sets", "nq,qasper", "--embedder", "lsa", "--questions", "1", "--output", str(tmp_path)])
+    page = (tmp_path / "quality_choices.md").read_text(encoding="utf-8")
+    tables = [table.split("\n") for table in page.strip().split("\n\n")[2:]]
+    assert [len(table) - 2 for table in tables] == [15, 4, 6, 3]
+    assert all(line.count("|") == 10 for table in tables for line in table)
+    assert page.count("| 300, both |") == 1
