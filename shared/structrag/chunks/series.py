@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structrag.chunks.bounds import Run
 from structrag.chunks.units import Unit
+from structrag.errors import InvalidParameter
 from structrag.models.centrality import FloatArray, central, similarity, unit_vectors
 
 __all__ = [
     "EPSILON",
+    "BoolArray",
     "FloatArray",
+    "RunMean",
     "Series",
     "central",
     "changes",
+    "check_threshold",
     "labels",
     "median_of_three",
     "similarity",
     "similarity_to_own",
+    "squared_deviation",
+    "threshold_of",
     "unit_vectors",
+    "weighted_mean",
 ]
+BoolArray = NDArray[np.bool_]
+RunMean = Callable[[Run], float]
 EPSILON = 1e-9  # the mean of n equal numbers is often one rounding step above them
 
 
@@ -62,6 +72,25 @@ def similarity_to_own(sentences: ArrayLike, picked: Sequence[int]) -> FloatArray
     return values
 
 
+def check_threshold(threshold: object, spread: object) -> None:
+    """Raise InvalidParameter unless they are what `threshold_of` takes."""
+    is_number = _is_number(threshold)
+    if threshold not in ("mean", "median") and not (is_number and threshold == threshold):
+        raise InvalidParameter(f"threshold must be 'mean', 'median' or a number; got {threshold!r}.")
+    if not _is_number(spread) or not np.isfinite(spread):
+        raise InvalidParameter(f"threshold_sd must be a finite number; got {spread!r}.")
+    if is_number and spread:
+        raise InvalidParameter(f"threshold_sd must be 0 where threshold is a number; got {spread!r} and {threshold!r}.")
+
+
+def threshold_of(values: FloatArray, threshold: str | float, spread: float = 0.0) -> float:
+    """A number as it is, else the "mean" or "median" of the values plus `spread` times their population standard deviation."""
+    if not isinstance(threshold, str):
+        return float(threshold)
+    middle = np.mean(values) if threshold == "mean" else np.median(values)
+    return float(middle + spread * values.std())
+
+
 def median_of_three(values: ArrayLike) -> FloatArray:
     """Each value replaced by the median of itself and its neighbours; both ends unchanged."""
     smooth = np.array(values, dtype=np.float64)
@@ -70,7 +99,7 @@ def median_of_three(values: ArrayLike) -> FloatArray:
     return smooth
 
 
-def labels(values: ArrayLike, threshold: float, *, margin: float = 0.0) -> NDArray[np.bool_]:
+def labels(values: ArrayLike, threshold: float, *, margin: float = 0.0) -> BoolArray:
     """Whether each value is at or above the threshold (within 1e-9).
 
     With a `margin` the label changes only when a value passes the threshold by it (hysteresis): a run of high values ends below
@@ -88,6 +117,32 @@ def labels(values: ArrayLike, threshold: float, *, margin: float = 0.0) -> NDArr
     return above
 
 
-def changes(flags: NDArray[np.bool_]) -> list[int]:
+def weighted_mean(values: ArrayLike, weights: Sequence[int]) -> RunMean:
+    """A function that gives the weighted mean of the values in a run, in constant time; a weight below 1 counts as 1."""
+    positive = np.maximum(1, np.asarray(weights, dtype=np.float64))
+    total = np.concatenate(([0.0], np.cumsum(positive)))
+    sums = np.concatenate(([0.0], np.cumsum(np.asarray(values, dtype=np.float64) * positive)))
+    return lambda run: float((sums[run[1]] - sums[run[0]]) / (total[run[1]] - total[run[0]]))
+
+
+def squared_deviation(values: ArrayLike, price: float) -> Callable[[int, int], float]:
+    """A function (first, behind last) that gives a run's squared deviations from its mean plus `price`, in constant time."""
+    series = np.asarray(values, dtype=np.float64)
+    centred = series - series.mean() if len(series) else series  # so that squares do not swallow differences
+    sums = [0.0, *np.cumsum(centred).tolist()]
+    squares = [0.0, *np.cumsum(centred * centred).tolist()]
+
+    def cost(first: int, last: int) -> float:
+        inside = sums[last] - sums[first]
+        return float(max(0.0, squares[last] - squares[first] - inside * inside / (last - first)) + price)
+
+    return cost
+
+
+def changes(flags: BoolArray) -> list[int]:
     """The positions whose flag differs from the one before."""
     return [int(i) + 1 for i in np.flatnonzero(flags[1:] != flags[:-1])]
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,67 @@
+"""Which units are looked at together, and which borders no chunk crosses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from structrag.chunks.divisions import Division
+from structrag.chunks.fitting import Fitter
+from structrag.chunks.units import Unit, units_of
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """A range of a scope's units whose borders no chunk crosses: a section, or text without a gap."""
+
+    first: int
+    last: int  # behind the last unit
+    room: int | None  # tokens that a chunk's text may have beside its heading path
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Units that share a threshold: those of the document, or of one section."""
+
+    path: tuple[str, ...]  # heading titles; () for the document
+    units: tuple[Unit, ...]
+    zones: tuple[Zone, ...]
+
+    @property
+    def start(self) -> int:
+        return self.units[0].start
+
+    @property
+    def end(self) -> int:
+        return self.units[-1].end
+
+
+def scopes_of(
+    fitter: Fitter, divisions: Sequence[Division], *, by_section: bool, respect_sections: bool
+) -> list[Scope]:
+    """The scopes of a document, in order. No division gives none."""
+    groups = [[division] for division in divisions] if by_section or respect_sections else _connected(divisions)
+    scopes: list[Scope] = []
+    units: list[Unit] = []
+    zones: list[Zone] = []
+    for group in groups:
+        room = fitter.room(group)
+        first = len(units)
+        for division in group:
+            units += units_of(fitter.outline, division, fitter.cutter, room)
+        zones.append(Zone(first, len(units), room))
+        if by_section:
+            scopes.append(Scope(group[0].section.path, tuple(units), tuple(zones)))
+            units, zones = [], []
+    return scopes if by_section or not units else [Scope((), tuple(units), tuple(zones))]
+
+
+def _connected(divisions: Sequence[Division]) -> list[list[Division]]:
+    """The divisions in groups without a gap between them, which excluded sections leave."""
+    groups: list[list[Division]] = []
+    for division in divisions:
+        if groups and groups[-1][-1].end == division.start:
+            groups[-1].append(division)
+        else:
+            groups.append([division])
+    return groups
