@@ -14,11 +14,11 @@ from structrag.records import Heading
 from structrag.sections import nest_by_number, parse
 from structrag.sections.markdown import (
     front_matter,
-    markdown_blocks,
     markdown_headings,
     parsed_headings,
     plain_title,
 )
+from structrag.sections.markdown_blocks import markdown_blocks
 
 DATA = Path(os.environ.get("STRUCTRAG_DATA", Path(__file__).parents[3] / "shared" / "data"))
 

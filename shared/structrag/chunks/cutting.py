@@ -10,7 +10,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from math import inf
 
 import numpy as np
 
@@ -23,6 +24,7 @@ SentenceSplitter = Callable[[str], list[tuple[int, int]]]
 PIECE = 1.0  # what one more piece costs
 BLOCK, ITEM, SENTENCE, WORD, CHARACTER = 0.0, 0.2, 0.4, 1.0, 2.0  # what a cut costs beyond that, by what it cuts
 WINDOW = 4096  # characters of one word that are looked at for places to cut
+ARRAY_WINDOW = 48  # candidates from which on an array is quicker than a loop
 _LINE_END = re.compile(r"\r\n?|\n")
 LEAD_IN = 0.5  # extra for a cut between a line that ends with a colon and what it announces
 
@@ -224,28 +226,36 @@ def _cheapest(atoms: Sequence[Atom], budget: int, header_tokens: Sequence[int]) 
 
     Dynamic programming over the last cut. An atom above the budget is a run of its own.
     """
-    count = len(atoms)
-    ends = np.concatenate(([0], np.cumsum([atom.tokens for atom in atoms], dtype=np.float64)))
-    overhead = np.asarray(header_tokens, dtype=np.float64)
-    fixed = PIECE + np.array([0.0, *(atom.cost for atom in atoms[1:])])
-    best = np.full(count + 1, np.inf)
-    best[0] = 0.0
-    came_from = np.zeros(count + 1, dtype=np.int64)
+    ends = [0, *accumulate(atom.tokens for atom in atoms)]
+    fixed = [PIECE + (atom.cost if i else 0.0) for i, atom in enumerate(atoms)]
+    # whatever depends on the first atom only: size(first, last) = ends[last] - offsets[first]
+    offsets = [end - extra for end, extra in zip(ends, header_tokens, strict=False)]
+    table = np.array([offsets, [0.0] * len(atoms)])  # for windows that are worth an array: offsets, then best + fixed
+    so_far = [0.0] * len(atoms)
+    came_from = [0] * (len(atoms) + 1)
+    best = 0.0
     low = 0
-    for last in range(1, count + 1):
+    for last in range(1, len(atoms) + 1):
+        so_far[last - 1] = table[1, last - 1] = best + fixed[last - 1]
         while low < last - 1 and ends[last] - ends[low] > budget:
             low += 1
-        sizes = ends[last] - ends[low:last] + overhead[low:last]
-        slack = 1.0 - sizes / budget
-        costs = best[low:last] + fixed[low:last] + 0.5 * slack * slack
-        costs[:-1][sizes[:-1] > budget] = np.inf
-        choice = int(np.argmin(np.round(costs, 9)))
-        best[last], came_from[last] = costs[choice], low + choice
+        if last - low > ARRAY_WINDOW:
+            slack = 1.0 - (ends[last] - table[0, low:last]) / budget
+            costs = table[1, low:last] + 0.5 * slack * slack
+            costs[:-1][slack[:-1] < 0] = np.inf
+        else:
+            costs = []
+            for first in range(low, last):
+                rest = 1.0 - (ends[last] - offsets[first]) / budget
+                costs.append(so_far[first] + 0.5 * rest * rest if rest >= 0 or first == last - 1 else inf)
+        cheapest = min(costs)
+        came_from[last] = low + next(i for i, cost in enumerate(costs) if cost <= cheapest + 1e-9)
+        best = float(costs[came_from[last] - low])
     runs: list[tuple[int, int]] = []
-    last = count
+    last = len(atoms)
     while last > 0:
-        runs.append((int(came_from[last]), last))
-        last = int(came_from[last])
+        runs.append((came_from[last], last))
+        last = came_from[last]
     return runs[::-1]
 
 

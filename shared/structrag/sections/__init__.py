@@ -23,7 +23,8 @@ def parse(document: Document, *, plain_headings: bool = True) -> Outline:
     """
     text = document.text
     if document.format == "markdown":
-        from structrag.sections.markdown import front_matter, markdown_blocks
+        from structrag.sections.markdown import front_matter
+        from structrag.sections.markdown_blocks import markdown_blocks
 
         body_start = front_matter(text).end
         headings = nest_by_number(list(headings_of_markdown(text)))

@@ -1,9 +1,9 @@
-"""Markdown: headings and blocks with exact offsets, by markdown-it-py's CommonMark block rules.
+"""Markdown: headings with exact offsets, by markdown-it-py's CommonMark block rules.
 
 A Markdown file is mostly text that can neither be nor hide a heading, so a scan by one regular expression visits only the
 lines that can: headings at the margin, fences, HTML, underlines. At the margin their meaning is certain, because
 nothing but a fence or an HTML block can contain a line that starts there. Where it is not certain (an underline, anything indented,
-a heading glued to HTML) that stretch is parsed by markdown-it-py, and so are blocks, which only sections that must be cut need.
+a heading glued to HTML) that stretch is parsed by markdown-it-py.
 `parsed_headings` is the same function by markdown-it-py alone; the tests hold the two against each other.
 """
 
@@ -16,7 +16,7 @@ from typing import NamedTuple
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from structrag.records import Block, BlockKind, Heading
+from structrag.records import Heading
 
 _SCAN = re.compile(
     r"""^(?:
@@ -37,7 +37,6 @@ _FRONT_MATTER_TITLE = re.compile(
 )
 _ANCHOR = re.compile(r"\{[ \t]*[#.:][^{}]*\}$")
 _INLINE_MARKUP = re.compile(r"[*_`\[\]<>&\\!\n\0]")
-_IMAGE_ONLY = re.compile(r"(?:\[?!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])(?:\]\([^)]*\))?\s*)+")
 _HTML_ENDS = (  # HTML blocks that blank lines do not end (CommonMark 4.6, kinds 1 to 5)
     (
         re.compile(r"<(?:script|pre|style|textarea)(?=[ \t>\n]|\Z)", re.IGNORECASE),
@@ -102,47 +101,9 @@ def parsed_headings(text: str, start: int = 0) -> list[Heading]:
     return _headings_of(source, start, len(source), _parser().parse(source[start:]))
 
 
-def markdown_blocks(text: str, start: int, end: int) -> list[Block]:
-    """The blocks that tile `text[start:end]`, which must begin outside every container (a section's own body does).
-
-    List items, table rows and code lines are given as `cuts`. Blank lines belong to the block before them, at the start to the first one.
-    """
-    source = unify_line_ends(text[start:end])
-    lines = _line_starts(source, start)
-    tokens = _block_parser().parse(source)
-    found = [
-        _block(tokens, i, lines, source, start)
-        for i, token in enumerate(tokens)
-        if token.level == 0 and token.map and token.nesting >= 0
-    ]
-    if not found:
-        return [Block("paragraph", start, end)] if end > start else []
-    starts = [start, *(block.start for block in found[1:]), end]
-    return [
-        Block(
-            block.kind,
-            starts[i],
-            starts[i + 1],
-            tuple(c for c in block.cuts if starts[i] < c < starts[i + 1]),
-            block.header_end,
-            block.start,
-        )
-        for i, block in enumerate(found)
-        if starts[i] < starts[i + 1]
-    ]
-
-
 @lru_cache(maxsize=1)
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"maxNesting": 100}).enable("table")
-    parser.core.ruler.enableOnly(["normalize", "block"])
-    return parser
-
-
-@lru_cache(maxsize=1)
-def _block_parser() -> MarkdownIt:
-    """Without link definitions, which cost a third of the time and are paragraphs like others where text is only cut."""
-    parser = MarkdownIt("commonmark", {"maxNesting": 100}).enable("table").disable("reference")
     parser.core.ruler.enableOnly(["normalize", "block"])
     return parser
 
@@ -158,7 +119,8 @@ def _line_end(source: str, position: int) -> int:
     return len(source) if newline < 0 else newline + 1
 
 
-def _line_starts(source: str, offset: int) -> list[int]:
+def line_starts(source: str, offset: int) -> list[int]:
+    """Where each line begins, `offset` added, and last where the text ends. Only `\\n` ends a line."""
     starts = [offset]
     position = source.find("\n")
     while position >= 0:
@@ -241,7 +203,7 @@ def _last_line(stretch: str) -> list[int]:
 
 
 def _headings_of(source: str, start: int, end: int, tokens: list[Token]) -> list[Heading]:
-    lines = _line_starts(source[start:end], start)
+    lines = line_starts(source[start:end], start)
     return [
         Heading(
             int(token.tag[1:]),
@@ -255,53 +217,3 @@ def _headings_of(source: str, start: int, end: int, tokens: list[Token]) -> list
         and token.map
         and lines[min(token.map[0], len(lines) - 1)] < end
     ]
-
-
-_KINDS: dict[str, BlockKind] = {
-    "paragraph_open": "paragraph",
-    "heading_open": "paragraph",
-    "bullet_list_open": "list",
-    "ordered_list_open": "list",
-    "table_open": "table",
-    "fence": "code",
-    "code_block": "code",
-    "blockquote_open": "quote",
-    "html_block": "html",
-    "hr": "other",
-}
-
-
-def _block(tokens: list[Token], i: int, lines: list[int], source: str, offset: int) -> Block:
-    token = tokens[i]
-    first, last = token.map or (0, 0)
-    start, end = lines[first], lines[min(last, len(lines) - 1)]
-    kind = _KINDS.get(token.type, "other")
-    if kind == "paragraph":
-        body = source[start - offset : end - offset].strip()
-        kind = (
-            "image"
-            if _IMAGE_ONLY.fullmatch(body)
-            else "math"
-            if body.startswith("$$") and body.endswith("$$")
-            else kind
-        )
-    if kind in {"code", "html", "table", "quote", "math"}:
-        cuts = lines[first + 1 : last]
-    elif kind == "list":
-        cuts = _item_starts(tokens, i, lines)
-    else:
-        cuts = []
-    header_end = lines[min(first + 2, len(lines) - 1)] if kind == "table" else 0
-    if kind == "table":
-        cuts = [cut for cut in cuts if cut >= header_end]
-    return Block(kind, start, end, tuple(cuts), header_end)
-
-
-def _item_starts(tokens: list[Token], i: int, lines: list[int]) -> list[int]:
-    starts = []
-    for token in tokens[i + 1 :]:
-        if token.level == 0:
-            break
-        if token.type == "list_item_open" and token.level == 1 and token.map:
-            starts.append(lines[token.map[0]])
-    return starts
