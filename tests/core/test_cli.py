@@ -1,0 +1,91 @@
+"""The command line: what it prints, as text and as JSON, and what it says about mistakes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from structrag import read_file
+from structrag.cli import main
+
+MANUAL = "# Pump\n\nAbout it.\n\n## Cleaning\n\nRinse the filter monthly.\n\n## Storage\n\nKeep it dry.\n"
+
+
+@pytest.fixture
+def manual(tmp_path: Path) -> Path:
+    path = tmp_path / "pump.md"
+    path.write_text(MANUAL, encoding="utf-8")
+    return path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return int(stop.value.code or 0), out, err
+
+
+def test_outline_names_sections_with_their_ranges(capsys: pytest.CaptureFixture[str], manual: Path) -> None:
+    code, out, _ = run(capsys, "outline", manual)
+    assert code == 0
+    assert out.splitlines()[0] == f"Pump · markdown · {len(MANUAL)} characters"
+    assert f"Cleaning  [{MANUAL.index('## Cl')}:{MANUAL.index('## St')}]" in out
+
+
+def test_outline_json_is_one_section_a_line(capsys: pytest.CaptureFixture[str], manual: Path) -> None:
+    _, out, _ = run(capsys, "outline", manual, "--json")
+    sections = [json.loads(line) for line in out.splitlines()]
+    assert [section["path"] for section in sections] == [[], ["Pump"], ["Pump", "Cleaning"], ["Pump", "Storage"]]
+
+
+@pytest.mark.parametrize("method", ["content_aware", "fixed"])
+def test_split_json_quotes_the_document(capsys: pytest.CaptureFixture[str], manual: Path, method: str) -> None:
+    _, out, _ = run(capsys, "split", manual, "--json", "--method", method, "--max-tokens", 12)
+    chunks = [json.loads(line) for line in out.splitlines()]
+    assert "".join(chunk["text"] for chunk in chunks) == read_file(manual).text
+    assert all(MANUAL[chunk["start"] : chunk["end"]] == chunk["text"] for chunk in chunks)
+
+
+def test_search_finds_the_section_and_shows_how(capsys: pytest.CaptureFixture[str], manual: Path) -> None:
+    _, out, _ = run(capsys, "search", manual.parent, "-q", "rinse the filter", "-k", 1, "--json")
+    (hit,) = [json.loads(line) for line in out.splitlines()]
+    assert hit["path"] == ["Pump", "Cleaning"]
+    assert hit["views_hit"] and hit["routes"]["bm25:raw"] == 1
+
+
+def test_search_says_what_it_used(capsys: pytest.CaptureFixture[str], manual: Path) -> None:
+    _, out, err = run(capsys, "search", manual, "-q", "dry")
+    assert "1 documents added" in err and "LSA" in err
+    assert out.startswith("1. Pump > Storage")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["outline", "missing.md"], "Cannot read 'missing.md'"),
+        (["search", "missing", "-q", "x"], "There is no file or folder 'missing'"),
+        (["split", "MANUAL", "--method", "magic"], "--method must be one of 'content_aware', 'fixed'; got 'magic'."),
+        (["split", "MANUAL", "--max-tokens", "0"], "max_tokens must be a number of at least 1; got 0."),
+    ],
+)
+def test_mistakes_end_with_one_sentence(
+    capsys: pytest.CaptureFixture[str], manual: Path, arguments: list[str], sentence: str
+) -> None:
+    code, out, err = run(capsys, *[str(manual) if argument == "MANUAL" else argument for argument in arguments])
+    assert code == 2
+    assert sentence in err and "Traceback" not in err and not out
+
+
+def test_a_folder_leaves_out_what_is_no_text(capsys: pytest.CaptureFixture[str], manual: Path) -> None:
+    (manual.parent / "broken.md").write_bytes(b"\0\1\2")
+    code, out, err = run(capsys, "search", manual.parent, "-q", "dry", "-k", 1)
+    assert code == 0 and "Storage" in out
+    assert "left out" in err and "broken.md" in err
+
+
+def test_an_empty_document_has_an_outline_and_no_chunks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "empty.md").write_text("")
+    assert run(capsys, "split", tmp_path / "empty.md")[:2] == (0, "")
+    assert run(capsys, "outline", tmp_path / "empty.md")[0] == 0
