@@ -155,6 +155,14 @@ class FakeTransformer:
         return {"input_ids": ["[CLS]", *text.split(), "[SEP]"]}
 
 
+def test_lone_surrogates_do_not_reach_the_tokenizer() -> None:
+    model = FakeTransformer()
+    embedder = SentenceTransformerEmbedder(model)
+    embedder.embed(["a \ud800 b", "smile \U0001f600"])
+    assert model.calls[0][0] == ["a \ufffd b", "smile \U0001f600"]
+    assert embedder.count_tokens("a \ud800 b") == 5
+
+
 def test_prompts_of_the_model_and_of_the_caller() -> None:
     plain, own, given = (
         FakeTransformer(),

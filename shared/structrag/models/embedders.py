@@ -64,7 +64,11 @@ class SentenceTransformerEmbedder:
 
     def count_tokens(self, text: str) -> int:
         """Tokens as the encoder counts them, its special tokens and the document prompt included."""
-        return len(self.model.tokenizer(f"{self.document_prompt}{text}", truncation=False, verbose=False)["input_ids"])
+        return len(
+            self.model.tokenizer(_encodable(f"{self.document_prompt}{text}"), truncation=False, verbose=False)[
+                "input_ids"
+            ]
+        )
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
         """Vectors of shape (len(texts), dimension)."""
@@ -72,7 +76,7 @@ class SentenceTransformerEmbedder:
         options: dict[str, Any] = {"batch_size": self.batch_size, "show_progress_bar": False, "convert_to_numpy": True}
         if prompt:
             options["prompt"] = prompt
-        return self.model.encode(list(texts), **options)
+        return self.model.encode([_encodable(text) for text in texts], **options)
 
     async def aembed(self, texts: Sequence[str], *, query: bool = False) -> Any:
         """`embed` in a worker thread."""
@@ -175,6 +179,11 @@ def _model_label(model: Any) -> str:
         if value:
             return Path(value).name if Path(value).is_dir() else str(value)
     return f"{type(model).__name__}-{getattr(model, 'max_seq_length', '')}-{_dimension(model)}"
+
+
+def _encodable(text: str) -> str:
+    """The text with lone surrogates, which tokenizers refuse, replaced by U+FFFD."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _dimension(model: Any) -> Any:
