@@ -186,8 +186,6 @@ class Index:
         self.stale = self.stale or deleted
         return deleted
 
-    # -- searching one route
-
     def search(
         self, query: str, k: int = 5, *, view: str = "raw", route: str = "dense", where: Any = None
     ) -> list[Hit]:
@@ -243,8 +241,6 @@ class Index:
     def _runner(self) -> Runner:
         self.runner.routes = self.routes()
         return self.runner
-
-    # -- saving
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to a folder, moved into place when complete. A host's vector store is saved by its own means."""
