@@ -47,12 +47,12 @@ def central(
     free = np.ones(len(vectors), dtype=bool)
     picked: list[int] = []
     words = 0
+    sizes = np.asarray(lengths)
     while len(picked) < max_sentences and free.any():
         best = int(np.argmax(np.where(free, np.round(0.7 * relevance - 0.3 * closest, 9), -np.inf)))
-        free[best] = False
-        if picked and words + lengths[best] > max_words:
-            continue
         picked.append(best)
-        words += lengths[best]
+        words += int(sizes[best])
+        free[best] = False
+        free &= sizes <= max_words - words
         closest = np.maximum(closest, vectors @ vectors[best])
     return sorted(picked)
