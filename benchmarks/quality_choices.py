@@ -30,7 +30,7 @@ from structrag.views import VIEWS
 
 Row = tuple[str, str, dict[str, float]]  # what was changed, to what, point -> mean recall in percent
 LIMITS = (None, 2000, 512, 300, 200)
-WINDOWS = (None, 160, 128)
+WINDOWS = (None, 128)
 VIEW_SETS = (("raw",), ("raw", "summary"), ("raw", "keywords"), VIEWS)
 FUSIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("zscore", {}),
