@@ -1,4 +1,4 @@
-"""Moving an algorithm on from one list of requests to the next, here or in a worker thread."""
+"""Moving an algorithm on from one list of requests to the next, here or in a worker thread; and several side by side."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from structrag.requests import Request, Steps, T
+from structrag.requests import Embed, Request, Steps, T
 
 
 def advance(steps: Steps[T], answers: Any) -> tuple[Sequence[Request] | None, Any]:
@@ -25,3 +25,56 @@ async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
     except asyncio.CancelledError:
         await asyncio.wait([work])
         raise
+
+
+def together(steps: Sequence[Steps[T]]) -> Steps[list[T]]:
+    """Run several steps side by side: the requests of one round go out together. Results in the order given.
+
+    The texts of a round are one request, so that batches are full however short the documents.
+    """
+    results: list[Any] = [None] * len(steps)
+    waiting: dict[int, Sequence[Request]] = {}
+
+    def move(i: int, answers: list[Any] | None) -> None:
+        requests, result = advance(steps[i], answers)
+        if requests is None:
+            results[i] = result
+            waiting.pop(i, None)
+        else:
+            waiting[i] = requests
+
+    for i in range(len(steps)):
+        move(i, None)
+    while waiting:
+        current = dict(waiting)
+        requests = [request for several in current.values() for request in several]
+        merged, places = _merged(requests)
+        answers = yield merged
+        first = 0
+        for i, several in current.items():
+            own = places[first : first + len(several)]
+            move(i, [answers[k] if rows is None else answers[k][rows] for k, rows in own])
+            first += len(several)
+    return results
+
+
+def _merged(requests: Sequence[Request]) -> tuple[list[Request], list[tuple[int, slice | None]]]:
+    """The requests with all texts to embed in one or two of them, and where each request's answer will be: which one, which rows."""
+    merged: list[Request] = []
+    texts: dict[bool, list[str]] = {}
+    number: dict[bool, int] = {}
+    places: list[tuple[int, slice | None]] = []
+    for request in requests:
+        if not isinstance(request, Embed):
+            places.append((len(merged), None))
+            merged.append(request)
+            continue
+        if request.query not in texts:
+            texts[request.query], number[request.query] = [], len(merged)
+            merged.append(request)
+        known = texts[request.query]
+        places.append((number[request.query], slice(len(known), len(known) + len(request.texts))))
+        known += request.texts
+    for query, several in texts.items():
+        merged[number[query]] = Embed(tuple(several), query)
+    return merged, places

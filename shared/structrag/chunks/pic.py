@@ -80,6 +80,7 @@ class PICSplitter(ReadingSplitter):
         context, exclude_titles, plain_headings, counter, language, sentence_splitter: As in `ContentAwareSplitter`.
         prompt: What the language model is asked: a template with the places {title} and {text}.
         summary_window: Estimated tokens that it is given at once; of longer texts, the summaries of their windows are summarised.
+        reuse_vectors: Whether an index takes `split_with_vectors_steps`'s vectors for the view `raw`, and embeds no chunk again.
 
     Raises:
         InvalidParameter: a setting is not allowed.
@@ -105,6 +106,7 @@ class PICSplitter(ReadingSplitter):
     sentence_splitter: SentenceSplitter | None = None
     prompt: str = SUMMARY_PROMPT
     summary_window: int = 6000
+    reuse_vectors: bool = False
 
     @classmethod
     def paper(cls, **changes: Any) -> PICSplitter:

@@ -6,22 +6,25 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
+from structrag.chunks.reading import with_own_vectors
+from structrag.driving import together
 from structrag.errors import ModelFailed, StructragError
 from structrag.index.entries import Entry, Vectors
 from structrag.index.windows import split_windows
 from structrag.records import Chunk, Document
-from structrag.steps import Embed, Embedder, Request, Steps
+from structrag.steps import Array, Embed, Embedder, Steps
 from structrag.views import ViewSettings, ViewTexts, view_steps
-
-T = TypeVar("T")
 
 
 class Splitter(Protocol):
-    """Anything that splits a document into chunks."""
+    """Anything that splits a document into chunks.
+
+    One that has `split_steps` reads the text with the index's own models. If its `reuse_vectors` is true, it gives the chunks' vectors too.
+    """
 
     def split(self, document: Document) -> list[Chunk]:
         """Chunks in reading order."""
@@ -48,25 +51,45 @@ class Prepared:
 
 def prepare_steps(group: Sequence[tuple[Document, str]], how: Preparation) -> Steps[Prepared]:
     """Prepare documents given with their fingerprints: all language-model calls together, then all texts together."""
-    chunked = [(document, fingerprint, tuple(how.splitter.split(document))) for document, fingerprint in group]
+    split: list[_Split] = yield from together([_split_steps(document, how) for document, _ in group])
     made: list[ViewTexts] = yield from together(
-        [view_steps(document, chunks, how.views) for document, _, chunks in chunked]
+        [view_steps(document, chunks, how.views) for (document, _), (chunks, _) in zip(group, split, strict=True)]
     )
-    entries = [
-        Entry(document, fingerprint, chunks, views.texts, {}, degraded=sum(views.fallbacks.values()))
-        for (document, fingerprint, chunks), views in zip(chunked, made, strict=True)
-    ]
+    entries = []
+    fallbacks: Counter[str] = Counter()
+    for (document, fingerprint), (chunks, _), views in zip(group, split, made, strict=True):
+        fell_back = views.fallbacks + +Counter(chunks=sum(bool(chunk.extras.get("degraded")) for chunk in chunks))
+        entries.append(Entry(document, fingerprint, chunks, views.texts, {}, degraded=sum(fell_back.values())))
+        fallbacks += fell_back
     if how.embedder is not None:
-        entries = yield from _with_vectors(entries, how)
-    return Prepared(entries, sum((views.fallbacks for views in made), Counter()))
+        entries = yield from _with_vectors(entries, [vectors for _, vectors in split], how)
+    return Prepared(entries, fallbacks)
 
 
-def _with_vectors(entries: Sequence[Entry], how: Preparation) -> Steps[list[Entry]]:
+_Split = tuple[tuple[Chunk, ...], Array | None]  # chunks, and their vectors where the splitter gives them
+
+
+def _split_steps(document: Document, how: Preparation) -> Steps[_Split]:
+    """A document's chunks; a splitter that reads text is answered by the index's models, or without an embedder by LSA."""
+    splitter: Any = how.splitter
+    if not hasattr(splitter, "split_steps"):
+        return tuple(splitter.split(document)), None
+    if how.embedder is None:
+        return tuple((yield from with_own_vectors(splitter.split_steps(document)))), None
+    if not getattr(splitter, "reuse_vectors", False):
+        return tuple((yield from splitter.split_steps(document))), None
+    chunks, vectors = yield from splitter.split_with_vectors_steps(document)
+    return tuple(chunks), np.asarray(vectors, dtype=np.float32) if chunks else None
+
+
+def _with_vectors(entries: Sequence[Entry], given: Sequence[Array | None], how: Preparation) -> Steps[list[Entry]]:
+    """The entries with their vectors; those `given` stand for the view `raw`, everything else is embedded."""
     texts: list[str] = []
     owners: list[dict[str, list[int]]] = []
-    for entry in entries:
-        owners.append({view: [] for view in entry.views})
-        for view, view_texts in entry.views.items():
+    for entry, known in zip(entries, given, strict=True):
+        owners.append({view: [] for view in entry.views if view != "raw" or known is None})
+        for view in owners[-1]:
+            view_texts = entry.views[view]
             for i, text in enumerate(view_texts):
                 windows = (
                     split_windows(text, how.embedder, overflow=how.overflow, max_tokens=how.window_tokens)
@@ -78,37 +101,15 @@ def _with_vectors(entries: Sequence[Entry], how: Preparation) -> Steps[list[Entr
     (matrix,) = yield [Embed(tuple(texts))]
     embedded = []
     first = 0
-    for entry, places in zip(entries, owners, strict=True):
+    for entry, places, known in zip(entries, owners, given, strict=True):
         vectors = {}
+        if known is not None and "raw" in entry.views:
+            vectors["raw"] = Vectors(known, np.arange(len(known), dtype=np.int32))
         for view, chunks in places.items():
             vectors[view] = Vectors(matrix[first : first + len(chunks)], np.array(chunks, dtype=np.int32))
             first += len(chunks)
         embedded.append(replace(entry, vectors=vectors))
     return embedded
-
-
-def together(steps: Sequence[Steps[T]]) -> Steps[list[T]]:
-    """Run several steps side by side: the requests of one round go out together. Results in the order given."""
-    results: list[Any] = [None] * len(steps)
-    waiting: dict[int, Sequence[Request]] = {}
-
-    def advance(i: int, answers: list[Any] | None) -> None:
-        try:
-            waiting[i] = next(steps[i]) if answers is None else steps[i].send(answers)
-        except StopIteration as stop:
-            results[i] = stop.value
-            waiting.pop(i, None)
-
-    for i in range(len(steps)):
-        advance(i, None)
-    while waiting:
-        current = dict(waiting)
-        answers = yield [request for requests in current.values() for request in requests]
-        first = 0
-        for i, requests in current.items():
-            advance(i, answers[first : first + len(requests)])
-            first += len(requests)
-    return results
 
 
 @contextmanager
