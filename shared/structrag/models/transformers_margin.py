@@ -1,0 +1,145 @@
+"""A transformers causal language model that weighs two options by its logits (foundation, section 7)."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from structrag.chunks.margin_steps import KEEP_OPTION, PROMPT, SPLIT_OPTION, check_prompt
+from structrag.errors import InvalidParameter, check_at_least, require
+from structrag.models.margins import TwoWay, two_way
+
+
+@dataclass
+class TransformersMargin:
+    """Margins by one forward pass a prompt, in left-padded batches of prompts of like length.
+
+    Two uses: as `IDMSSplitter(margin=TransformersMargin(...))`, which batches; or as the language model of a `Runner`, which answers
+    `Choose` one by one and keeps the answers in its cache. A chat template is used where the tokenizer has one. Nothing is truncated:
+    a prompt above `max_prompt_tokens` has no margin (None). The growing prefix of context "chunk" is read anew each time.
+
+    Attributes:
+        model, tokenizer: Objects of transformers, or names or folders for `from_pretrained`. The name of the model, given as such, is the
+            name of its tokenizer too. A name is only looked up on a hub if transformers is allowed to do so (`HF_HUB_OFFLINE`).
+        name: For cache keys; default: the model's name or path.
+        batch_size: Most prompts in one forward pass.
+        max_prompt_tokens: Default: the positions the model's configuration gives; without any, no limit.
+        normalised: (pA - pB) / (pA + pB); False: pA - pB, as Meta-Chunking.
+        prompt: The question about two passages, as in `IDMSSplitter`.
+    """
+
+    model: Any
+    tokenizer: Any = None
+    name: str = ""
+    batch_size: int = 8
+    max_prompt_tokens: int | None = None
+    normalised: bool = True
+    prompt: str = PROMPT
+    _lock: Any = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_at_least("batch_size", self.batch_size, 1)
+        if self.max_prompt_tokens is not None:
+            check_at_least("max_prompt_tokens", self.max_prompt_tokens, 1)
+        check_prompt(self.prompt, debias=False)
+        if isinstance(self.model, str):
+            package: Any = require("transformers", extra="models")
+            self.name = self.name or self.model
+            self.tokenizer = self.tokenizer or self.model
+            self.model = package.AutoModelForCausalLM.from_pretrained(self.model).eval()
+        if isinstance(self.tokenizer, str):
+            package = require("transformers", extra="models")
+            self.tokenizer = package.AutoTokenizer.from_pretrained(self.tokenizer)
+        if self.tokenizer is None:
+            raise InvalidParameter("tokenizer must be given with a model object; got None.")
+        config = self.model.config
+        if self.max_prompt_tokens is None:
+            self.max_prompt_tokens = getattr(config, "max_position_embeddings", None)
+        form = "" if self.normalised else "|not normalised"
+        self.name = (self.name or str(getattr(config, "_name_or_path", "") or type(self.model).__name__)) + form
+
+    def __call__(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
+        """The margins of passages and what follows them, positive: they belong together."""
+        prompts = [
+            self.prompt.format(left=left, right=right, first=SPLIT_OPTION, second=KEEP_OPTION) for left, right in pairs
+        ]
+        return [None if weighed is None else weighed.margin for weighed in self.weigh(prompts, ("2", "1"))]
+
+    def choose(self, prompt: str, options: tuple[str, str]) -> float | None:
+        """The margin of the first option over the second as the next token after the prompt."""
+        weighed = self.weigh([prompt], options)[0]
+        return None if weighed is None else weighed.margin
+
+    async def achoose(self, prompt: str, options: tuple[str, str]) -> float | None:
+        """`choose` in a worker thread."""
+        return await asyncio.to_thread(self.choose, prompt, options)
+
+    def weigh(self, prompts: Sequence[str], options: tuple[str, str]) -> list[TwoWay | None]:
+        """Margin and mass of the options for every prompt; None for a prompt that is too long.
+
+        Raises InvalidParameter for an option that is no single token in any of its variants, or is the same token as the other.
+        """
+        first, second = self._option_ids(options)
+        ids = [self._ids(prompt) for prompt in prompts]
+        limit = self.max_prompt_tokens
+        order = sorted(
+            (i for i in range(len(ids)) if limit is None or len(ids[i]) <= limit), key=lambda i: (len(ids[i]), i)
+        )
+        weighed: list[TwoWay | None] = [None] * len(ids)
+        for start in range(0, len(order), self.batch_size):
+            batch = order[start : start + self.batch_size]
+            logs = self._last_log_probabilities([ids[i] for i in batch])
+            for i, row in zip(batch, logs, strict=True):
+                weighed[i] = two_way(row[first].tolist(), row[second].tolist(), normalised=self.normalised)
+        return weighed
+
+    def _ids(self, prompt: str) -> list[int]:
+        if getattr(self.tokenizer, "chat_template", None):
+            messages = [{"role": "user", "content": prompt}]
+            prompt = self.tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+            return list(self.tokenizer.encode(prompt, add_special_tokens=False))
+        return list(self.tokenizer.encode(prompt))
+
+    def _option_ids(self, options: tuple[str, str]) -> tuple[list[int], list[int]]:
+        """The ids of the variants of each option: with and without a space, in any case."""
+        found: list[list[int]] = []
+        for option in options:
+            forms = dict.fromkeys((option, option.lower(), option.upper(), option.capitalize()))
+            encoded = [
+                self.tokenizer.encode(space + form, add_special_tokens=False) for space in ("", " ") for form in forms
+            ]
+            unknown = getattr(self.tokenizer, "unk_token_id", None)
+            found.append(sorted({ids[0] for ids in encoded if len(ids) == 1 and ids[0] != unknown}))
+        first, second = found
+        if not first or not second or set(first) & set(second):
+            raise InvalidParameter(
+                f"options must be two different words that the tokenizer of {self.name!r} has as single tokens; got {options!r}."
+            )
+        return first, second
+
+    def _last_log_probabilities(self, rows: Sequence[Sequence[int]]) -> Any:
+        """Log-probabilities of the next token, shape (rows, vocabulary), as a NumPy array."""
+        torch: Any = require("torch", extra="models")
+        width = max(map(len, rows))
+        pad = getattr(self.tokenizer, "pad_token_id", None) or 0
+        device = getattr(self.model, "device", "cpu")
+        ids = torch.tensor([[pad] * (width - len(row)) + list(row) for row in rows], device=device)
+        mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in rows], device=device)
+        inputs = {"input_ids": ids, "attention_mask": mask}
+        accepted = inspect.signature(self.model.forward).parameters
+        if "position_ids" in accepted:
+            inputs["position_ids"] = (mask.cumsum(-1) - 1).clamp(min=0)
+        options = {name: value for name, value in (("logits_to_keep", 1), ("use_cache", False)) if name in accepted}
+        with self._lock, torch.inference_mode():
+            logits = self.model(**inputs, **options).logits[:, -1]
+            return torch.log_softmax(logits.double(), dim=-1).cpu().numpy()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.Lock())
