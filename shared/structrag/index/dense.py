@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structrag.errors import InvalidAnswer, check_choice
-from structrag.index.ranking import FloatArray, as_ranking
+from structrag.index.ranking import FloatArray, as_ranking, nth_best
 
 DTYPES = ("float32", "float16")
 _BLOCK = 4096  # vectors converted at a time
@@ -163,7 +163,7 @@ class DenseIndex:
             near = np.maximum.reduceat(near, bounds[:-1] - bounds[0])
         if len(groups) < last - first:
             near = near[groups - first]
-        limit = np.partition(near, len(near) - n)[len(near) - n]
+        limit = nth_best(near, n)
         error = self.dimension * 2.0**-23  # twice the error bound of a float32 product of two unit vectors
         chosen: NDArray[np.int64] = groups[near >= limit - error]
         return chosen
