@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -100,6 +100,10 @@ class StructureSplitter(TextSplitter):
 
     def _documents(self, parent: Document) -> list[Document]:
         source = to_core(parent, format=self._format)
+        return self._made(parent, source, self._split(source))
+
+    def _made(self, parent: Document, source: CoreDocument, chunks: Sequence[Chunk]) -> list[Document]:
+        """A document's chunks as LangChain documents."""
         key = digest(parent)
         return [
             chunk_document(
@@ -111,7 +115,7 @@ class StructureSplitter(TextSplitter):
                 context=self._add_context,
                 flat=self._flat_metadata,
             )
-            for chunk in self._split(source)
+            for chunk in chunks
         ]
 
     @classmethod

@@ -1,0 +1,127 @@
+"""What the text splitters that read the text share: models, many documents at once, native async."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from typing import Any
+
+from langchain_core.documents import Document
+
+from langchain_structrag.conversion import as_documents, check_documents, to_core
+from langchain_structrag.models import as_embedder, as_language_model
+from langchain_structrag.splitting import StructureSplitter
+from structrag.cache import Cache
+from structrag.chunks.reading import Explanation, ReadingSplitter
+from structrag.errors import InvalidParameter
+from structrag.models.embedders import as_embedder as core_embedder
+from structrag.models.llm import as_language_model as core_language_model
+from structrag.records import Chunk
+from structrag.records import Document as CoreDocument
+from structrag.steps import Progress, Runner
+
+
+class ReadingTextSplitter(StructureSplitter):
+    """Base of the splitters that ask models. Subclasses set `core` and name in `EXTRAS` what chunks tell in their metadata.
+
+    Documents are read in groups of bounded size: a group's prompts go out together, its sentences in full batches.
+    """
+
+    EXTRAS: tuple[str, ...] = ()
+    core: ReadingSplitter
+
+    def __init__(
+        self,
+        embeddings: Any = None,
+        llm: Any = None,
+        *,
+        cache: Cache | None = None,
+        batch_size: int = 64,
+        max_concurrency: int = 8,
+        progress: Progress | None = None,
+        chunk_overlap: int = 0,
+        **sizes: Any,
+    ) -> None:
+        super().__init__(chunk_overlap=chunk_overlap, **sizes)
+        if chunk_overlap:
+            raise InvalidParameter(f"chunk_overlap must be 0 for {type(self).__name__}; got {chunk_overlap}.")
+        self._models: dict[str, Any] = {
+            "embedder": None if embeddings is None else core_embedder(as_embedder(embeddings)),
+            "llm": core_language_model(as_language_model(llm)),
+            "cache": cache,
+            "batch_size": batch_size,
+            "max_concurrency": max_concurrency,
+            "progress": progress,
+        }
+        self._runner()
+
+    def explain(self, document: Document | str) -> Explanation:
+        """The series of numbers that a document is cut by, with the chunks."""
+        parent = Document(page_content=document) if isinstance(document, str) else document
+        return self.core.explain(to_core(parent, format=self._format), runner=self._runner())
+
+    def split_documents(self, documents: Iterable[Document]) -> list[Document]:
+        """The chunks of every document, in order. The documents are not changed."""
+        return list(self.lazy_split_documents(check_documents(documents)))
+
+    def lazy_split_documents(self, documents: Iterable[Document]) -> Iterator[Document]:
+        """`split_documents` as chunks are ready; of many documents only a few are held at a time."""
+        read = _Read(documents, self._format)
+        for chunks in self.core.split_all(read, runner=self._runner()):
+            yield from self._made(*read.next(), chunks)
+
+    async def asplit_documents(self, documents: Iterable[Document]) -> list[Document]:
+        """`split_documents` on an event loop, by the models' own async calls."""
+        return [chunk async for chunk in self.alazy_split_documents(check_documents(documents))]
+
+    async def alazy_split_documents(self, documents: Iterable[Document]) -> AsyncIterator[Document]:
+        """`lazy_split_documents` on an event loop."""
+        read = _Read(documents, self._format)
+        async for chunks in self.core.asplit_all(read, runner=self._runner()):
+            for chunk in self._made(*read.next(), chunks):
+                yield chunk
+
+    async def asplit_text(self, text: str) -> list[str]:
+        """`split_text` on an event loop."""
+        return [chunk.page_content for chunk in await self.asplit_documents([Document(page_content=text)])]
+
+    async def acreate_documents(
+        self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None
+    ) -> list[Document]:
+        """`create_documents` on an event loop."""
+        return await self.asplit_documents(as_documents(texts, metadatas))
+
+    async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> Sequence[Document]:
+        """`transform_documents` on an event loop."""
+        return await self.asplit_documents(documents)
+
+    def _split(self, document: CoreDocument) -> list[Chunk]:
+        return self.core.split(document, runner=self._runner())
+
+    def _runner(self) -> Runner:
+        return Runner(**self._models)
+
+    def _made(self, parent: Document, source: CoreDocument, chunks: Sequence[Chunk]) -> list[Document]:
+        made = super()._made(parent, source, chunks)
+        for document, chunk in zip(made, chunks, strict=True):
+            told = {name: chunk.extras[name] for name in self.EXTRAS if chunk.extras.get(name) is not None}
+            document.metadata.update(told)
+        return made
+
+
+class _Read:
+    """Documents as they are read: each is kept with its parent until its chunks are there."""
+
+    def __init__(self, documents: Iterable[Document], format: str) -> None:
+        self._documents = iter(documents)
+        self._format = format
+        self._waiting: list[tuple[Document, CoreDocument]] = []
+
+    def __iter__(self) -> Iterator[CoreDocument]:
+        for parent in self._documents:
+            source = to_core(parent, format=self._format)
+            self._waiting.append((parent, source))
+            yield source
+
+    def next(self) -> tuple[Document, CoreDocument]:
+        """The parent and the document that the next chunks belong to."""
+        return self._waiting.pop(0)
