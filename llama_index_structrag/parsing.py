@@ -20,6 +20,7 @@ from llama_index_structrag.settings import IdFunc, Tokenizer, picklable, span_id
 from structrag.errors import check_choice
 from structrag.records import Chunk, Document
 from structrag.sentences import LANGUAGES
+from structrag.steps import Runner, Steps
 from structrag.tokens import TokenCounter
 
 
@@ -79,14 +80,8 @@ class StructureNodeParser(NodeParser):
 
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any) -> list[BaseNode]:
         counter = token_counter(self.tokenizer)
-        settings = repr(sorted(self.to_dict().items()))
-        seen: dict[str, int] = {}
-        parsed: list[BaseNode] = []
-        for node in get_tqdm_iterable(nodes, show_progress, "Parsing nodes"):
-            parsed += self._parse_node(node, counter, settings, seen)
-        if self.include_prev_next_rel:
-            link_neighbours(parsed)
-        return parsed
+        shown = get_tqdm_iterable(nodes, show_progress, "Parsing nodes")
+        return self._finished(nodes, [Runner().run(self._node_steps(node, counter)) for node in shown])
 
     async def _aparse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **kw: Any) -> list[BaseNode]:
         return await asyncio.to_thread(self._parse_nodes, nodes, show_progress, **kw)
@@ -97,16 +92,23 @@ class StructureNodeParser(NodeParser):
         """Nothing is left to do; the base class would search for the offsets that are known."""
         return nodes
 
-    def _parse_node(self, node: BaseNode, counter: TokenCounter, settings: str, seen: dict[str, int]) -> list[BaseNode]:
+    def _finished(self, nodes: Sequence[BaseNode], made: Sequence[Sequence[BaseNode]]) -> list[BaseNode]:
+        """What was made of each node, in order, with ids and links."""
+        settings = repr(sorted(self.to_dict().items()))
+        seen: dict[str, int] = {}
+        for node, children in zip(nodes, made, strict=True):
+            for i, child in enumerate(children):
+                if isinstance(child, TextNode) and child is not node:
+                    child.id_ = _fresh_id(child, settings, seen) if self.id_func is span_id else self.id_func(i, node)
+        parsed = [child for children in made for child in children]
+        if self.include_prev_next_rel:
+            link_neighbours(parsed)
+        return parsed
+
+    def _node_steps(self, node: BaseNode, counter: TokenCounter) -> Steps[list[BaseNode]]:
+        """The nodes of a node; the limit given to the splitter shrinks until the texts as embedded keep `chunk_size`."""
         if not node.get_content(metadata_mode=MetadataMode.NONE).strip():
             return [node] if getattr(node, "image_resource", None) else []
-        made = self._fitted(node, counter)
-        for i, child in enumerate(made):
-            child.id_ = _fresh_id(child, settings, seen) if self.id_func is span_id else self.id_func(i, node)
-        return list(made)
-
-    def _fitted(self, node: BaseNode, counter: TokenCounter) -> list[TextNode]:
-        """The nodes of a node; the limit given to the splitter shrinks until the texts as embedded keep `chunk_size`."""
         parent = inherit(node, self.chunk_size // 2, counter, with_metadata=self.include_metadata)
         document = read_node(node, parent.place.name, format=self.format, drop_navigation=self.drop_navigation)
         room = self.chunk_size - parent.tokens
@@ -114,7 +116,7 @@ class StructureNodeParser(NodeParser):
         context = self.include_metadata and self.add_context and label * 4 <= room
         limit = room - label if context else room
         while True:
-            chunks = self.core_splitter(limit, counter, context=context).split(document)
+            chunks = yield from split_steps(self.core_splitter(limit, counter, context=context), document)
             made = [parent.make(chunk, document, strip=self.strip) for chunk in chunks]
             sizes = [counter(child.get_content(metadata_mode=MetadataMode.EMBED)) for child in made]
             whole = [size for size, chunk in zip(sizes, chunks, strict=True) if context or not _is_oversize(chunk)]
@@ -129,13 +131,20 @@ class StructureNodeParser(NodeParser):
         for child, size in zip(made, sizes, strict=True):
             if size > self.chunk_size and self.include_metadata:
                 child.metadata["oversize"] = True
-        return made
+        return list(made)
 
     def __getstate__(self) -> dict[Any, Any]:
         """The state for pickle; unlike the base class it never drops a setting, nor touches this object."""
         state = dict(BaseModel.__getstate__(self))
         fields = {name: value for name, value in state["__dict__"].items() if name != "callback_manager"}
         return {**state, "__dict__": {**fields, **picklable(tokenizer=self.tokenizer, id_func=self.id_func)}}
+
+
+def split_steps(splitter: Any, document: Document) -> Steps[list[Chunk]]:
+    """The chunks of a document by any splitter, as steps; most ask nothing."""
+    if hasattr(splitter, "split_steps"):
+        return (yield from splitter.split_steps(document))  # type: ignore[no-any-return]
+    return splitter.split(document)  # type: ignore[no-any-return]
 
 
 def _is_oversize(chunk: Chunk) -> bool:
