@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from langchain_structrag.reading import ReadingTextSplitter
 from langchain_structrag.splitting import LengthFunction
@@ -16,8 +16,8 @@ class PICTextSplitter(ReadingTextSplitter):
 
         PICTextSplitter(embeddings, llm).split_documents(documents)
 
-    Metadata is that of `ContentAwareTextSplitter` and `relevant`, `mean_similarity` and `threshold` (the latter two where the text was long
-    enough to be looked at), and `degraded` where the language model gave no summary.
+    Metadata is that of `ContentAwareTextSplitter` and `pic_relevant`, `pic_mean_similarity` and `pic_threshold` (the latter two where the
+    text was long enough to be looked at), and `pic_degraded` where the language model should have given a summary and did not.
 
     Args:
         embeddings: LangChain `Embeddings`, or what structrag takes: the name of a sentence-transformers model, a function. None: LSA
@@ -36,7 +36,9 @@ class PICTextSplitter(ReadingTextSplitter):
         InvalidParameter: a setting is not allowed (a ValueError).
     """
 
-    EXTRAS = ("relevant", "mean_similarity", "threshold", "degraded")
+    EXTRAS: ClassVar[Mapping[str, str]] = {
+        name: f"pic_{name}" for name in ("relevant", "mean_similarity", "threshold", "degraded")
+    }
 
     def __init__(
         self,

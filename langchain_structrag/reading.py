@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from typing import Any
+from collections import deque
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 from langchain_core.documents import Document
 
@@ -21,12 +22,12 @@ from structrag.steps import Progress, Runner
 
 
 class ReadingTextSplitter(StructureSplitter):
-    """Base of the splitters that ask models. Subclasses set `core` and name in `EXTRAS` what chunks tell in their metadata.
+    """Base of the splitters that ask models. Subclasses set `core`, and in `EXTRAS` which of a chunk's extras metadata tells by which key.
 
     Documents are read in groups of bounded size: a group's prompts go out together, its sentences in full batches.
     """
 
-    EXTRAS: tuple[str, ...] = ()
+    EXTRAS: ClassVar[Mapping[str, str]] = {}
     core: ReadingSplitter
 
     def __init__(
@@ -103,8 +104,9 @@ class ReadingTextSplitter(StructureSplitter):
     def _made(self, parent: Document, source: CoreDocument, chunks: Sequence[Chunk]) -> list[Document]:
         made = super()._made(parent, source, chunks)
         for document, chunk in zip(made, chunks, strict=True):
-            told = {name: chunk.extras[name] for name in self.EXTRAS if chunk.extras.get(name) is not None}
-            document.metadata.update(told)
+            for name, key in self.EXTRAS.items():
+                if chunk.extras.get(name) is not None:
+                    document.metadata[key] = chunk.extras[name]
         return made
 
 
@@ -114,7 +116,7 @@ class _Read:
     def __init__(self, documents: Iterable[Document], format: str) -> None:
         self._documents = iter(documents)
         self._format = format
-        self._waiting: list[tuple[Document, CoreDocument]] = []
+        self._waiting: deque[tuple[Document, CoreDocument]] = deque()
 
     def __iter__(self) -> Iterator[CoreDocument]:
         for parent in self._documents:
@@ -124,4 +126,4 @@ class _Read:
 
     def next(self) -> tuple[Document, CoreDocument]:
         """The parent and the document that the next chunks belong to."""
-        return self._waiting.pop(0)
+        return self._waiting.popleft()

@@ -3,6 +3,7 @@
 from llama_index_structrag.events import IndexBuildEndEvent, IndexBuildStartEvent
 from llama_index_structrag.models import LlamaIndexEmbedder, LlamaIndexModel
 from llama_index_structrag.node_parsers import ContentAwareNodeParser, FixedNodeParser
+from llama_index_structrag.pic import PICNodeParser
 from llama_index_structrag.retrievers import MultiViewRetriever
 
 __all__ = [
@@ -13,4 +14,5 @@ __all__ = [
     "LlamaIndexEmbedder",
     "LlamaIndexModel",
     "MultiViewRetriever",
+    "PICNodeParser",
 ]

@@ -36,6 +36,10 @@ HIDDEN_KEYS = (
     "oversize",
     "routes",
     "views_hit",
+    "pic_relevant",
+    "pic_mean_similarity",
+    "pic_threshold",
+    "pic_degraded",
 )
 _MIME_TYPES = {"text/html": "html", "application/xhtml+xml": "html", "text/markdown": "markdown"}
 EXCLUSIONS_KEY = "llama_index"  # of a core document's meta

@@ -128,10 +128,15 @@ class StructureNodeParser(NodeParser):
                 break
             else:
                 limit = max(1, limit - excess)
-        for child, size in zip(made, sizes, strict=True):
-            if size > self.chunk_size and self.include_metadata:
-                child.metadata["oversize"] = True
+        for child, chunk, size in zip(made, chunks, sizes, strict=True):
+            if self.include_metadata:
+                child.metadata.update(self.told(chunk))
+                child.metadata.update({"oversize": True} if size > self.chunk_size else {})
         return list(made)
+
+    def told(self, chunk: Chunk) -> dict[str, Any]:
+        """What a node's metadata tells of its chunk besides its place; no key that models would see."""
+        return {}
 
     def __getstate__(self) -> dict[Any, Any]:
         """The state for pickle; unlike the base class it never drops a setting, nor touches this object."""

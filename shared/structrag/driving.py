@@ -1,12 +1,14 @@
-"""Moving an algorithm on from one list of requests to the next, here or in a worker thread; and several side by side."""
+"""Moving algorithms on from one list of requests to the next: one, in a worker thread; several side by side; one that asks again."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from structrag.requests import Embed, Request, Steps, T
+import numpy as np
+
+from structrag.requests import Ask, Choose, Embed, Request, Steps, T
 
 
 def advance(steps: Steps[T], answers: Any) -> tuple[Sequence[Request] | None, Any]:
@@ -56,6 +58,45 @@ def together(steps: Sequence[Steps[T]]) -> Steps[list[T]]:
             move(i, [answers[k] if rows is None else answers[k][rows] for k, rows in own])
             first += len(several)
     return results
+
+
+def remembering(steps: Steps[T]) -> Steps[T]:
+    """The same steps with what was answered once not asked again: equal prompts that may be cached, and texts that have a vector."""
+    known: dict[Request, Any] = {}
+    vectors: dict[tuple[bool, str], Any] = {}
+    answers: Any = None
+    while True:
+        requests, result = advance(steps, answers)
+        if requests is None:
+            return result  # type: ignore[no-any-return]
+        missing: dict[int, Request] = {}  # place in `requests` -> what is asked for it
+        for i, request in enumerate(requests):
+            if isinstance(request, Embed):
+                texts = tuple(dict.fromkeys(text for text in request.texts if (request.query, text) not in vectors))
+                missing.update({i: Embed(texts, request.query)} if texts else {})
+            elif not _may_repeat(request) or request not in known:
+                missing[i] = request
+        found = dict(zip(missing, (yield list(missing.values())) if missing else [], strict=True))
+        answers = []
+        for i, request in enumerate(requests):
+            if isinstance(request, Embed):
+                asked = missing.get(i)
+                if isinstance(asked, Embed):
+                    vectors.update(zip(((asked.query, text) for text in asked.texts), found[i], strict=True))
+                answers.append(_rows(vectors, request))
+                continue
+            if _may_repeat(request):
+                known.setdefault(request, found.get(i))
+            answers.append(found[i] if i in found else known[request])
+
+
+def _may_repeat(request: Request) -> bool:
+    return isinstance(request, Choose) or (isinstance(request, Ask) and request.use_cache)
+
+
+def _rows(vectors: Mapping[tuple[bool, str], Any], request: Embed) -> Any:
+    rows = [vectors[request.query, text] for text in request.texts]
+    return np.stack(rows) if rows else np.zeros((0, 0), dtype=np.float32)
 
 
 def _merged(requests: Sequence[Request]) -> tuple[list[Request], list[tuple[int, slice | None]]]:

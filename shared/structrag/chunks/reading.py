@@ -119,6 +119,7 @@ def with_own_vectors(steps: Steps[T]) -> Steps[T]:
     without a known word.
     """
     own = LsaEmbedder()
+    fitted: tuple[str, ...] = ()
     answers: Any = None
     while True:
         requests, result = advance(steps, answers)
@@ -131,7 +132,8 @@ def with_own_vectors(steps: Steps[T]) -> Steps[T]:
             if not isinstance(request, Embed):
                 answers.append(next(given))
                 continue
-            own = own if request.query else LsaEmbedder().fit(request.texts)
+            if not request.query and request.texts != fitted:
+                own, fitted = LsaEmbedder().fit(request.texts), request.texts
             answers.append(own.embed(request.texts))
 
 
