@@ -33,9 +33,9 @@ LIMITS = (None, 2000, 512, 300, 200)
 WINDOWS = (None, 128)
 VIEW_SETS = (("raw",), ("raw", "summary"), ("raw", "keywords"), VIEWS)
 FUSIONS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("zscore", {}),
-    ("zscore, BM25 at half weight", {"weights": {"bm25": 0.5}}),
-    ("zscore, raw at double weight", {"weights": {"raw": 2.0}}),
+    ("minmax", {}),
+    ("minmax, BM25 at half weight", {"weights": {"bm25": 0.5}}),
+    ("minmax, raw at double weight", {"weights": {"raw": 2.0}}),
     ("rrf", {"fusion": "rrf"}),
     ("maxscore", {"fusion": "maxscore"}),
     ("roundrobin", {"fusion": "roundrobin"}),

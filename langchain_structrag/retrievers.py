@@ -37,7 +37,7 @@ class MultiViewRetriever(IndexRetriever):
     views: Sequence[str] | None = None
     """Some of the index's views; None: all."""
     fusion: str | None = None
-    """One of "zscore", "rrf", "union", "roundrobin" and "maxscore"; None: by preset."""
+    """One of "minmax", "rrf", "union", "roundrobin" and "maxscore"; None: by preset."""
     weights: Mapping[str, float] | None = None
     """Route, view or kind -> weight, default 1 each."""
     order: str = "score"

@@ -20,7 +20,6 @@ from structrag.retrieval.fusion import (
     union,
     union_size,
     weighted_sum,
-    zscore,
 )
 
 ROUTES = ["ABCD", "BADC", "ADBC"]
@@ -51,22 +50,14 @@ def test_maxnorm(scores: list[float], expected: list[float]) -> None:
     assert maxnorm(scores).tolist() == expected
 
 
-@pytest.mark.parametrize(
-    ("scores", "expected"),
-    [([1, 3], [-1, 1]), ([1, 0, 1], [0.5**0.5, -(2**0.5), 0.5**0.5]), ([4, 4], [0, 0]), ([], [])],
-)
-def test_zscore(scores: list[float], expected: list[float]) -> None:
-    assert zscore(scores).tolist() == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("normalise", [minmax, maxnorm, zscore])
+@pytest.mark.parametrize("normalise", [minmax, maxnorm])
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_normalising_refuses_nan_and_infinity(normalise, bad: float) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(InvalidAnswer, match="scores must be finite"):
         normalise([1.0, bad])
 
 
-@pytest.mark.parametrize("normalise", [minmax, maxnorm, zscore])
+@pytest.mark.parametrize("normalise", [minmax, maxnorm])
 @given(scores=SCORES, factor=st.sampled_from([0.5, 2.0, 8.0]))
 def test_a_positive_factor_changes_no_normalised_score(normalise, scores: list[float], factor: float) -> None:  # type: ignore[no-untyped-def]
     assert normalise([factor * score for score in scores]).tolist() == pytest.approx(normalise(scores).tolist())
@@ -84,13 +75,10 @@ def test_alpha_outside_its_range(alpha: float) -> None:
         convex({"a": 1.0}, {}, alpha=alpha)
 
 
-def test_weighted_sum_of_z_scores() -> None:
-    routes = [
-        dict(zip("ab", zscore([1, 3]).tolist(), strict=True)),
-        dict(zip("ab", zscore([5, 1]).tolist(), strict=True)),
-    ]
-    assert weighted_sum(routes) == {"a": 0.0, "b": 0.0}
-    assert weighted_sum(routes, weights=[2, 1]) == {"a": -1.0, "b": 1.0}
+def test_weighted_sum() -> None:
+    routes = [{"a": 0.0, "b": 1.0}, {"a": 1.0, "b": 0.5}]
+    assert weighted_sum(routes) == {"a": 1.0, "b": 1.5}
+    assert weighted_sum(routes, weights=[0, 2]) == {"a": 2.0, "b": 1.0}
 
 
 def test_max_score_normalises_each_route() -> None:

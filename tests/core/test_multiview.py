@@ -129,7 +129,7 @@ def test_paper_sizes_for_any_rankings(rankings: list[list[str]], k: float) -> No
     assert set(names(hits)) == {name for ranking in views.values() for name in ranking[:size]}
 
 
-@pytest.mark.parametrize("fusion", ["zscore", "rrf", "roundrobin", "maxscore"])
+@pytest.mark.parametrize("fusion", ["minmax", "rrf", "roundrobin", "maxscore"])
 @pytest.mark.parametrize("routes", [("dense",), ("bm25",), ("dense", "bm25")])
 @pytest.mark.parametrize("query", [*QUERIES, "", "  ", "the of and"])
 def test_default_gives_exactly_k_and_a_smaller_k_is_a_prefix(
@@ -151,7 +151,7 @@ def test_paper_with_a_blank_query_finds_nothing(index: Index) -> None:
     assert MultiViewRetriever(index, preset="paper").search(" ") == []
 
 
-@pytest.mark.parametrize("fusion", ["zscore", "rrf", "roundrobin", "maxscore"])
+@pytest.mark.parametrize("fusion", ["minmax", "rrf", "roundrobin", "maxscore"])
 def test_three_equal_views_give_that_view(fusion: str) -> None:
     index = scripted(dict.fromkeys(VIEWS, "CADBHGFE"))
     assert names(dense(index, fusion=fusion, k=8).search("q")) == "CADBHGFE"
@@ -161,7 +161,7 @@ def test_three_equal_views_give_that_view(fusion: str) -> None:
 # -- order and weights
 
 
-@pytest.mark.parametrize("fusion", ["zscore", "rrf", "roundrobin", "maxscore", "union"])
+@pytest.mark.parametrize("fusion", ["minmax", "rrf", "roundrobin", "maxscore", "union"])
 def test_the_order_of_adding_changes_only_ties(fusion: str) -> None:
     rankings = {"raw": "ACBDE", "summary": "CABED", "keywords": "CAEBD"}
     found = [
@@ -181,7 +181,7 @@ def test_ties_follow_the_order_of_documents() -> None:
     assert names(dense(scripted(views, order="BA"), k=2).search("q")) == "BA"
 
 
-@pytest.mark.parametrize("fusion", ["zscore", "rrf", "roundrobin", "maxscore", "union"])
+@pytest.mark.parametrize("fusion", ["minmax", "rrf", "roundrobin", "maxscore", "union"])
 def test_a_factor_on_all_scores_changes_nothing(fusion: str) -> None:
     first = dense(scripted(WORKED), fusion=fusion, k=4).search("q")
     second = dense(scripted(WORKED, factor=7.5), fusion=fusion, k=4).search("q")
@@ -189,7 +189,7 @@ def test_a_factor_on_all_scores_changes_nothing(fusion: str) -> None:
     assert [hit.score for hit in first] == pytest.approx([hit.score for hit in second])
 
 
-@pytest.mark.parametrize("fusion", ["zscore", "rrf"])
+@pytest.mark.parametrize("fusion", ["minmax", "rrf"])
 @pytest.mark.parametrize("name", ["dense:summary", "summary"])
 def test_weights_change_the_order(fusion: str, name: str) -> None:
     index = scripted(WORKED)
@@ -214,7 +214,7 @@ def test_order_document_gives_the_same_hits_in_reading_order(index: Index) -> No
     assert sorted(hit.rank for hit in by_place) == [1, 2, 3, 4, 5]
 
 
-@pytest.mark.parametrize("fusion", ["zscore", "rrf", "roundrobin", "maxscore", "union"])
+@pytest.mark.parametrize("fusion", ["minmax", "rrf", "roundrobin", "maxscore", "union"])
 def test_a_chunk_of_both_kinds_shows_both(index: Index, fusion: str) -> None:
     hit = MultiViewRetriever(index, fusion=fusion).search("valve brass")[0]
     assert "valve" in hit.chunk.text
@@ -246,7 +246,7 @@ def test_dense_search_in_one_document_equals_an_index_of_it_alone() -> None:
     for document in documents:
         alone = Index(embedder=HashEmbedder())
         alone.add([document])
-        for query, fusion in itertools.product(QUERIES, ["zscore", "rrf", "union"]):
+        for query, fusion in itertools.product(QUERIES, ["minmax", "rrf", "union"]):
             inside = dense(every, fusion=fusion, k=4).search(query, where={"doc_id": document.id})
             expected = dense(alone, fusion=fusion, k=4).search(query)
             assert [hit.chunk for hit in inside] == [hit.chunk for hit in expected]
@@ -289,13 +289,13 @@ def test_where_fills_up_within_its_documents(index: Index) -> None:
         ({"weights": {"raw": float("inf")}}, r"weights\['raw'\] must be"),
         (
             {"weights": {"raw": 2}, "fusion": "maxscore"},
-            "weights are for fusion 'rrf' or 'zscore'; 'maxscore' takes none",
+            "weights are for fusion 'minmax' or 'rrf'; 'maxscore' takes none",
         ),
         (
             {"weights": {"raw": 2}, "fusion": "roundrobin"},
-            "weights are for fusion 'rrf' or 'zscore'; 'roundrobin' takes none",
+            "weights are for fusion 'minmax' or 'rrf'; 'roundrobin' takes none",
         ),
-        ({"weights": {"raw": 2}, "preset": "paper"}, "weights are for fusion 'rrf' or 'zscore'; 'union' takes none"),
+        ({"weights": {"raw": 2}, "preset": "paper"}, "weights are for fusion 'minmax' or 'rrf'; 'union' takes none"),
     ],
 )
 def test_bad_settings(index: Index, options: dict[str, Any], sentence: str) -> None:

@@ -46,20 +46,6 @@ def maxnorm(scores: ArrayLike) -> FloatArray:
     return result
 
 
-def zscore(scores: ArrayLike) -> FloatArray:
-    """(x - mean) / standard deviation (of the population); a constant list gives zeros.
-
-    Raises InvalidAnswer for NaN or infinity.
-    """
-    values = _finite(scores)
-    if not len(values) or values.min() == values.max():
-        return np.zeros(len(values))
-    centred = values - values.mean()
-    spread = math.sqrt(float(np.mean(centred**2)))
-    result: FloatArray = centred / spread if spread > 0 else np.zeros(len(values))
-    return result
-
-
 def convex(first: Mapping[Key, float], second: Mapping[Key, float], *, alpha: float) -> dict[Key, float]:
     """alpha * first + (1 - alpha) * second for every key of either; a key missing from a route counts 0 there.
 
@@ -83,20 +69,24 @@ def weighted_sum(routes: Sequence[Mapping[Key, float]], *, weights: Sequence[flo
     return totals
 
 
-def sum_of_zscores(
-    routes: Sequence[Mapping[int, float]], k: int, *, weights: Sequence[float] | None = None
+def sum_of_normalised(
+    routes: Sequence[Mapping[int, float]],
+    normalise: Sequence[Callable[[ArrayLike], FloatArray]],
+    k: int,
+    *,
+    weights: Sequence[float] | None = None,
 ) -> list[tuple[int, float]]:
-    """The `k` best (row, score) by the weighted sum of the routes' standard scores, best first, ties by row.
+    """The `k` best (row, score) by the weighted sum of the routes' scores, each normalised its own way; ties by row.
 
-    Each route is shifted so that its worst is 0: a row the route did not find is worth no more there than that.
+    A row that a route did not find gets 0 from it. `normalise` has one function a route, such as `minmax` for cosines
+    and `maxnorm` for BM25, whose lowest possible score is 0.
     """
     rows = np.fromiter(chain.from_iterable(routes), dtype=np.int64)
-    standard = [np.empty(0)]
-    for route, weight in zip(routes, _weights(weights, len(routes)), strict=True):
-        values = zscore(list(route.values()))
-        standard.append(weight * (values - values.min(initial=0.0)))
+    shares = [np.empty(0)]
+    for route, scaled, weight in zip(routes, normalise, _weights(weights, len(routes)), strict=True):
+        shares.append(weight * scaled(list(route.values())))
     found, place = np.unique(rows, return_inverse=True)
-    totals = np.bincount(place, np.concatenate(standard), len(found)).astype(np.float64, copy=False)
+    totals = np.bincount(place, np.concatenate(shares), len(found)).astype(np.float64, copy=False)
     return as_ranking(found, totals, k)
 
 

@@ -13,18 +13,20 @@ from structrag.index.routes import check_query, row_numbers
 from structrag.records import Hit
 from structrag.retrieval.fusion import (
     max_score,
+    maxnorm,
+    minmax,
     ranked,
     reciprocal_rank_fusion,
     round_robin,
-    sum_of_zscores,
+    sum_of_normalised,
     union,
     union_size,
 )
 from structrag.steps import Search, Steps
 
 ROUTES = ("dense", "bm25")
-FUSIONS = ("maxscore", "roundrobin", "rrf", "union", "zscore")
-WEIGHTED = ("rrf", "zscore")
+FUSIONS = ("maxscore", "minmax", "roundrobin", "rrf", "union")
+WEIGHTED = ("minmax", "rrf")
 POOL = 1000  # chunks taken from each route at most, so that the first k do not depend on k
 
 
@@ -38,8 +40,8 @@ class MultiViewRetriever:
             k' and 3k' hits, by the dense route alone unless `routes` says otherwise (its paper searches one route).
         routes: Some of "dense" and "bm25"; default both (preset "paper": "dense").
         views: Which of the index's views; default all.
-        fusion: "zscore" (sum of standard scores, the default), "rrf", "union", "roundrobin" or "maxscore". Default by preset.
-        weights: Route name ("dense:raw") or view ("raw") or kind ("bm25") -> weight, default 1 each; for "zscore" and "rrf".
+        fusion: "minmax" (scores brought to [0, 1] route by route, then added), "rrf", "union", "roundrobin" or "maxscore". Default by preset.
+        weights: Route name ("dense:raw") or view ("raw") or kind ("bm25") -> weight, default 1 each; for "minmax" and "rrf".
         order: "score", or "document" for reading order.
     """
 
@@ -61,7 +63,7 @@ class MultiViewRetriever:
         self.preset = preset
         self.kinds = _chosen("routes", routes, ROUTES[:1] if preset == "paper" else ROUTES, ROUTES)
         self.views = _chosen("views", views, index.views, index.views)
-        self.fusion = check_choice("fusion", fusion or ("union" if preset == "paper" else "zscore"), FUSIONS)
+        self.fusion = check_choice("fusion", fusion or ("union" if preset == "paper" else "minmax"), FUSIONS)
         self.order = check_choice("order", order, ("score", "document"))
         self.routes = tuple(f"{kind}:{view}" for kind in self.kinds for view in self.views)
         if weights and self.fusion not in WEIGHTED:
@@ -120,7 +122,8 @@ class MultiViewRetriever:
             return reciprocal_rank_fusion(rankings, weights=self.weights)[: int(k)]
         if self.fusion == "maxscore":
             return ranked(max_score(rankings))[: int(k)]
-        return sum_of_zscores(rankings, int(k), weights=self.weights)
+        normalise = [maxnorm if route.startswith("bm25") else minmax for route in routes]
+        return sum_of_normalised(rankings, normalise, int(k), weights=self.weights)
 
     def _view_ranking(self, routes: Mapping[str, Mapping[int, float]], view: str) -> list[int]:
         """One ranking of a view: the only route's, or its routes fused by reciprocal rank."""
