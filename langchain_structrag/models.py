@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.embeddings import Embeddings
-from langchain_core.language_models import BaseLanguageModel
+from langchain_core.language_models import BaseLanguageModel, BaseLLM
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 
 from structrag.errors import InvalidParameter
+from structrag.models.host_margins import LogProbabilities
 from structrag.steps import Embedder, LanguageModel
 from structrag.tokens import count_tokens
 
@@ -92,6 +93,7 @@ class LangChainModel:
     model: BaseLanguageModel[Any]
     name: str = ""
     config: RunnableConfig | None = None
+    _known: LogProbabilities = field(default_factory=LogProbabilities, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.model, BaseLanguageModel) and not hasattr(self.model, "bound"):
@@ -110,6 +112,38 @@ class LangChainModel:
         """The answer's text."""
         return answer_text(await self.model.ainvoke(prompt, self._config()))
 
+    def choose(self, prompt: str, options: tuple[str, str]) -> float | None:
+        """The margin of the first option over the second by the log-probabilities of the answer; None for a model without them."""
+        if isinstance(self.model, BaseLLM):
+            return None  # its answer is a plain string
+        steps = self._known.steps(options, top_of_message)
+        answer: Any = None
+        while True:
+            try:
+                wanted = steps.send(answer)
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+            try:
+                answer = self.model.bind(**wanted).invoke(prompt, self._config())
+            except Exception as error:  # noqa: BLE001 - the steps judge it
+                answer = error
+
+    async def achoose(self, prompt: str, options: tuple[str, str]) -> float | None:
+        """`choose` by the model's own async call."""
+        if isinstance(self.model, BaseLLM):
+            return None  # its answer is a plain string
+        steps = self._known.steps(options, top_of_message)
+        answer: Any = None
+        while True:
+            try:
+                wanted = steps.send(answer)
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+            try:
+                answer = await self.model.bind(**wanted).ainvoke(prompt, self._config())
+            except Exception as error:  # noqa: BLE001 - the steps judge it
+                answer = error
+
     def _config(self) -> RunnableConfig | None:
         callbacks = _callbacks.get()
         if callbacks is None or (self.config and self.config.get("callbacks")):
@@ -120,6 +154,23 @@ class LangChainModel:
 def answer_text(answer: Any) -> str:
     """The text of a chat model's message or of an LLM's answer; other values are returned for the caller to refuse."""
     return str(answer.text) if isinstance(answer, BaseMessage) else answer
+
+
+def top_of_message(answer: Any) -> list[tuple[str, float]]:
+    """The most likely first tokens of a message with their log-probabilities, as providers report them; [] if there are none."""
+    told = getattr(answer, "response_metadata", None) or {}
+    tokens = told.get("logprobs") or told.get("logprobs_result")
+    if isinstance(tokens, Mapping):
+        tokens = tokens.get("content")
+    if not isinstance(tokens, list) or not tokens or not isinstance(tokens[0], Mapping):
+        return []
+    listed = [*(tokens[0].get("top_logprobs") or ()), tokens[0]]
+    unique = {
+        part["token"]: float(part["logprob"])
+        for part in listed
+        if isinstance(part.get("token"), str) and isinstance(part.get("logprob"), int | float)
+    }
+    return list(unique.items())
 
 
 def model_name(model: Any) -> str:

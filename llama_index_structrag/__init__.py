@@ -1,6 +1,7 @@
 """structrag for LlamaIndex: node parsers and retrievers that follow a document's own structure."""
 
 from llama_index_structrag.events import IndexBuildEndEvent, IndexBuildStartEvent
+from llama_index_structrag.idms import IDMSNodeParser
 from llama_index_structrag.models import LlamaIndexEmbedder, LlamaIndexModel
 from llama_index_structrag.node_parsers import ContentAwareNodeParser, FixedNodeParser
 from llama_index_structrag.pic import PICNodeParser
@@ -9,6 +10,7 @@ from llama_index_structrag.retrievers import MultiViewRetriever
 __all__ = [
     "ContentAwareNodeParser",
     "FixedNodeParser",
+    "IDMSNodeParser",
     "IndexBuildEndEvent",
     "IndexBuildStartEvent",
     "LlamaIndexEmbedder",

@@ -40,6 +40,10 @@ HIDDEN_KEYS = (
     "pic_mean_similarity",
     "pic_threshold",
     "pic_degraded",
+    "idms_margin",
+    "idms_margin_source",
+    "idms_margin_fallbacks",
+    "idms_degraded",
 )
 _MIME_TYPES = {"text/html": "html", "application/xhtml+xml": "html", "text/markdown": "markdown"}
 EXCLUSIONS_KEY = "llama_index"  # of a core document's meta

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
-from llama_index.core.llms import LLM
+from llama_index.core.llms import LLM, ChatMessage
 
 from structrag.errors import InvalidParameter
+from structrag.models.host_margins import LogProbabilities
 from structrag.tokens import counter_name
 
 # What changes the vectors or the answers of a model beside its name. Only these are read: a name never holds a secret.
@@ -64,6 +65,7 @@ class LlamaIndexModel:
         if not isinstance(llm, LLM):
             raise InvalidParameter(f"llm must be a LlamaIndex LLM; got {type(llm).__name__}.")
         self.llm = llm
+        self._known = LogProbabilities()
         self.name = _name(llm, llm.metadata.model_name, _LLM_SETTINGS)
 
     def complete(self, prompt: str) -> str:
@@ -73,6 +75,46 @@ class LlamaIndexModel:
     async def acomplete(self, prompt: str) -> str:
         """`complete` with the model's asynchronous call."""
         return (await self.llm.acomplete(prompt)).text
+
+    def choose(self, prompt: str, options: tuple[str, str]) -> float | None:
+        """The margin of the first option over the second by the log-probabilities of the answer; None for a model without them."""
+        steps = self._known.steps(options, _top_of_answer)
+        answer: Any = None
+        while True:
+            try:
+                wanted = steps.send(answer)
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+            try:
+                if self.llm.metadata.is_chat_model:
+                    answer = self.llm.chat([ChatMessage(content=prompt)], **wanted)
+                else:
+                    answer = self.llm.complete(prompt, **wanted)
+            except Exception as error:  # noqa: BLE001 - the steps judge it
+                answer = error
+
+    async def achoose(self, prompt: str, options: tuple[str, str]) -> float | None:
+        """`choose` with the model's asynchronous call."""
+        steps = self._known.steps(options, _top_of_answer)
+        answer: Any = None
+        while True:
+            try:
+                wanted = steps.send(answer)
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+            try:
+                if self.llm.metadata.is_chat_model:
+                    answer = await self.llm.achat([ChatMessage(content=prompt)], **wanted)
+                else:
+                    answer = await self.llm.acomplete(prompt, **wanted)
+            except Exception as error:  # noqa: BLE001 - the steps judge it
+                answer = error
+
+
+def _top_of_answer(answer: Any) -> list[tuple[str, float]]:
+    """The most likely first tokens of an answer with their log-probabilities; [] if there are none."""
+    tokens = getattr(answer, "logprobs", None) or [[]]
+    return [(part.token, float(part.logprob)) for part in tokens[0]]
 
 
 def _name(model: Any, model_name: str, settings: Sequence[str]) -> str:

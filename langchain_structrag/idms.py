@@ -1,0 +1,122 @@
+"""IDMS for LangChain: margin sampling, in the place of `SemanticChunker`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from langchain_structrag.reading import ReadingTextSplitter
+from langchain_structrag.splitting import LengthFunction
+from structrag.chunks.idms import IDMSSplitter
+from structrag.chunks.margin_steps import PAPER_PROMPT, PROMPT, MarginFunction
+
+
+class IDMSTextSplitter(ReadingTextSplitter):
+    """Splits between sentences that belong together less than recent ones did, and merges what became too small.
+
+        IDMSTextSplitter(embeddings).split_documents(documents)       # similarity of the sentences around each gap
+        IDMSTextSplitter(embeddings, llm).split_documents(documents)  # one question of one token for each gap
+
+    Metadata is that of `ContentAwareTextSplitter` and `idms_margin` (of the gap in front of the chunk; not at the start of a section),
+    `idms_margin_source` (what margins were read from: "log-probabilities", "rating", "similarity" or "function"), and
+    `idms_margin_fallbacks` and `idms_degraded` where gaps had no answer of the model and took the similarity.
+
+    Args:
+        embeddings: LangChain `Embeddings`, or what structrag takes: the name of a sentence-transformers model, a function. None: LSA
+            of each document's own sentences.
+        llm: A chat model or LLM that weighs "keep" against "split": by the log-probabilities of its answer where it gives them, else by
+            a rating from 0 to 10. None: the similarity.
+        chunk_size: Hard limit of `page_content`, heading path included where `add_context`.
+        min_chunk_size: Smaller segments are merged where both fit; at most `chunk_size`; None: a quarter of `chunk_size`.
+        target_chunk_size: What `merge="greedy"` fills up to; None: half of `chunk_size`.
+        length_function: What measures sizes; characters by default, tokens after `from_tiktoken_encoder`.
+        margin, context, theta0, warmup, history, merge, theta_dp, debias, prompt, respect_sections: As in
+            `structrag.chunks.idms.IDMSSplitter`.
+        exclude_titles, plain_headings, language, format, strip_whitespace, add_context, flat_metadata: As in `ContentAwareTextSplitter`.
+        sizes: `cache`, `batch_size`, `max_concurrency` and `progress` as in `PICTextSplitter`, and what every LangChain splitter takes.
+
+    Raises:
+        InvalidParameter: a setting is not allowed (a ValueError).
+    """
+
+    EXTRAS: ClassVar[Mapping[str, str]] = {
+        "margin": "idms_margin",
+        "margin_source": "idms_margin_source",
+        "margin_fallbacks": "idms_margin_fallbacks",
+        "degraded": "idms_degraded",
+    }
+
+    def __init__(
+        self,
+        embeddings: Any = None,
+        llm: Any = None,
+        *,
+        chunk_size: int = 1600,
+        min_chunk_size: int | None = None,
+        target_chunk_size: int | None = None,
+        length_function: LengthFunction = len,
+        margin: str | MarginFunction = "auto",
+        context: str = "window:4",
+        theta0: float = 0.0,
+        warmup: int = 5,
+        history: int | None = 5,
+        merge: str = "weakest",
+        theta_dp: float = -0.2,
+        debias: bool = False,
+        prompt: str = PROMPT,
+        respect_sections: bool = True,
+        exclude_titles: Sequence[str] = (),
+        plain_headings: bool = True,
+        language: str = "english",
+        add_context: bool = False,
+        **sizes: Any,
+    ) -> None:
+        super().__init__(
+            embeddings, llm, chunk_size=chunk_size, length_function=length_function, language=language, **sizes
+        )
+        self._add_context = add_context
+        self.core = IDMSSplitter(
+            margin=margin,
+            context=context,
+            theta0=theta0,
+            warmup=warmup,
+            history=history,
+            merge=merge,
+            theta_dp=theta_dp,
+            min_tokens=chunk_size // 4 if min_chunk_size is None else min_chunk_size,
+            target_tokens=max(1, chunk_size // 2) if target_chunk_size is None else target_chunk_size,
+            max_tokens=chunk_size,
+            debias=debias,
+            prompt=prompt,
+            respect_sections=respect_sections,
+            heading_path=add_context,
+            exclude_titles=exclude_titles,
+            plain_headings=plain_headings,
+            counter=self._counter(),
+            language=language,
+        )
+
+    @classmethod
+    def paper(cls, embeddings: Any = None, llm: Any = None, **settings: Any) -> IDMSTextSplitter:
+        """As published: the chunk so far against the next sentence, merged up to 200 words, no limit, sections not looked at.
+
+        Sizes are words. `llm` must be given, or a `TransformersMargin` as `margin`.
+        """
+        published: dict[str, Any] = {
+            "margin": "llm",
+            "context": "chunk",
+            "merge": "greedy",
+            "prompt": PAPER_PROMPT,
+            "length_function": count_words,
+            "chunk_size": 10**9,
+            "min_chunk_size": 0,
+            "target_chunk_size": 200,
+            "respect_sections": False,
+            "plain_headings": False,
+        }
+        return cls(embeddings, llm, **{**published, **settings})
+
+
+def count_words(text: str) -> int:
+    """The words of a text, separated by white space."""
+    return len(text.split())

@@ -1,0 +1,116 @@
+"""IDMS for LlamaIndex: margin sampling, in the place of `SemanticSplitterNodeParser`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+from llama_index.core.bridge.pydantic import Field, model_validator
+from typing_extensions import Self
+
+from llama_index_structrag.parsing import Splitter
+from llama_index_structrag.reading import ReadingNodeParser
+from llama_index_structrag.settings import token_counter
+from structrag.chunks.idms import IDMSSplitter
+from structrag.chunks.margin_steps import PAPER_PROMPT, PROMPT
+from structrag.tokens import TokenCounter
+
+
+class IDMSNodeParser(ReadingNodeParser):
+    """Nodes end between sentences that belong together less than recent ones did; what became too small is merged.
+
+    Takes the place of `SemanticSplitterNodeParser(embed_model=...)`; see `ContentAwareNodeParser` for offsets, limits and metadata, and
+    `structrag.chunks.idms.IDMSSplitter` for the settings. With an `llm` every gap is one question of one token, answered by
+    log-probabilities where the LLM gives them, else by a rating from 0 to 10. Metadata, which no model sees: `idms_margin` (of the gap in
+    front of the node; not at the start of a section), `idms_margin_source` (what margins were read from), and `idms_margin_fallbacks` and
+    `idms_degraded` where gaps had no answer of the LLM and took the similarity.
+    """
+
+    EXTRAS: ClassVar[Mapping[str, str]] = {
+        "margin": "idms_margin",
+        "margin_source": "idms_margin_source",
+        "margin_fallbacks": "idms_margin_fallbacks",
+        "degraded": "idms_degraded",
+    }
+
+    chunk_size: int = Field(default=400, gt=0, description="Most tokens of a node's text as it is embedded.")
+    min_chunk_size: int | None = Field(
+        default=None,
+        ge=0,
+        description="Segments of fewer tokens are merged where both fit; None: a quarter of chunk_size.",
+    )
+    target_chunk_size: int | None = Field(
+        default=None, gt=0, description="Tokens that merge='greedy' fills up to; None: half of chunk_size."
+    )
+    margin: Literal["auto", "llm", "similarity"] = Field(
+        default="auto", description="What says that two sides belong together; auto: the llm where there is one."
+    )
+    context: str = Field(
+        default="window:4", description="What stands on each side of a gap: adjacent, window:w, chunk."
+    )
+    theta0: float = Field(default=0.0, description="The threshold until `warmup` margins were seen.")
+    warmup: int = Field(default=5, ge=0, description="Margins seen before the threshold follows them.")
+    history: int | None = Field(default=5, ge=1, description="Margins whose mean is the threshold; None: all.")
+    merge: Literal["weakest", "dp", "greedy", "none"] = Field(default="weakest", description="How segments grow.")
+    theta_dp: float = Field(default=-0.2, description="What merge='dp' compares margins with.")
+    debias: bool = Field(default=False, description="Ask with both orders of the options: twice the calls.")
+    prompt: str = Field(default=PROMPT, description="The question, with {left}, {right}, {first} and {second}.")
+    respect_sections: bool = Field(default=True, description="Whether no node crosses the border of a section.")
+    exclude_titles: list[str] = Field(
+        default_factory=list, description="Titles, in any case, of sections left out with everything below them."
+    )
+    plain_headings: bool = Field(default=True, description="Whether headings are looked for in plain text.")
+
+    @classmethod
+    def class_name(cls) -> str:
+        return "IDMSNodeParser"
+
+    @classmethod
+    def paper(cls, embed_model: Any = None, llm: Any = None, **settings: Any) -> Self:
+        """As published: the chunk so far against the next sentence, merged up to 260 tokens (200 words), no limit, no sections."""
+        published: dict[str, Any] = {
+            "margin": "llm",
+            "context": "chunk",
+            "merge": "greedy",
+            "prompt": PAPER_PROMPT,
+            "chunk_size": 10**9,
+            "min_chunk_size": 0,
+            "target_chunk_size": 260,
+            "respect_sections": False,
+            "add_context": False,
+            "plain_headings": False,
+        }
+        return cls(embed_model=embed_model, llm=llm, **{**published, **settings})
+
+    @model_validator(mode="after")
+    def _check_core(self) -> Self:
+        self._core(self.chunk_size, token_counter(self.tokenizer), self._least(), self.add_context)
+        return self
+
+    def core_splitter(self, limit: int, counter: TokenCounter, *, context: bool = True) -> Splitter:
+        return self._core(limit, counter, min(self._least(), limit), context and self.add_context)
+
+    def _least(self) -> int:
+        return self.chunk_size // 4 if self.min_chunk_size is None else self.min_chunk_size
+
+    def _core(self, limit: int, counter: TokenCounter, least: int, context: bool) -> IDMSSplitter:
+        return IDMSSplitter(
+            margin=self.margin,
+            context=self.context,
+            theta0=self.theta0,
+            warmup=self.warmup,
+            history=self.history,
+            merge=self.merge,
+            theta_dp=self.theta_dp,
+            min_tokens=least,
+            target_tokens=max(1, self.chunk_size // 2) if self.target_chunk_size is None else self.target_chunk_size,
+            max_tokens=limit,
+            debias=self.debias,
+            prompt=self.prompt,
+            respect_sections=self.respect_sections,
+            heading_path=context,
+            exclude_titles=tuple(self.exclude_titles),
+            plain_headings=self.plain_headings,
+            counter=counter,
+            language=self.language,
+        )

@@ -1,0 +1,203 @@
+"""IDMSTextSplitter: the core's chunks with LangChain's models; margins from log-probabilities, probed once."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import pickle
+import re
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import BaseChatModel, FakeListChatModel, FakeListLLM
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+
+from langchain_structrag import IDMSTextSplitter, LangChainModel
+from structrag.cache import Cache
+from structrag.chunks.idms import IDMSSplitter
+from structrag.errors import InvalidParameter, NoModel
+from structrag.reading import read_text
+from structrag.steps import Choose, Failed, Runner
+
+TEXT = "# Cats\n\nCats sleep. Cats eat fish. Cats purr. Dogs bark. Dogs run. Dogs dig holes.\n\n# Rain\n\nRain falls. Rain is wet.\n"
+
+
+class Words(Embeddings):
+    """A hashed bag of words."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        vector = [1e-3] * 32
+        for word in re.findall(r"\w+", text.lower()):
+            vector[sum(map(ord, word)) % 32] += 1.0
+        return vector
+
+
+class Weigher(BaseChatModel):
+    """Answers "2", keep, with log-probabilities where both sides name the same animal. Records the parameters of its calls."""
+
+    model: str = "weigher-1"
+    shape: str = "openai"  # how the provider reports log-probabilities; "none": it does not
+    refuses: str = ""  # a parameter that it does not take
+    calls: list[Any] = []  # noqa: RUF012 - a field of pydantic
+    asynchronous: int = 0
+
+    @property
+    def _llm_type(self) -> str:
+        return "weigher"
+
+    def _generate(
+        self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any
+    ) -> ChatResult:
+        self.calls.append(kwargs)
+        if self.refuses and self.refuses in kwargs:
+            raise TypeError(f"unexpected keyword argument {self.refuses!r}")
+        sides = str(messages[0].content).split("Passage A:\n")[-1].split("Passage B:\n")
+        keep = sides[0].split()[-2:][0] in sides[1] or sides[0].split(". ")[-1].split()[0] in sides[1]
+        content, metadata = "9" if keep else "1", {}
+        if "logprobs" in kwargs and self.shape != "none":
+            best, other = ("2", "1") if keep else ("1", "2")
+            top = [{"token": best, "logprob": -0.1}, {"token": other, "logprob": -2.4}]
+            token = {"token": best, "logprob": -0.1, "top_logprobs": top}
+            metadata = {
+                "openai": {"logprobs": {"content": [token]}},
+                "list": {"logprobs": [token]},
+                "google": {"logprobs_result": [token]},
+            }[self.shape]
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(content=content, response_metadata=metadata))])
+
+    async def _agenerate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
+        self.asynchronous += 1
+        await asyncio.sleep(0)
+        return self._generate(messages, stop, None, **kwargs)
+
+
+def margin(model: Any) -> float | None:
+    return LangChainModel(model).choose("Passage A:\nCats nap.\nPassage B:\nCats nap.", ("2", "1"))
+
+
+@pytest.mark.parametrize("shape", ["openai", "list", "google"])
+async def test_log_probabilities_are_read_as_providers_report_them(shape: str) -> None:
+    model = LangChainModel(Weigher(shape=shape, calls=[]))
+    question = "Passage A:\nCats nap.\nPassage B:\nCats nap."
+    assert model.choose(question, ("2", "1")) == pytest.approx(math.tanh(2.3 / 2))
+    assert await model.achoose(question, ("1", "2")) == pytest.approx(-math.tanh(2.3 / 2))
+    assert model.choose(question, ("yes", "no")) is None
+
+
+def test_what_a_model_takes_is_tried_out_once() -> None:
+    good, picky, without = Weigher(calls=[]), Weigher(refuses="max_tokens", calls=[]), Weigher(shape="none", calls=[])
+    for model, counts in ((good, (1, 2)), (picky, (2, 3)), (without, (1, 1))):
+        adapted = LangChainModel(model)
+        for count in counts:
+            adapted.choose("Passage A:\nCats nap.\nPassage B:\nCats nap.", ("2", "1"))
+            assert len(model.calls) == count
+    assert good.calls[0] == {"logprobs": True, "top_logprobs": 20, "max_tokens": 1, "temperature": 0}
+    assert picky.calls[-1] == {"logprobs": True, "top_logprobs": 20}
+    assert margin(Weigher(refuses="logprobs", calls=[])) is None
+    assert LangChainModel(FakeListLLM(responses=["2"])).choose("q", ("2", "1")) is None
+
+
+def test_a_failure_decides_nothing() -> None:
+    adapted = LangChainModel(FakeListChatModel(responses=[]))
+
+    def steps() -> Any:
+        return (yield [Choose("q", ("2", "1"))])
+
+    assert isinstance(Runner(llm=adapted).run(steps())[0], Failed)
+    assert adapted._known.works is None
+
+
+def test_chunks_are_those_of_the_core() -> None:
+    made = IDMSTextSplitter(Words(), chunk_size=80, min_chunk_size=20, strip_whitespace=False).create_documents([TEXT])
+    document = read_text(TEXT)
+    core = IDMSSplitter(max_tokens=80, min_tokens=20, heading_path=False, counter=len)
+    chunks = core.split(document, embedder=lambda texts: Words().embed_documents(texts))
+    assert [part.page_content for part in made] == [chunk.text for chunk in chunks]
+    assert "".join(part.page_content for part in made) == TEXT
+    for part, chunk in zip(made, chunks, strict=True):
+        assert TEXT[part.metadata["start_index"] : part.metadata["end_index"]] == part.page_content
+        assert part.metadata["idms_margin_source"] == "similarity"
+        assert part.metadata.get("idms_margin") == chunk.extras["margin"]
+        assert "idms_degraded" not in part.metadata
+
+
+@pytest.mark.parametrize(("shape", "source"), [("openai", "log-probabilities"), ("none", "rating")])
+@pytest.mark.filterwarnings("ignore:The language model gives no log-probabilities")
+async def test_the_model_is_asked_and_obeyed(shape: str, source: str) -> None:
+    parts = {}
+    for way in ("sync", "async"):
+        model = Weigher(shape=shape, calls=[])
+        splitter = IDMSTextSplitter(Words(), model, context="adjacent", min_chunk_size=0)
+        documents = [Document(TEXT, metadata={"source": "a.md"})]
+        parts[way] = (
+            splitter.split_documents(documents) if way == "sync" else await splitter.asplit_documents(documents)
+        )
+        assert (model.asynchronous > 0) is (way == "async")
+    assert parts["sync"] == parts["async"]
+    assert [part.page_content for part in parts["sync"]] == [
+        "# Cats\n\nCats sleep. Cats eat fish. Cats purr.", "Dogs bark. Dogs run. Dogs dig holes.", "# Rain\n\nRain falls. Rain is wet.",
+    ]  # fmt: skip
+    assert {part.metadata["idms_margin_source"] for part in parts["sync"]} == {source}
+
+
+def test_a_model_without_log_probabilities_is_said_aloud() -> None:
+    with pytest.warns(UserWarning, match="ratings from 0 to 10"):
+        IDMSTextSplitter(Words(), Weigher(shape="none", calls=[])).split_text(TEXT)
+
+
+def test_a_broken_model_falls_back_and_is_told() -> None:
+    with pytest.warns(UserWarning, match="similarities"):
+        parts = IDMSTextSplitter(Words(), FakeListChatModel(responses=["No."])).create_documents([TEXT])
+    assert all(part.metadata["idms_degraded"] for part in parts)
+    assert sum(part.metadata["idms_margin_fallbacks"] for part in parts) == 6
+
+
+def test_a_run_can_be_resumed(tmp_path: Any) -> None:
+    cache = Cache(tmp_path / "cache.sqlite")
+    first, second = Weigher(calls=[]), Weigher(calls=[])
+    whole = IDMSTextSplitter(Words(), first, cache=cache).split_text(TEXT)
+    assert IDMSTextSplitter(Words(), second, cache=cache).split_text(TEXT) == whole
+    assert len(first.calls) == 6 and not second.calls
+
+
+def test_the_paper_preset_counts_words() -> None:
+    text = " ".join(f"Sentence number {i} here." for i in range(100))
+    with pytest.raises(NoModel):
+        IDMSTextSplitter.paper(Words()).split_text(text)
+    parts = IDMSTextSplitter.paper(Words(), margin=lambda pairs: [0.5] * len(pairs)).split_text(text)
+    assert [len(part.split()) for part in parts] == [200, 200]
+
+
+def test_limits_and_blank_texts() -> None:
+    splitter = IDMSTextSplitter(chunk_size=40, add_context=True)
+    parts = splitter.create_documents([TEXT, "", "  \n"])
+    assert parts and all(len(part.page_content) <= 40 for part in parts)
+    assert parts[-1].page_content.startswith("Rain\n") or parts[-1].page_content.startswith("# Rain")
+
+
+def test_it_pickles() -> None:
+    splitter = IDMSTextSplitter(Words(), chunk_size=60)
+    assert pickle.loads(pickle.dumps(splitter)).split_text(TEXT) == splitter.split_text(TEXT)
+    model = LangChainModel(Weigher(calls=[]))
+    assert pickle.loads(pickle.dumps(model)).name == model.name
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"chunk_overlap": 10}, "chunk_overlap must be 0"),
+        ({"min_chunk_size": 5000}, "min_tokens must be at most"),
+        ({"context": "window"}, "context must be"),
+        ({"merge": "all"}, "merge must be one of"),
+        ({"llm": 3}, "llm must be"),
+    ],
+)
+def test_wrong_settings_are_named(choices: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidParameter, match=message):
+        IDMSTextSplitter(Words(), **choices)

@@ -1,0 +1,184 @@
+"""IDMSNodeParser: the core's chunks with LlamaIndex's models; margins from log-probabilities, probed once."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import pickle
+from typing import Any
+
+import pytest
+from llama_index.core import Document
+from llama_index.core.base.llms.types import LogProb
+from llama_index.core.bridge.pydantic import Field
+from llama_index.core.ingestion import IngestionPipeline
+from llama_index.core.llms import ChatMessage, ChatResponse, CompletionResponse, LLMMetadata, MockLLM
+from llama_index.core.schema import MetadataMode
+from llama_index_fakes import HashEmbedding, ScriptedLLM
+
+from llama_index_structrag import IDMSNodeParser, LlamaIndexModel
+from structrag.cache import Cache
+from structrag.chunks.idms import IDMSSplitter
+from structrag.errors import InvalidParameter, NoModel
+from structrag.models.embedders import FunctionEmbedder
+from structrag.reading import read_text
+
+TEXT = "# Cats\n\nCats sleep. Cats eat fish. Cats purr. Dogs bark. Dogs run. Dogs dig holes.\n\n# Rain\n\nRain falls. Rain is wet.\n"
+QUESTION = "Passage A:\nCats nap.\nPassage B:\nCats nap."
+
+
+def count(text: str) -> list[str]:
+    return text.split()
+
+
+class Weigher(ScriptedLLM):
+    """Answers "2", keep, with log-probabilities where both sides name the same animal. Records the parameters of its calls."""
+
+    is_chat: bool = False
+    tells: bool = True
+    refuses: str = ""
+    parameters: list[Any] = Field(default_factory=list)
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata(model_name="weigher", is_chat_model=self.is_chat)
+
+    def weighed(self, prompt: str, kwargs: dict[str, Any]) -> list[list[LogProb]] | None:
+        self.parameters.append(kwargs)
+        if self.refuses in kwargs:
+            raise TypeError(f"unexpected keyword argument {self.refuses!r}")
+        sides = prompt.split("Passage A:\n")[-1].split("Passage B:\n")
+        keep = sides[0].split(". ")[-1].split()[0] in sides[1]
+        best, other = ("2", "1") if keep else ("1", "2")
+        self.answer = "9" if keep else "1"
+        return [[LogProb(token=best, logprob=-0.1), LogProb(token=other, logprob=-2.4)]] if self.tells else None
+
+    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+        weighed = self.weighed(prompt, kwargs)
+        return CompletionResponse(text=self.answer, logprobs=weighed if "logprobs" in kwargs else None)
+
+    async def acomplete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+        self.async_calls += 1
+        await asyncio.sleep(0)
+        return self.complete(prompt, **kwargs)
+
+    def chat(self, messages: Any, **kwargs: Any) -> ChatResponse:
+        weighed = self.weighed(messages[0].content, kwargs)
+        return ChatResponse(message=ChatMessage(content=self.answer), logprobs=weighed)
+
+    async def achat(self, messages: Any, **kwargs: Any) -> ChatResponse:
+        self.async_calls += 1
+        return self.chat(messages, **kwargs)
+
+
+def parser(**settings: Any) -> IDMSNodeParser:
+    return IDMSNodeParser(**{"embed_model": HashEmbedding(calls=[]), "tokenizer": count, **settings})
+
+
+@pytest.mark.parametrize("is_chat", [False, True])
+async def test_log_probabilities_are_read(is_chat: bool) -> None:
+    model = LlamaIndexModel(Weigher(is_chat=is_chat))
+    assert model.choose(QUESTION, ("2", "1")) == pytest.approx(math.tanh(2.3 / 2))
+    assert await model.achoose(QUESTION, ("1", "2")) == pytest.approx(-math.tanh(2.3 / 2))
+    assert model.choose(QUESTION, ("yes", "no")) is None
+    assert model.llm.async_calls == 1
+
+
+def test_what_a_model_takes_is_tried_out_once() -> None:
+    for model, counts in ((Weigher(), (1, 2)), (Weigher(refuses="max_tokens"), (2, 3)), (Weigher(tells=False), (1, 1))):
+        adapted = LlamaIndexModel(model)
+        for number in counts:
+            adapted.choose(QUESTION, ("2", "1"))
+            assert len(model.parameters) == number
+    assert LlamaIndexModel(MockLLM()).choose("q", ("2", "1")) is None
+
+
+def test_nodes_are_the_chunks_of_the_core() -> None:
+    document = Document(text=TEXT, id_="d")
+    nodes = parser(chunk_size=12, min_chunk_size=4, add_context=False, strip=False).get_nodes_from_documents([document])
+    model = HashEmbedding()
+    core = IDMSSplitter(max_tokens=12, min_tokens=4, heading_path=False, counter=lambda text: len(text.split()))
+    chunks = core.split(
+        read_text(TEXT), embedder=FunctionEmbedder(lambda texts: [model._vector(text) for text in texts], "hash")
+    )
+    assert [node.text for node in nodes] == [chunk.text for chunk in chunks]
+    assert "".join(node.text for node in nodes) == TEXT
+    for node, chunk in zip(nodes, chunks, strict=True):
+        assert TEXT[node.start_char_idx : node.end_char_idx] == node.text
+        assert node.metadata["idms_margin_source"] == "similarity"
+        assert node.metadata.get("idms_margin") == chunk.extras["margin"]
+        assert "idms" not in node.get_content(MetadataMode.EMBED) + node.get_content(MetadataMode.LLM)
+
+
+@pytest.mark.parametrize(("tells", "source"), [(True, "log-probabilities"), (False, "rating")])
+@pytest.mark.filterwarnings("ignore:The language model gives no log-probabilities")
+async def test_the_model_is_asked_and_obeyed(tells: bool, source: str) -> None:
+    found = []
+    for way in ("sync", "async"):
+        model = Weigher(tells=tells)
+        made = parser(llm=model, context="adjacent", min_chunk_size=0)
+        documents = [Document(text=TEXT, id_="d")]
+        found.append(
+            made.get_nodes_from_documents(documents)
+            if way == "sync"
+            else await made.aget_nodes_from_documents(documents)
+        )
+        assert (model.async_calls > 0) is (way == "async")
+    assert [node.text for node in found[0]] == [
+        "# Cats\n\nCats sleep. Cats eat fish. Cats purr.", "Dogs bark. Dogs run. Dogs dig holes.", "# Rain\n\nRain falls. Rain is wet.",
+    ]  # fmt: skip
+    assert [(node.id_, node.text, node.metadata) for node in found[0]] == [
+        (node.id_, node.text, node.metadata) for node in found[1]
+    ]
+    assert {node.metadata["idms_margin_source"] for node in found[0]} == {source}
+
+
+def test_a_broken_model_falls_back_and_is_told() -> None:
+    with pytest.warns(UserWarning, match="similarities"):
+        nodes = parser(llm=ScriptedLLM(answer="No.", prompts=[])).get_nodes_from_documents([Document(text=TEXT)])
+    assert all(node.metadata["idms_degraded"] for node in nodes)
+    assert sum(node.metadata["idms_margin_fallbacks"] for node in nodes) == 6
+
+
+def test_a_run_can_be_resumed(tmp_path: Any) -> None:
+    cache = Cache(tmp_path / "cache.sqlite")
+    first, second = Weigher(), Weigher()
+    whole = parser(llm=first, cache=cache).get_nodes_from_documents([Document(text=TEXT, id_="d")])
+    again = parser(llm=second, cache=cache).get_nodes_from_documents([Document(text=TEXT, id_="d")])
+    assert [node.text for node in whole] == [node.text for node in again]
+    assert first.parameters and not second.parameters
+
+
+def test_settings_survive_and_tell_apart() -> None:
+    made = parser(chunk_size=30, merge="dp")
+    again = IDMSNodeParser.from_dict(made.to_dict(), embed_model=HashEmbedding(), tokenizer=count)
+    documents = [Document(text=TEXT, id_="d")]
+    texts = [node.text for node in made.get_nodes_from_documents(documents)]
+    assert [node.text for node in again.get_nodes_from_documents(documents)] == texts
+    assert [node.text for node in pickle.loads(pickle.dumps(made)).get_nodes_from_documents(documents)] == texts
+    assert [node.text for node in IngestionPipeline(transformations=[made]).run(documents=documents)] == texts
+    assert len({str(parser(**change).to_dict()) for change in ({}, {"theta0": 0.1}, {"context": "adjacent"})}) == 3
+
+
+def test_the_paper_preset() -> None:
+    text = " ".join(f"Sentence number {i} here." for i in range(100))
+    with pytest.raises(NoModel):
+        IDMSNodeParser.paper(HashEmbedding()).get_nodes_from_documents([Document(text=text)])
+    nodes = IDMSNodeParser.paper(
+        HashEmbedding(), Weigher(), tokenizer=count, target_chunk_size=200
+    ).get_nodes_from_documents([Document(text=text)])
+    assert [len(node.text.split()) for node in nodes] == [200, 200]
+
+
+def test_limits_and_blank_documents() -> None:
+    nodes = parser(chunk_size=9).get_nodes_from_documents([Document(text=TEXT), Document(text="  \n")])
+    assert nodes and all(len(node.get_content(MetadataMode.EMBED).split()) <= 9 for node in nodes)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [({"min_chunk_size": 500}, "min_tokens"), ({"context": "window"}, "context must be"), ({"llm": 3}, "llm must be")],
+)
+def test_wrong_settings_are_named(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises((InvalidParameter, ValueError), match=message):
+        parser(**settings)
