@@ -40,7 +40,7 @@ class MultiViewRetriever:
             k' and 3k' hits, by the dense route alone unless `routes` says otherwise (its paper searches one route).
         routes: Some of "dense" and "bm25"; default both (preset "paper": "dense").
         views: Which of the index's views; default all.
-        fusion: "minmax" (scores brought to [0, 1] route by route, then added), "rrf", "union", "roundrobin" or "maxscore". Default by preset.
+        fusion: "minmax" (scores brought to [0, 1] by route, then added), "rrf", "union", "roundrobin" or "maxscore". Default by preset.
         weights: Route name ("dense:raw") or view ("raw") or kind ("bm25") -> weight, default 1 each; for "minmax" and "rrf".
         order: "score", or "document" for reading order.
     """
