@@ -9,6 +9,7 @@ from langchain_structrag.reading import ReadingTextSplitter
 from langchain_structrag.splitting import LengthFunction
 from structrag.chunks.idms import IDMSSplitter
 from structrag.chunks.margin_steps import PAPER_PROMPT, PROMPT, MarginFunction
+from structrag.enrichment import with_enrichment
 
 
 class IDMSTextSplitter(ReadingTextSplitter):
@@ -20,6 +21,9 @@ class IDMSTextSplitter(ReadingTextSplitter):
     Metadata is that of `ContentAwareTextSplitter` and `idms_margin` (of the gap in front of the chunk; not at the start of a section),
     `idms_margin_source` (what margins were read from: "log-probabilities", "rating", "similarity" or "function"), and
     `idms_margin_fallbacks` and `idms_degraded` where gaps had no answer of the model and took the similarity.
+    With `enrich`: `idms_density`, `idms_action`, `idms_reduced` (a shorter text to embed) and `idms_added` (sentences of the document that
+    explain what the chunk presupposes, with their offsets). `page_content` stays as it is, but for the added sentences in front of it where
+    `add_context`.
 
     Args:
         embeddings: LangChain `Embeddings`, or what structrag takes: the name of a sentence-transformers model, a function. None: LSA
@@ -32,6 +36,7 @@ class IDMSTextSplitter(ReadingTextSplitter):
         length_function: What measures sizes; characters by default, tokens after `from_tiktoken_encoder`.
         margin, context, theta0, warmup, history, merge, theta_dp, debias, prompt, respect_sections: As in
             `structrag.chunks.idms.IDMSSplitter`.
+        enrich: "none", "reduce", "supplement" or "both"; see `structrag.enrichment.IDMSEnricher`.
         exclude_titles, plain_headings, language, format, strip_whitespace, add_context, flat_metadata: As in `ContentAwareTextSplitter`.
         sizes: `cache`, `batch_size`, `max_concurrency` and `progress` as in `PICTextSplitter`, and what every LangChain splitter takes.
 
@@ -44,6 +49,10 @@ class IDMSTextSplitter(ReadingTextSplitter):
         "margin_source": "idms_margin_source",
         "margin_fallbacks": "idms_margin_fallbacks",
         "degraded": "idms_degraded",
+        "density": "idms_density",
+        "action": "idms_action",
+        "reduced": "idms_reduced",
+        "added": "idms_added",
     }
 
     def __init__(
@@ -65,6 +74,7 @@ class IDMSTextSplitter(ReadingTextSplitter):
         debias: bool = False,
         prompt: str = PROMPT,
         respect_sections: bool = True,
+        enrich: str = "none",
         exclude_titles: Sequence[str] = (),
         plain_headings: bool = True,
         language: str = "english",
@@ -75,7 +85,7 @@ class IDMSTextSplitter(ReadingTextSplitter):
             embeddings, llm, chunk_size=chunk_size, length_function=length_function, language=language, **sizes
         )
         self._add_context = add_context
-        self.core = IDMSSplitter(
+        splitter = IDMSSplitter(
             margin=margin,
             context=context,
             theta0=theta0,
@@ -94,6 +104,9 @@ class IDMSTextSplitter(ReadingTextSplitter):
             plain_headings=plain_headings,
             counter=self._counter(),
             language=language,
+        )
+        self.core = with_enrichment(
+            splitter, enrich, max_tokens=chunk_size, counter=self._counter(), into_context=add_context
         )
 
     @classmethod

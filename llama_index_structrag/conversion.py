@@ -44,6 +44,10 @@ HIDDEN_KEYS = (
     "idms_margin_source",
     "idms_margin_fallbacks",
     "idms_degraded",
+    "idms_density",
+    "idms_action",
+    "idms_reduced",
+    "idms_added",
 )
 _MIME_TYPES = {"text/html": "html", "application/xhtml+xml": "html", "text/markdown": "markdown"}
 EXCLUSIONS_KEY = "llama_index"  # of a core document's meta

@@ -13,6 +13,8 @@ from llama_index_structrag.reading import ReadingNodeParser
 from llama_index_structrag.settings import token_counter
 from structrag.chunks.idms import IDMSSplitter
 from structrag.chunks.margin_steps import PAPER_PROMPT, PROMPT
+from structrag.chunks.reading import ReadingSplitter
+from structrag.enrichment import with_enrichment
 from structrag.tokens import TokenCounter
 
 
@@ -23,7 +25,9 @@ class IDMSNodeParser(ReadingNodeParser):
     `structrag.chunks.idms.IDMSSplitter` for the settings. With an `llm` every gap is one question of one token, answered by
     log-probabilities where the LLM gives them, else by a rating from 0 to 10. Metadata, which no model sees: `idms_margin` (of the gap in
     front of the node; not at the start of a section), `idms_margin_source` (what margins were read from), and `idms_margin_fallbacks` and
-    `idms_degraded` where gaps had no answer of the LLM and took the similarity.
+    `idms_degraded` where gaps had no answer of the LLM and took the similarity. With `enrich`: `idms_density`, `idms_action`,
+    `idms_reduced` (a shorter text to embed) and `idms_added` (sentences of the document that explain what the node presupposes, with their
+    offsets), which where `add_context` follow the titles in `heading_context`; the node's text stays.
     """
 
     EXTRAS: ClassVar[Mapping[str, str]] = {
@@ -31,6 +35,10 @@ class IDMSNodeParser(ReadingNodeParser):
         "margin_source": "idms_margin_source",
         "margin_fallbacks": "idms_margin_fallbacks",
         "degraded": "idms_degraded",
+        "density": "idms_density",
+        "action": "idms_action",
+        "reduced": "idms_reduced",
+        "added": "idms_added",
     }
 
     chunk_size: int = Field(default=400, gt=0, description="Most tokens of a node's text as it is embedded.")
@@ -56,6 +64,9 @@ class IDMSNodeParser(ReadingNodeParser):
     debias: bool = Field(default=False, description="Ask with both orders of the options: twice the calls.")
     prompt: str = Field(default=PROMPT, description="The question, with {left}, {right}, {first} and {second}.")
     respect_sections: bool = Field(default=True, description="Whether no node crosses the border of a section.")
+    enrich: Literal["none", "reduce", "supplement", "both"] = Field(
+        default="none", description="Whether nodes that say little get a shorter text, and dense ones explanations."
+    )
     exclude_titles: list[str] = Field(
         default_factory=list, description="Titles, in any case, of sections left out with everything below them."
     )
@@ -88,7 +99,9 @@ class IDMSNodeParser(ReadingNodeParser):
         return self
 
     def core_splitter(self, limit: int, counter: TokenCounter, *, context: bool = True) -> Splitter:
-        return self._core(limit, counter, min(self._least(), limit), context and self.add_context)
+        context = context and self.add_context
+        splitter: ReadingSplitter = self._core(limit, counter, min(self._least(), limit), context)
+        return with_enrichment(splitter, self.enrich, max_tokens=limit, counter=counter, into_context=context)
 
     def _least(self) -> int:
         return self.chunk_size // 4 if self.min_chunk_size is None else self.min_chunk_size

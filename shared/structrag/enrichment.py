@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from structrag.chunks.making import index_text
-from structrag.chunks.reading import answered, runner_for
+from structrag.chunks.reading import Explanation, ReadingSplitter, answered, runner_for
 from structrag.density import DensityFactors, DensitySettings, density_steps
 from structrag.entity_names import contains, names_by_form
-from structrag.errors import InvalidParameter, NoModel, check_at_least
+from structrag.errors import InvalidParameter, NoModel, check_at_least, check_choice
 from structrag.records import Chunk, Document
 from structrag.steps import Ask, Failed, Runner, Steps
 from structrag.supplements import Source, SupplementLimits, shortened_text, supplement_steps
+from structrag.tokens import TokenCounter
 
 REDUCE_PROMPT = """\
 Shorten the text below to at most {words} words. Keep every name, term, code, date and number that it contains, written as it is there.
@@ -52,7 +53,9 @@ class IDMSEnricher:
         candidates: Sentences of the document shown to the model in a round.
         rounds: Most rounds of supplements for a chunk.
         growth: Most tokens that supplements add, as a share of the chunk's index text.
-        max_tokens: Hard limit of an index text; None: `growth` alone.
+        max_tokens: Hard limit of an index text in units of `counter`; None: `growth` alone.
+        counter: Measures for `max_tokens`; None: the token counter of `density`.
+        into_context: Whether added lines go to `context`; False: they are told in `extras["added"]` only.
         use_llm: Whether the language model is asked, where there is one.
         density: How density is measured.
     """
@@ -70,6 +73,8 @@ class IDMSEnricher:
     rounds: int = 3
     growth: float = 0.2
     max_tokens: int | None = None
+    counter: TokenCounter | None = None
+    into_context: bool = True
     use_llm: bool = True
     density: DensitySettings = field(default_factory=DensitySettings)
 
@@ -125,7 +130,9 @@ class IDMSEnricher:
         if self.reduce and lowest:
             changes |= yield from self._reduce_steps(chunks, factors, source, lowest)
         if self.supplement and highest:
-            limits = SupplementLimits(self.candidates, self.rounds, self.growth, self.max_tokens)
+            limits = SupplementLimits(
+                self.candidates, self.rounds, self.growth, self.max_tokens, self.counter or self.density.counter
+            )
             changes |= yield from supplement_steps(
                 chunks, factors, source, highest, limits, self.density, use_llm=self.use_llm
             )
@@ -198,6 +205,7 @@ class IDMSEnricher:
 
     def _changed(self, chunk: Chunk, own: DensityFactors, change: dict[str, Any]) -> Chunk:
         added = change.get("added", [])
+        lines = [item["text"] for item in added] if self.into_context else []
         extras = {
             **chunk.extras,
             "density": round(own.density, 6),
@@ -212,11 +220,47 @@ class IDMSEnricher:
             "action": "reduced" if "reduced" in change else "supplemented" if added else "none",
             **change,
         }
-        context = "\n".join([*([chunk.context] if chunk.context else []), *(item["text"] for item in added)])
+        context = "\n".join([*([chunk.context] if chunk.context else []), *lines])
         enriched = replace(chunk, context=context, extras=extras)
         if context != chunk.context or "reduced" in change:
             extras["index_tokens"] = self.density.counter(enriched_text(enriched))
         return enriched
+
+
+@dataclass(frozen=True, slots=True)
+class EnrichingSplitter(ReadingSplitter):
+    """A splitter whose chunks are enriched, as one: the same models, cache and counts serve both."""
+
+    splitter: ReadingSplitter
+    enricher: IDMSEnricher
+
+    def explain_steps(self, document: Document) -> Steps[Explanation]:
+        """What the splitter saw, with the enriched chunks."""
+        explanation = yield from self.splitter.explain_steps(document)
+        chunks = yield from self.enricher.enrich_steps(document, explanation.chunks)
+        return replace(explanation, chunks=tuple(chunks))
+
+
+ENRICHMENTS = ("none", "reduce", "supplement", "both")
+
+
+def with_enrichment(
+    splitter: ReadingSplitter, enrich: str, *, max_tokens: int | None, counter: TokenCounter, into_context: bool = True
+) -> ReadingSplitter:
+    """The splitter with the halves of enrichment that `enrich` names, within the limit of its chunks.
+
+    Raises InvalidParameter unless `enrich` is one of ENRICHMENTS.
+    """
+    if check_choice("enrich", enrich, ENRICHMENTS) == "none":
+        return splitter
+    enricher = IDMSEnricher(
+        reduce=enrich in {"reduce", "both"},
+        supplement=enrich in {"supplement", "both"},
+        max_tokens=max_tokens,
+        counter=counter,
+        into_context=into_context,
+    )
+    return EnrichingSplitter(splitter, enricher)
 
 
 def enriched_text(chunk: Chunk) -> str:

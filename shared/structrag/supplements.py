@@ -17,6 +17,7 @@ from structrag.errors import NoModel
 from structrag.models.centrality import FloatArray, unit_vectors
 from structrag.records import Chunk, Document
 from structrag.steps import Ask, Embed, Failed, Steps
+from structrag.tokens import TokenCounter
 
 MAX_NAMES = 3  # entities taken from one answer
 
@@ -41,7 +42,8 @@ class SupplementLimits:
     candidates: int
     rounds: int
     growth: float
-    max_tokens: int | None
+    max_tokens: int | None  # in units of `counter`
+    counter: TokenCounter
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +124,9 @@ class Supplement:
         before = count(self.chunk.index_text)
         self.added.append({"entity": name, "text": text, "start": sentence.start, "end": sentence.end})
         after = count(self.indexed)
-        most = int((1 + self.limits.growth) * before)
-        fits = after <= (most if self.limits.max_tokens is None else min(most, self.limits.max_tokens))
+        most = self.limits.max_tokens
+        fits = after <= int((1 + self.limits.growth) * before)
+        fits = fits and (most is None or self.limits.counter(self.indexed) <= most)
         if fits and effectiveness is not None:
             values, counts = [*self.effectiveness, effectiveness], [*self.counts, 1]
             level = self._density(values, counts, self.factors.tokens + after - before)

@@ -13,8 +13,9 @@ import pytest
 from doubles import HashEmbedder, ScriptedModel
 
 from structrag.chunks.fixed import FixedSplitter
+from structrag.chunks.idms import IDMSSplitter
 from structrag.definitions import definition_in, definitions, shortened
-from structrag.enrichment import IDMSEnricher, enriched_text
+from structrag.enrichment import IDMSEnricher, enriched_text, with_enrichment
 from structrag.entity_names import contains
 from structrag.errors import InvalidParameter
 from structrag.reading import read_text
@@ -199,6 +200,32 @@ async def test_sync_async_and_again_are_equal() -> None:
         assert first == enricher.enrich(source, chunks, runner=Runner(embedder=HashEmbedder(), llm=model))
         check_untouched(chunks, first, growth=0.5)
     assert enricher.enrich(source, chunks) == enricher.enrich(source, chunks)  # LSA
+
+
+def test_added_lines_can_stay_out_of_the_context() -> None:
+    found = enrich(high=0.01, reduce=False, growth=1.0, into_context=False)[3]
+    assert found.context == "" and found.extras["added"][0]["entity"] == "LSTM"
+    assert found.extras["index_tokens"] == count_tokens(DENSE)
+
+
+def test_the_hard_limit_has_its_own_counter() -> None:
+    wanted = len(DENSE) + len("Long Short-Term Memory (LSTM)\n")
+    for limit, fits in ((wanted - 1, False), (wanted, True)):
+        found = enrich(high=0.01, reduce=False, growth=1.0, max_tokens=limit, counter=len)[3]
+        assert ("added" in found.extras) is fits
+
+
+def test_a_splitter_that_enriches() -> None:
+    source = read_text("".join([DEFINING, FILLER, DENSE] * 3), format="text")
+    plain = IDMSSplitter(min_tokens=0, max_tokens=80)
+    both = with_enrichment(plain, "both", max_tokens=80, counter=count_tokens)
+    before = plain.split(source, embedder=HashEmbedder())
+    after = both.split(source, embedder=HashEmbedder())
+    check_untouched(before, after)
+    assert all("density" in chunk.extras and count_tokens(chunk.index_text) <= 80 for chunk in after)
+    assert with_enrichment(plain, "none", max_tokens=80, counter=count_tokens) is plain
+    with pytest.raises(InvalidParameter, match="enrich must be one of"):
+        with_enrichment(plain, "all", max_tokens=80, counter=count_tokens)
 
 
 @needs_data

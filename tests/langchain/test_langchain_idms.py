@@ -201,3 +201,32 @@ def test_it_pickles() -> None:
 def test_wrong_settings_are_named(choices: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameter, match=message):
         IDMSTextSplitter(Words(), **choices)
+
+
+DEFINING = "A gated network called Long Short-Term Memory (LSTM) keeps a state over many steps. "
+DULL = "The garden of {} is green and quiet in the morning light. Nothing much happens there until noon comes around. "
+DENSE = "The LSTM beats the GRU and CNN of 2014 on WMT14, WMT15 and IWSLT16 by 2 BLEU in all of the many runs that were done. "
+SECTIONS = [
+    DEFINING,
+    *(DULL.format(name) for name in ("Ann Bell", "Bob Cole", "Cy Dean", "Di East", "Ed Ford", "Flo Gray", "Guy Hill")),
+    DENSE,
+]
+ENRICHED = "".join(f"# Part {i}\n\n{body.strip()}\n\n" for i, body in enumerate(SECTIONS))
+
+
+@pytest.mark.parametrize("add_context", [False, True])
+def test_enrichment_adds_the_documents_own_definition(add_context: bool) -> None:
+    splitter = IDMSTextSplitter(Words(), enrich="supplement", add_context=add_context, format="markdown")
+    plain = IDMSTextSplitter(Words(), add_context=add_context, format="markdown").create_documents([ENRICHED])
+    parts = splitter.create_documents([ENRICHED])
+    dense = parts[-1]
+    assert dense.metadata["idms_action"] == "supplemented"
+    added = dense.metadata["idms_added"]
+    assert [item["text"] for item in added] == ["Long Short-Term Memory (LSTM)"]
+    assert "Long Short-Term Memory (LSTM)" in ENRICHED[added[0]["start"] : added[0]["end"]]
+    assert ("Long Short-Term Memory" in dense.page_content) is add_context
+    assert "table_header" not in dense.metadata
+    assert all(part.metadata["idms_density"] >= 0 and len(part.page_content) <= 1600 for part in parts)
+    assert [part.metadata["start_index"] for part in parts] == [part.metadata["start_index"] for part in plain]
+    if not add_context:
+        assert [part.page_content for part in parts] == [part.page_content for part in plain]

@@ -182,3 +182,31 @@ def test_limits_and_blank_documents() -> None:
 def test_wrong_settings_are_named(settings: dict[str, Any], message: str) -> None:
     with pytest.raises((InvalidParameter, ValueError), match=message):
         parser(**settings)
+
+
+DEFINING = "A gated network called Long Short-Term Memory (LSTM) keeps a state over many steps. "
+DULL = "The garden of {} is green and quiet in the morning light. Nothing much happens there until noon comes around. "
+DENSE = "The LSTM beats the GRU and CNN of 2014 on WMT14, WMT15 and IWSLT16 by 2 BLEU in all of the many runs that were done. "
+SECTIONS = [
+    DEFINING,
+    *(DULL.format(name) for name in ("Ann Bell", "Bob Cole", "Cy Dean", "Di East", "Ed Ford", "Flo Gray", "Guy Hill")),
+    DENSE,
+]
+ENRICHED = "".join(f"# Part {i}\n\n{body.strip()}\n\n" for i, body in enumerate(SECTIONS))
+
+
+def test_enrichment_adds_the_documents_own_definition() -> None:
+    documents = [Document(text=ENRICHED, id_="d", metadata={"file_type": "text/markdown"})]
+    plain = parser().get_nodes_from_documents(documents)
+    nodes = parser(enrich="supplement").get_nodes_from_documents(documents)
+    assert [node.text for node in nodes] == [node.text for node in plain]
+    dense = nodes[-1]
+    assert dense.metadata["idms_action"] == "supplemented"
+    added = dense.metadata["idms_added"]
+    assert [item["text"] for item in added] == ["Long Short-Term Memory (LSTM)"]
+    assert "Long Short-Term Memory (LSTM)" in ENRICHED[added[0]["start"] : added[0]["end"]]
+    embedded = dense.get_content(MetadataMode.EMBED)
+    assert embedded.count("Long Short-Term Memory (LSTM)") == 1 and "idms" not in embedded
+    assert all(len(node.get_content(MetadataMode.EMBED).split()) <= 400 for node in nodes)
+    unseen = parser(enrich="supplement", add_context=False).get_nodes_from_documents(documents)
+    assert "Long Short" not in unseen[-1].get_content(MetadataMode.EMBED)
