@@ -1,0 +1,167 @@
+"""PICTextSplitter: exact offsets, hard limits, LangChain's own models, native async, many documents."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.vectorstores import InMemoryVectorStore
+
+from langchain_structrag import LangChainEmbedder, LangChainModel, PICTextSplitter
+from structrag.cache import Cache
+from structrag.chunks.pic import PICSplitter
+from structrag.errors import InvalidParameter
+from structrag.reading import read_text
+from structrag.steps import Runner
+
+TEXT = "# Animals\n\n" + " ".join(
+    f"Sentence number {i} talks about {'cats' if i % 3 else 'dogs and wolves'} here." for i in range(40)
+)
+FAKE = DeterministicFakeEmbedding(size=16)
+
+
+def parents() -> list[Document]:
+    return [Document(page_content=TEXT, metadata={"source": f"{name}.md", "tags": ["x"]}) for name in "abc"]
+
+
+class OnlyAsync(Embeddings):
+    """Refuses to be called synchronously, except for its first text, which tells the dimension."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        raise AssertionError("called synchronously")
+
+    def embed_query(self, text: str) -> list[float]:
+        raise AssertionError("called synchronously")
+
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        return FAKE.embed_documents(texts)
+
+    async def aembed_query(self, text: str) -> list[float]:
+        return FAKE.embed_query(text)
+
+
+def test_chunks_are_exact_slices_within_the_limit_and_tell_what_was_seen() -> None:
+    chunks = PICTextSplitter(FAKE, chunk_size=300).split_documents(parents())
+    assert len({chunk.id for chunk in chunks}) == len(chunks) > 3
+    for chunk in chunks:
+        assert len(chunk.page_content) <= 300
+        assert chunk.page_content == TEXT[chunk.metadata["start_index"] : chunk.metadata["end_index"]]
+        assert isinstance(chunk.metadata["pic_relevant"], bool)
+        assert -1 <= chunk.metadata["pic_mean_similarity"] <= 1 and "pic_threshold" in chunk.metadata
+        assert "pic_degraded" not in chunk.metadata
+        json.dumps(chunk.metadata, allow_nan=False)
+    chunks[0].metadata["tags"].append("y")
+    assert chunks[1].metadata["tags"] == ["x"]
+
+
+def test_the_splitter_is_the_core_with_langchains_models() -> None:
+    llm = FakeListChatModel(responses=["Cats are talked about."])
+    splitter = PICTextSplitter(FAKE, llm, chunk_size=300, min_chunk_size=60, bounds="dp", strip_whitespace=False)
+    core = PICSplitter(bounds="dp", min_tokens=60, max_tokens=300, counter=len, context=False)
+    runner = Runner(embedder=LangChainEmbedder(FAKE), llm=LangChainModel(llm))
+    expected = core.split(read_text(TEXT, format="markdown"), runner=runner)
+    assert splitter.split_text(TEXT) == [chunk.text for chunk in expected]
+    assert "".join(splitter.split_text(TEXT)) == TEXT
+    (series,) = splitter.explain(TEXT).series
+    assert series.note == "Cats are talked about." and len(series.values) == 40
+    assert splitter.explain(parents()[0]).series[0].values == series.values
+
+
+async def test_async_is_native_and_equal() -> None:
+    llm = FakeListChatModel(responses=["Cats are talked about."])
+    expected = PICTextSplitter(FAKE, llm, chunk_size=300).split_documents(parents())
+    splitter = PICTextSplitter(OnlyAsync(), llm, chunk_size=300)
+    assert list(await splitter.atransform_documents(parents())) == expected
+    assert [chunk async for chunk in splitter.alazy_split_documents(parents())] == expected
+    texts = [TEXT, "", TEXT]
+    alone = PICTextSplitter(FAKE, llm, chunk_size=300)
+    assert await splitter.acreate_documents(texts, [{"n": i} for i in range(3)]) == alone.create_documents(
+        texts, [{"n": i} for i in range(3)]
+    )
+    assert await splitter.asplit_text(TEXT) == alone.split_text(TEXT)
+
+
+def test_documents_are_read_as_they_come() -> None:
+    read: list[int] = []
+
+    def endless() -> Iterator[Document]:
+        for i in range(10**9):
+            read.append(i)
+            yield Document(page_content=TEXT, metadata={"source": f"{i}.md"})
+
+    lazy = PICTextSplitter(FAKE, chunk_size=300).lazy_split_documents(endless())
+    assert next(lazy).metadata["source"] == "0.md" and len(read) <= 256
+
+
+def test_a_cache_resumes_a_run(tmp_path: Any) -> None:
+    calls: list[str] = []
+
+    class Model(FakeListChatModel):
+        def _call(self, *args: Any, **kwargs: Any) -> str:
+            calls.append("call")
+            return super()._call(*args, **kwargs)
+
+    for _ in range(2):
+        splitter = PICTextSplitter(FAKE, Model(responses=["Cats."]), cache=Cache(tmp_path / "c"), chunk_size=300)
+        splitter.split_documents(parents())
+    assert len(calls) == 1  # three equal texts without a title are one prompt
+
+
+def test_a_model_that_fails_is_told_in_the_metadata() -> None:
+    def fail(prompt: str) -> str:
+        raise RuntimeError("down")
+
+    chunks = PICTextSplitter(FAKE, fail, chunk_size=300).create_documents([TEXT])
+    assert chunks and all(chunk.metadata["pic_degraded"] is True for chunk in chunks)
+
+
+def test_without_models_in_tokens_and_as_published() -> None:
+    splitter = PICTextSplitter.from_tiktoken_encoder("cl100k_base", chunk_size=60)
+    chunks = splitter.split_text(TEXT)
+    assert chunks and all(splitter._length_function(chunk) <= 60 for chunk in chunks)
+    published = PICTextSplitter.paper(strip_whitespace=False)
+    assert "".join(published.split_text(TEXT)) == TEXT
+    flags = [chunk.metadata["pic_relevant"] for chunk in published.create_documents([TEXT])]
+    assert all(a != b for a, b in pairwise(flags))
+
+
+def test_context_counts_to_the_limit() -> None:
+    chunks = PICTextSplitter(FAKE, chunk_size=200, add_context=True).create_documents([TEXT])
+    assert all(len(chunk.page_content) <= 200 for chunk in chunks)
+    assert chunks[1].page_content.startswith("Animals\n")
+
+
+def test_it_pickles_and_feeds_a_vector_store() -> None:
+    splitter = pickle.loads(pickle.dumps(PICTextSplitter(FAKE, chunk_size=300)))
+    chunks = splitter.split_documents(parents())
+    store = InMemoryVectorStore(FAKE)
+    assert store.add_documents(chunks) == [chunk.id for chunk in chunks]
+
+
+@pytest.mark.parametrize(
+    ("settings", "match"),
+    [
+        ({"chunk_overlap": 10}, "chunk_overlap must be 0"),
+        ({"chunk_size": 100, "min_chunk_size": 60}, "at most half"),
+        ({"embeddings": 3}, "embedder must be"),
+        ({"llm": 3}, "llm must be"),
+        ({"max_concurrency": 0}, "max_concurrency"),
+        ({"threshold": "max"}, "threshold"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], match: str) -> None:
+    with pytest.raises(InvalidParameter, match=match):
+        PICTextSplitter(**settings)
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "One sentence only", "x" * 1000, "天" * 700])
+def test_odd_texts(text: str) -> None:
+    chunks = PICTextSplitter(FAKE, chunk_size=100, strip_whitespace=False).split_text(text)
+    assert "".join(chunks) == (text if text.strip() else "") and all(len(chunk) <= 100 for chunk in chunks)

@@ -1,0 +1,168 @@
+"""PICNodeParser: exact offsets, hard limits, LlamaIndex's own models, native async, the pipeline and its cache."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from doubles import ScriptedModel
+from llama_index.core import Document, MockEmbedding
+from llama_index.core.embeddings import BaseEmbedding
+from llama_index.core.ingestion import IngestionPipeline
+from llama_index.core.llms import MockLLM
+from llama_index.core.schema import BaseNode, MetadataMode
+from llama_index.core.utils import get_tokenizer
+
+from llama_index_structrag import PICNodeParser
+from structrag.cache import Cache
+from structrag.errors import InvalidParameter
+
+TEXT = "# Animals\n\n" + " ".join(
+    f"Sentence number {i} talks about {'cats' if i % 3 else 'dogs and wolves'} here." for i in range(40)
+)
+seen: list[str] = []
+
+
+def vector(text: str) -> list[float]:
+    return [float(text.count("cat")), float(text.count("dog")), 1.0]
+
+
+class Words(BaseEmbedding):
+    """Counts two words; notes what it is asked."""
+
+    def _get_query_embedding(self, query: str) -> list[float]:
+        return vector(query)
+
+    async def _aget_query_embedding(self, query: str) -> list[float]:
+        return vector(query)
+
+    def _get_text_embedding(self, text: str) -> list[float]:
+        seen.append(text)
+        return vector(text)
+
+
+class OnlyAsync(Words):
+    def _get_text_embedding(self, text: str) -> list[float]:
+        raise AssertionError("called synchronously")
+
+    def _get_query_embedding(self, query: str) -> list[float]:
+        raise AssertionError("called synchronously")
+
+    async def _aget_text_embedding(self, text: str) -> list[float]:
+        return vector(text)
+
+
+def documents() -> list[Document]:
+    return [Document(text=TEXT, id_=name, metadata={"file_name": f"{name}.md", "lang": "en"}) for name in "abc"]
+
+
+def told(nodes: list[BaseNode]) -> list[tuple[Any, ...]]:
+    return [(node.id_, node.get_content(), node.metadata) for node in nodes]
+
+
+def test_nodes_are_exact_slices_within_the_limit_and_tell_what_was_seen() -> None:
+    parser = PICNodeParser(embed_model=Words(), chunk_size=90)
+    nodes = parser.get_nodes_from_documents(documents())
+    assert len({node.id_ for node in nodes}) == len(nodes) > 6
+    for node in nodes:
+        assert node.text == TEXT[node.start_char_idx : node.end_char_idx]
+        assert len(get_tokenizer()(node.get_content(metadata_mode=MetadataMode.EMBED))) <= 90
+        assert isinstance(node.metadata["pic_relevant"], bool) and "pic_threshold" in node.metadata
+        assert "pic_" not in node.get_content(metadata_mode=MetadataMode.EMBED)
+        assert "pic_" not in node.get_content(metadata_mode=MetadataMode.LLM)
+    assert nodes[0].next_node.node_id == nodes[1].id_ and nodes[0].ref_doc_id == "a"
+
+
+def test_each_sentence_is_embedded_once_however_often_the_limit_is_tried() -> None:
+    seen.clear()
+    PICNodeParser(embed_model=Words(), chunk_size=60).get_nodes_from_documents(documents())
+    assert len(seen) == len(set(seen)) == 40  # the three texts are equal
+
+
+async def test_async_is_native_and_equal() -> None:
+    expected = PICNodeParser(embed_model=Words(), llm=MockLLM(), chunk_size=90).get_nodes_from_documents(documents())
+    parser = PICNodeParser(embed_model=OnlyAsync(), llm=MockLLM(), chunk_size=90)
+    found = await parser.aget_nodes_from_documents(documents())
+    assert [(node.text, node.metadata) for node in found] == [(node.text, node.metadata) for node in expected]
+    again = PICNodeParser(embed_model=Words(), llm=MockLLM(), chunk_size=90)
+    assert told(await again.aget_nodes_from_documents(documents())) == told(expected)
+
+
+def test_settings_and_models_are_told_apart_in_ids_and_pipeline_caches() -> None:
+    one = PICNodeParser(embed_model=MockEmbedding(embed_dim=4), llm=MockLLM(), chunk_size=90)
+    other = PICNodeParser(embed_model=MockEmbedding(embed_dim=5), llm=MockLLM(max_tokens=7), chunk_size=90)
+    assert one.to_dict()["embed_model"] != other.to_dict()["embed_model"]
+    assert one.to_dict()["llm"] != other.to_dict()["llm"]
+    assert one.class_name() == one.to_dict()["class_name"] == "PICNodeParser"
+    with pytest.raises(ValueError, match="embed_model must be passed again"):
+        PICNodeParser.from_dict(one.to_dict())
+    again = PICNodeParser.from_dict(one.to_dict(), embed_model=MockEmbedding(embed_dim=4), llm=MockLLM())
+    assert told(again.get_nodes_from_documents(documents())) == told(one.get_nodes_from_documents(documents()))
+    plain = PICNodeParser.from_defaults(chunk_size=90)
+    assert PICNodeParser.from_dict(plain.to_dict()).to_dict() == plain.to_dict()
+
+
+def test_a_pipeline_runs_it_and_keeps_its_result() -> None:
+    pipeline = IngestionPipeline(transformations=[PICNodeParser(embed_model=Words(), chunk_size=90)])
+    first = pipeline.run(documents=documents())
+    seen.clear()
+    assert told(pipeline.run(documents=documents())) == told(first) and not seen
+
+
+def test_without_models_as_published_and_pickled() -> None:
+    parser = pickle.loads(pickle.dumps(PICNodeParser(chunk_size=90, strip=False)))
+    nodes = parser.get_nodes_from_documents(documents()[:1])
+    assert "".join(node.text for node in nodes) == TEXT
+    published = PICNodeParser.paper(embed_model=Words()).get_nodes_from_documents(documents()[:1])
+    flags = [node.metadata["pic_relevant"] for node in published]
+    assert len(flags) > 2 and all(a != b for a, b in pairwise(flags))
+
+
+def test_a_model_that_fails_is_told_in_the_metadata_and_a_cache_keeps_what_it_said(tmp_path: Any) -> None:
+    calls: list[str] = []
+
+    def answer(prompt: str) -> str:
+        calls.append(prompt)
+        if len(calls) == 1:
+            raise RuntimeError("down")
+        return "Cats."
+
+    llm = ScriptedModel(answer)
+    parser = PICNodeParser(embed_model=Words(), llm=llm, chunk_size=90, cache=Cache(tmp_path / "c"))
+    nodes = parser.get_nodes_from_documents(documents()[:1])
+    assert all(node.metadata["pic_degraded"] is True for node in nodes)
+    for _ in range(2):
+        nodes = parser.get_nodes_from_documents(documents()[:1])
+        assert not any("pic_degraded" in node.metadata for node in nodes)
+    assert len(calls) == 2
+
+
+@pytest.mark.parametrize("text", ["", " \n", "One sentence only", "x" * 2000, "天" * 700])
+def test_odd_texts(text: str) -> None:
+    parser = PICNodeParser(embed_model=Words(), chunk_size=60, strip=False)
+    nodes = parser.get_nodes_from_documents([Document(text=text)])
+    assert "".join(node.text for node in nodes) == (text if text.strip() else "")
+
+
+@pytest.mark.parametrize(
+    ("settings", "match"),
+    [
+        ({"chunk_size": 100, "min_chunk_size": 60}, "at most half"),
+        ({"embed_model": 3}, "embedder must be"),
+        ({"llm": 3}, "llm must be"),
+        ({"scope": "section", "respect_sections": False}, "respect_sections"),
+        ({"prompt": "none"}, "text"),
+        ({"bounds": "all"}, "bounds"),
+        ({"unknown": 1}, "unknown"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        PICNodeParser(**settings)
+
+
+def test_a_cache_must_be_one() -> None:
+    with pytest.raises(InvalidParameter, match="cache must be"):
+        PICNodeParser(cache="folder").get_nodes_from_documents(documents())
