@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from structrag.cache import Cache
     from structrag.chunks.content_aware import ContentAwareSplitter
     from structrag.chunks.fixed import FixedSplitter
+    from structrag.chunks.pic import PICSplitter
     from structrag.errors import StructragError
     from structrag.index.index import Index
     from structrag.models.embedders import FunctionEmbedder, LsaEmbedder, SentenceTransformerEmbedder
@@ -38,6 +39,7 @@ _HOMES = {
     "LsaEmbedder": "structrag.models.embedders",
     "MultiViewRetriever": "structrag.retrieval.multiview",
     "Outline": "structrag.sections.outline",
+    "PICSplitter": "structrag.chunks.pic",
     "Prompts": "structrag.views",
     "Section": "structrag.records",
     "SentenceTransformerEmbedder": "structrag.models.embedders",
@@ -65,6 +67,7 @@ __all__ = [
     "LsaEmbedder",
     "MultiViewRetriever",
     "Outline",
+    "PICSplitter",
     "Prompts",
     "Section",
     "SentenceTransformerEmbedder",
