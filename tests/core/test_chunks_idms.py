@@ -230,6 +230,14 @@ def test_the_similarity_margin_finds_the_change_of_topic() -> None:
     assert {chunk.extras["margin_source"] for chunk in chunks} == {"similarity"}
 
 
+def test_words_alone_find_it_too_and_need_no_embedder() -> None:
+    text = "The cat sleeps on the mat. The cat eats on the mat. Rain fell over the hills. Rain fell over the fields."
+    chunks = IDMSSplitter(margin="words", context="adjacent", min_tokens=0).split(read_text(text), runner=Runner())
+    assert [chunk.text.split()[0] for chunk in chunks] == ["The", "Rain"]
+    assert {chunk.extras["margin_source"] for chunk in chunks} == {"words"}
+    assert len(split("? ! . ?! ...", margin="words", min_tokens=0)) >= 1
+
+
 def test_the_model_is_asked_and_obeyed() -> None:
     model = Weigher(same_animal)
     chunks = split(TEXT, llm=model, context="adjacent", min_tokens=0)
@@ -449,6 +457,7 @@ def test_the_paper_preset() -> None:
         ({"context": "window:0"}, "context must be"),
         ({"context": "all"}, "context must be"),
         ({"margin": "similarity", "context": "chunk"}, "margin='similarity'"),
+        ({"margin": "words", "context": "chunk"}, "margin='words'"),
         ({"merge": "best"}, "merge must be one of"),
         ({"history": 0}, "history must be"),
         ({"warmup": -1}, "warmup must be"),

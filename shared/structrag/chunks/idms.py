@@ -18,6 +18,7 @@ from structrag.chunks.margin_steps import (
     PROMPT,
     SIMILARITY,
     WINDOW,
+    WORDS,
     GapModel,
     MarginFunction,
     Reading,
@@ -50,7 +51,8 @@ class IDMSSplitter(ReadingSplitter):
     from; `margin_fallbacks`, how many gaps inside had no answer of the model and took the similarity, and then `degraded`.
 
     Attributes:
-        margin: "similarity": of the sentences around a gap, by the embedder. "llm": the language model weighs "keep" against "split", by
+        margin: "similarity": of the sentences around a gap, by the embedder. "words": by TF-IDF of the document's own words, which needs no
+            embedder and is the fastest. "llm": the language model weighs "keep" against "split", by
             log-probabilities, else by a rating; it must be there (NoModel). "auto": "llm" where there is one, else "similarity". Or a
             function from [(text before, text behind), ...] to margins, such as a `TransformersMargin`.
         context: What stands on each side of a gap: "adjacent" (one sentence), "window:w" (w sentences), or "chunk" (the chunk so far
@@ -90,9 +92,9 @@ class IDMSSplitter(ReadingSplitter):
 
     def __post_init__(self) -> None:
         check_margin(self.margin)
-        if window_of(self.context) is None and self.margin == SIMILARITY:
+        if window_of(self.context) is None and self.margin in {SIMILARITY, WORDS}:
             raise InvalidParameter(
-                "context must be 'adjacent' or 'window:w' with margin='similarity', which has no chunk so far; got 'chunk'."
+                f"context must be 'adjacent' or 'window:w' with margin={self.margin!r}, which has no chunk so far; got 'chunk'."
             )
         if isinstance(self.theta0, bool) or not isinstance(self.theta0, int | float) or math.isnan(self.theta0):
             raise InvalidParameter(f"theta0 must be a number; got {self.theta0!r}.")
@@ -155,7 +157,10 @@ class IDMSSplitter(ReadingSplitter):
         """The margins of all gaps and where they are cut, scope after scope."""
         window = window_of(self.context)
         sentences = [words_of(text, unit, unit) for scope in scopes for unit in scope.units]
-        similarity = SentenceMargins(sentences, [scope.run for scope in scopes], window or WINDOW)
+        by_words = self.margin == WORDS
+        similarity = SentenceMargins(
+            sentences, [scope.run for scope in scopes], window or WINDOW, by_words, self.language
+        )
         model = GapModel(self.margin, self.prompt, self.debias)
         reading = Reading(len(sentences))
         threshold = AdaptiveThreshold(self.theta0, self.warmup, self.history)
@@ -170,7 +175,8 @@ class IDMSSplitter(ReadingSplitter):
                     reading.margins[gaps].tolist(), threshold, scope.sizes, scope.room
                 )
                 reading.cuts[scope.first] = cuts
-        reading.source = SIMILARITY if model.source in {"", NONE, UNUSABLE} else model.source
+        without = WORDS if by_words else SIMILARITY
+        reading.source = without if model.source in {"", NONE, UNUSABLE} else model.source
         return reading
 
     def _read_along(

@@ -14,6 +14,7 @@ from structrag.chunks.bounds import Run
 from structrag.chunks.units import Unit
 from structrag.errors import InvalidAnswer, InvalidParameter, check_choice
 from structrag.models.margins import NONE, RATING, UNUSABLE, FloatArray, similarity_margins, weigh_steps
+from structrag.models.word_margins import word_margins
 from structrag.steps import Embed, Steps
 
 Pair = tuple[str, str]  # the text before a gap and the text behind it
@@ -21,7 +22,7 @@ MarginFunction = Callable[
     [Sequence[Pair]], Sequence[float | None]
 ]  # margins from -1 to 1, positive: they belong together
 
-SIMILARITY, FUNCTION = "similarity", "function"
+SIMILARITY, WORDS, FUNCTION = "similarity", "words", "function"
 COMPONENT = "idms.margin/1"
 WINDOW = 4  # of the similarity margin where the context has none
 
@@ -125,7 +126,7 @@ class GapModel:
     """Weighs the gaps of one document; what its model can do is decided by the first of them.
 
     Attributes:
-        margin: "auto", "llm", "similarity" or a function, as in `IDMSSplitter`.
+        margin: "auto", "llm", "similarity", "words" or a function, as in `IDMSSplitter`.
         prompt, debias: As in `IDMSSplitter`.
         source: What margins were read from; "" before the first.
     """
@@ -142,7 +143,7 @@ class GapModel:
 
     def margin_steps(self, pairs: Sequence[Pair]) -> Steps[list[float | None]]:
         """The margins of the pairs; None where there is none to be had."""
-        if self.margin == SIMILARITY or not pairs:
+        if self.margin in {SIMILARITY, WORDS} or not pairs:
             return [None] * len(pairs)
         if callable(self.margin):
             self.source = FUNCTION
@@ -177,10 +178,14 @@ class SentenceMargins:
     texts: Sequence[str]
     scopes: Sequence[Run]
     window: int = WINDOW
+    by_words: bool = False
+    language: str = "english"
     values: FloatArray | None = None
 
     def steps(self) -> Steps[FloatArray]:
-        """One margin a gap, NaN between scopes; embeds every sentence once."""
+        """One margin a gap, NaN between scopes; embeds every sentence once, unless it goes by their words."""
+        if self.values is None and self.by_words:
+            self.values = word_margins(self.texts, self.window, self.scopes, language=self.language)
         if self.values is None:
             vectors = (yield [Embed(tuple(self.texts))])[0] if len(self.texts) > 1 else np.zeros((len(self.texts), 1))
             self.values = similarity_margins(vectors, self.window, self.scopes)
@@ -193,7 +198,7 @@ def read_at_once(
     """Fill in the margins of all gaps: one list of requests, and the similarity where there is no answer."""
     gaps = [(scope, i) for scope in scopes for i in range(1, len(scope.units))]
     places = [scope.first + i for scope, i in gaps]
-    if model.margin == SIMILARITY:
+    if model.margin in {SIMILARITY, WORDS}:
         answers: list[float | None] = [None] * len(gaps)
     else:
         answers = yield from model.margin_steps([_pair(text, scope.units, i, window) for scope, i in gaps])
@@ -214,7 +219,7 @@ def _pair(text: str, units: Sequence[Unit], gap: int, window: int) -> Pair:
 def check_margin(margin: str | MarginFunction) -> None:
     """Raise InvalidParameter unless it is a known name or a function."""
     if not callable(margin):
-        check_choice("margin", margin, ("auto", "llm", SIMILARITY))
+        check_choice("margin", margin, ("auto", "llm", SIMILARITY, WORDS))
 
 
 def _checked(values: Sequence[float | None], n: int) -> list[float | None]:

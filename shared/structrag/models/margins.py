@@ -44,25 +44,34 @@ def window_similarity(
 
     Raises InvalidParameter unless window >= 1.
     """
-    check_at_least("window", window, 1)
     matrix = np.asarray(vectors, dtype=np.float64)
     n = len(matrix)
+    low, high, inside = window_bounds(n, window, scopes)
     if n < 2:
         return np.zeros(0)
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
     sums = np.zeros((n + 1, matrix.shape[1]))
     np.cumsum(np.divide(matrix, lengths, out=np.zeros_like(matrix), where=lengths > 0), axis=0, out=sums[1:])
+    gaps = np.arange(1, n)
+    before, after = sums[gaps] - sums[low], sums[high] - sums[gaps]
+    product = np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
+    cosines = np.divide(np.einsum("ij,ij->i", before, after), product, out=np.zeros(n - 1), where=product > 1e-9)
+    same: FloatArray = np.where(inside, np.clip(cosines, -1.0, 1.0), np.nan)
+    return same
+
+
+def window_bounds(
+    n: int, window: int, scopes: Sequence[tuple[int, int]] | None = None
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.bool_]]:
+    """For each gap between n rows: the first row of the window before it, the row behind the window after it, and whether both sides
+    are in one scope. Raises InvalidParameter unless window >= 1.
+    """
+    check_at_least("window", window, 1)
     first, last = np.zeros(n, dtype=np.intp), np.full(n, n, dtype=np.intp)
     for start, end in scopes or ():
         first[start:end], last[start:end] = start, end
-    right = np.arange(1, n)
-    before = sums[right] - sums[np.maximum(first[:-1], right - window)]
-    after = sums[np.minimum(last[1:], right + window)] - sums[right]
-    product = np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
-    found = product > 1e-9
-    cosines = np.divide(np.einsum("ij,ij->i", before, after), product, out=np.zeros(n - 1), where=found)
-    same: FloatArray = np.where(first[1:] == first[:-1], np.clip(cosines, -1.0, 1.0), np.nan)
-    return same
+    gaps = np.arange(1, n)
+    return np.maximum(first[:-1], gaps - window), np.minimum(last[1:], gaps + window), first[1:] == first[:-1]
 
 
 def squash(values: ArrayLike) -> FloatArray:
