@@ -19,15 +19,15 @@ class IDMSTextSplitter(ReadingTextSplitter):
         IDMSTextSplitter(embeddings, llm).split_documents(documents)  # one question of one token for each gap
 
     Metadata is that of `ContentAwareTextSplitter` and `idms_margin` (of the gap in front of the chunk; not at the start of a section),
-    `idms_margin_source` (what margins were read from: "log-probabilities", "rating", "similarity" or "function"), and
+    `idms_margin_source` (what margins were read from: "log-probabilities", "rating", "similarity", "words" or "function"), and
     `idms_margin_fallbacks` and `idms_degraded` where gaps had no answer of the model and took the similarity.
     With `enrich`: `idms_density`, `idms_action`, `idms_reduced` (a shorter text to embed) and `idms_added` (sentences of the document that
     explain what the chunk presupposes, with their offsets). `page_content` stays as it is, but for the added sentences in front of it where
     `add_context`.
 
     Args:
-        embeddings: LangChain `Embeddings`, or what structrag takes: the name of a sentence-transformers model, a function. None: LSA
-            of each document's own sentences.
+        embeddings: LangChain `Embeddings`, or what structrag takes: the name of a sentence-transformers model, a function. None: the
+            document's own words (TF-IDF).
         llm: A chat model or LLM that weighs "keep" against "split": by the log-probabilities of its answer where it gives them, else by
             a rating from 0 to 10. None: the similarity.
         chunk_size: Hard limit of `page_content`, heading path included where `add_context`.
@@ -86,7 +86,7 @@ class IDMSTextSplitter(ReadingTextSplitter):
         )
         self._add_context = add_context
         splitter = IDMSSplitter(
-            margin=margin,
+            margin="words" if margin == "auto" and embeddings is None and llm is None else margin,
             context=context,
             theta0=theta0,
             warmup=warmup,

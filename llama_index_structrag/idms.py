@@ -50,8 +50,9 @@ class IDMSNodeParser(ReadingNodeParser):
     target_chunk_size: int | None = Field(
         default=None, gt=0, description="Tokens that merge='greedy' fills up to; None: half of chunk_size."
     )
-    margin: Literal["auto", "llm", "similarity"] = Field(
-        default="auto", description="What says that two sides belong together; auto: the llm where there is one."
+    margin: Literal["auto", "llm", "similarity", "words"] = Field(
+        default="auto",
+        description="What says that two sides belong together; auto: the llm, else embed_model, else words.",
     )
     context: str = Field(
         default="window:4", description="What stands on each side of a gap: adjacent, window:w, chunk."
@@ -107,8 +108,9 @@ class IDMSNodeParser(ReadingNodeParser):
         return self.chunk_size // 4 if self.min_chunk_size is None else self.min_chunk_size
 
     def _core(self, limit: int, counter: TokenCounter, least: int, context: bool) -> IDMSSplitter:
+        without = self.margin == "auto" and self.embed_model is None and self.llm is None
         return IDMSSplitter(
-            margin=self.margin,
+            margin="words" if without else self.margin,
             context=self.context,
             theta0=self.theta0,
             warmup=self.warmup,

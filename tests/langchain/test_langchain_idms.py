@@ -181,6 +181,11 @@ def test_limits_and_blank_texts() -> None:
     assert parts[-1].page_content.startswith("Rain\n") or parts[-1].page_content.startswith("# Rain")
 
 
+def test_without_any_model_the_words_decide() -> None:
+    parts = IDMSTextSplitter(chunk_size=60, min_chunk_size=0).create_documents([TEXT])
+    assert {part.metadata["idms_margin_source"] for part in parts} == {"words"}
+
+
 def test_it_pickles() -> None:
     splitter = IDMSTextSplitter(Words(), chunk_size=60)
     assert pickle.loads(pickle.dumps(splitter)).split_text(TEXT) == splitter.split_text(TEXT)

@@ -170,6 +170,11 @@ def test_the_paper_preset() -> None:
     assert [len(node.text.split()) for node in nodes] == [200, 200]
 
 
+def test_without_any_model_the_words_decide() -> None:
+    nodes = IDMSNodeParser(tokenizer=count).get_nodes_from_documents([Document(text=TEXT)])
+    assert {node.metadata["idms_margin_source"] for node in nodes} == {"words"}
+
+
 def test_limits_and_blank_documents() -> None:
     nodes = parser(chunk_size=9).get_nodes_from_documents([Document(text=TEXT), Document(text="  \n")])
     assert nodes and all(len(node.get_content(MetadataMode.EMBED).split()) <= 9 for node in nodes)
