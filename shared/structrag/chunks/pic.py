@@ -125,7 +125,8 @@ class PICSplitter(ReadingSplitter):
         check_choice("pseudo_instruction", self.pseudo_instruction, ("mean", "summary"))
         check_choice("scope", self.scope, ("auto", "document", "section"))
         check_choice("bounds", self.bounds, ("dp", "merge", "none"))
-        check_choice("language", self.language, LANGUAGES)
+        if self.sentence_splitter is None:
+            check_choice("language", self.language, LANGUAGES)
         check_at_least("hysteresis", self.hysteresis, 0)
         check_at_least("summary_window", self.summary_window, 100)
         Prompts(summary=self.prompt)

@@ -33,16 +33,16 @@ def units_of(outline: Outline, division: Division, cutter: Cutter, max_tokens: i
     units: list[Unit] = []
     for number, block in enumerate(blocks, start=1):
         own = tail if number == len(blocks) and tail is not None else block.end
-        for piece, text_start in _pieces(text, block, own, cutter, max_tokens):
-            tokens = cutter.counter(text[piece.start : piece.end])
+        for piece, text_start, counted in _pieces(text, block, own, cutter, max_tokens):
+            tokens = cutter.counter(text[piece.start : piece.end]) if counted is None else counted
             units.append(Unit(piece.start, piece.end, text_start, tokens, block.kind, division, piece.header))
     return units
 
 
 def _pieces(
     text: str, block: Block, own_end: int, cutter: Cutter, max_tokens: int | None
-) -> Iterator[tuple[Piece, int]]:
-    """The units of one block with the places where their own words begin; the last takes in what is behind `own_end`."""
+) -> Iterator[tuple[Piece, int, int | None]]:
+    """The units of one block, where their own words begin, and their tokens if counted; the last takes in what is behind `own_end`."""
     own = block.start if block.header_start is None else block.header_start
     if block.kind in WHOLE:
         spans = [(own, own_end)]
@@ -54,10 +54,11 @@ def _pieces(
     for i, (start, end) in enumerate(spans):
         first = block.start if i == 0 else start
         last = block.end if i == len(spans) - 1 else end
-        if max_tokens is None or cutter.counter(text[first:last]) <= max_tokens:
-            yield Piece(first, last), start
+        tokens = cutter.counter(text[first:last])
+        if max_tokens is None or tokens <= max_tokens:
+            yield Piece(first, last), start, tokens
             continue
         cuts_inside = tuple(cut for cut in block.cuts if start < cut < end)
         part = Block(block.kind, first, last, cuts_inside, block.header_end, start)
         for piece in cutter.cut(text, [part], max_tokens, tail=own_end if last > own_end else None):
-            yield piece, max(piece.start, start) if piece.start <= start < piece.end else piece.start
+            yield piece, start if piece.start <= start < piece.end else piece.start, None
