@@ -36,7 +36,8 @@ _FRONT_MATTER_TITLE = re.compile(
     r"""^title[ \t]*[:=][ \t]*(?P<quote>["']?)(?P<title>.*?)(?P=quote)[ \t]*$""", re.MULTILINE
 )
 _ANCHOR = re.compile(r"\{[ \t]*[#.:][^{}]*\}$")
-_INLINE_MARKUP = re.compile(r"[*_`\[\]<>&\\!\n\0]")
+_INLINE_MARKUP = re.compile(r"[*`\[<\\\n]|&[#\w]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+_CODE_SPAN = re.compile(r"(?<!`)`(?!`)(?! )([^`\n]+)(?<! )`(?!`)")
 _HTML_ENDS = (  # HTML blocks that blank lines do not end (CommonMark 4.6, kinds 1 to 5)
     (
         re.compile(r"<(?:script|pre|style|textarea)(?=[ \t>\n]|\Z)", re.IGNORECASE),
@@ -143,14 +144,14 @@ def plain_title(markup: str) -> str:
     markup = markup.strip()
     if markup.endswith("}"):
         markup = _ANCHOR.sub("", markup).rstrip()
-    if not _INLINE_MARKUP.search(markup):
-        return markup
+    if not _INLINE_MARKUP.search(_CODE_SPAN.sub("", markup)):
+        return _CODE_SPAN.sub(r"\1", markup)
     tokens = _inline_parser().parseInline(markup)[0].children or []
     pieces = (
         " " if token.type in {"softbreak", "hardbreak"} else "" if token.type == "html_inline" else token.content
         for token in tokens
     )
-    return " ".join("".join(pieces).split(" ")).strip()
+    return "".join(pieces).strip()
 
 
 def _fence_end(source: str, fence: str, position: int) -> int:
