@@ -289,6 +289,18 @@ def test_both_orders_of_the_options_are_averaged() -> None:
     assert "1. Keep" in model.prompts[-1]
 
 
+def test_any_callable_gives_margins() -> None:
+    class Unhashable:
+        __hash__ = None  # type: ignore[assignment]
+
+        def __call__(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+            return [0.5] * len(pairs)
+
+    for context in ("adjacent", "chunk"):
+        chunks = split("Ann ran. Cats nap.", margin=Unhashable(), context=context)
+        assert [chunk.text for chunk in chunks] == ["Ann ran. Cats nap."]
+
+
 def test_a_function_gives_margins() -> None:
     def margin(pairs: Sequence[tuple[str, str]]) -> list[float | None]:
         return [None if "Cats" in left else 0.5 for left, _ in pairs]

@@ -92,7 +92,7 @@ class IDMSSplitter(ReadingSplitter):
 
     def __post_init__(self) -> None:
         check_margin(self.margin)
-        if window_of(self.context) is None and self.margin in {SIMILARITY, WORDS}:
+        if window_of(self.context) is None and self.margin in (SIMILARITY, WORDS):
             raise InvalidParameter(
                 f"context must be 'adjacent' or 'window:w' with margin={self.margin!r}, which has no chunk so far; got 'chunk'."
             )

@@ -143,7 +143,7 @@ class GapModel:
 
     def margin_steps(self, pairs: Sequence[Pair]) -> Steps[list[float | None]]:
         """The margins of the pairs; None where there is none to be had."""
-        if self.margin in {SIMILARITY, WORDS} or not pairs:
+        if self.margin in (SIMILARITY, WORDS) or not pairs:
             return [None] * len(pairs)
         if callable(self.margin):
             self.source = FUNCTION
@@ -198,7 +198,7 @@ def read_at_once(
     """Fill in the margins of all gaps: one list of requests, and the similarity where there is no answer."""
     gaps = [(scope, i) for scope in scopes for i in range(1, len(scope.units))]
     places = [scope.first + i for scope, i in gaps]
-    if model.margin in {SIMILARITY, WORDS}:
+    if model.margin in (SIMILARITY, WORDS):
         answers: list[float | None] = [None] * len(gaps)
     else:
         answers = yield from model.margin_steps([_pair(text, scope.units, i, window) for scope, i in gaps])

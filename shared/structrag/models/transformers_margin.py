@@ -14,7 +14,7 @@ from structrag.errors import InvalidParameter, check_at_least, require
 from structrag.models.margins import TwoWay, two_way
 
 
-@dataclass
+@dataclass(eq=False)
 class TransformersMargin:
     """Margins by one forward pass a prompt, in left-padded batches of prompts of like length.
 
