@@ -36,6 +36,9 @@ class PICNodeParser(ReadingNodeParser):
         default="summary", description="The LLM's summary (without an LLM the central sentences), or the mean vector."
     )
     instructions: list[str] = Field(default_factory=list, description="Questions or texts in place of the summary.")
+    instruction_vectors: list[list[float]] | None = Field(
+        default=None, description="The same as vectors of embed_model, one a row."
+    )
     threshold: Literal["mean", "median"] | float = Field(default="mean", description="Or a number.")
     threshold_sd: float = Field(default=0.0, description="Standard deviations added to the mean or median.")
     hysteresis: float = Field(default=0.0, ge=0, description="Standard deviations by which it must be passed.")
@@ -83,6 +86,7 @@ class PICNodeParser(ReadingNodeParser):
         return PICSplitter(
             pseudo_instruction=self.pseudo_instruction,
             instructions=tuple(self.instructions),
+            instruction_vectors=self.instruction_vectors,
             threshold=self.threshold,
             threshold_sd=self.threshold_sd,
             hysteresis=self.hysteresis,

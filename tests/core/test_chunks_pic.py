@@ -205,6 +205,13 @@ def test_long_documents_with_sections_have_a_threshold_for_each() -> None:
     assert len(runs) == len(found.chunks)
 
 
+def test_a_section_below_the_least_size_is_one_chunk() -> None:
+    document = read_text("# A\n\nOne. Two. Three.\n\n# B\n\nFour. Five.", format="markdown", id="d")
+    for scope in ("document", "section"):
+        chunks = PICSplitter(scope=scope).split(document, embedder=HashEmbedder())
+        assert [chunk.path for chunk in chunks] == [("A",), ("B",)]
+
+
 # -- instructions
 
 
@@ -244,6 +251,20 @@ def test_a_long_document_is_summarised_in_windows() -> None:
     assert len(llm.prompts) == 7 and [prompt.count("number") for prompt in llm.prompts[:6]] == [50] * 6
     assert llm.prompts[6].count("Summary of 50 sentences.") == 6
     assert found.series[0].note == "Summary of 0 sentences."
+
+
+def test_a_summary_that_runs_on_is_shortened_to_its_central_sentences() -> None:
+    long = " ".join(f"Cats purr and sleep, and this is sentence {i} about cats." for i in range(60))
+    embedder = HashEmbedder()
+    PICSplitter.paper().split(topics(), embedder=embedder, llm=lambda prompt: long)
+    (query,) = embedder.queries
+    assert len(query.split()) <= 200 and all(part in long for part in query.split(". "))
+
+
+def test_a_summariser_that_takes_the_bare_text() -> None:
+    llm = ScriptedModel("Cats.")
+    PICSplitter.paper(prompt="{text}").split(topics(), embedder=HashEmbedder(), llm=llm)
+    assert llm.prompts == [topics().text.strip()]
 
 
 @pytest.mark.parametrize("script", [RuntimeError("down"), "", "  \n", "I'm sorry, I cannot help with that.", 7])

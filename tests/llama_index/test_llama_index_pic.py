@@ -120,6 +120,13 @@ def test_without_models_as_published_and_pickled() -> None:
     assert len(flags) > 2 and all(a != b for a, b in pairwise(flags))
 
 
+def test_given_vectors_and_questions_take_the_place_of_the_summary() -> None:
+    for settings in ({"instruction_vectors": [[0.0, 1.0, 0.0]]}, {"instructions": ["Where are the dog and the dog?"]}):
+        published = PICNodeParser.paper(embed_model=Words(), **settings)
+        nodes = published.get_nodes_from_documents(documents()[:1])
+        assert all(("wolves" in node.text) is node.metadata["pic_relevant"] for node in nodes)
+
+
 def test_a_model_that_fails_is_told_in_the_metadata_and_a_cache_keeps_what_it_said(tmp_path: Any) -> None:
     calls: list[str] = []
 
