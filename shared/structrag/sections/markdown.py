@@ -36,8 +36,8 @@ _FRONT_MATTER_TITLE = re.compile(
     r"""^title[ \t]*[:=][ \t]*(?P<quote>["']?)(?P<title>.*?)(?P=quote)[ \t]*$""", re.MULTILINE
 )
 _ANCHOR = re.compile(r"\{[ \t]*[#.:][^{}]*\}$")
-_INLINE_MARKUP = re.compile(r"[*`\[<\\\n]|&[#\w]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
-_CODE_SPAN = re.compile(r"(?<!`)`(?!`)(?! )([^`\n]+)(?<! )`(?!`)")
+_INLINE_MARKUP = re.compile(r"[\0*`\[<\\\n]|&[#\w]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+_CODE_SPAN = re.compile(r"(?<!`)`(?!`)(?! )([^`\n\0]+)(?<! )`(?!`)")
 _HTML_ENDS = (  # HTML blocks that blank lines do not end (CommonMark 4.6, kinds 1 to 5)
     (
         re.compile(r"<(?:script|pre|style|textarea)(?=[ \t>\n]|\Z)", re.IGNORECASE),
