@@ -115,12 +115,30 @@ def test_options_must_be_two_tokens(model: Any, tokenizer: Any, options: tuple[s
 
 async def test_it_answers_a_runner(model: Any, tokenizer: Any) -> None:
     weigher = TransformersMargin(model, tokenizer)
-    runner = Runner(llm=weigher, cache=Cache(":memory:"))  # type: ignore[arg-type]
+    runner = Runner(llm=weigher, cache=Cache(":memory:"))
     margins, source = runner.run(weigh_steps(PROMPTS, ("2", "1")))
     assert source == "log-probabilities"
     assert margins == [weigher.choose(prompt, ("2", "1")) for prompt in PROMPTS]
     assert (await runner.arun(weigh_steps(PROMPTS, ("2", "1"))))[0] == margins
     assert runner.usage.calls == len(PROMPTS)
+
+
+async def test_it_completes_by_the_most_likely_tokens(model: Any, tokenizer: Any) -> None:
+    weigher = TransformersMargin(model, tokenizer, max_new_tokens=3)
+    ids = tokenizer.encode("cats eat")
+    for _ in range(3):
+        with torch.no_grad():
+            ids.append(int(model(torch.tensor([ids])).logits[0, -1].argmax()))
+    expected = tokenizer.decode(ids[3:], skip_special_tokens=True)
+    assert weigher.complete("cats eat") == await weigher.acomplete("cats eat") == expected
+    with pytest.raises(ValueError, match="reads 4"):
+        TransformersMargin(model, tokenizer, max_prompt_tokens=4).complete("cats " * 4)
+
+
+def test_it_is_a_language_model_of_any_splitter(model: Any, tokenizer: Any) -> None:
+    document = read_text("The cats eat. The dogs sleep. The cats sleep.")
+    chunks = IDMSSplitter(context="adjacent").split(document, llm=TransformersMargin(model, tokenizer))
+    assert {chunk.extras["margin_source"] for chunk in chunks} == {"log-probabilities"}
 
 
 def test_it_splits_documents(model: Any, tokenizer: Any) -> None:
@@ -135,7 +153,7 @@ def test_it_splits_documents(model: Any, tokenizer: Any) -> None:
     batched = IDMSSplitter(margin=TransformersMargin(model, tokenizer), context="adjacent").explain(document)
     asked = IDMSSplitter(context="adjacent").explain(
         document,
-        runner=Runner(llm=TransformersMargin(model, tokenizer)),  # type: ignore[arg-type]
+        runner=Runner(llm=TransformersMargin(model, tokenizer)),
     )
     assert batched.series[0].values[1:] == pytest.approx(asked.series[0].values[1:], abs=1e-5)
 

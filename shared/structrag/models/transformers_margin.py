@@ -18,9 +18,9 @@ from structrag.models.margins import TwoWay, two_way
 class TransformersMargin:
     """Margins by one forward pass a prompt, in left-padded batches of prompts of like length.
 
-    Two uses: as `IDMSSplitter(margin=TransformersMargin(...))`, which batches; or as the language model of a `Runner`, which answers
-    `Choose` one by one and keeps the answers in its cache. A chat template is used where the tokenizer has one. Nothing is truncated:
-    a prompt above `max_prompt_tokens` has no margin (None). The growing prefix of context "chunk" is read anew each time.
+    Two uses: as `IDMSSplitter(margin=TransformersMargin(...))`, which batches; or as a language model, `llm=` of any splitter, whose
+    answers go one by one and are kept in the cache. A chat template is used where the tokenizer has one. Nothing is truncated: a prompt
+    above `max_prompt_tokens` has no margin (None). The growing prefix of context "chunk" is read anew each time.
 
     Attributes:
         model, tokenizer: Objects of transformers, or names or folders for `from_pretrained`. The name of the model, given as such, is the
@@ -28,6 +28,7 @@ class TransformersMargin:
         name: For cache keys; default: the model's name or path.
         batch_size: Most prompts in one forward pass.
         max_prompt_tokens: Default: the positions the model's configuration gives; without any, no limit.
+        max_new_tokens: Most tokens of an answer of `complete`.
         normalised: (pA - pB) / (pA + pB); False: pA - pB, as Meta-Chunking.
         prompt: The question about two passages, as in `IDMSSplitter`.
     """
@@ -37,12 +38,14 @@ class TransformersMargin:
     name: str = ""
     batch_size: int = 8
     max_prompt_tokens: int | None = None
+    max_new_tokens: int = 256
     normalised: bool = True
     prompt: str = PROMPT
     _lock: Any = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_at_least("batch_size", self.batch_size, 1)
+        check_at_least("max_new_tokens", self.max_new_tokens, 1)
         if self.max_prompt_tokens is not None:
             check_at_least("max_prompt_tokens", self.max_prompt_tokens, 1)
         check_prompt(self.prompt, debias=False)
@@ -77,6 +80,28 @@ class TransformersMargin:
     async def achoose(self, prompt: str, options: tuple[str, str]) -> float | None:
         """`choose` in a worker thread."""
         return await asyncio.to_thread(self.choose, prompt, options)
+
+    def complete(self, prompt: str) -> str:
+        """The most likely answer, at most `max_new_tokens` tokens. Raises ValueError for a prompt that leaves no room."""
+        torch: Any = require("torch", extra="models")
+        ids = self._ids(prompt)
+        room = self.max_new_tokens if self.max_prompt_tokens is None else self.max_prompt_tokens - len(ids)
+        if room < 1:
+            raise ValueError(f"The prompt has {len(ids)} tokens; {self.name!r} reads {self.max_prompt_tokens}.")
+        row = torch.tensor([ids], device=getattr(self.model, "device", "cpu"))
+        with self._lock, torch.inference_mode():
+            answer = self.model.generate(
+                row,
+                attention_mask=torch.ones_like(row),
+                max_new_tokens=min(room, self.max_new_tokens),
+                do_sample=False,
+                pad_token_id=getattr(self.tokenizer, "pad_token_id", None) or 0,
+            )
+        return str(self.tokenizer.decode(answer[0, len(ids) :], skip_special_tokens=True))
+
+    async def acomplete(self, prompt: str) -> str:
+        """`complete` in a worker thread."""
+        return await asyncio.to_thread(self.complete, prompt)
 
     def weigh(self, prompts: Sequence[str], options: tuple[str, str]) -> list[TwoWay | None]:
         """Margin and mass of the options for every prompt; None for a prompt that is too long.
