@@ -4,17 +4,18 @@ import sys
 import tempfile
 from importlib.util import find_spec
 
-for module in ("torch", "langchain_core", "llama_index", "sentence_transformers", "typer"):
-    if find_spec(module) is not None:
-        sys.exit(f"{module} is installed, so this is not the base install")
-
 import structrag
 
 loaded = {"sklearn", "nltk", "bm25s"} & set(sys.modules)
 if loaded:
     sys.exit(f"import structrag loaded {loaded}")
+for module in ("torch", "langchain_core", "llama_index", "sentence_transformers", "typer"):
+    if find_spec(module) is not None:
+        sys.exit(f"{module} is installed, so this is not the base install")
 
-document = structrag.read_text("# Pump\n\n## Cleaning\n\nRinse the filter.\n\n## Storage\n\nKeep it dry.\n", id="manual")
+document = structrag.read_text(
+    "# Pump\n\n## Cleaning\n\nRinse the filter.\n\n## Storage\n\nKeep it dry.\n", id="manual"
+)
 chunks = structrag.ContentAwareSplitter().split(document)
 if "".join(chunk.text for chunk in chunks) != document.text:
     sys.exit("the chunks do not tile the document")
@@ -26,4 +27,4 @@ with tempfile.TemporaryDirectory() as folder:
     hit = structrag.MultiViewRetriever(loaded_index).search("where do I keep the pump", k=1)[0]
 if hit.chunk.path != ("Pump", "Storage"):
     sys.exit(f"the wrong section was found: {hit.chunk.path}")
-print("base install works:", hit.chunk.path)
+sys.stdout.write(f"base install works: {hit.chunk.path}\n")

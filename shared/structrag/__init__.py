@@ -12,13 +12,17 @@ if TYPE_CHECKING:
     from structrag.cache import Cache
     from structrag.chunks.content_aware import ContentAwareSplitter
     from structrag.chunks.fixed import FixedSplitter
+    from structrag.chunks.idms import IDMSSplitter
     from structrag.chunks.pic import PICSplitter
+    from structrag.enrichment import IDMSEnricher
     from structrag.errors import StructragError
     from structrag.index.index import Index
     from structrag.models.embedders import FunctionEmbedder, LsaEmbedder, SentenceTransformerEmbedder
     from structrag.models.llm import FunctionModel
+    from structrag.models.transformers_margin import TransformersMargin
     from structrag.reading import find_files, read_file, read_text
     from structrag.records import Block, Chunk, Document, Hit, Section
+    from structrag.report import plot_explanation
     from structrag.retrieval.multiview import MultiViewRetriever
     from structrag.sections import parse
     from structrag.sections.outline import Outline
@@ -35,6 +39,8 @@ _HOMES = {
     "FunctionEmbedder": "structrag.models.embedders",
     "FunctionModel": "structrag.models.llm",
     "Hit": "structrag.records",
+    "IDMSEnricher": "structrag.enrichment",
+    "IDMSSplitter": "structrag.chunks.idms",
     "Index": "structrag.index.index",
     "LsaEmbedder": "structrag.models.embedders",
     "MultiViewRetriever": "structrag.retrieval.multiview",
@@ -44,9 +50,11 @@ _HOMES = {
     "Section": "structrag.records",
     "SentenceTransformerEmbedder": "structrag.models.embedders",
     "StructragError": "structrag.errors",
+    "TransformersMargin": "structrag.models.transformers_margin",
     "find_files": "structrag.reading",
     "huggingface_counter": "structrag.tokens",
     "parse": "structrag.sections",
+    "plot_explanation": "structrag.report",
     "read_file": "structrag.reading",
     "read_text": "structrag.reading",
     "tiktoken_counter": "structrag.tokens",
@@ -63,6 +71,8 @@ __all__ = [
     "FunctionEmbedder",
     "FunctionModel",
     "Hit",
+    "IDMSEnricher",
+    "IDMSSplitter",
     "Index",
     "LsaEmbedder",
     "MultiViewRetriever",
@@ -72,9 +82,11 @@ __all__ = [
     "Section",
     "SentenceTransformerEmbedder",
     "StructragError",
+    "TransformersMargin",
     "find_files",
     "huggingface_counter",
     "parse",
+    "plot_explanation",
     "read_file",
     "read_text",
     "tiktoken_counter",

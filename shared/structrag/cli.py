@@ -11,10 +11,14 @@ from typing import Any
 from structrag import __version__
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
-from structrag.errors import MissingExtra, StructragError, check_choice, require
+from structrag.chunks.idms import IDMSSplitter
+from structrag.chunks.pic import PICSplitter
+from structrag.chunks.reading import ReadingSplitter
+from structrag.errors import InvalidParameter, MissingExtra, StructragError, check_choice, require
 from structrag.index.index import Index
 from structrag.reading import find_files, read_file
 from structrag.records import Chunk, Document, Hit, Section
+from structrag.report import plot_explanation
 from structrag.retrieval.multiview import MultiViewRetriever
 from structrag.sections import parse
 from structrag.tokens import count_tokens
@@ -22,7 +26,12 @@ from structrag.tokens import count_tokens
 METHODS: dict[str, Callable[[int], Any]] = {
     "content_aware": lambda max_tokens: ContentAwareSplitter(max_tokens=max_tokens),
     "fixed": lambda max_tokens: FixedSplitter(max_tokens=max_tokens),
+    "idms": lambda max_tokens: IDMSSplitter(max_tokens=max_tokens, min_tokens=max_tokens // 4),
+    "pic": lambda max_tokens: PICSplitter(max_tokens=max_tokens, min_tokens=min(40, max_tokens // 4)),
 }
+
+
+EMBEDDER_HELP = "A sentence-transformers model or folder; default LSA, which needs no model."
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -63,14 +72,17 @@ def _app() -> Any:
     @app.command()
     def split(
         file: Path = typer.Argument(..., help="The document."),
-        method: str = typer.Option("content_aware", help="content_aware or fixed."),
+        method: str = typer.Option("content_aware", help="content_aware, fixed, idms or pic."),
         max_tokens: int = typer.Option(300, help="Most tokens in a chunk, its heading path included."),
+        embedder: str = typer.Option("", help=EMBEDDER_HELP),
+        plot: Path = typer.Option(None, help="idms and pic: draw what was seen to this .png, .svg or .pdf file."),
         format: str = format_option,
         json: bool = as_json,
     ) -> None:
         """Print a document's chunks: heading path, character range, tokens, text."""
-        make = METHODS[check_choice("--method", method, METHODS)]
-        chunks = make(max_tokens).split(read_file(file, format=format))
+        splitter = METHODS[check_choice("--method", method, METHODS)](max_tokens)
+        document = read_file(file, format=format)
+        chunks = _split(splitter, document, embedder or None, plot)
         _print(map(_chunk_record, chunks) if json else _chunk_lines(chunks), json)
 
     @app.command()
@@ -78,9 +90,7 @@ def _app() -> Any:
         paths: list[Path] = typer.Argument(..., help="Documents, or folders of documents."),
         query: str = typer.Option(..., "-q", "--query", help="What to look for."),
         k: int = typer.Option(5, "-k", help="How many chunks."),
-        embedder: str = typer.Option(
-            "", help="A sentence-transformers model or folder; default LSA, which needs no model."
-        ),
+        embedder: str = typer.Option("", help=EMBEDDER_HELP),
         max_tokens: int = typer.Option(300, help="Most tokens in a chunk, its heading path included."),
         cache: str = typer.Option("", help="A file that keeps vectors for the next time."),
         json: bool = as_json,
@@ -99,6 +109,20 @@ def _app() -> Any:
         _print(map(_hit_record, hits) if json else _hit_lines(hits), json)
 
     return app
+
+
+def _split(splitter: Any, document: Document, embedder: str | None, plot: Path | None) -> Iterable[Chunk]:
+    if not isinstance(splitter, ReadingSplitter):
+        if plot is not None:
+            raise InvalidParameter(
+                "--plot is for --method idms or pic, which read the text; the others have nothing to draw."
+            )
+        chunks: Iterable[Chunk] = splitter.split(document)
+        return chunks
+    explanation = splitter.explain(document, embedder=embedder)
+    if plot is not None:
+        plot_explanation(explanation, plot)
+    return explanation.chunks
 
 
 def _documents(paths: Iterable[Path]) -> Iterator[Document]:

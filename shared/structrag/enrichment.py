@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from structrag.chunks.making import index_text
 from structrag.chunks.reading import Explanation, ReadingSplitter, answered, runner_for
 from structrag.density import DensityFactors, DensitySettings, density_steps
 from structrag.entity_names import contains, names_by_form
@@ -223,7 +222,7 @@ class IDMSEnricher:
         context = "\n".join([*([chunk.context] if chunk.context else []), *lines])
         enriched = replace(chunk, context=context, extras=extras)
         if context != chunk.context or "reduced" in change:
-            extras["index_tokens"] = self.density.counter(enriched_text(enriched))
+            extras["index_tokens"] = self.density.counter(enriched.index_text)
         return enriched
 
 
@@ -261,8 +260,3 @@ def with_enrichment(
         into_context=into_context,
     )
     return EnrichingSplitter(splitter, enricher)
-
-
-def enriched_text(chunk: Chunk) -> str:
-    """What is to be indexed of a chunk: its context, and its reduced text where there is one, else its text."""
-    return index_text(chunk.context, str(chunk.extras.get("reduced") or chunk.text))

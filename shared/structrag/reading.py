@@ -28,7 +28,11 @@ _HTML_START = re.compile(
 )
 _HTML_BLOCK = re.compile(r"</?(?:p|div|h[1-6]|table|tr|td|ul|ol|li|section|article|br|pre)\b[^<>]*>", re.IGNORECASE)
 _MARKDOWN_SIGN = re.compile(
-    r"^(?: {0,3}#{1,6}[ \t]+\S| {0,3}(?:`{3,}|~{3,})|[ \t]*\|?[ \t]*:?-{3,}:?[ \t]*\|)|^[^\n]*\S[^\n]*\n(?:={3,}|-{3,})[ \t]*$|\]\([^)\s]+\)",
+    r"^ {0,3}#{1,6}[ \t]+\S"  # a heading
+    r"|^ {0,3}(?:`{3,}|~{3,})"  # a fence
+    r"|^ {0,3}\|?[ \t]{0,9}:?-{3,}:?[ \t]{0,9}\|"  # a table's delimiter row
+    r"|(?<=\S\n)(?:={3,}|-{3,})[ \t]*$"  # an underline
+    r"|\]\([^)\s]{1,500}\)",  # a link
     re.MULTILINE,
 )
 _SAMPLE = 200_000  # characters looked at to tell the format

@@ -134,8 +134,12 @@ class Chunk:
 
     @property
     def index_text(self) -> str:
-        """What is embedded and BM25-indexed in the view `raw`: the context, a newline, the text."""
-        return f"{self.context}\n{self.text}" if self.context else self.text
+        """What is embedded and BM25-indexed in the view `raw`: the context, a newline, the text.
+
+        Where an enricher left a shorter body in `extras["reduced"]`, that stands in the place of the text.
+        """
+        body = str(self.extras.get("reduced") or self.text)
+        return f"{self.context}\n{body}" if self.context else body
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,12 +40,34 @@ def test_outline_json_is_one_section_a_line(capsys: pytest.CaptureFixture[str], 
     assert [section["path"] for section in sections] == [[], ["Pump"], ["Pump", "Cleaning"], ["Pump", "Storage"]]
 
 
-@pytest.mark.parametrize("method", ["content_aware", "fixed"])
+@pytest.mark.parametrize("method", ["content_aware", "fixed", "idms", "pic"])
 def test_split_json_quotes_the_document(capsys: pytest.CaptureFixture[str], manual: Path, method: str) -> None:
     _, out, _ = run(capsys, "split", manual, "--json", "--method", method, "--max-tokens", 12)
     chunks = [json.loads(line) for line in out.splitlines()]
     assert "".join(chunk["text"] for chunk in chunks) == read_file(manual).text
     assert all(MANUAL[chunk["start"] : chunk["end"]] == chunk["text"] for chunk in chunks)
+
+
+@pytest.mark.parametrize("method", ["pic", "idms"])
+def test_split_draws_what_it_saw(capsys: pytest.CaptureFixture[str], tmp_path: Path, method: str) -> None:
+    text = "# Pumps\n\n" + " ".join(f"Pump {i} moves water. The {i}th filter is rinsed." for i in range(40))
+    (tmp_path / "pumps.md").write_text(text, encoding="utf-8")
+    picture = tmp_path / "pumps.png"
+    code, out, _ = run(capsys, "split", tmp_path / "pumps.md", "--method", method, "--plot", picture)
+    assert code == 0 and "Pumps" in out
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    code, _, err = run(capsys, "split", tmp_path / "pumps.md", "--method", method, "--plot", tmp_path / "pumps.txt")
+    assert code == 2 and "must end in .png, .svg or .pdf" in err
+
+
+def test_split_says_where_there_is_nothing_to_draw(capsys: pytest.CaptureFixture[str], manual: Path) -> None:
+    code, _, err = run(capsys, "split", manual, "--plot", manual.parent / "x.png")
+    assert code == 2 and "--plot is for --method idms or pic" in err
+    (manual.parent / "empty.md").write_text("")
+    code, _, err = run(
+        capsys, "split", manual.parent / "empty.md", "--method", "pic", "--plot", manual.parent / "x.png"
+    )
+    assert code == 2 and "There is nothing to draw" in err
 
 
 def test_search_finds_the_section_and_shows_how(capsys: pytest.CaptureFixture[str], manual: Path) -> None:
@@ -66,7 +88,10 @@ def test_search_says_what_it_used(capsys: pytest.CaptureFixture[str], manual: Pa
     [
         (["outline", "missing.md"], "Cannot read 'missing.md'"),
         (["search", "missing", "-q", "x"], "There is no file or folder 'missing'"),
-        (["split", "MANUAL", "--method", "magic"], "--method must be one of 'content_aware', 'fixed'; got 'magic'."),
+        (
+            ["split", "MANUAL", "--method", "magic"],
+            "--method must be one of 'content_aware', 'fixed', 'idms', 'pic'; got 'magic'.",
+        ),
         (["split", "MANUAL", "--max-tokens", "0"], "max_tokens must be a number of at least 1; got 0."),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+
 import structrag.evaluation as evaluation
 from structrag.errors import InvalidParameter
 from structrag.evaluation import macro_mean, paired_bootstrap

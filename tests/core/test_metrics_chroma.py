@@ -12,6 +12,7 @@ from statistics import fmean, pstdev
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from structrag.evaluation import (
     SpanMeasure,
     chroma_scores,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 import pytest
-from structrag.errors import InvalidParameter
-from structrag.records import Document
 
 from benchmarks.datasets import NAMES, DataMissing, Dataset, Question, data_root, load, load_or_exit, map_gold, visible
+from structrag.errors import InvalidParameter
+from structrag.records import Document
 
 COUNTS = {
     "boards": (1430, 600),

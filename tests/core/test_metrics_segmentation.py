@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nltk.metrics import segmentation as nltk_segmentation
+
 from structrag.errors import InvalidParameter
 from structrag.evaluation import baseline_segmentations, boundaries, boundary_f1, default_window, pk, window_diff
 

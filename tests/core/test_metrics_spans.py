@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from structrag.errors import InvalidParameter
 from structrag.evaluation import (
     SpanMeasure,

@@ -15,6 +15,7 @@ import pytest
 import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from structrag import sentences
 from structrag.errors import InvalidParameter
 from structrag.sentences import LANGUAGES, punkt_source, safe_cuts, sentence_spans, word_starts

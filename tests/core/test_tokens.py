@@ -15,6 +15,7 @@ import pytest
 import regex
 from hypothesis import given
 from hypothesis import strategies as st
+
 from structrag.errors import InvalidParameter
 from structrag.tokens import count_tokens, counter_name, huggingface_counter, tiktoken_counter
 

@@ -241,8 +241,9 @@ def _cheapest(atoms: Sequence[Atom], budget: int, header_tokens: Sequence[int]) 
             low += 1
         if last - low > ARRAY_WINDOW:
             slack = 1.0 - (ends[last] - table[0, low:last]) / budget
-            costs = table[1, low:last] + 0.5 * slack * slack
-            costs[:-1][slack[:-1] < 0] = np.inf
+            window = table[1, low:last] + 0.5 * slack * slack
+            window[:-1][slack[:-1] < 0] = np.inf
+            costs = window.tolist()
         else:
             costs = []
             for first in range(low, last):
