@@ -39,11 +39,16 @@ def llama_index_names() -> dict[str, object]:
     }
 
 
+def in_a_copy(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work where the project's pages are, but nothing that is written stays in the project."""
+    (folder / "docs").symlink_to(ROOT / "docs")
+    (folder / "README.md").symlink_to(ROOT / "README.md")
+    monkeypatch.chdir(folder)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "docs").symlink_to(ROOT / "docs")
-    (tmp_path / "README.md").symlink_to(ROOT / "README.md")
-    monkeypatch.chdir(tmp_path)
+    in_a_copy(tmp_path, monkeypatch)
     names: dict[str, object] = {}
     for code in BLOCK.findall(page.read_text(encoding="utf-8")):
         if "langchain" in code:
@@ -62,12 +67,14 @@ def test_the_guide_shows_the_outline_it_claims() -> None:
 
 
 @pytest.mark.parametrize("command", COMMAND.findall((ROOT / "README.md").read_text(encoding="utf-8")))
-def test_shown_commands_run(command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_shown_commands_run(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     import shlex
 
     from structrag.cli import main
 
-    monkeypatch.chdir(ROOT)
+    in_a_copy(tmp_path, monkeypatch)
     with pytest.raises(SystemExit) as stop:
         main(shlex.split(command)[1:])
     assert stop.value.code == 0
