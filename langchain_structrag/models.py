@@ -116,33 +116,20 @@ class LangChainModel:
         """The margin of the first option over the second by the log-probabilities of the answer; None for a model without them."""
         if isinstance(self.model, BaseLLM):
             return None  # its answer is a plain string
-        steps = self._known.steps(options, top_of_message)
-        answer: Any = None
-        while True:
-            try:
-                wanted = steps.send(answer)
-            except StopIteration as end:
-                return end.value  # type: ignore[no-any-return]
-            try:
-                answer = self.model.bind(**wanted).invoke(prompt, self._config())
-            except Exception as error:  # noqa: BLE001 - the steps judge it
-                answer = error
+        return self._known.margin(
+            options, top_of_message, lambda wanted: self._bound(wanted).invoke(prompt, self._config())
+        )
 
     async def achoose(self, prompt: str, options: tuple[str, str]) -> float | None:
         """`choose` by the model's own async call."""
         if isinstance(self.model, BaseLLM):
             return None  # its answer is a plain string
-        steps = self._known.steps(options, top_of_message)
-        answer: Any = None
-        while True:
-            try:
-                wanted = steps.send(answer)
-            except StopIteration as end:
-                return end.value  # type: ignore[no-any-return]
-            try:
-                answer = await self.model.bind(**wanted).ainvoke(prompt, self._config())
-            except Exception as error:  # noqa: BLE001 - the steps judge it
-                answer = error
+        return await self._known.amargin(
+            options, top_of_message, lambda wanted: self._bound(wanted).ainvoke(prompt, self._config())
+        )
+
+    def _bound(self, parameters: Mapping[str, Any]) -> Any:
+        return self.model.bind(**parameters)
 
     def _config(self) -> RunnableConfig | None:
         callbacks = _callbacks.get()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -78,37 +78,23 @@ class LlamaIndexModel:
 
     def choose(self, prompt: str, options: tuple[str, str]) -> float | None:
         """The margin of the first option over the second by the log-probabilities of the answer; None for a model without them."""
-        steps = self._known.steps(options, _top_of_answer)
-        answer: Any = None
-        while True:
-            try:
-                wanted = steps.send(answer)
-            except StopIteration as end:
-                return end.value  # type: ignore[no-any-return]
-            try:
-                if self.llm.metadata.is_chat_model:
-                    answer = self.llm.chat([ChatMessage(content=prompt)], **wanted)
-                else:
-                    answer = self.llm.complete(prompt, **wanted)
-            except Exception as error:  # noqa: BLE001 - the steps judge it
-                answer = error
+
+        def call(wanted: Mapping[str, Any]) -> Any:
+            if self.llm.metadata.is_chat_model:
+                return self.llm.chat([ChatMessage(content=prompt)], **wanted)
+            return self.llm.complete(prompt, **wanted)
+
+        return self._known.margin(options, _top_of_answer, call)
 
     async def achoose(self, prompt: str, options: tuple[str, str]) -> float | None:
         """`choose` with the model's asynchronous call."""
-        steps = self._known.steps(options, _top_of_answer)
-        answer: Any = None
-        while True:
-            try:
-                wanted = steps.send(answer)
-            except StopIteration as end:
-                return end.value  # type: ignore[no-any-return]
-            try:
-                if self.llm.metadata.is_chat_model:
-                    answer = await self.llm.achat([ChatMessage(content=prompt)], **wanted)
-                else:
-                    answer = await self.llm.acomplete(prompt, **wanted)
-            except Exception as error:  # noqa: BLE001 - the steps judge it
-                answer = error
+
+        async def call(wanted: Mapping[str, Any]) -> Any:
+            if self.llm.metadata.is_chat_model:
+                return await self.llm.achat([ChatMessage(content=prompt)], **wanted)
+            return await self.llm.acomplete(prompt, **wanted)
+
+        return await self._known.amargin(options, _top_of_answer, call)
 
 
 def _top_of_answer(answer: Any) -> list[tuple[str, float]]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
 from structrag.requests import Ask, Choose, Embed, Request, Steps, T
 
+R = TypeVar("R")
 
-def advance(steps: Steps[T], answers: Any) -> tuple[Sequence[Request] | None, Any]:
+
+def advance(steps: Generator[R, Any, T], answers: Any) -> tuple[R | None, Any]:
     """Send the answers (None at first): the next requests and None, or at the end None and the result."""
     try:
         return steps.send(answers), None

@@ -46,6 +46,17 @@ def divide(outline: Outline, exclude_titles: Sequence[str] = ()) -> list[Divisio
     return divisions
 
 
+def adjoining(divisions: Sequence[Division]) -> list[list[Division]]:
+    """The divisions in groups without a gap between them, which excluded sections leave."""
+    groups: list[list[Division]] = []
+    for division in divisions:
+        if groups and groups[-1][-1].end == division.start:
+            groups[-1].append(division)
+        else:
+            groups.append([division])
+    return groups
+
+
 def leading_path(outline: Outline, division: Division) -> tuple[str, ...]:
     """The path of the heading a division's text starts with; front matter and blank lines before it do not count."""
     starts_blank = division.first.ordinal == 0 and division.section.ordinal != 0

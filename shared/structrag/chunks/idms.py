@@ -9,7 +9,7 @@ from typing import Any
 
 from structrag.chunks.bounds import Limits
 from structrag.chunks.cutting import Cutter, SentenceSplitter
-from structrag.chunks.divisions import Division, divide
+from structrag.chunks.divisions import adjoining, divide
 from structrag.chunks.fitting import Fitter
 from structrag.chunks.gaps import MERGES, AdaptiveThreshold, decide, merge_runs
 from structrag.chunks.making import ChunkMaker
@@ -136,7 +136,7 @@ class IDMSSplitter(ReadingSplitter):
         cutter = Cutter(self.counter, self.language, self.sentence_splitter)
         fitter = Fitter(outline, maker, cutter)
         divisions = divide(outline, self.exclude_titles)
-        groups = [[division] for division in divisions] if self.respect_sections else _adjoining(divisions)
+        groups = [[division] for division in divisions] if self.respect_sections else adjoining(divisions)
         scopes: list[Scope] = []
         first = 0
         for group in groups:
@@ -242,14 +242,3 @@ class IDMSSplitter(ReadingSplitter):
                 if fallbacks:
                     extras |= {"margin_fallbacks": fallbacks, "degraded": True}
                 yield fitter.maker.chunk(unit.division.section, piece, context, extras=extras)
-
-
-def _adjoining(divisions: Sequence[Division]) -> list[list[Division]]:
-    """Divisions in groups without an excluded section between them."""
-    groups: list[list[Division]] = []
-    for division in divisions:
-        if groups and groups[-1][-1].end == division.start:
-            groups[-1].append(division)
-        else:
-            groups.append([division])
-    return groups

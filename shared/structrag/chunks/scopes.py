@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from structrag.chunks.divisions import Division
+from structrag.chunks.divisions import Division, adjoining
 from structrag.chunks.fitting import Fitter
 from structrag.chunks.units import Unit, units_of
 
@@ -40,7 +40,7 @@ def scopes_of(
     fitter: Fitter, divisions: Sequence[Division], *, by_section: bool, respect_sections: bool
 ) -> list[Scope]:
     """The scopes of a document, in order. No division gives none."""
-    groups = [[division] for division in divisions] if by_section or respect_sections else _connected(divisions)
+    groups = [[division] for division in divisions] if by_section or respect_sections else adjoining(divisions)
     scopes: list[Scope] = []
     units: list[Unit] = []
     zones: list[Zone] = []
@@ -54,14 +54,3 @@ def scopes_of(
             scopes.append(Scope(group[0].section.path, tuple(units), tuple(zones)))
             units, zones = [], []
     return scopes if by_section or not units else [Scope((), tuple(units), tuple(zones))]
-
-
-def _connected(divisions: Sequence[Division]) -> list[list[Division]]:
-    """The divisions in groups without a gap between them, which excluded sections leave."""
-    groups: list[list[Division]] = []
-    for division in divisions:
-        if groups and groups[-1][-1].end == division.start:
-            groups[-1].append(division)
-        else:
-            groups.append([division])
-    return groups

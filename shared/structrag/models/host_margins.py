@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from structrag.driving import advance
 from structrag.models.margins import two_way_of_top
 
 Top = Sequence[tuple[str, float]]  # the most likely first tokens of an answer with their log-probabilities
@@ -48,6 +49,36 @@ class LogProbabilities:
         if self.works is None:
             self.works = -1
         return None
+
+    def margin(
+        self, options: tuple[str, str], read: Callable[[Any], Top], call: Callable[[Mapping[str, Any]], Any]
+    ) -> float | None:
+        """The margin as in `steps`, the model asked by `call(parameters)`."""
+        steps = self.steps(options, read)
+        answer: Any = None
+        while True:
+            wanted, margin = advance(steps, answer)
+            if wanted is None:
+                return margin  # type: ignore[no-any-return]
+            try:
+                answer = call(wanted)
+            except Exception as error:  # noqa: BLE001 - the steps judge it
+                answer = error
+
+    async def amargin(
+        self, options: tuple[str, str], read: Callable[[Any], Top], call: Callable[[Mapping[str, Any]], Awaitable[Any]]
+    ) -> float | None:
+        """`margin` with calls that are awaited."""
+        steps = self.steps(options, read)
+        answer: Any = None
+        while True:
+            wanted, margin = advance(steps, answer)
+            if wanted is None:
+                return margin  # type: ignore[no-any-return]
+            try:
+                answer = await call(wanted)
+            except Exception as error:  # noqa: BLE001 - as in `margin`
+                answer = error
 
 
 def _is_refusal(error: Exception) -> bool:
