@@ -158,6 +158,21 @@ def test_capitals_and_title_case() -> None:
     assert outline(f"Results\n\n{BODY}\nOpen Questions\n\n{BODY}") == [(1, "Results"), (1, "Open Questions")]
 
 
+@pytest.mark.parametrize(
+    ("titles", "body"),
+    [
+        (["INTRODUCTION", "METHODS", "RESULTS"], "Some text here."),
+        (["INTRODUCTION", "METHODS"], "...text..."),
+        (["ВВЕДЕНИЕ", "МЕТОДЫ"], "Это первая часть работы."),
+        (["ÜBERSICHT", "WEITERE PUNKTE"], "Es gilt Folgendes:\n\n- eins\n- zwei"),
+    ],
+)
+def test_capitals_over_short_sections(titles: list[str], body: str) -> None:
+    text = "".join(f"{title}\n\n{body}\n\n" for title in titles)
+    assert outline(text) == [(1, title) for title in titles]
+    assert outline(text.replace("\n", "\r\n")) == [(1, title) for title in titles]
+
+
 def test_a_page_break_may_stand_before_a_heading() -> None:
     text = f"1. Term\n\n{BODY}\f2. Fees\n\n{BODY}\n\f\n3. Notices\n\n{BODY}"
     assert [title for _, title in outline(text)] == ["1. Term", "2. Fees", "3. Notices"]
@@ -191,6 +206,7 @@ NO_HEADINGS = {
     "clauses without titles": "1. The buyer shall pay.\n\n1.1 Any goods sold, as is.\n\n2. In this Agreement:\n\n",
     "numbers out of order": "7. Law\n\nx\n\n24. Place\n\nx\n\n11. Time\n\nx\n\n",
     "signatures": "ACME HOLDINGS, INC.\n\nBy: /s/ Ann Lee\n\nName: Ann Lee\n\nR. C. BOYD ENTERPRISES, LLC\n\nTitle: CEO\n\n",
+    "forms": "CITY OF AUSTIN\n\nBy: _  (Printed Name) Title:  Date:\n\nTHE SENDER\n\nBY THE SENDER: Ann Lee.\n\n",
     "table": "Name   Price  Unit\n-----------------\n1   Apples   20\n2   Pears   30\n\n",
     "running head": "ACME AGREEMENT\n\n" + BODY + "\nACME AGREEMENT\n\n" + BODY + "\nACME AGREEMENT\n\n",
     "references": "1. Smith J, Doe A. On cats. Nature 2001.\n\n2. Li Q, Wu P, et al. Early. Lancet.\n\n3. Tighe P. Improving tests.\n\n",

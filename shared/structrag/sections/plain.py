@@ -200,8 +200,14 @@ def _bare_kind(text: str, lines: list[_Line], i: int) -> str:
         _SENTENCE.search(text, after.left, min(stop, after.left + 400))
     )
     if title.isupper():
-        return "capitals" if long_text or MARK.match(text, after.left, after.right) else ""
+        texts = long_text or MARK.match(text, after.left, after.right) or _is_prose(text[after.left : stop])
+        return "capitals" if texts else ""
     return "title" if long_text and "," not in title else ""
+
+
+def _is_prose(block: str) -> bool:
+    """Text that ends like a sentence and has a word in small letters: no form, list of parties or signature."""
+    return block[-1] in ".!?:;" and any(word.islower() for word in block.split())
 
 
 def _with_next_line(text: str, lines: list[_Line], i: int, label: _Found) -> _Found:
