@@ -119,6 +119,22 @@ def test_functions_without_a_name_of_their_own_are_told_apart() -> None:
     assert len({model.name for model in models if model}) == 2
 
 
+@pytest.mark.parametrize("name", ["no-such-model", "some/such-model", "/no/such/folder", "."])
+def test_a_model_that_is_not_on_this_machine_is_not_fetched(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    transformers = pytest.importorskip("sentence_transformers")
+    asked: list[bool] = []
+    load = transformers.SentenceTransformer
+
+    def only_here(model: str, *, local_files_only: bool = False) -> Any:
+        asked.append(local_files_only)
+        return load(model, local_files_only=True)
+
+    monkeypatch.setattr(transformers, "SentenceTransformer", only_here)
+    with pytest.raises(InvalidParameter, match="nothing is downloaded here"):
+        as_embedder(name)
+    assert asked == [True]
+
+
 @pytest.mark.parametrize("value", [3, [1.0], object(), {"model": "x"}])
 def test_as_embedder_refuses_the_rest(value: Any) -> None:
     with pytest.raises(InvalidParameter, match=r"embedder must be None \(LSA\)"):

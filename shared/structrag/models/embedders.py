@@ -26,11 +26,14 @@ class SentenceTransformerEmbedder:
     """A sentence-transformers model with its prompts.
 
     Attributes:
-        model: A loaded `SentenceTransformer`, a name or a folder. A name is only looked up on a hub if sentence-transformers is
-            allowed to do so (`HF_HUB_OFFLINE`).
+        model: A loaded `SentenceTransformer`, a folder, or the name of a model that was downloaded before; nothing is downloaded.
         query_prompt, document_prompt: Put in front of queries and documents ("query: " and "passage: " for E5); None: the
             model's own prompts named "query" and "document" or "passage" if it has them.
         name: For cache keys; default: the model's name or folder name, with the prompts.
+
+    Raises:
+        InvalidParameter: there is no such model on this machine (a ValueError).
+        MissingExtra: a name or folder was given and sentence-transformers is not installed.
     """
 
     model: Any
@@ -43,7 +46,14 @@ class SentenceTransformerEmbedder:
         if isinstance(self.model, str):
             package: Any = require("sentence_transformers", extra="models")
             label = Path(self.model).name if Path(self.model).is_dir() else self.model
-            object.__setattr__(self, "model", package.SentenceTransformer(self.model))
+            try:
+                model = package.SentenceTransformer(self.model, local_files_only=True)
+            except (OSError, ValueError) as error:
+                raise InvalidParameter(
+                    "embedder must be the folder of a sentence-transformers model or the name of one on this machine; "
+                    f"{self.model!r} cannot be loaded, and nothing is downloaded here. Download it first, or pass a loaded model."
+                ) from error
+            object.__setattr__(self, "model", model)
         else:
             label = _model_label(self.model)
         prompts = getattr(self.model, "prompts", None) or {}
