@@ -23,7 +23,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 from benchmarks.datasets import DataMissing, data_root, load
 from benchmarks.machine import corpus_line, machine_line, versions_line
 from benchmarks.speed_tables import Table, Timing, by_turns, rates, ratios, render, spread
-from benchmarks.splitters_model import Counted, Given, counting, encoding_by, token_counts
+from benchmarks.splitters_model import Given, Seen, encoding_by, token_counts, watching
 from benchmarks.splitters_systems import (
     CHONKIE,
     CONTENT_AWARE,
@@ -60,6 +60,7 @@ PACKAGES = (
 PAPERS = ("1810.04528", "1811.00942")
 CONTRACT = "VERSOTECHNOLOGIESINC_12_28_2007-EX-99.3-INTELLECTUAL PROPERTY AGREEMENT"
 PAGE = "parsing/rust_reference/expressions/if-expr.md"
+WARM_UP = "The first sentence is here. A second one follows it. Then there is a third. The last is the fourth."
 SIMILARITY_ALONE = "the margins alone: similarity of given vectors"
 WORDS_ALONE = "the margins alone: words of given sentences"
 LEAST_MB_PER_S = 1.0
@@ -130,21 +131,24 @@ def encoder_table(embedder: Any, documents: Sequence[Document], repeat: int) -> 
     """Time of each splitter with the encoder, as a multiple of the floor, and what its chunks are like."""
     others, absent = peers(embedder)
     splitters: dict[str, Splitting] = {FLOOR: partial(floor, embedder), **ours(embedder), **others}
-    embedder.embed(["warm up"])
-    counted: dict[str, Counted] = {}
+    seen: dict[str, Seen] = {}
     chunks: dict[str, list[list[str]]] = {}
-    for name, split in splitters.items():
-        with counting(embedder.model) as counted[name]:
-            chunks[name] = split(documents)
-    tasks = {name: partial(split, documents) for name, split in splitters.items()}
-    timings = by_turns(tasks, repeat, warm_up=False)
+
+    def split_and_keep(name: str) -> None:
+        with watching(embedder.model) as seen[name]:
+            chunks[name] = splitters[name](documents)
+
+    for split in splitters.values():
+        split([Document(WARM_UP)])
+    timings = by_turns({name: partial(split_and_keep, name) for name in splitters}, repeat, warm_up=False)
+    tokens = {name: each.tokens(embedder.model) for name, each in seen.items()}
     rows = tuple(
         (
             name,
             *_times(timings, name),
-            f"{counted[name].texts:,}",
-            f"{counted[name].tokens:,}",
-            f"{counted[name].tokens / counted[FLOOR].tokens:.2f}",
+            f"{len(seen[name].texts):,}",
+            f"{tokens[name]:,}",
+            f"{tokens[name] / tokens[FLOOR]:.2f}",
             *_chunk_cells(embedder.model, documents, chunks[name]),
         )
         for name in splitters
@@ -153,8 +157,8 @@ def encoder_table(embedder: Any, documents: Sequence[Document], repeat: int) -> 
         "Floor: the different sentences, by structrag's sentence splitter, in one call of the encoder; sorted by length, 64 in a batch.",
         "Default settings; the language model that PIC may ask is absent, so that its summary is extractive. Batches are the libraries' "
         "own: 64 in structrag (over all documents but in the row that says otherwise), 32 with LangChain and chonkie, 10 in LlamaIndex.",
-        "An untimed round counts what the encoder is given; tokens are its own, at most 256 a text. The largest chunk is counted with the "
-        "same tokenizer; structrag's limits count tokens by an estimate.",
+        "Tokens are those of the encoder, which reads at most 256 of a text; they are counted afterwards. The largest chunk is counted with "
+        "the same tokenizer; structrag's limits count tokens by an estimate.",
         *_absent_note(absent),
     )
     columns = (
@@ -170,7 +174,9 @@ def encoder_table(embedder: Any, documents: Sequence[Document], repeat: int) -> 
         "largest chunk, tokens",
     )
     corpus = corpus_line("two papers, a contract, a page of the Rust reference", [each.text for each in documents])
-    figures = {name: {**_figures(timings[name]), **vars(counted[name])} for name in splitters}
+    figures = {
+        name: {**_figures(timings[name]), "texts": len(seen[name].texts), "tokens": tokens[name]} for name in splitters
+    }
     return Table(f"With {embedder.name}", columns, rows, corpus, notes, figures)
 
 

@@ -1,4 +1,4 @@
-"""One encoder for all splitters: what it is given is counted, or its answers are looked up instead of computed."""
+"""One encoder for all splitters: what it is given is watched, or its answers are looked up instead of computed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ Encode = Callable[..., Any]
 
 
 @dataclass
-class Counted:
-    """What an encoder was given."""
+class Seen:
+    """The texts that an encoder was given, in order."""
 
-    texts: int = 0
-    tokens: int = 0  # that it reads: special tokens included, what is behind its limit not
+    texts: list[str] = field(default_factory=list)
+
+    def tokens(self, model: Any) -> int:
+        """Tokens that the encoder read: special tokens included, what is behind its limit not."""
+        return sum(min(size, model.max_seq_length) for size in token_counts(model, self.texts))
 
 
 @dataclass
@@ -58,19 +61,17 @@ def encoding_by(model: Any, encode: Encode) -> Iterator[None]:
 
 
 @contextmanager
-def counting(model: Any) -> Iterator[Counted]:
-    """While it lasts, what the model is given is counted."""
-    counted = Counted()
+def watching(model: Any) -> Iterator[Seen]:
+    """While it lasts, the texts that the model is given are kept; it answers as ever."""
+    seen = Seen()
     own = model.encode
 
     def encode(texts: Sequence[str] | str, **options: Any) -> Any:
-        several = [texts] if isinstance(texts, str) else list(texts)
-        counted.texts += len(several)
-        counted.tokens += sum(min(size, model.max_seq_length) for size in token_counts(model, several))
+        seen.texts += [texts] if isinstance(texts, str) else texts
         return own(texts, **options)
 
     with encoding_by(model, encode):
-        yield counted
+        yield seen
 
 
 def token_counts(model: Any, texts: Sequence[str]) -> list[int]:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from benchmarks import splitters
-from benchmarks.splitters_model import Given, counting, encoding_by, token_counts
+from benchmarks.splitters_model import Given, encoding_by, token_counts, watching
 from benchmarks.splitters_systems import (
     CHONKIE,
     FLOOR,
@@ -57,17 +57,17 @@ def tables(embedder: Any, documents: list[Document]) -> list[Any]:
 def test_floor_gives_every_sentence_to_the_encoder_once(embedder: Any, documents: list[Document]) -> None:
     sentences = sentences_of(documents)
     assert len(sentences) == 28 and not any(sentence != sentence.strip() for sentence in sentences)
-    with counting(embedder.model) as counted:
+    with watching(embedder.model) as seen:
         floor(embedder, documents)
-    assert counted.texts == 14  # two equal documents
-    assert counted.tokens == sum(token_counts(embedder.model, sentences)) / 2
+    assert len(seen.texts) == 14  # two equal documents
+    assert seen.tokens(embedder.model) == sum(token_counts(embedder.model, sentences)) / 2
 
 
-def test_counting_ends_and_cuts_at_the_encoder_limit(embedder: Any) -> None:
-    with counting(embedder.model) as counted:
+def test_watching_ends_and_tokens_stop_at_the_encoder_limit(embedder: Any) -> None:
+    with watching(embedder.model) as seen:
         embedder.embed(["word " * 1000])
     embedder.embed(["one more"])
-    assert (counted.texts, counted.tokens) == (1, embedder.model.max_seq_length)
+    assert (len(seen.texts), seen.tokens(embedder.model)) == (1, embedder.model.max_seq_length)
 
 
 def test_given_vectors_replace_the_encoder(embedder: Any) -> None:
