@@ -164,3 +164,23 @@ def test_it_pickles_and_needs_a_tokenizer(model: Any, tokenizer: Any) -> None:
     assert copy.choose("cats", ("1", "2")) == weigher.choose("cats", ("1", "2"))
     with pytest.raises(InvalidParameter, match="tokenizer must be given"):
         TransformersMargin(model)
+
+
+@pytest.mark.parametrize("name", ["no-such-model", "some/such-model", "/no/such/folder"])
+def test_a_model_that_is_not_on_this_machine_is_not_fetched(
+    model: Any, tokenizer: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transformers = pytest.importorskip("transformers")
+    asked: list[dict[str, Any]] = []
+
+    def refuse(_name: str, **options: Any) -> None:
+        asked.append(options)
+        raise OSError("not here")
+
+    for loader in (transformers.AutoModelForCausalLM, transformers.AutoTokenizer):
+        monkeypatch.setattr(loader, "from_pretrained", refuse)
+    with pytest.raises(InvalidParameter, match=r"model must be a folder .* nothing is downloaded here"):
+        TransformersMargin(name)
+    with pytest.raises(InvalidParameter, match="tokenizer must be a folder"):
+        TransformersMargin(model, name)
+    assert asked == [{"local_files_only": True}] * 2

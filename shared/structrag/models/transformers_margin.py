@@ -24,7 +24,7 @@ class TransformersMargin:
 
     Attributes:
         model, tokenizer: Objects of transformers, or names or folders for `from_pretrained`. The name of the model, given as such, is the
-            name of its tokenizer too. A name is only looked up on a hub if transformers is allowed to do so (`HF_HUB_OFFLINE`).
+            name of its tokenizer too. A name is that of a model downloaded before; nothing is downloaded.
         name: For cache keys; default: the model's name or path.
         batch_size: Most prompts in one forward pass.
         max_prompt_tokens: Default: the positions the model's configuration gives; without any, no limit.
@@ -53,10 +53,10 @@ class TransformersMargin:
             package: Any = require("transformers", extra="models")
             self.name = self.name or self.model
             self.tokenizer = self.tokenizer or self.model
-            self.model = package.AutoModelForCausalLM.from_pretrained(self.model).eval()
+            self.model = _local("model", package.AutoModelForCausalLM, self.model).eval()
         if isinstance(self.tokenizer, str):
             package = require("transformers", extra="models")
-            self.tokenizer = package.AutoTokenizer.from_pretrained(self.tokenizer)
+            self.tokenizer = _local("tokenizer", package.AutoTokenizer, self.tokenizer)
         if self.tokenizer is None:
             raise InvalidParameter("tokenizer must be given with a model object; got None.")
         config = self.model.config
@@ -168,3 +168,14 @@ class TransformersMargin:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=threading.Lock())
+
+
+def _local(parameter: str, loader: Any, name: str) -> Any:
+    """What a name or folder stands for on this machine; InvalidParameter if it is not there."""
+    try:
+        return loader.from_pretrained(name, local_files_only=True)
+    except (OSError, ValueError) as error:
+        raise InvalidParameter(
+            f"{parameter} must be a folder or the name of a transformers model on this machine; {name!r} cannot be loaded, "
+            "and nothing is downloaded here. Download it first, or pass a loaded one."
+        ) from error
