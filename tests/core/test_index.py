@@ -140,6 +140,8 @@ def test_documents_are_checked_before_anything_changes(embedder: HashEmbedder, m
     for value, sentence in bad:
         with pytest.raises(InvalidParameter, match=sentence):
             index.add([document(1), document(2), value])
+    with pytest.raises(InvalidParameter, match="documents must be a list of Documents; got one, 'doc1'"):
+        index.add(document(1))  # type: ignore[arg-type]
     assert len(index) == 0 and embedder.texts == []
 
 
@@ -741,3 +743,13 @@ def test_an_index_beside_a_host_is_saved_without_vectors(tmp_path: Path) -> None
     loaded = Index.load(tmp_path / "index", embedder=HashEmbedder(), dense_store=host)
     assert state(loaded) == state(index)
     assert loaded.add([document(1)]).unchanged == 1
+
+
+def test_a_query_of_unknown_words_hits_no_view() -> None:
+    index = Index(embedder=None)
+    index.add([document(1), document(2)])
+    hits = MultiViewRetriever(index, k=3).search("xylophone")
+    assert [hit.rank for hit in hits] == [1, 2, 3]
+    assert all(not hit.routes and not hit.chunk.extras["views_hit"] and hit.score == 0 for hit in hits)
+    assert index.search("xylophone") == []
+    assert MultiViewRetriever(index, k=1).search("gearbox")[0].chunk.extras["views_hit"]

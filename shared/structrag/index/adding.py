@@ -48,6 +48,10 @@ class Adding:
     def __init__(self, index: Index, documents: Iterable[Document], *, known_only: bool = False) -> None:
         self.index = index
         self.prints: dict[str, str] = {}  # document id -> fingerprint
+        if isinstance(documents, Document):
+            raise InvalidParameter(
+                f"documents must be a list of Documents; got one, {documents.id!r}. Put it in a list."
+            )
         self.documents = list(documents)
         for document in self.documents:
             self._check(document, known_only)

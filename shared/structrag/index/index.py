@@ -203,13 +203,13 @@ class Index:
         return await self.arun(search_steps(self, query, k, view, route, where))
 
     def query_vector(self, query: str) -> Steps[Any]:
-        """The query's vector, or None where nothing needs one: a store that embeds itself, an empty index, a blank query."""
+        """The query's vector, or None: a store that embeds itself, an empty index, a blank query, one of no known word (zeros)."""
         wanted = self.dense_store is None or self.dense_store.wants_vectors
         if not wanted or not len(self.store) or not query.strip():
             return None
         self._refit()
         (matrix,) = yield [Embed((query,), query=True)]
-        return matrix[0]
+        return matrix[0] if any(matrix[0]) else None
 
     def routes(self) -> dict[str, Any]:
         """Every route by its name, such as "dense:raw" and "bm25:summary"."""
