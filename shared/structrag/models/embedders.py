@@ -51,7 +51,8 @@ class SentenceTransformerEmbedder:
             except (OSError, ValueError) as error:
                 raise InvalidParameter(
                     "embedder must be the folder of a sentence-transformers model or the name of one on this machine; "
-                    f"{self.model!r} cannot be loaded, and nothing is downloaded here. Download it first, or pass a loaded model."
+                    f"{self.model!r} cannot be loaded, and structrag downloads nothing by itself. To have it downloaded pass the loaded "
+                    f"model: SentenceTransformer({self.model!r})."
                 ) from error
             object.__setattr__(self, "model", model)
         else:
