@@ -157,7 +157,7 @@ def encoder_table(embedder: Any, documents: Sequence[Document], repeat: int) -> 
         "Floor: the different sentences, by structrag's sentence splitter, in one call of the encoder; sorted by length, 64 in a batch.",
         "Default settings; the language model that PIC may ask is absent, so that its summary is extractive. Batches are the libraries' "
         "own: 64 in structrag (over all documents but in the row that says otherwise), 32 with LangChain and chonkie, 10 in LlamaIndex.",
-        "Tokens are those of the encoder, which reads at most 256 of a text; they are counted afterwards. The largest chunk is counted so too; "
+        "Tokens are those of the encoder, which reads at most 256 of a text. The largest chunk is counted in the same way; "
         "structrag's limits count tokens by an estimate.",
         *_absent_note(absent),
     )
