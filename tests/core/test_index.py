@@ -753,3 +753,14 @@ def test_a_query_of_unknown_words_hits_no_view() -> None:
     assert all(not hit.routes and not hit.chunk.extras["views_hit"] and hit.score == 0 for hit in hits)
     assert index.search("xylophone") == []
     assert MultiViewRetriever(index, k=1).search("gearbox")[0].chunk.extras["views_hit"]
+
+
+def test_a_where_that_raises_is_named(embedder: HashEmbedder) -> None:
+    index = Index(embedder=embedder)
+    index.add([document(1)])
+    for search in (index.search, MultiViewRetriever(index).search):
+        with pytest.raises(
+            InvalidParameter, match=r"where must be a function .* 'doc1' it raised KeyError: 'year'"
+        ) as caught:
+            search("pump", where=lambda meta: meta["year"] > 2000)
+        assert isinstance(caught.value.__cause__, KeyError)

@@ -20,7 +20,8 @@ def select_rows(members: Mapping[str, Member], n_rows: int, where: Condition) ->
 
     A mapping asks each of its keys, "doc_id" or a key of the documents' metadata, for the given value or one of a
     list of values; metadata that is itself a list meets it with any of its items. A callable is asked for each
-    document with its metadata and "doc_id" in one dict. Raises InvalidParameter for a key that no document has.
+    document with its metadata and "doc_id" in one dict. Raises InvalidParameter for a key that no document has, and for a
+    callable that raises.
     """
     if isinstance(where, Mapping):
         wanted = {key: _as_list(value) for key, value in where.items()}
@@ -31,7 +32,7 @@ def select_rows(members: Mapping[str, Member], n_rows: int, where: Condition) ->
         else:
             chosen = [m for m in members.values() if all(_meets(m, key, values) for key, values in wanted.items())]
     elif callable(where):
-        chosen = [m for m in members.values() if where(_facts(m))]
+        chosen = [m for m in members.values() if _asked(where, m)]
     else:
         raise InvalidParameter(
             f"where must be None, a dict such as {{'doc_id': 'report'}}, or a callable on a document's metadata; "
@@ -61,6 +62,16 @@ def _as_list(value: Any) -> list[Any]:
 
 def _facts(member: Member) -> dict[str, Any]:
     return {**member.record["meta"], "doc_id": member.record["id"]}
+
+
+def _asked(where: Callable[[dict[str, Any]], bool], member: Member) -> bool:
+    try:
+        return bool(where(_facts(member)))
+    except Exception as error:
+        raise InvalidParameter(
+            f"where must be a function that answers for every document; for {member.record['id']!r} it raised "
+            f"{type(error).__name__}: {error}. Use metadata.get(key) for keys that some documents lack."
+        ) from error
 
 
 def _check_keys(members: Mapping[str, Member], wanted: Mapping[str, list[Any]]) -> None:
