@@ -350,3 +350,26 @@ def test_real_vectors_find_a_paraphrase(minilm: Any) -> None:
     index.add([Document(f"# Part {i}\n\n{text}\n", id=f"d{i}", format="markdown") for i, text in enumerate(TEXTS)])
     assert names(MultiViewRetriever(index, k=1).search("How long does the guarantee last?")) == "d4"
     assert names(MultiViewRetriever(index, k=1).search("lubricant is running out and it is loud")) == "d3"
+
+
+@pytest.mark.parametrize("where", [None, {"doc_id": ["a", "c"]}])
+def test_a_change_during_a_search_begins_it_anew(where: Any) -> None:
+    index = Index(embedder=None)
+    index.add([Document(f"# Part\n\nThe {word} is here.\n", id=word[0]) for word in ("axle", "bolt", "crank")])
+    steps = MultiViewRetriever(index, k=1).steps("crank", where=where)
+    requests = steps.send(None)
+    hits: list[Hit] = []
+    while not hits:
+        answers = index.run(asking(requests))
+        if isinstance(requests[0], Search):
+            index.delete("a")
+        try:
+            requests = steps.send(answers)
+        except StopIteration as done:
+            hits = done.value
+    assert [hit.chunk.doc_id for hit in hits] == ["c"] and len(index) == 2
+
+
+def asking(requests: Any) -> Any:
+    """Steps that ask for the requests and return the answers."""
+    return (yield requests)

@@ -57,6 +57,7 @@ class Store:
             tuple(views), check_choice("dtype", dtype, DTYPES), Bm25(lexical, k1, b), tokenizer or Tokenizer()
         )
         self.config: dict[str, Any] = plain_json(dict(config or {}), "config")
+        self.changes = 0  # documents added or deleted so far; rows hold while it stays
         self._lock = RLock()
         self._vocabulary: dict[str, int] = {}
         self._members: dict[str, Member] = {}
@@ -123,6 +124,7 @@ class Store:
             )
 
     def _begin_change(self) -> None:
+        self.changes += 1
         if self._order is not None:
             self._members = dict(self._members)  # a search in another thread keeps the one it has
             self._order = self._row_of = None

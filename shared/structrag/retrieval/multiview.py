@@ -28,6 +28,7 @@ ROUTES = ("dense", "bm25")
 FUSIONS = ("maxscore", "minmax", "roundrobin", "rrf", "union")
 WEIGHTED = ("minmax", "rrf")
 POOL = 1000  # chunks taken from each route at most, so that the first k do not depend on k
+ATTEMPTS = 5  # at a search while documents change
 
 
 class MultiViewRetriever:
@@ -91,9 +92,23 @@ class MultiViewRetriever:
         return await self.index.arun(self.steps(query, k, where=where))
 
     def steps(self, query: str, k: float | None = None, *, where: Any = None) -> Steps[list[Hit]]:
-        """`search` as steps."""
+        """`search` as steps; begun anew, a few times at most, where documents change under way and rows with them."""
         check_query(query)
         wanted = self.k if k is None else _checked_k(k, self.preset)
+        store = self.index.store
+        for _ in range(ATTEMPTS - 1):
+            changes = store.changes
+            try:
+                hits = yield from self._attempt(query, wanted, where)
+            except InvalidParameter:
+                if store.changes == changes:
+                    raise
+                continue
+            if store.changes == changes:
+                return hits
+        return (yield from self._attempt(query, wanted, where))
+
+    def _attempt(self, query: str, wanted: float, where: Any) -> Steps[list[Hit]]:
         store = self.index.store
         rows = store.select(where)
         vector = (yield from self.index.query_vector(query)) if "dense" in self.kinds else None
