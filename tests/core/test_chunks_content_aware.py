@@ -271,3 +271,8 @@ def test_real_plain_text() -> None:
         chunks = ContentAwareSplitter(max_tokens=200).split(document)
         check(chunks, text, 200, count_tokens)
         assert "".join(chunk.text for chunk in chunks) == text
+
+
+def test_a_string_is_no_document() -> None:
+    with pytest.raises(InvalidParameter, match=r"document must be a Document; got str. Use structrag.read_text"):
+        ContentAwareSplitter().split("a text")  # type: ignore[arg-type]

@@ -19,8 +19,10 @@ def parse(document: Document, *, plain_headings: bool = True) -> Outline:
     the root. Headings numbered `1`, `1.2` but written at one level are nested by their numbers (foundation, section 2.5).
 
     Raises:
-        InvalidParameter: the document says `format="html"` but was not read by `read_text` or `read_file`.
+        InvalidParameter: it is no Document, or says `format="html"` but was not read by `read_text` or `read_file`.
     """
+    if not isinstance(document, Document):
+        raise InvalidParameter(f"document must be a Document; got {type(document).__name__}. Use structrag.read_text.")
     text = document.text
     if document.format == "markdown":
         from structrag.sections.markdown import front_matter
