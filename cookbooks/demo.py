@@ -20,7 +20,7 @@ warnings.filterwarnings("ignore")
 
 HERE = Path(__file__).resolve().parent.parent
 QUESTIONS = (
-    "What happens to a heading that has no text of its own?",
+    "How is a table cut when its section is too long?",
     "How do I keep a crashed run from paying for the same model calls twice?",
     "When should I not use this library?",
 )
