@@ -34,3 +34,8 @@ def test_sections_are_borders_only_when_asked() -> None:
 def test_bad_limit_is_named() -> None:
     with pytest.raises(InvalidParameter, match="max_tokens"):
         FixedSplitter(0)
+
+
+def test_a_string_is_no_document() -> None:
+    with pytest.raises(InvalidParameter, match="document must be a Document; got str"):
+        FixedSplitter().split("text")  # type: ignore[arg-type]

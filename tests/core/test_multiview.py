@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from structrag import Document, Hit, Index, MultiViewRetriever
 from structrag.errors import InvalidParameter
+from structrag.index.searching import search_steps
 from structrag.retrieval.fusion import union_size
 from structrag.steps import Ranking, Search
 
@@ -352,11 +353,15 @@ def test_real_vectors_find_a_paraphrase(minilm: Any) -> None:
     assert names(MultiViewRetriever(index, k=1).search("lubricant is running out and it is loud")) == "d3"
 
 
+@pytest.mark.parametrize("one_route", [False, True])
 @pytest.mark.parametrize("where", [None, {"doc_id": ["a", "c"]}])
-def test_a_change_during_a_search_begins_it_anew(where: Any) -> None:
+def test_a_change_during_a_search_begins_it_anew(where: Any, one_route: bool) -> None:
     index = Index(embedder=None)
     index.add([Document(f"# Part\n\nThe {word} is here.\n", id=word[0]) for word in ("axle", "bolt", "crank")])
-    steps = MultiViewRetriever(index, k=1).steps("crank", where=where)
+    if one_route:
+        steps = search_steps(index, "crank", 1, "raw", "bm25", where)
+    else:
+        steps = MultiViewRetriever(index, k=1).steps("crank", where=where)
     requests = steps.send(None)
     hits: list[Hit] = []
     while not hits:

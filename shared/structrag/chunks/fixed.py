@@ -11,7 +11,7 @@ from structrag.chunks.making import ChunkMaker
 from structrag.context import Context
 from structrag.errors import check_at_least
 from structrag.records import Block, Chunk, Document, Section
-from structrag.sections import parse
+from structrag.sections import check_document, parse
 from structrag.sections.outline import build_outline
 from structrag.tokens import TokenCounter, count_tokens
 
@@ -41,6 +41,7 @@ class FixedSplitter:
 
     def split(self, document: Document) -> list[Chunk]:
         """The chunks of a document, in reading order."""
+        check_document(document)
         if not document.text.strip():
             return []
         maker = ChunkMaker(document, self.counter, self.max_tokens, self.context and self.within_sections)

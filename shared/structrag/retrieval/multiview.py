@@ -10,6 +10,7 @@ from typing import Any
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.index.index import Index
 from structrag.index.routes import check_query, row_numbers
+from structrag.index.searching import steady_steps
 from structrag.records import Hit
 from structrag.retrieval.fusion import (
     max_score,
@@ -28,7 +29,6 @@ ROUTES = ("dense", "bm25")
 FUSIONS = ("maxscore", "minmax", "roundrobin", "rrf", "union")
 WEIGHTED = ("minmax", "rrf")
 POOL = 1000  # chunks taken from each route at most, so that the first k do not depend on k
-ATTEMPTS = 5  # at a search while documents change
 
 
 class MultiViewRetriever:
@@ -92,21 +92,10 @@ class MultiViewRetriever:
         return await self.index.arun(self.steps(query, k, where=where))
 
     def steps(self, query: str, k: float | None = None, *, where: Any = None) -> Steps[list[Hit]]:
-        """`search` as steps; begun anew, a few times at most, where documents change under way and rows with them."""
+        """`search` as steps."""
         check_query(query)
         wanted = self.k if k is None else _checked_k(k, self.preset)
-        store = self.index.store
-        for _ in range(ATTEMPTS - 1):
-            changes = store.changes
-            try:
-                hits = yield from self._attempt(query, wanted, where)
-            except InvalidParameter:
-                if store.changes == changes:
-                    raise
-                continue
-            if store.changes == changes:
-                return hits
-        return (yield from self._attempt(query, wanted, where))
+        return (yield from steady_steps(self.index, lambda: self._attempt(query, wanted, where)))
 
     def _attempt(self, query: str, wanted: float, where: Any) -> Steps[list[Hit]]:
         store = self.index.store

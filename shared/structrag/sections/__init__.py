@@ -9,7 +9,13 @@ from structrag.errors import InvalidParameter
 from structrag.records import Document, Heading
 from structrag.sections.outline import Outline, build_outline
 
-__all__ = ["Outline", "parse"]
+__all__ = ["Outline", "check_document", "parse"]
+
+
+def check_document(value: object) -> None:
+    """Raise InvalidParameter unless the value is a Document."""
+    if not isinstance(value, Document):
+        raise InvalidParameter(f"document must be a Document; got {type(value).__name__}. Use structrag.read_text.")
 
 
 def parse(document: Document, *, plain_headings: bool = True) -> Outline:
@@ -21,8 +27,7 @@ def parse(document: Document, *, plain_headings: bool = True) -> Outline:
     Raises:
         InvalidParameter: it is no Document, or says `format="html"` but was not read by `read_text` or `read_file`.
     """
-    if not isinstance(document, Document):
-        raise InvalidParameter(f"document must be a Document; got {type(document).__name__}. Use structrag.read_text.")
+    check_document(document)
     text = document.text
     if document.format == "markdown":
         from structrag.sections.markdown import front_matter
