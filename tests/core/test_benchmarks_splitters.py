@@ -58,7 +58,7 @@ def test_floor_gives_every_sentence_to_the_encoder_once(embedder: Any, documents
     sentences = sentences_of(documents)
     assert len(sentences) == 28 and not any(sentence != sentence.strip() for sentence in sentences)
     with watching(embedder.model) as seen:
-        floor(embedder, documents)
+        floor(embedder, 8, documents)
     assert len(seen.texts) == 14  # two equal documents
     assert seen.tokens(embedder.model) == sum(token_counts(embedder.model, sentences)) / 2
 

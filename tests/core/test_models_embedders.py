@@ -8,6 +8,7 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -284,3 +285,22 @@ def test_a_model_by_name_without_the_package_says_what_to_install(monkeypatch: p
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(MissingExtra, match=r"pip install 'structrag\[models\]'"):
         as_embedder("intfloat/e5-small")
+
+
+@pytest.mark.parametrize(("device", "size"), [("cpu", 16), ("cuda", 64), ("mps", 64)])
+def test_batches_are_small_on_a_processor_where_padding_costs_most(device: str, size: int) -> None:
+    class Encoder:
+        prompts: dict[str, str] = {}  # noqa: RUF012
+
+        def __init__(self) -> None:
+            self.device = SimpleNamespace(type=device)
+            self.sizes: list[int] = []
+
+        def encode(self, texts: list[str], *, batch_size: int, **_: Any) -> Any:
+            self.sizes.append(batch_size)
+            return np.ones((len(texts), 2))
+
+    encoder = Encoder()
+    SentenceTransformerEmbedder(encoder).embed(["a"])
+    SentenceTransformerEmbedder(encoder, batch_size=3).embed(["a"])
+    assert encoder.sizes == [size, 3]
