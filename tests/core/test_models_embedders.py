@@ -131,7 +131,7 @@ def test_a_model_that_is_not_on_this_machine_is_not_fetched(name: str, monkeypat
         return load(model, local_files_only=True)
 
     monkeypatch.setattr(transformers, "SentenceTransformer", only_here)
-    with pytest.raises(InvalidParameter, match="nothing is downloaded here"):
+    with pytest.raises(InvalidParameter, match="structrag downloads nothing by itself"):
         as_embedder(name)
     assert asked == [True]
 
