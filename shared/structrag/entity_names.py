@@ -81,4 +81,5 @@ def occurrences(text: str, key: str) -> int:
 
 
 def fold(text: str) -> str:
+    """A name as names are compared: case and white space do not count."""
     return " ".join(text.split()).casefold()
