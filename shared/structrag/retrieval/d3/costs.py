@@ -1,0 +1,42 @@
+"""What the stages of D3 cost: language-model calls and tokens, and what was scored without one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from structrag.tokens import TokenCounter, count_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class StageCost:
+    """The cost of one stage, or of several added up.
+
+    Attributes:
+        calls: Prompts for the language model, those answered by the cache included.
+        prompt_tokens: Tokens of these prompts.
+        answer_tokens: Tokens of the answers; a failed call has none.
+        scored: Paragraphs or sections scored by a reranker, BM25 or vectors.
+    """
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    answer_tokens: int = 0
+    scored: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """Prompt and answer tokens together: what the paper counts."""
+        return self.prompt_tokens + self.answer_tokens
+
+    def __add__(self, other: StageCost) -> StageCost:
+        return StageCost(
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.answer_tokens + other.answer_tokens,
+            self.scored + other.scored,
+        )
+
+
+def call_cost(prompt: str, answer: object, counter: TokenCounter = count_tokens) -> StageCost:
+    """The cost of one call; an answer that is no string (a failed call) has no tokens."""
+    return StageCost(1, counter(prompt), counter(answer) if isinstance(answer, str) else 0)
