@@ -8,7 +8,7 @@ from typing import Any
 
 from structrag.cache import cache_key
 from structrag.errors import InvalidAnswer
-from structrag.requests import Ask, Choose, Failed
+from structrag.requests import Ask, Choose, Failed, LanguageModel
 
 
 @dataclass(slots=True)
@@ -18,6 +18,11 @@ class Call:
     request: Ask | Choose
     key: str
     positions: list[int] = field(default_factory=list)
+
+
+def model_for(request: Ask | Choose, own: LanguageModel | None) -> LanguageModel | None:
+    """The model that answers a request: the one it names, else the runner's own."""
+    return own if isinstance(request, Choose) or request.llm is None else request.llm
 
 
 def fill_in(answers: list[Any], call: Call, answer: Any) -> None:

@@ -23,6 +23,7 @@ class Ask:
     prompt: str
     component: str = ""  # who asks and which version of the prompt, for the cache key and the counts
     use_cache: bool = True
+    llm: LanguageModel | None = field(default=None, hash=False)  # who answers; None: the runner's own
 
 
 @dataclass(frozen=True, slots=True)

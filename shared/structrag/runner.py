@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from structrag.cache import Cache
-from structrag.calls import Call, ask_key, fill_in, is_cached, usable_answer
+from structrag.calls import Call, ask_key, fill_in, is_cached, model_for, usable_answer
 from structrag.driving import advance, in_thread
 from structrag.embedding import EmbeddingPlan
 from structrag.errors import (
@@ -46,7 +46,7 @@ class Runner:
     """Answers the requests of algorithms with the models it was given.
 
     Args:
-        llm: Answers `Ask` (and `Choose`, if it has `choose`); None: those are answered by `Failed`.
+        llm: Answers `Ask` that names no model itself (and `Choose`, if it has `choose`); None: those are answered by `Failed`.
         embedder: Answers `Embed`.
         routes: Name -> route, answers `Search`.
         cache: Keeps finished language-model answers, and vectors, by model name and request; None: nothing is kept.
@@ -173,13 +173,14 @@ class Runner:
         for i, request in enumerate(requests):
             if not isinstance(request, Ask | Choose):
                 continue
-            if self.llm is None:
+            llm = model_for(request, self.llm)
+            if llm is None:
                 answers[i] = Failed(NoModel("There is no language model; pass one as llm=..."))
                 continue
-            if isinstance(request, Choose) and not (hasattr(self.llm, "choose") or hasattr(self.llm, "achoose")):
-                answers[i] = Failed(ModelFailed(f"The language model {self.llm.name!r} cannot weigh two options."))
+            if isinstance(request, Choose) and not (hasattr(llm, "choose") or hasattr(llm, "achoose")):
+                answers[i] = Failed(ModelFailed(f"The language model {llm.name!r} cannot weigh two options."))
                 continue
-            key = ask_key(self.llm.name, request)
+            key = ask_key(llm.name, request)
             known = self.cache.get(key) if self.cache is not None and is_cached(request) else None
             if known is None:
                 calls.setdefault(key if is_cached(request) else i, Call(request, key)).positions.append(i)
@@ -204,8 +205,8 @@ class Runner:
             )
 
     def _ask(self, call: Call) -> Any:
-        model: Any = self.llm
         request = call.request
+        model: Any = model_for(request, self.llm)
         try:
             answer = (
                 model.choose(request.prompt, request.options)
@@ -219,8 +220,8 @@ class Runner:
         return self._finished(call, answer)
 
     async def _aask(self, call: Call) -> Any:
-        model: Any = self.llm
         request = call.request
+        model: Any = model_for(request, self.llm)
         try:
             answer = await (
                 model.achoose(request.prompt, request.options)

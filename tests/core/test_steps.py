@@ -131,6 +131,17 @@ def test_concurrency_stays_within_its_limit(drive: Drive) -> None:
     assert 1 < model.most <= 3
 
 
+def test_a_prompt_may_name_who_answers_it(drive: Drive) -> None:
+    own, other = Model(), Model()
+    other.name = "model-b"
+    runner = Runner(llm=own, cache=Cache(":memory:"), max_calls=3)
+    steps = (Ask("a"), Ask("a", llm=other), Ask("b", llm=other))
+    assert drive(runner, yields(*steps)) == drive(runner, yields(*steps)) == ["A", "A", "B"]
+    assert (own.asked, sorted(other.asked)) == (["a"], ["a", "b"])
+    assert drive(Runner(), yields(Ask("a", llm=other))) == ["A"]
+    assert runner.usage.as_dict()["calls"] == 3
+
+
 def test_equal_requests_are_one_call_unless_they_must_not_be_cached(drive: Drive) -> None:
     model = Model()
     assert drive(Runner(llm=model), yields(Ask("a"), Ask("a"))) == ["A", "A"]
