@@ -1,0 +1,103 @@
+"""Cross-encoders of sentence-transformers, and whatever else predicts how relevant a text is to a question."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from structrag.chunks.cutting import Cutter
+from structrag.errors import InvalidAnswer, InvalidParameter, check_at_least, require
+from structrag.records import Block
+from structrag.tokens import count_tokens
+
+
+@dataclass(eq=False)
+class CrossEncoderScorer:
+    """Scores texts by a cross-encoder: for a `CrossEncoder` of sentence-transformers probabilities from 0 to 1, else what it predicts.
+
+    A text above `window_tokens` is cut at sentence ends into windows, and its best window counts.
+
+    Attributes:
+        model: A loaded `CrossEncoder`, the folder or name of one that was downloaded before (nothing is downloaded), or any object whose
+            `predict` turns a list of (question, text) into one number each.
+        batch_size: Most pairs in one pass; for a model of sentence-transformers.
+        window_tokens: Estimated tokens of a text that the model reads beside a question.
+
+    Raises:
+        InvalidParameter: there is no such model on this machine, or it cannot predict.
+        MissingExtra: a name or folder was given and sentence-transformers is not installed.
+    """
+
+    model: Any
+    batch_size: int = 16
+    window_tokens: int = 300
+
+    def __post_init__(self) -> None:
+        check_at_least("batch_size", self.batch_size, 1)
+        check_at_least("window_tokens", self.window_tokens, 16)
+        if isinstance(self.model, str):
+            self.model = _local(self.model)
+        if not callable(getattr(self.model, "predict", None)):
+            raise InvalidParameter(
+                "cross_encoder must be a CrossEncoder of sentence-transformers, the folder or name of one on this machine, or an object "
+                f"with predict(pairs); got {type(self.model).__name__}."
+            )
+
+    def scores(self, question: str, texts: Sequence[str]) -> list[float]:
+        """One score for each text, in the order given. No text gives none.
+
+        Raises:
+            InvalidAnswer: the model did not predict one number for each pair.
+        """
+        windows = {text: self._windows(text) for text in dict.fromkeys(texts)}
+        shown = sorted(
+            {window for several in windows.values() for window in several}, key=lambda text: (len(text), text)
+        )
+        if not shown:
+            return []
+        predicted = np.asarray(self.model.predict([(question, window) for window in shown], **self._options()))
+        if predicted.shape != (len(shown),):
+            raise InvalidAnswer(
+                f"cross_encoder must predict one number for each of {len(shown)} pairs; got an array of shape {predicted.shape}. "
+                "Take a model with one label."
+            )
+        known = dict(zip(shown, predicted.astype(np.float64).tolist(), strict=True))
+        best = {text: max(known[window] for window in several) for text, several in windows.items()}
+        return [best[text] for text in texts]
+
+    def _windows(self, text: str) -> list[str]:
+        if count_tokens(text) <= self.window_tokens:
+            return [text]
+        pieces = Cutter(count_tokens).cut(text, [Block("paragraph", 0, len(text))], self.window_tokens)
+        return [text[piece.start : piece.end].strip() for piece in pieces]
+
+    def _options(self) -> dict[str, Any]:
+        """For a model of sentence-transformers: no bar, our batch size, and probabilities whatever its configuration says."""
+        if not type(self.model).__module__.startswith("sentence_transformers"):
+            return {}
+        torch: Any = require("torch", extra="models")
+        accepted = inspect.signature(self.model.predict).parameters
+        activation = "activation_fn" if "activation_fn" in accepted else "activation_fct"
+        return {"batch_size": self.batch_size, "show_progress_bar": False, activation: torch.nn.Sigmoid()}
+
+
+def as_cross_encoder(value: Any) -> Any:
+    """A scorer from what a caller has: None, an object with `scores(question, texts)`, or what `CrossEncoderScorer` takes."""
+    if value is None or callable(getattr(value, "scores", None)):
+        return value
+    return CrossEncoderScorer(value)
+
+
+def _local(name: str) -> Any:
+    package: Any = require("sentence_transformers", extra="models")
+    try:
+        return package.CrossEncoder(name, local_files_only=True)
+    except (OSError, ValueError, KeyError) as error:
+        raise InvalidParameter(
+            f"cross_encoder must be the folder or the name of a cross-encoder on this machine; {name!r} cannot be loaded, and nothing is "
+            "downloaded here. Download it first, or pass a loaded one."
+        ) from error

@@ -1,0 +1,132 @@
+"""Evidence by the language model: the strategies BASE and HIERBASE (D3, section 3.3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from structrag.errors import NoModel
+from structrag.models.extractive import summarise
+from structrag.records import Chunk
+from structrag.retrieval.d3.costs import StageCost, call_cost
+from structrag.retrieval.d3.ids import parse_ids
+from structrag.retrieval.d3.packing import Part, pack_calls
+from structrag.retrieval.d3.reranking import keep, lexical_scores
+from structrag.retrieval.d3.selection import Selection, Tally
+from structrag.steps import Ask, Failed, Steps
+
+COMPONENT = "d3.select/1"
+LEAST_BUDGET = 64  # tokens of paragraphs; with less room than that no call is made
+WORDS_PER_TOKEN = 1 / 1.3  # as `count_tokens` estimates
+
+
+def base_steps(
+    question: str, paragraphs: Sequence[Chunk], shown: Sequence[str], settings: Selection, tally: Tally
+) -> Steps[list[int]]:
+    """The positions the language model names, ascending, when it reads `shown`, one text a paragraph with the ids 1 to n.
+
+    A call that fails selects its paragraphs lexically. So does everything, without a call, where the question leaves no room
+    for paragraphs in the context.
+
+    Raises:
+        NoModel: there is no language model.
+    """
+    calls = packed(question, shown, settings)
+    if not calls:
+        return _instead(question, paragraphs, range(len(paragraphs)), settings, tally, "the question fills the context")
+    prompts = [rendered(question, shown, parts, settings) for parts in calls]
+    answers = yield [Ask(prompt, COMPONENT) for prompt in prompts]
+    chosen: set[int] = set()
+    for prompt, parts, answer in zip(prompts, calls, answers, strict=True):
+        if isinstance(answer, Failed) and isinstance(answer.reason, NoModel):
+            raise answer.reason
+        positions = [part.position for part in parts]
+        tally.cost += call_cost(prompt, answer, settings.counter)
+        tally.answers.append("" if isinstance(answer, Failed) else answer)
+        if isinstance(answer, Failed):
+            why = f"{type(answer.reason).__name__}: {answer.reason}"
+            chosen.update(_instead(question, paragraphs, positions, settings, tally, why))
+            continue
+        ids, dropped = parse_ids(answer, {position + 1 for position in positions})
+        chosen.update(i - 1 for i in ids)
+        tally.dropped += dropped
+    return sorted(chosen)
+
+
+def hierbase_steps(question: str, paragraphs: Sequence[Chunk], settings: Selection, tally: Tally) -> Steps[list[int]]:
+    """BASE over short forms of the paragraphs, then over the paragraphs it named."""
+    texts = [paragraph.text for paragraph in paragraphs]
+    candidates = yield from base_steps(question, paragraphs, short_forms(paragraphs, settings), settings, tally)
+    if not candidates and not settings.hier_fallback:
+        return []
+    candidates = candidates or list(range(len(paragraphs)))
+    chosen = yield from base_steps(
+        question, [paragraphs[i] for i in candidates], [texts[i] for i in candidates], settings, tally
+    )
+    return [candidates[i] for i in chosen]
+
+
+def short_forms(paragraphs: Sequence[Chunk], settings: Selection) -> list[str]:
+    """What stands for each paragraph in the first pass of HIERBASE: a short one itself, else `extras["summary"]`, else an extract.
+
+    An extract is the most telling sentences of about 60 tokens; of a table the header row and the first cells of the others.
+    """
+    words = max(1, int((settings.short_tokens or 60) * WORDS_PER_TOKEN))
+    forms = []
+    for paragraph in paragraphs:
+        text = paragraph.text
+        if settings.counter(text) <= settings.short_tokens:
+            forms.append(text)
+            continue
+        known = paragraph.extras.get("summary")
+        table = _table_outline(text, words) if paragraph.kind == "table" else ""
+        given = known.strip() if isinstance(known, str) else ""
+        forms.append(given or table or summarise(text, max_words=words, language=settings.language))
+    return forms
+
+
+def packed(question: str, shown: Sequence[str], settings: Selection) -> list[list[Part]]:
+    """The calls that show all texts; none where the context has no room for them."""
+    count = settings.counter
+    frame = count(settings.prompt.format(paragraphs="", question=question))
+    budget = settings.context_tokens - frame - settings.answer_tokens
+    label = count(f"[{len(shown)}]\n\n")
+    if budget < LEAST_BUDGET:
+        return []
+    return pack_calls(shown, budget, count, label_tokens=label, language=settings.language)
+
+
+def rendered(question: str, shown: Sequence[str], parts: Sequence[Part], settings: Selection) -> str:
+    """The prompt of one call."""
+    lines = [f"[{part.position + 1}] {shown[part.position][part.start : part.end].strip()}" for part in parts]
+    return settings.prompt.format(paragraphs="\n\n".join(lines), question=question)
+
+
+def asking_cost(question: str, shown: Sequence[str], settings: Selection) -> StageCost:
+    """The calls and prompt tokens that `base_steps` will take; the answers are not known before."""
+    cost = StageCost()
+    for parts in packed(question, shown, settings):
+        cost += call_cost(rendered(question, shown, parts, settings), None, settings.counter)
+    return cost
+
+
+def _instead(
+    question: str, paragraphs: Sequence[Chunk], positions: Sequence[int], settings: Selection, tally: Tally, why: str
+) -> list[int]:
+    """Those of the positions that BM25 selects, counted as a degraded call."""
+    tally.degraded += 1
+    tally.failures.append(why)
+    positions = list(dict.fromkeys(positions))
+    tally.cost += StageCost(scored=len(positions))
+    scores = lexical_scores(question, paragraphs, settings.language)
+    kept = keep([scores[i] for i in positions], "lexical", k=settings.k, threshold=settings.threshold)
+    return [positions[i] for i in kept]
+
+
+def _table_outline(text: str, words: int) -> str:
+    """The header row and the first cell of each other row of a table with pipes, at most about `words` words each; "" for others."""
+    rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in text.splitlines() if "|" in line]
+    rows = [row for row in rows if any(cell.strip("-: ") for cell in row)]
+    if not rows:
+        return ""
+    labels = ", ".join(row[0] for row in rows[1:] if row[0])
+    return "\n".join(" ".join(line.split()[:words]) for line in (" | ".join(rows[0]), labels) if line)

@@ -1,0 +1,98 @@
+"""Scoring paragraphs without the language model: BM25, vectors, MonoT5, cross-encoders; and what the scores keep (D3, section 3.3.2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from structrag.errors import InvalidAnswer
+from structrag.index.lexical import LexicalIndex
+from structrag.index.ranking import best_positions
+from structrag.index.terms import STOPWORD_LISTS, Tokenizer
+from structrag.models.centrality import unit_vectors
+from structrag.records import Chunk
+from structrag.retrieval.d3.packing import cut_pieces
+from structrag.retrieval.d3.selection import Selection
+from structrag.steps import Embed, Steps
+
+SHARE = 0.5  # of the best score that a paragraph must reach, where the cut is relative
+FLOOR = 0.05  # and the lowest probability that counts
+WINDOW_TOKENS = 180  # of a paragraph embedded at once; encoders read 256 or 512
+
+
+def score_steps(strategy: str, question: str, paragraphs: Sequence[Chunk], settings: Selection) -> Steps[list[float]]:
+    """One score for each paragraph: BM25, cosine, log p(true) of MonoT5, or what the cross-encoder gives.
+
+    Raises:
+        InvalidAnswer: a reranker did not give one finite number for each paragraph.
+    """
+    if strategy == "lexical":
+        return lexical_scores(question, paragraphs, settings.language)
+    if strategy == "dense":
+        return (yield from _cosines(question, paragraphs, settings))
+    texts = [with_path(paragraph) if settings.with_path else paragraph.text for paragraph in paragraphs]
+    model = settings.monot5 if strategy == "monot5" else settings.cross_encoder
+    return checked_scores(model.scores(question, texts), len(texts), strategy)
+
+
+def keep(scores: Sequence[float], strategy: str, *, k: int | None, threshold: float | None) -> list[int]:
+    """The positions that a cut rule keeps, ascending: the `k` best, of which each reaches a share of the best.
+
+    Equal scores: the earlier one is better. `threshold` None is no rule, except 0.5 for "lexical" and where k is None too. A share is of
+    probabilities for "monot5", whose scores are their logarithms; there and for "cross_encoder" at least 0.05. BM25 scores of 0
+    are never kept. Probabilities .8808, .45, .40 with threshold 0.5: the first two.
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    best = best_positions(values, len(values) if k is None else k)
+    if threshold is None and (strategy == "lexical" or k is None):
+        threshold = SHARE
+    if threshold is not None and len(best):
+        worth = np.exp(values) if strategy == "monot5" else values
+        least = threshold * float(worth.max())
+        if strategy in {"monot5", "cross_encoder"}:
+            least = max(least, FLOOR)
+        best = best[worth[best] >= least - 1e-9]
+    if strategy == "lexical":
+        best = best[values[best] > 0]
+    return sorted(best.tolist())
+
+
+def lexical_scores(question: str, paragraphs: Sequence[Chunk], language: str = "english") -> list[float]:
+    """BM25 (Lucene's) of the question in each paragraph's path and text; the statistics are those of the paragraphs given."""
+    tokenizer = Tokenizer(language) if language in STOPWORD_LISTS else Tokenizer(stopwords=())
+    index = LexicalIndex.from_texts((with_path(paragraph) for paragraph in paragraphs), tokenizer=tokenizer)
+    return [float(score) for score in index.scores(question)]
+
+
+def with_path(paragraph: Chunk) -> str:
+    """The heading path, a newline, the whole text."""
+    return f"{paragraph.context}\n{paragraph.text}" if paragraph.context else paragraph.text
+
+
+def checked_scores(scores: Sequence[float], n: int, name: str) -> list[float]:
+    """The scores as floats. Raises InvalidAnswer unless there are `n`, all finite numbers."""
+    try:
+        values = [float(score) for score in scores]
+    except (TypeError, ValueError) as error:
+        raise InvalidAnswer(f"{name} must give one number for each of the {n} texts; {error}.") from error
+    if len(values) != n or not all(map(math.isfinite, values)):
+        raise InvalidAnswer(
+            f"{name} must give one finite number for each of the {n} texts; got {len(values)}: {values[:5]}."
+        )
+    return values
+
+
+def _cosines(question: str, paragraphs: Sequence[Chunk], settings: Selection) -> Steps[list[float]]:
+    """The best cosine of each paragraph's windows, which repeat its path, with the question."""
+    texts: list[str] = []
+    owners: list[int] = []
+    for owner, paragraph in enumerate(paragraphs):
+        for start, end in cut_pieces(paragraph.text, WINDOW_TOKENS, language=settings.language):
+            texts.append("\n".join(part for part in (paragraph.context, paragraph.text[start:end]) if part))
+            owners.append(owner)
+    query, matrix = yield [Embed((question,), query=True), Embed(tuple(texts))]
+    best = np.full(len(paragraphs), -1.0)
+    np.maximum.at(best, owners, (unit_vectors(matrix) @ unit_vectors(query).T)[:, 0])
+    return [float(cosine) for cosine in best]
