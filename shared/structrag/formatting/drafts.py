@@ -1,0 +1,14 @@
+"""What a way of formatting gives back before it becomes a document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Markdown made of a source, and what there is to say about it."""
+
+    text: str  # Markdown; ends with one line end unless it is empty
+    uncertain: tuple[str, ...] = ()  # what may be wrong, one sentence each
+    removed: tuple[str, ...] = ()  # lines left out as repetitions, as they stood, in order
