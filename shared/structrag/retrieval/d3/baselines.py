@@ -1,0 +1,116 @@
+"""What D3 is compared with: evidence selection that reads the whole document (D3, section 4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from structrag.errors import NoModel, check_at_least
+from structrag.records import Chunk
+from structrag.retrieval.d3.costs import StageCost, call_cost
+from structrag.retrieval.d3.selecting import Evidence, Selection, select_steps
+from structrag.steps import Ask, Failed, Steps
+
+__all__ = ["BASELINES", "chunk_steps", "map_reduce_optimized_steps", "map_reduce_steps", "paragraph_steps"]
+
+CHUNK_TOKENS = 3500  # of paragraphs in one call of CHUNK
+ONE_CALL = 10**9  # context tokens: whatever there is goes into one call
+
+RELEVANCE_PROMPT = """\
+Paragraph of a document:
+
+{paragraph}
+
+Question: {question}
+
+Does this paragraph hold information that helps to answer the question? Answer with "yes" or "no" and nothing else."""
+
+_WORD = re.compile(r"\w+")
+_YES = {"yes", "true", "relevant", "1", "y", "ja", "oui", "sí", "si", "sim", "да", "是", "是的", "相关", "はい", "نعم"}
+
+
+def paragraph_steps(question: str, paragraphs: Sequence[Chunk], settings: Selection | None = None) -> Steps[Evidence]:
+    """PARAGRAPH: one call for each paragraph, which is evidence if the answer is yes. A failed call is counted and selects nothing.
+
+    Of the settings, the token counter holds.
+
+    Raises:
+        NoModel: there is no language model.
+    """
+    counter = (settings or Selection()).counter
+    prompts = [RELEVANCE_PROMPT.format(paragraph=each.text.strip(), question=question) for each in paragraphs]
+    answers: list[Any] = []
+    if prompts:
+        answers = yield [Ask(prompt, "d3.relevance/1") for prompt in prompts]
+    cost = StageCost()
+    for prompt, answer in zip(prompts, answers, strict=True):
+        cost += call_cost(prompt, answer, counter)
+    reasons = [answer.reason for answer in answers if isinstance(answer, Failed)]
+    for reason in reasons:
+        if isinstance(reason, NoModel):
+            raise reason
+    return Evidence(
+        positions=tuple(i for i, answer in enumerate(answers) if isinstance(answer, str) and says_yes(answer)),
+        cost=cost,
+        degraded=len(reasons),
+        answers=tuple("" if isinstance(answer, Failed) else answer for answer in answers),
+        failures=tuple(f"{type(reason).__name__}: {reason}" for reason in reasons),
+    )
+
+
+def chunk_steps(
+    question: str, paragraphs: Sequence[Chunk], settings: Selection | None = None, *, chunk_tokens: int = CHUNK_TOKENS
+) -> Steps[Evidence]:
+    """CHUNK: the strategy "base" over all paragraphs, `chunk_tokens` of them a call. Of the settings, the strategy does not hold."""
+    check_at_least("chunk_tokens", chunk_tokens, 1)
+    settings = replace(settings or Selection(), strategy="base")
+    frame = settings.counter(settings.prompt.format(paragraphs="", question=question))
+    settings = replace(settings, context_tokens=chunk_tokens + frame + settings.answer_tokens)
+    return (yield from select_steps(question, paragraphs, settings))
+
+
+def map_reduce_steps(question: str, paragraphs: Sequence[Chunk], settings: Selection | None = None) -> Steps[Evidence]:
+    """MAP-REDUCE: PARAGRAPH, then what is left together in one call of "base", however long."""
+    first = yield from paragraph_steps(question, paragraphs, settings)
+    kept = [paragraphs[i] for i in first.positions]
+    settings = replace(settings or Selection(), strategy="base", context_tokens=ONE_CALL)
+    return _joined(first, (yield from select_steps(question, kept, settings)))
+
+
+def map_reduce_optimized_steps(
+    question: str, paragraphs: Sequence[Chunk], settings: Selection | None = None, *, chunk_tokens: int = CHUNK_TOKENS
+) -> Steps[Evidence]:
+    """MAP-REDUCE OPTIMIZED: CHUNK, then CHUNK over what it kept."""
+    first = yield from chunk_steps(question, paragraphs, settings, chunk_tokens=chunk_tokens)
+    kept = [paragraphs[i] for i in first.positions]
+    return _joined(first, (yield from chunk_steps(question, kept, settings, chunk_tokens=chunk_tokens)))
+
+
+BASELINES: dict[str, Callable[[str, Sequence[Chunk]], Steps[Evidence]]] = {
+    "PARAGRAPH": paragraph_steps,
+    "CHUNK": chunk_steps,
+    "MAP-REDUCE": map_reduce_steps,
+    "MAP-REDUCE OPTIMIZED": map_reduce_optimized_steps,
+}
+
+
+def says_yes(answer: str) -> bool:
+    """Whether the first word of an answer, its reasoning left out, means yes."""
+    words = _WORD.findall(answer.rpartition("</think>")[2].casefold())
+    if words[:1] == ["answer"]:
+        del words[0]
+    return bool(words) and words[0] in _YES
+
+
+def _joined(first: Evidence, second: Evidence) -> Evidence:
+    """Both passes as one: what the second kept of the first, and what both took."""
+    return Evidence(
+        positions=tuple(first.positions[i] for i in second.positions),
+        cost=first.cost + second.cost,
+        dropped=first.dropped + second.dropped,
+        degraded=first.degraded + second.degraded,
+        answers=first.answers + second.answers,
+        failures=first.failures + second.failures,
+    )
