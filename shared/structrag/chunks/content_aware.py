@@ -12,7 +12,8 @@ from itertools import pairwise
 
 from structrag.chunks.cutting import Cutter, Piece, SentenceSplitter
 from structrag.chunks.divisions import Division, divide, division_blocks, leading_path
-from structrag.chunks.making import ChunkMaker, index_text
+from structrag.chunks.index_limit import IndexLimit
+from structrag.chunks.making import ChunkMaker
 from structrag.errors import InvalidParameter, check_at_least
 from structrag.records import Block, Chunk, Document
 from structrag.sections import Outline, parse
@@ -133,22 +134,14 @@ class ContentAwareSplitter:
     ) -> list[Piece]:
         """Pieces whose index texts fit, the context and the overlap counted."""
         text = outline.document.text
-
-        def fits(piece: Piece, spare: int = overlap) -> bool:
-            later = piece.start > division.start
-            piece_text = text[piece.header[0] : piece.header[1]] + text[piece.start : piece.end]
-            if not later:
-                return self.counter(index_text(contexts[0], piece_text)) <= limit
-            return self.counter(index_text(contexts[1], piece_text)) + spare <= limit
-
+        within = IndexLimit(text, division.start, contexts, limit, self.counter)
         cutter = Cutter(self.counter, self.language, self.sentence_splitter)
         blocks, tail = division_blocks(outline, division)
-        reserve = max(self.counter(context + "\n") if context else 0 for context in contexts) + overlap
-        pieces = cutter.cut(text, blocks, max(1, limit - reserve), fits=fits, tail=tail)
+        pieces = within.cut(cutter, blocks, tail, spare=overlap)
         if not overlap:
             return pieces
         longer = self._with_overlap(text, pieces, blocks, overlap)
-        return [new if fits(new, 0) else old for old, new in zip(pieces, longer, strict=True)]
+        return [new if within.fits(new) else old for old, new in zip(pieces, longer, strict=True)]
 
     def _with_overlap(self, text: str, pieces: list[Piece], blocks: Sequence[Block], overlap: int) -> list[Piece]:
         """The pieces with whole sentences of the piece before in front, as many as `overlap` tokens hold.
