@@ -1,0 +1,83 @@
+"""Hits packed whole into the tokens that a reader has room for (HiQA, section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from structrag.errors import check_at_least
+from structrag.records import Chunk, Hit
+from structrag.sentences import LANGUAGES, sentence_spans
+from structrag.tokens import TokenCounter, count_tokens
+
+_BY_LINE = ("table", "code")  # kinds of chunks whose sentences are their lines
+
+
+def reader_text(chunk: Chunk) -> str:
+    """What a reader needs of a chunk: its heading path, a newline, and its own text, never a shortened one."""
+    return f"{chunk.context}\n{chunk.text}" if chunk.context else chunk.text
+
+
+def pack(
+    hits: Iterable[Hit],
+    max_tokens: int,
+    counter: TokenCounter = count_tokens,
+    *,
+    text_of: Callable[[Chunk], str] = reader_text,
+    language: str = "english",
+) -> list[Hit]:
+    """The hits that fit `max_tokens` together, in the order given; one that does not fit is left out, and later ones may still fit.
+
+    Only the first may be cut, where it alone is too long: at the end of a sentence (of a line in tables and code), so that its `text`
+    stays an exact slice of the document; its id and end follow, and `extras["cut"]` is true. Where not even its first sentence fits, it
+    is left out too. Scores and ranks stay.
+
+    Args:
+        max_tokens: Tokens of `counter` for the texts of all chunks; whatever is put between them is the caller's to count.
+        text_of: What is shown of a chunk; default `reader_text`.
+        language: Of the sentences, an English name such as "german".
+
+    Raises:
+        InvalidParameter: `max_tokens` is below 0.
+    """
+    check_at_least("max_tokens", max_tokens, 0)
+    packed: list[Hit] = []
+    left = max_tokens
+    for number, hit in enumerate(hits):
+        size = counter(text_of(hit.chunk))
+        if size > left and not number:
+            hit = replace(hit, chunk=_cut(hit.chunk, left, counter, text_of, language))
+            size = counter(text_of(hit.chunk)) if hit.chunk.text else size
+        if size <= left:
+            packed.append(hit)
+            left -= size
+    return packed
+
+
+def _cut(chunk: Chunk, limit: int, counter: TokenCounter, text_of: Callable[[Chunk], str], language: str) -> Chunk:
+    """The chunk up to the last end of a sentence at which it fits; with an empty text where there is none."""
+    if chunk.kind in _BY_LINE:
+        ends = [i + 1 for i, character in enumerate(chunk.text) if character == "\n"]
+    else:
+        known = language if language in LANGUAGES else "english"
+        ends = [end for _, end in sentence_spans(chunk.text, language=known)]
+
+    def upto(end: int) -> Chunk:
+        text = chunk.text[:end]
+        return replace(
+            chunk,
+            id=f"{chunk.doc_id}:{chunk.start}-{chunk.start + end}",
+            end=chunk.start + end,
+            text=text,
+            n_tokens=counter(text),
+            extras={**chunk.extras, "cut": True},
+        )
+
+    low, high = 0, len(ends)  # the first `low` ends fit
+    while low < high:
+        middle = (low + high + 1) // 2
+        if counter(text_of(upto(ends[middle - 1]))) <= limit:
+            low = middle
+        else:
+            high = middle - 1
+    return upto(ends[low - 1] if low else 0)
