@@ -32,10 +32,12 @@ def base_steps(
     """
     calls = packed(question, shown, settings)
     if not calls:
-        return _instead(question, paragraphs, range(len(paragraphs)), settings, tally, "the question fills the context")
+        tally.failures.append("the question leaves no room for paragraphs in context_tokens")
+        return _instead(question, paragraphs, [range(len(paragraphs))], settings, tally)
     prompts = [rendered(question, shown, parts, settings) for parts in calls]
     answers = yield [Ask(prompt, COMPONENT) for prompt in prompts]
     chosen: set[int] = set()
+    failed: list[Sequence[int]] = []  # the positions of each failed call
     for prompt, parts, answer in zip(prompts, calls, answers, strict=True):
         if isinstance(answer, Failed) and isinstance(answer.reason, NoModel):
             raise answer.reason
@@ -43,13 +45,13 @@ def base_steps(
         tally.cost += call_cost(prompt, answer, settings.counter)
         tally.answers.append("" if isinstance(answer, Failed) else answer)
         if isinstance(answer, Failed):
-            why = f"{type(answer.reason).__name__}: {answer.reason}"
-            chosen.update(_instead(question, paragraphs, positions, settings, tally, why))
+            tally.failures.append(f"{type(answer.reason).__name__}: {answer.reason}")
+            failed.append(list(dict.fromkeys(positions)))
             continue
         ids, dropped = parse_ids(answer, {position + 1 for position in positions})
         chosen.update(i - 1 for i in ids)
         tally.dropped += dropped
-    return sorted(chosen)
+    return sorted(chosen.union(_instead(question, paragraphs, failed, settings, tally)))
 
 
 def hierbase_steps(question: str, paragraphs: Sequence[Chunk], settings: Selection, tally: Tally) -> Steps[list[int]]:
@@ -110,16 +112,19 @@ def asking_cost(question: str, shown: Sequence[str], settings: Selection) -> Sta
 
 
 def _instead(
-    question: str, paragraphs: Sequence[Chunk], positions: Sequence[int], settings: Selection, tally: Tally, why: str
+    question: str, paragraphs: Sequence[Chunk], failed: Sequence[Sequence[int]], settings: Selection, tally: Tally
 ) -> list[int]:
-    """Those of the positions that BM25 selects, counted as a degraded call."""
-    tally.degraded += 1
-    tally.failures.append(why)
-    positions = list(dict.fromkeys(positions))
-    tally.cost += StageCost(scored=len(positions))
+    """What BM25 selects of the positions of each failed call, ascending."""
+    if not failed:
+        return []
+    tally.degraded += len(failed)
+    tally.cost += StageCost(scored=sum(map(len, failed)))
     scores = lexical_scores(question, paragraphs, settings.language)
-    kept = keep([scores[i] for i in positions], "lexical", k=settings.k, threshold=settings.threshold)
-    return [positions[i] for i in kept]
+    chosen: set[int] = set()
+    for positions in failed:
+        kept = keep([scores[i] for i in positions], "lexical", k=settings.k, threshold=settings.threshold)
+        chosen.update(positions[i] for i in kept)
+    return sorted(chosen)
 
 
 def _table_outline(text: str, words: int) -> str:
