@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
+from itertools import takewhile
 
 from structrag.formatting.drafts import Draft
 from structrag.sections.plain_titles import MARK
@@ -14,11 +15,16 @@ SHARE = 0.6  # of the pages that a running head is on
 
 _PAGE_WORDS = frozenset(["page", "pages", "p", "pp", "of", "seite", "von", "pagina", "página", "de", "di", "sur"])
 _LETTERS = re.compile(r"[^\W\d_]+")
+_NUMBER = re.compile(r"(?<![^\W_])[0-9]{1,4}(?![^\W_])")
 _SENTENCE_END = re.compile(r"""[.!?:;。！？：；]["'”’)\]]*$""")
 _BROKEN = re.compile(r"(?<![^\W_])(?<!-)([^\W_]+(?:-[^\W_]+)*)([-‐\u00ad])[ \t]*\n[ \t]*(?=([^\W\d_]+))")
+_HYPHEN_AT_END = re.compile(r"[-‐\u00ad][ \t]*\n")
+_NO_SPACE, _LINE_REST = re.compile(r"\S*"), re.compile(r"[ \t]*\n?")
 _COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _COLUMNS = re.compile(r"\S(?:[ \t]{3,}|\t)\S|\|")
 _PREFIXES = frozenset(["self", "well", "non", "cross", "ex", "all", "semi", "multi"])
+
+_Key = tuple[str, int | None]
 
 
 def unified(text: str) -> str:
@@ -29,20 +35,20 @@ def unified(text: str) -> str:
 def cleaned_text(text: str) -> Draft:
     """The text in one piece, still plain: running heads out, paragraphs that run over a page break and hyphenated words rejoined.
 
-    A running head is one of the first or last three lines of a page, and on at least 60 % of three or more pages, numbers
-    aside; pages end at form feeds. Its first occurrence stays, so that its words do; page numbers go. Letters and digits
-    of what stays keep their order.
+    A running head is on at least 60 % of three or more pages, page numbers aside, among the first or last three lines with
+    nothing but running heads outside it; pages end at form feeds. Its first occurrence stays, so that its words do; page
+    numbers go. Letters and digits of what stays keep their order.
     """
     joined, removed = _without_running_heads(unified(text))
     rejoined, unsure = _without_hyphens(joined)
     notes = []
-    heads = list(dict.fromkeys(line for line in removed if not _is_page_number(line)))
-    if heads:
+    if removed:
+        heads = sorted(dict.fromkeys(removed), key=_is_page_number)
         shown = ", ".join(repr(head) for head in heads[:5])
-        notes.append(f"{len(removed)} lines were left out as running heads and page numbers, such as {shown}.")
+        notes.append(f"Lines left out as repeated running heads or page numbers: {len(removed)}, such as {shown}.")
     if unsure:
         shown = ", ".join(repr(word) for word in unsure[:5])
-        notes.append(f"{len(unsure)} words broken at line ends were rejoined by guess, such as {shown}.")
+        notes.append(f"Words broken at line ends and rejoined by guess: {len(unsure)}, such as {shown}.")
     return Draft(rejoined, tuple(notes), tuple(removed))
 
 
@@ -52,25 +58,25 @@ def _without_running_heads(text: str) -> tuple[str, list[str]]:
     pages = [page.split("\n") for page in text.split("\f")]
     margins = [_margin(page) for page in pages]
     filled = sum(bool(margin) for margin in margins)
-    on_pages: dict[str, int] = defaultdict(int)
-    for page, margin in zip(pages, margins, strict=True):
-        for key in {_head_key(page[i]) for i in margin}:
-            on_pages[key] += 1
+    on_pages: Counter[_Key] = Counter()
+    for number, (page, margin) in enumerate(zip(pages, margins, strict=True)):
+        on_pages.update({key for i in margin for key in _keys(page[i], number)})
     heads = {key for key, count in on_pages.items() if filled >= MIN_PAGES and count >= SHARE * filled}
-    seen: set[str] = set()
+    seen: set[_Key] = set()
     removed: list[str] = []
     kept_pages = []
-    for page, margin in zip(pages, margins, strict=True):
+    for number, (page, margin) in enumerate(zip(pages, margins, strict=True)):
+        outer = _outermost(page, margin, heads, number)
         kept: list[str] = []
         for i, line in enumerate(page):
-            key = _head_key(line) if i in margin else ""
-            if key not in heads:
+            keys = heads & _keys(line, number) if i in outer else set()
+            if not keys:
                 kept.append(line)
-            elif key in seen or _is_page_number(line):
+            elif keys & seen or _is_page_number(line):
                 removed.append(line.strip())
             else:
-                seen.add(key)
                 kept += ["", line, ""]
+            seen |= keys
         kept_pages.append(kept)
     return _joined_pages(kept_pages), removed
 
@@ -81,11 +87,24 @@ def _margin(page: list[str]) -> set[int]:
     return {*filled[:MARGIN], *filled[-MARGIN:]}
 
 
-def _head_key(line: str) -> str:
-    """What two running heads have in common: their words. A numbered part's title is no running head unless it is the same."""
+def _outermost(page: list[str], margin: set[int], heads: set[_Key], number: int) -> set[int]:
+    """Numbers of the lines that are heads with nothing but heads between them and the page's edge."""
+    found: set[int] = set()
+    for lines in (sorted(margin), sorted(margin, reverse=True)):
+        found.update(takewhile(lambda i: heads & _keys(page[i], number), lines))
+    return found
+
+
+def _keys(line: str, page: int) -> set[_Key]:
+    """Under which a line is counted: its words, and those without one number, with that number's lead over the page's.
+
+    The title of a numbered part, such as "Chapter 3", is counted as it stands only.
+    """
     words = " ".join(line.casefold().split())
     mark = MARK.match(line.strip())
-    return words if mark and mark["label"] else re.sub(r"\d+", "0", words)
+    numbers = () if mark and mark["label"] else _NUMBER.finditer(words)
+    leads = {(f"{words[: found.start()]}\0{words[found.end() :]}", int(found[0]) - page) for found in numbers}
+    return {(words, None), *leads}
 
 
 def _is_page_number(line: str) -> bool:
@@ -113,7 +132,7 @@ def _joined_pages(pages: list[list[str]]) -> str:
 
 def _without_hyphens(text: str) -> tuple[str, list[str]]:
     """The text with words broken at line ends in one piece, and the words where only a guess told how."""
-    if not _BROKEN.search(text):
+    if not _HYPHEN_AT_END.search(text):
         return text, []
     known = Counter(word.casefold() for word in _COMPOUND.findall(text))
     unsure: list[str] = []
@@ -126,14 +145,13 @@ def _without_hyphens(text: str) -> tuple[str, list[str]]:
             continue
         keeps = hyphen != "\u00ad" and _keeps_hyphen(first, second, known, unsure)
         end = found.end() + len(second)
-        tail = re.match(r"[^\s]*", text[end:])
-        end += tail.end() if tail else 0
+        tail = _NO_SPACE.match(text, end)
+        end = tail.end() if tail else end
         parts += [text[position : found.start(2)], "-" if keeps else "", text[found.end() : end]]
-        position = end
-        rest = re.match(r"[ \t]*\n?", text[position:])
-        if rest and position < len(text):
+        rest = _LINE_REST.match(text, end)
+        position = rest.end() if rest else end
+        if end < len(text):
             parts.append("\n")
-            position += rest.end()
     parts.append(text[position:])
     return "".join(parts), unsure
 

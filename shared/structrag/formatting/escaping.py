@@ -7,7 +7,7 @@ import re
 _CONTAINERS = r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+|>[ \t]?)*"
 _STARTS = re.compile(rf"(?P<before>{_CONTAINERS})(?P<mark>\#{{1,6}}(?=[ \t]|$)|`{{3,}}|~{{3,}}|<(?=[A-Za-z/!?]))")
 _UNDERLINE = re.compile(r"[ \t]*(?:-+|=+)[ \t]*")
-_TITLE_MARKUP = re.compile(r"[\\`*\[\]<&\0]|(?<![^\W_])_|_(?![^\W_])|#+$")
+_TITLE_MARKUP = re.compile(r"[\\`*\[\]<&\0]|(?<![^\W_])_|_(?![^\W_])|(?<!#)#+$")
 _BACKTICKS = re.compile(r"`{3,}")
 
 

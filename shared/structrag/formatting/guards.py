@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -16,7 +17,8 @@ INVENTED_SHARE, INVENTED_WORDS = (
     4,
 )  # words of the answer that the core may not have: a share of its words, plus a few
 
-_HEADING_NUMBER = re.compile(r"^( {0,3}#{1,6}[ \t]+)[*_]*\d{1,3}(?:\.\d{1,3})*\.?(?=[ \t])", re.MULTILINE)
+_HEADING_NUMBER = re.compile(r"^ {0,3}#{1,6}[ \t]+[*_]*(\d{1,3}(?:\.\d{1,3})*)\.?(?=[ \t])", re.MULTILINE)
+_NUMBER = re.compile(r"^( {0,3}#{1,6}[ \t]+)[*_]*\d{1,3}(?:\.\d{1,3})*\.?(?=[ \t])", re.MULTILINE)
 _NUMBER = re.compile(r"(\d{1,3}(?:\.\d{1,3})*)\.?(?=\s)")
 
 
@@ -24,21 +26,22 @@ def fault_of(core: str, answer: str) -> str:
     """What is wrong with the answer, as the end of a sentence that begins with "it"; "" if it can be used.
 
     Words out for each word in must be within [0.7, 1.5], at least 95 % of the core's words there, at most 2 % and four words
-    new, and the numbers of headings may not go down unless the core has that heading. Numbers in front of headings do
-    not count as words of the answer; a core without words asks for an answer without.
+    new, and the numbers of headings may not go down unless the core has that heading. Numbers that the answer puts in front of
+    headings do not count; a core without words asks for an answer without.
     """
-    wanted, given, counted = forms(core), forms(answer), forms(_HEADING_NUMBER.sub(r"\1", answer))
+    wanted, given = forms(core), forms(answer)
     if not given and wanted:
         return "is empty"
     if not wanted:
         return "has words where the source has none" if given else ""
-    ratio = len(counted) / len(wanted)
-    if not SHORTEST <= ratio <= LONGEST:
-        return f"has {len(counted)} words where the source has {len(wanted)}"
+    numbers = _new_numbers(wanted, given, answer)
+    length = len(given) - numbers.total()
+    if not SHORTEST <= length / len(wanted) <= LONGEST:
+        return f"has {length} words where the source has {len(wanted)}"
     lost = missing(wanted, given).total()
     if lost > (1 - RECALL) * len(wanted):
         return f"leaves out {lost} of the source's {len(wanted)} words"
-    invented = missing(counted, wanted).total()
+    invented = (missing(given, wanted) - numbers).total()
     if invented > INVENTED_SHARE * len(wanted) + INVENTED_WORDS:
         return f"has {invented} words that the source has not"
     return _numbering_fault(wanted, answer)
@@ -46,7 +49,14 @@ def fault_of(core: str, answer: str) -> str:
 
 def invented_words(core: str, answer: str) -> list[str]:
     """The words that the answer has more often than the core, numbers of headings aside, in the order of the answer."""
-    return list(missing(forms(_HEADING_NUMBER.sub(r"\1", answer)), forms(core)).elements())
+    wanted, given = forms(core), forms(answer)
+    return list((missing(given, wanted) - _new_numbers(wanted, given, answer)).elements())
+
+
+def _new_numbers(wanted: Sequence[str], given: Sequence[str], answer: str) -> Counter[str]:
+    """The numbers that the answer put in front of headings."""
+    written = Counter(form for number in _HEADING_NUMBER.findall(answer) for form in forms(number))
+    return missing(given, wanted) & written
 
 
 def _numbering_fault(wanted: Sequence[str], answer: str) -> str:

@@ -93,7 +93,7 @@ def _is_code(lines: Sequence[str]) -> bool:
     """Two or more lines, all indented by four or more, most of which look like a program."""
     if len(lines) < 2 or not all(line.expandtabs(4).startswith("    ") for line in lines):
         return False
-    return 2 * sum(bool(_CODE_LINE.search(line.strip())) for line in lines) > len(lines)
+    return 2 * sum(bool(_CODE_LINE.search(line.strip()[:200])) for line in lines) > len(lines)
 
 
 def _dedented(lines: list[str]) -> list[str]:

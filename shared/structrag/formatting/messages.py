@@ -24,8 +24,8 @@ You turn the raw text of a document into structured Markdown, part by part. Rule
 - Write tables as pipe tables."""
 
 _ORDER = (
-    f"Convert only what stands between the lines {BEGIN} and {END}; what stands around them is there for orientation. Answer with the Markdown "
-    "and nothing else."
+    f"Convert only what stands between the lines {BEGIN} and {END}; the rest is there for orientation. "
+    "Answer with the Markdown and nothing else."
 )
 _FENCED = re.compile(
     r"(?:[^\n`]{0,200}\n\s*)?(`{3,}|~{3,})[ \t]*(?:markdown|md)?[ \t]*\n(.*)\n[ \t]*\1", re.DOTALL | re.IGNORECASE
@@ -55,7 +55,8 @@ def message(
 
 def again(prompt: str, fault: str) -> str:
     """The prompt once more, with what was wrong with the first answer."""
-    return f"{prompt}\n\nYour last answer cannot be used: it {fault}. Convert the part between {BEGIN} and {END} again, whole and word for word."
+    order = f"Convert the part between {BEGIN} and {END} again, whole and word for word."
+    return f"{prompt}\n\nYour last answer cannot be used: it {fault}. {order}"
 
 
 def bare(answer: str, core: str) -> str:

@@ -30,7 +30,7 @@ def windows(text: str, size: int, padding: int) -> list[Window]:
     characters of a longer run.
     """
     words = [found.span() for found in _PIECE.finditer(text)]
-    result = []
+    result: list[Window] = []
     for first in range(0, len(words), size):
         last = min(first + size, len(words))
         result.append(
