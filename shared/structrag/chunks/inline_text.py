@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Mapping
 from functools import lru_cache
 from html import unescape
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import normalizeReference
@@ -25,7 +26,18 @@ _DEFINITION = re.compile(
     r"""(?:[ \t]+(?:"(?P<title>[^"\n]*)"|'[^'\n]*'|\([^()\n]*\)))?[ \t]*$""",
     re.MULTILINE,
 )
-_LOOSE_IMAGE = re.compile(r"!\[([^\]]*)\]\(\s*<?([^)>]*?)>?(?:\s+[\"'(]([^\"')]*)[\"')])?\s*\)")
+_IMAGE = re.compile(
+    r"""(?P<escape>\\.)
+    | (?P<ticks>`+)
+    | (?P<tag><img(?=[\s/>])(?:[^<>"']|"[^"]*"|'[^']*')*>)
+    | !\[ (?P<alt>(?:[^\[\]\\]|\\.|\[[^\[\]]{0,200}\]){0,10000}) \]
+      (?: \( \s* (?: <(?P<angled>[^<>\n]*)> | (?P<bare>(?:[^\s()\\]|\\.|\([^\s()]*\))*) | (?P<loose>[^()<>"'\n]{1,300}?) )
+             (?: \s+ (?: "(?P<double>[^"]{0,1000})" | '(?P<single>[^']{0,1000})' | \((?P<round>[^()]{0,1000})\) ) )? \s* \)
+        | \[ (?P<label>[^\[\]]{0,300}) \]
+      )?""",
+    re.VERBOSE | re.IGNORECASE | re.DOTALL,
+)  # the loose form, an address with spaces, is not CommonMark but common
+_BESIDE_IMAGES = re.compile(r"(?:\s|\[\s*\](?:\([^()]*\)|\[[^\[\]]*\])|\{[^{}]*\}|</?[a-z][^<>]*>)*", re.IGNORECASE)
 
 
 class Image(NamedTuple):
@@ -44,17 +56,13 @@ class Image(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _parser() -> MarkdownIt:
-    """Inline rules, with every address taken as it is written: nothing is fetched, it is only named."""
-    parser = MarkdownIt("commonmark")
-    parser.validateLink = lambda url: True  # type: ignore[method-assign]
-    parser.normalizeLink = lambda url: url  # type: ignore[method-assign]
-    return parser
+    return MarkdownIt("commonmark")
 
 
 def plain_cell(markup: str) -> str:
-    """A table cell of Markdown as people read it, white space collapsed."""
+    """A table cell of Markdown as people read it, white space collapsed. Above 2,000 characters the markup stays."""
     cell = " ".join(markup.replace("\\|", "|").split())
-    if not _MARKUP.search(cell):
+    if len(cell) > 2000 or not _MARKUP.search(cell):
         return cell
     children = _parser().parseInline(cell)[0].children or []
     plain = "".join(
@@ -79,25 +87,50 @@ def may_have_images(markup: str) -> bool:
 
 
 def markdown_images(markup: str, references: References) -> list[Image]:
-    """The images of a stretch of Markdown outside code blocks, HTML `<img>` among them, in order; those in code spans are none."""
-    if not may_have_images(markup):
-        return []
-    env: dict[str, Any] = {"references": references}
-    images = []
-    for token in _parser().parseInline(markup, env)[0].children or []:
-        if token.type == "image":
-            alt = "".join(child.content for child in token.children or [])
-            images.append(Image(str(token.attrs["src"]), _one_line(alt), _one_line(str(token.attrs.get("title", "")))))
-        elif token.type == "html_inline" and token.content[:4].lower() == "<img":
-            images.append(_html_image(token.content, 0, len(token.content)))
-    return images
+    """The images of a stretch of Markdown, HTML `<img>` among them, in order; those in code spans are none. Linear in the text."""
+    return [image for _, _, image in _placed_images(markup, references)] if may_have_images(markup) else []
 
 
 def lone_images(markup: str, references: References) -> list[Image]:
-    """The images of a block that holds nothing else; addresses with spaces, which CommonMark does not allow, are read too."""
-    return markdown_images(markup, references) or [
-        Image(match[2], _one_line(match[1]), _one_line(match[3] or "")) for match in _LOOSE_IMAGE.finditer(markup)
-    ]
+    """The images of a paragraph that holds nothing else, links around them and `{attributes}` behind them aside; else none."""
+    placed = _placed_images(markup, references) if may_have_images(markup) else []
+    edges = [0, *(edge for start, end, _ in placed for edge in (start, end)), len(markup)]
+    rest = "".join(markup[a:b] for a, b in zip(edges[::2], edges[1::2], strict=True))
+    return [image for _, _, image in placed] if _BESIDE_IMAGES.fullmatch(rest) else []
+
+
+def _placed_images(markup: str, references: References) -> list[tuple[int, int, Image]]:
+    """Images with their spans."""
+    runs: dict[int, list[int]] = {}  # where runs of so many backticks begin
+    for run in re.finditer("`+", markup):
+        runs.setdefault(len(run[0]), []).append(run.start())
+    placed = []
+    position = 0
+    while match := _IMAGE.search(markup, position):
+        position = match.end()
+        image = None
+        if match["ticks"]:
+            same = runs.get(len(match["ticks"]), [])
+            closing = bisect_left(same, position)
+            position = same[closing] + len(match["ticks"]) if closing < len(same) else position
+        elif match["tag"]:
+            image = _html_image(markup, *match.span())
+        elif not match["escape"]:
+            image = _markdown_image(match, references)
+            position = position if image else match.start() + 2
+        if image:
+            placed.append((match.start(), match.end(), image))
+    return placed
+
+
+def _markdown_image(match: re.Match[str], references: References) -> Image | None:
+    alt = plain_cell(match["alt"])
+    file = next((match[name] for name in ("angled", "bare", "loose") if match[name] is not None), None)
+    if file is not None:
+        title = match["double"] or match["single"] or match["round"] or ""
+        return Image(file.strip(), alt, _one_line(title))
+    target = references.get(normalizeReference(match["label"] or match["alt"]))
+    return Image(target["href"], alt, _one_line(target["title"])) if target else None
 
 
 def html_figure(markup: str) -> tuple[list[Image], str] | None:

@@ -151,9 +151,11 @@ class Segmenter:
             table = pipe_table(self.text, own, own_end, block.cuts, block.header_end, markdown=self.is_markdown)
             if table is not None:
                 return Part("table", block, own_end, table=table)
-        elif block.kind == "image":
-            words = self.text[own:own_end]
-            images = lone_images(words, self.references) if self.is_markdown else [Image("", " ".join(words.split()))]
+        elif block.kind == "image" and not self.is_markdown:
+            alt = " ".join(self.text[own:own_end].split())
+            return Part("image", block, own_end, images=(Image("", alt),))
+        elif block.kind in {"image", "paragraph"} and self.is_markdown and self.text[own] in "![":
+            images = lone_images(self.text[own:own_end], self.references)
             if images:
                 return Part("image", block, own_end, images=tuple(images))
         elif block.kind == "paragraph" and self.is_markdown and self.text[own] == "<":
