@@ -23,6 +23,8 @@ SUFFIXES = {
     ".text": "text",
 }
 
+PDF_SUFFIX = ".pdf"
+
 _HTML_START = re.compile(
     r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
@@ -84,12 +86,19 @@ def read_text(
 def read_file(path: str | os.PathLike[str], *, format: str = "auto", **options: Any) -> Document:
     """Read one file as UTF-8, UTF-16 with its mark, or else Windows-1252; a byte order mark is removed.
 
-    The format is told by the suffix, else by the text. `options` are those of `read_text`.
+    The format is told by the suffix, else by the text. `options` are those of `read_text`. A file that ends in `.pdf`
+    becomes Markdown by its layout (extra `pdf`; `structrag.formatting.pdf.pdf_document`), with the number of
+    `pages` in its meta; `password` opens an encrypted one.
 
     Raises:
-        InvalidDocument: the path does not exist, is a folder, or holds no text (NUL bytes: an image, an archive, a PDF).
+        InvalidDocument: the path does not exist, is a folder, or holds no text (NUL bytes: an image, an archive); a PDF is
+            a scan, encrypted or damaged.
+        InvalidParameter: `format` is unknown, or another than "auto" or "markdown" for a PDF.
+        MissingExtra: a PDF, and pypdfium2 is not installed.
     """
     path = Path(path)
+    if path.suffix.lower() == PDF_SUFFIX:
+        return _read_pdf(path, format, options)
     try:
         data = path.read_bytes()
     except (OSError, ValueError) as error:
@@ -118,7 +127,7 @@ def find_files(path: str | os.PathLike[str]) -> Iterator[Path]:
     elif path.is_dir():
         for found in sorted(path.rglob("*")):
             hidden = any(part.startswith(".") for part in found.relative_to(path).parts)
-            if found.suffix.lower() in SUFFIXES and found.is_file() and not hidden:
+            if found.suffix.lower() in {*SUFFIXES, PDF_SUFFIX} and found.is_file() and not hidden:
                 yield found
     else:
         raise InvalidDocument(
@@ -142,12 +151,21 @@ def detect_format(text: str) -> str:
     return "markdown" if markdown else "text"
 
 
+def _read_pdf(path: Path, format: str, options: dict[str, Any]) -> Document:
+    from structrag.formatting.pdf import pdf_document
+
+    check_choice("format", format, ("auto", "markdown"))
+    options.pop("drop_navigation", None)
+    return pdf_document(path, **options)
+
+
 def _decode(data: bytes, path: Path) -> str:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "surrogatepass").removeprefix("\ufeff")
     if b"\0" in data[:8192] or data.startswith(b"%PDF-"):
         raise InvalidDocument(
-            f"{str(path)!r} does not hold text (NUL bytes or PDF). Convert it to Markdown, HTML or plain text first."
+            f"{str(path)!r} does not hold text (NUL bytes or PDF). Convert it to Markdown, HTML or plain text first, "
+            "or give a PDF its suffix .pdf."
         )
     try:
         return data.decode("utf-8-sig")

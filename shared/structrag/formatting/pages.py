@@ -24,13 +24,34 @@ class Line:
     right: float
     top: float
     bottom: float
+    upright: bool = True  # False: turned against the page's other text (a watermark, the label of an axis)
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The ruled lines of a table: where they cross. `len(columns) - 1` columns, `len(rows) - 1` rows."""
+
+    columns: tuple[float, ...]  # x of the vertical rules, ascending
+    rows: tuple[float, ...]  # y of the horizontal rules, ascending
+
+    def cell(self, line: Line) -> tuple[int, int] | None:
+        """Row and column, from 0, of the cell in which the line begins; None when it is outside."""
+        x, y = line.left + min(2.0, (line.right - line.left) / 2), (line.top + line.bottom) / 2
+        if not (self.columns[0] <= x < self.columns[-1] and self.rows[0] <= y < self.rows[-1]):
+            return None
+        return sum(y >= rule for rule in self.rows) - 1, sum(x >= rule for rule in self.columns) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page. `lines` are in reading order: down the first column, then down the second, cells of a row left to right."""
+    """One page.
+
+    `lines` are in reading order: down the first column, then down the second; the lines of a row left to right, those of
+    a ruled table cell by cell; turned lines last.
+    """
 
     lines: tuple[Line, ...]
     width: float  # points
     height: float  # points
-    images: tuple[Box, ...] = ()  # pictures, in points from the upper left corner
+    images: tuple[Box, ...] = ()  # pictures
+    grids: tuple[Grid, ...] = ()  # ruled tables that hold text

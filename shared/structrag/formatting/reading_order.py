@@ -1,0 +1,139 @@
+"""The order in which the lines of a page are read: columns, rows, and the cells of ruled tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import median
+
+from structrag.formatting.pages import Grid, Line
+from structrag.formatting.pdf_text import is_rtl
+
+_LEAST_LINES = 4  # on each side of a gutter
+_LEAST_WORDS = 3  # of a column's typical line; the cells of a table are shorter
+_FILLED = 0.65  # of the column's width, by its typical line
+_MOST_ACROSS = 0.35  # of the lines may cross a gutter (titles, wide tables)
+_GUTTER = 6.0  # points
+
+
+def reading_order(lines: Sequence[Line], grids: Sequence[Grid]) -> tuple[list[Line], list[Grid]]:
+    """The lines in reading order, and the grids that hold a table's text.
+
+    A vertical gutter separates columns when at least four lines stand on each side, when these mostly fill their column and
+    hold three words or more. Lines that cross the gutter divide the page: what is above them is read first.
+    The lines of a row (same baseline) go left to right, or right to left where most letters of the page are of such a
+    script. Turned lines come last, as they came.
+    """
+    upright = [line for line in lines if line.upright]
+    tables = [grid for grid in grids if _holds_table(grid, upright)]
+    inside = [next((k for k, grid in enumerate(tables) if grid.cell(line)), -1) for line in upright]
+    right_to_left = is_rtl("".join(line.text for line in upright))
+    items = [line for line, table in zip(upright, inside, strict=True) if table < 0]
+    stand_ins: dict[Line, list[Line]] = {}
+    for k, grid in enumerate(tables):
+        cells = [line for line, table in zip(upright, inside, strict=True) if table == k]
+        cells.sort(key=lambda line: (grid.cell(line) or (0, 0), line.top, line.left))
+        place = Line(f"table {k}", 0.0, False, grid.columns[0], grid.columns[-1], grid.rows[0], grid.rows[-1])
+        stand_ins[place] = cells
+        items.append(place)
+    if right_to_left:
+        items = [_mirrored(line) for line in items]
+        stand_ins = {_mirrored(place): cells for place, cells in stand_ins.items()}
+    ordered: list[Line] = []
+    for line in _ordered(items, 0):
+        ordered += stand_ins.get(line) or [_mirrored(line) if right_to_left else line]
+    return ordered + [line for line in lines if not line.upright], tables
+
+
+def _mirrored(line: Line) -> Line:
+    return replace(line, left=-line.right, right=-line.left)
+
+
+def _holds_table(grid: Grid, lines: Sequence[Line]) -> bool:
+    """At least half of the cells have text, in two rows and two columns or more; a chart's grid has none."""
+    cells = {cell for line in lines if (cell := grid.cell(line))}
+    rows, columns = {row for row, _ in cells}, {column for _, column in cells}
+    return len(rows) > 1 and len(columns) > 1 and 2 * len(cells) >= (len(grid.rows) - 1) * (len(grid.columns) - 1)
+
+
+def _ordered(lines: list[Line], depth: int) -> list[Line]:
+    gutter = _gutter(lines) if depth < 4 else None
+    if gutter is None:
+        return in_rows(lines)
+    across = sorted((line for line in lines if line.left < gutter < line.right), key=lambda line: line.top)
+    ordered: list[Line] = []
+    rest = [line for line in lines if not line.left < gutter < line.right]
+    for border in [*across, None]:
+        above = [line for line in rest if border is None or _middle(line) < _middle(border)]
+        rest = [line for line in rest if border is not None and _middle(line) >= _middle(border)]
+        for side in ([line for line in above if line.right <= gutter], [line for line in above if line.left >= gutter]):
+            ordered += _ordered(side, depth + 1)
+        if border is not None:
+            ordered.append(border)
+    return ordered
+
+
+def _middle(line: Line) -> float:
+    return (line.top + line.bottom) / 2
+
+
+def in_rows(lines: Sequence[Line]) -> list[Line]:
+    """Top to bottom, and left to right where lines stand on one row."""
+    ordered: list[Line] = []
+    row: list[Line] = []
+    for line in sorted(lines, key=lambda line: (_middle(line), line.left)):
+        if row and _middle(line) - _middle(row[0]) > 0.35 * max(1.0, min(line.size, row[0].size)):
+            ordered += sorted(row, key=lambda line: line.left)
+            row = []
+        row.append(line)
+    return ordered + sorted(row, key=lambda line: line.left)
+
+
+def _gutter(lines: Sequence[Line]) -> float | None:
+    """The middle of the widest gap that fewest lines cross, if what is on both sides reads like columns."""
+    if len(lines) < 2 * _LEAST_LINES:
+        return None
+    left, right = min(line.left for line in lines), max(line.right for line in lines)
+    steps = max(1, int(right - left) + 1)
+    change = [0] * (steps + 2)
+    for line in lines:
+        change[int(line.left - left)] += 1
+        change[int(line.right - left) + 1] -= 1
+    cover, total = [], 0
+    for step in range(steps):
+        total += change[step]
+        cover.append(total)
+    inner = range(int(0.15 * steps), int(0.85 * steps))
+    fewest = min((cover[step] for step in inner), default=len(lines))
+    if fewest > _MOST_ACROSS * len(lines):
+        return None
+    gaps = _stretches([step for step in inner if cover[step] == fewest])
+    for first, last in sorted(gaps, key=lambda gap: (gap[0] - gap[1], gap[0])):
+        middle = left + (first + last + 1) / 2
+        sides = ([line for line in lines if line.right <= middle], [line for line in lines if line.left >= middle])
+        if last - first + 1 >= _GUTTER - 1 and all(_reads_like_column(side) for side in sides):
+            return middle
+    return None
+
+
+def _stretches(steps: Sequence[int]) -> list[tuple[int, int]]:
+    stretches: list[tuple[int, int]] = []
+    for step in steps:
+        if stretches and stretches[-1][1] == step - 1:
+            stretches[-1] = (stretches[-1][0], step)
+        else:
+            stretches.append((step, step))
+    return stretches
+
+
+def _reads_like_column(lines: Sequence[Line]) -> bool:
+    if len(lines) < _LEAST_LINES:
+        return False
+    width = max(line.right for line in lines) - min(line.left for line in lines)
+    filled = median(line.right - line.left for line in lines) >= _FILLED * width
+    return filled and median(_words(line.text) for line in lines) >= _LEAST_WORDS
+
+
+def _words(text: str) -> float:
+    """Words; in scripts without spaces two characters count as one."""
+    return max(len(text.split()), sum(character >= "\u0e00" for character in text) / 2)
