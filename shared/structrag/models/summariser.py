@@ -1,0 +1,94 @@
+"""A summariser of transformers, such as bart-large-cnn, in the place of a language model (D3, section 3.3.1)."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from structrag.errors import InvalidParameter, check_at_least, require
+
+
+@dataclass(eq=False)
+class TransformersSummariser:
+    """An encoder-decoder that summarises what it is given: pass it as `llm` where sections are condensed.
+
+    The defaults are the generation settings of bart-large-cnn; texts beyond `max_input` tokens of the model are cut there, so
+    they are given in windows of 1,000 tokens.
+
+    Attributes:
+        model: The folder or name of a checkpoint on this machine (nothing is downloaded), or a (model, tokenizer) pair.
+        min_length, max_length: Of a summary, in tokens of the model.
+        num_beams, length_penalty, no_repeat_ngram_size: As in transformers' `generate`.
+        max_input: Most tokens of the model it reads.
+        name: For cache keys; default: the checkpoint's name with the settings.
+
+    Raises:
+        InvalidParameter: there is no such model on this machine.
+        MissingExtra: a name was given and transformers is not installed.
+    """
+
+    model: Any
+    min_length: int = 56
+    max_length: int = 142
+    num_beams: int = 4
+    length_penalty: float = 2.0
+    no_repeat_ngram_size: int = 3
+    max_input: int = 1024
+    name: str = ""
+    _lock: Any = field(default_factory=threading.Lock, repr=False)
+
+    def __post_init__(self) -> None:
+        check_at_least("min_length", self.min_length, 0)
+        check_at_least("max_length", self.max_length, max(1, self.min_length))
+        check_at_least("num_beams", self.num_beams, 1)
+        check_at_least("max_input", self.max_input, 8)
+        label = Path(self.model).name if isinstance(self.model, str) else ""
+        if isinstance(self.model, str):
+            self.model = _local(self.model)
+        if not (isinstance(self.model, tuple) and len(self.model) == 2 and hasattr(self.model[0], "generate")):
+            raise InvalidParameter(
+                f"model must be the folder or name of a summariser or a (model, tokenizer) pair; got {type(self.model).__name__}."
+            )
+        self.model[0].eval()
+        label = label or str(getattr(self.model[0].config, "_name_or_path", "")) or type(self.model[0]).__name__
+        settings = (self.min_length, self.max_length, self.num_beams, self.length_penalty, self.no_repeat_ngram_size)
+        self.name = self.name or f"{label}{settings}"
+
+    def complete(self, prompt: str) -> str:
+        """The summary of a text; "" for a blank one. One text at a time goes through the model."""
+        if not prompt.strip():
+            return ""
+        torch: Any = require("torch", extra="models")
+        model, tokenizer = self.model
+        with self._lock, torch.inference_mode():
+            read = tokenizer([prompt], truncation=True, max_length=self.max_input, return_tensors="pt")
+            written = model.generate(
+                input_ids=read["input_ids"].to(model.device),
+                attention_mask=read["attention_mask"].to(model.device),
+                min_length=self.min_length,
+                max_length=self.max_length,
+                num_beams=self.num_beams,
+                length_penalty=self.length_penalty,
+                no_repeat_ngram_size=self.no_repeat_ngram_size,
+                do_sample=False,
+            )
+            return str(tokenizer.decode(written[0], skip_special_tokens=True)).strip()
+
+    async def acomplete(self, prompt: str) -> str:
+        """`complete` in a worker thread."""
+        return await asyncio.to_thread(self.complete, prompt)
+
+
+def _local(name: str) -> tuple[Any, Any]:
+    package: Any = require("transformers", extra="models")
+    try:
+        model = package.AutoModelForSeq2SeqLM.from_pretrained(name, local_files_only=True)
+        return model, package.AutoTokenizer.from_pretrained(name, local_files_only=True)
+    except (OSError, ValueError) as error:
+        raise InvalidParameter(
+            f"model must be the folder of a summariser or the name of one on this machine; {name!r} cannot be loaded, and structrag "
+            "downloads nothing by itself."
+        ) from error

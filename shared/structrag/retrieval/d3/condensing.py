@@ -1,0 +1,187 @@
+"""Condensing (D3, section 3, first step): each section as its path and a summary, so that a router can read the whole outline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from structrag.chunks.cutting import Cutter, Piece
+from structrag.chunks.making import ChunkMaker
+from structrag.chunks.reading import ReadingSplitter
+from structrag.chunks.summaries import Summary, pack, summary_steps
+from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag.models.extractive import keywords, section_frequencies, summarise
+from structrag.records import Block, Chunk, Document
+from structrag.retrieval.d3.paragraphs import Span, check_titles, keyword_title, section_spans
+from structrag.sections import parse
+from structrag.sentences import LANGUAGES, sentence_spans
+from structrag.steps import Steps
+from structrag.tokens import TokenCounter, count_tokens
+
+SUMMARY_TOKENS = 142  # of a summary at most: max_length of bart-large-cnn
+SUMMARY_WORDS = 109  # as many by `count_tokens`
+EXTRACT_TOKENS = 8000  # of text whose sentences are weighed against each other at once
+
+PROMPT = """\
+Summarise the following section of a document in one paragraph of at most 100 words, in its own language, so that a reader of the \
+summary can tell which questions the section answers: name what it treats, its terms, names and results. State only what it states.
+
+Title: {title}
+
+Section:
+{text}
+
+Summary:"""
+
+
+@dataclass(frozen=True, slots=True)
+class SectionSplitter(ReadingSplitter):
+    """One chunk for each section: heading and own body, condensed for indexing to path, summary and keywords.
+
+    `text` is the whole section; `extras["summary"]` is what the router reads (at most about 142 tokens, "" for a heading without
+    a body) and `extras["reduced"]` what stands for the text in an index. A body of at most `whole_tokens` is its own summary. A section
+    that the language model failed on has its extractive summary and `extras["degraded"]`. A document without headings gives runs of whole
+    paragraphs of up to 1,000 tokens, titled by their keywords, with `extras["pseudo"]`. An empty or blank document has no chunk.
+
+    Attributes:
+        summaries: "auto": by the language model where there is one, else extractive. "extractive": never by the model.
+        whole_tokens: A body of at most so many tokens stands for itself; 0: every section is summarised (preset `paper`).
+        window_tokens: What the summariser reads at once. A longer section is summarised in parts, then those summaries are.
+        keywords: At most so many beside the summary; 0: none.
+        prompt: What the model is asked, with {title} and {text}; "{text}" for a model that only summarises, such as BART.
+        exclude_titles, plain_headings, counter, language: As in `ParagraphSplitter`.
+    """
+
+    summaries: str = "auto"
+    whole_tokens: int = 150
+    window_tokens: int = 1000
+    keywords: int = 12
+    prompt: str = PROMPT
+    exclude_titles: Sequence[str] = ()
+    plain_headings: bool = True
+    counter: TokenCounter = count_tokens
+    language: str = "english"
+
+    def __post_init__(self) -> None:
+        check_choice("summaries", self.summaries, ("auto", "extractive"))
+        check_at_least("whole_tokens", self.whole_tokens, 0)
+        check_at_least("window_tokens", self.window_tokens, 16)
+        check_at_least("keywords", self.keywords, 0)
+        check_titles(self.exclude_titles)
+        try:
+            shown = self.prompt.format(title="", text="\0")
+        except (LookupError, ValueError, AttributeError) as error:
+            raise InvalidParameter(
+                f"prompt must be a template with the places {{title}} and {{text}}; {error!r}."
+            ) from error
+        if "\0" not in shown:
+            raise InvalidParameter(f"prompt must contain {{text}}; got {self.prompt!r}.")
+
+    @classmethod
+    def paper(cls, **changes: Any) -> SectionSplitter:
+        """The settings of the paper: every section is summarised, its text alone is given to the summariser, no keywords."""
+        return cls(**{"whole_tokens": 0, "keywords": 0, "prompt": "{text}", **changes})
+
+    def split_steps(self, document: Document) -> Steps[list[Chunk]]:
+        """The condensed sections of a document, in pre-order, as steps."""
+        outline = parse(document, plain_headings=self.plain_headings)
+        spans = section_spans(outline, self.exclude_titles, self.counter)
+        bodies = [_body(document.text, span) for span in spans]
+        titles = [
+            keyword_title(body, self.language) if span.pseudo else span.section.title
+            for span, body in zip(spans, bodies, strict=True)
+        ]
+        made = yield from self._summaries(document, spans, titles, bodies)
+        frequency = section_frequencies(bodies) if self.keywords else {}
+        maker = ChunkMaker(document, self.counter, None, with_context=True)
+        chunks = []
+        for number, (span, title, body, summary) in enumerate(zip(spans, titles, bodies, made, strict=True)):
+            words = []
+            if self.keywords and body:
+                words = keywords(
+                    body, title, document_frequency=frequency, n_sections=len(bodies), language=self.language
+                )[: self.keywords]
+            chunks.append(_chunk(maker, span, number, title, body, summary, words))
+        return chunks
+
+    def _summaries(
+        self, document: Document, spans: Sequence[Span], titles: Sequence[str], bodies: Sequence[str]
+    ) -> Steps[list[Summary]]:
+        """A summary for each body; those of short ones are the bodies themselves."""
+        long = [i for i, body in enumerate(bodies) if body and self.counter(body) > self.whole_tokens]
+        done = [Summary(body) for body in bodies]
+        asked: list[Summary] = [Summary(no_model=True)] * len(long)
+        if self.summaries == "auto" and long:
+            texts = [list(self._pieces(document.text, spans[i].blocks, self.window_tokens)) for i in long]
+            paths = [" > ".join(spans[i].section.path) or titles[i] or document.title for i in long]
+            asked = yield from summary_steps(
+                paths, texts, self.prompt, window=self.window_tokens, language=self.language
+            )
+        for i, summary in zip(long, asked, strict=True):
+            text = summary.text
+            if not text and self.counter(bodies[i]) > SUMMARY_TOKENS:
+                text = self._extract(document.text, spans[i].blocks)
+            if not text or len(text) > len(bodies[i]) or self.counter(text) > SUMMARY_TOKENS:
+                text = self.first_sentences(text if 0 < len(text) <= len(bodies[i]) else bodies[i])
+            done[i] = Summary(text, summary.failure)
+        return done
+
+    def _extract(self, text: str, blocks: Sequence[Block]) -> str:
+        """An extractive summary; a long text in parts, then those summaries."""
+        parts = pack(list(self._pieces(text, blocks, EXTRACT_TOKENS)), EXTRACT_TOKENS)
+        while len(parts) > 1:
+            parts = pack([self._central(part) + "\n" for part in parts], EXTRACT_TOKENS, least=2)
+        return self._central(parts[0])
+
+    def _central(self, text: str) -> str:
+        return summarise(text, max_words=SUMMARY_WORDS, language=self.language)
+
+    def _pieces(self, text: str, blocks: Sequence[Block], window: int) -> Iterator[str]:
+        """The blocks' texts, those above the window cut at their sentences."""
+        cutter = Cutter(count_tokens, self._sentence_language())
+        for block in blocks:
+            whole = text[block.start : block.end]
+            if count_tokens(whole) <= window:
+                yield whole
+            else:
+                yield from (text[piece.start : piece.end] for piece in cutter.cut(text, [block], window))
+
+    def first_sentences(self, text: str) -> str:
+        """The text's first sentences of together at most 142 tokens; of a longer first sentence the first words."""
+        head = text[: SUMMARY_TOKENS * 40]
+        end = 0
+        for _, stop in sentence_spans(head, language=self._sentence_language()):
+            if self.counter(head[:stop]) > SUMMARY_TOKENS:
+                break
+            end = stop
+        if end:
+            return head[:end].strip()
+        pieces = Cutter(self.counter).cut(head, [Block("paragraph", 0, len(head))], SUMMARY_TOKENS)
+        return head[pieces[0].start : pieces[0].end].strip() if pieces else ""
+
+    def _sentence_language(self) -> str:
+        return self.language if self.language in LANGUAGES else "english"
+
+
+def _body(text: str, span: Span) -> str:
+    """The own body without the heading and outer white space; "" for a heading alone."""
+    return text[span.blocks[0].start : span.blocks[-1].end].strip() if span.blocks else ""
+
+
+def _chunk(
+    maker: ChunkMaker, span: Span, number: int, title: str, body: str, summary: Summary, words: Sequence[str]
+) -> Chunk:
+    path = (title,) if span.pseudo else span.section.path
+    context = maker.context(path, own=bool(body))
+    notes: dict[str, Any] = {"summary": summary.text}
+    if body:
+        notes["reduced"] = "\n".join([summary.text, ", ".join(words)] if words else [summary.text])
+    if summary.failure:
+        notes |= {"degraded": True, "failure": summary.failure}
+    if span.pseudo:
+        notes["pseudo"] = True
+    chunk = maker.chunk(span.section, Piece(span.start, span.end), context, extras=notes)
+    section_id = f"{chunk.section_id}.{number}" if span.pseudo else chunk.section_id
+    shown = replace(chunk, path=path, section_id=section_id, kind="section")
+    return replace(shown, extras={**shown.extras, "index_tokens": maker.counter(shown.index_text)})

@@ -1,0 +1,275 @@
+"""The index D3 works on: a document's condensed sections, parts of sections, and paragraphs."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+from structrag.cache import Cache
+from structrag.errors import IndexDamaged, check_choice
+from structrag.index.index import AddReport, Index
+from structrag.index.preparing import Splitter
+from structrag.models.embedders import as_embedder
+from structrag.models.llm import as_language_model
+from structrag.models.summariser import TransformersSummariser
+from structrag.records import Document
+from structrag.retrieval.d3.condensing import PROMPT, SectionSplitter
+from structrag.retrieval.d3.layout import Layout, build_layout
+from structrag.retrieval.d3.paragraphs import PART_TOKENS, ParagraphSplitter, PartSplitter
+from structrag.retrieval.d3.saving import save_folder, saved_options
+from structrag.steps import Progress, Usage
+from structrag.tokens import TokenCounter, count_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class D3AddReport:
+    """What adding documents did, by unit; `documents` are counted in `sections`."""
+
+    sections: AddReport
+    parts: AddReport
+    paragraphs: AddReport
+
+    def __str__(self) -> str:
+        report = self.sections
+        return (
+            f"{report.added} documents added, {report.replaced} replaced, {report.unchanged} unchanged; {report.chunks} sections, "
+            f"{self.parts.chunks} parts, {self.paragraphs.chunks} paragraphs; {report.usage['calls']} language-model calls"
+        )
+
+
+class D3Index:
+    """Documents as D3 reads them: three `Index` objects that always hold the same documents.
+
+    `sections` has each section as path and summary, which the language model is shown; `parts` runs of whole paragraphs, by which routing
+    works without a language model; `paragraphs` the units of evidence. A document is in all three or in none, and one that has not
+    changed is left alone.
+
+    Args:
+        embedder: Of parts and paragraphs, what `as_embedder` takes; None: LSA over each.
+        llm: Summarises long sections: a function `str -> str`, a `LanguageModel`, or a `TransformersSummariser`; None: extractive.
+        preset: "default", or "paper": every section is summarised, however short, and has no keywords.
+        whole_tokens, window_tokens, keywords, prompt: As in `SectionSplitter`; None: by the preset.
+        part_tokens: As `max_tokens` in `PartSplitter`.
+        exclude_titles, plain_headings, counter, language: As in `SectionSplitter`.
+        cache, batch_size, max_concurrency, max_calls, progress, dtype: As in `Index`; one cache serves all three.
+    """
+
+    def __init__(
+        self,
+        *,
+        embedder: Any = None,
+        llm: Any = None,
+        preset: str = "default",
+        whole_tokens: int | None = None,
+        window_tokens: int = 1000,
+        keywords: int | None = None,
+        prompt: str | None = None,
+        part_tokens: int = PART_TOKENS,
+        exclude_titles: Sequence[str] = (),
+        plain_headings: bool = True,
+        counter: TokenCounter = count_tokens,
+        language: str = "english",
+        cache: Cache | str | os.PathLike[str] | None = None,
+        batch_size: int = 64,
+        max_concurrency: int = 8,
+        max_calls: int | None = None,
+        progress: Progress | None = None,
+        dtype: str = "float32",
+    ) -> None:
+        paper = check_choice("preset", preset, ("default", "paper")) == "paper"
+        llm = as_language_model(llm)
+        texts: dict[str, Any] = {
+            "exclude_titles": exclude_titles if isinstance(exclude_titles, str) else tuple(exclude_titles),
+            "plain_headings": plain_headings,
+            "counter": counter,
+            "language": language,
+        }
+        plain = paper or isinstance(llm, TransformersSummariser)
+        splitter = SectionSplitter(
+            whole_tokens=whole_tokens if whole_tokens is not None else 0 if paper else 150,
+            window_tokens=window_tokens,
+            keywords=keywords if keywords is not None else 0 if paper else 12,
+            prompt=prompt if prompt is not None else "{text}" if plain else PROMPT,
+            **texts,
+        )
+        self.cache = Cache(cache) if isinstance(cache, str | os.PathLike) else cache
+        self._saved: dict[str, Any] = {
+            "preset": preset,
+            "whole_tokens": splitter.whole_tokens,
+            "window_tokens": window_tokens,
+            "keywords": splitter.keywords,
+            "part_tokens": part_tokens,
+            "prompt": splitter.prompt,
+            "plain_headings": plain_headings,
+            "language": language,
+            "exclude_titles": list(texts["exclude_titles"]),
+        }
+        self._options: dict[str, Any] = {
+            "language": language,
+            "dtype": dtype,
+            "cache": self.cache,
+            "batch_size": batch_size,
+            "max_concurrency": max_concurrency,
+            "max_calls": max_calls,
+            "progress": progress,
+        }
+        self._splitters: dict[str, Splitter] = {
+            "sections": splitter,
+            "parts": PartSplitter(part_tokens, **texts),
+            "paragraphs": ParagraphSplitter(**texts),
+        }
+        self._models = {"sections": {"llm": llm}, "parts": {"embedder": embedder}, "paragraphs": {"embedder": embedder}}
+        if embedder is not None:
+            shared = as_embedder(embedder)
+            self._models["parts"] = self._models["paragraphs"] = {"embedder": shared}
+        self.sections, self.parts, self.paragraphs = (self._index(name) for name in self._splitters)
+        self._layout: tuple[tuple[int, ...], Layout] | None = None
+        self._changing = RLock()
+
+    def _index(self, name: str, path: Path | None = None, *, verify: bool = False) -> Index:
+        options: dict[str, Any] = {**self._options, **self._models[name], "splitter": self._splitters[name]}
+        if path is None:
+            return Index(views=("raw",), **options)
+        return Index.load(path / name, verify=verify, **{k: v for k, v in options.items() if k not in {"dtype"}})
+
+    @property
+    def indexes(self) -> tuple[Index, Index, Index]:
+        """Sections, parts and paragraphs."""
+        return self.sections, self.parts, self.paragraphs
+
+    @property
+    def document_ids(self) -> list[str]:
+        """In the order of their first adding."""
+        return self.paragraphs.document_ids
+
+    @property
+    def usage(self) -> Usage:
+        """What indexing and the questions' vectors have cost since this was made or loaded; without what a retriever asks."""
+        total = Usage()
+        for index in self.indexes:
+            for field in fields(Usage):
+                setattr(total, field.name, getattr(total, field.name) + getattr(index.usage, field.name))
+        return total
+
+    def __len__(self) -> int:
+        """The number of paragraphs."""
+        return len(self.paragraphs)
+
+    def add(self, documents: Iterable[Document]) -> D3AddReport:
+        """Add documents, or replace those that changed.
+
+        Errors are those of `Index.add`; a document that one of the three failed on is in none.
+        """
+        return self._add(documents, known_only=False)
+
+    def update(self, documents: Iterable[Document]) -> D3AddReport:
+        """`add` for documents that must be there already; InvalidParameter, and nothing has changed, if one is not."""
+        return self._add(documents, known_only=True)
+
+    def _add(self, documents: Iterable[Document], *, known_only: bool) -> D3AddReport:
+        given = documents if isinstance(documents, Document) else list(documents)
+        with self._changing:
+            try:
+                reports = [index.update(given) if known_only else index.add(given) for index in self.indexes]
+            except BaseException:
+                self._make_whole(given)
+                raise
+        return D3AddReport(*reports)
+
+    async def aadd(self, documents: Iterable[Document]) -> D3AddReport:
+        """`add` on an event loop."""
+        return await self._aadd(documents, known_only=False)
+
+    async def aupdate(self, documents: Iterable[Document]) -> D3AddReport:
+        """`update` on an event loop."""
+        return await self._aadd(documents, known_only=True)
+
+    async def _aadd(self, documents: Iterable[Document], *, known_only: bool) -> D3AddReport:
+        given: Any = documents if isinstance(documents, Document) else list(documents)
+        try:
+            reports = [await (index.aupdate(given) if known_only else index.aadd(given)) for index in self.indexes]
+        except BaseException:
+            self._make_whole(given)
+            raise
+        return D3AddReport(*reports)
+
+    def _make_whole(self, documents: Any) -> None:
+        """After a failure: take out what is not in the same version in all three."""
+        for document in [] if isinstance(documents, Document) else documents:
+            if isinstance(document, Document) and any(document.id in index.store for index in self.indexes):
+                new = [index.store.fingerprint(document.id) == index.fingerprint(document) for index in self.indexes]
+                if any(new) and not all(new):
+                    self.delete(document.id)
+
+    def delete(self, doc_id: str) -> bool:
+        """Remove a document; False if there is none of this id."""
+        with self._changing:
+            deleted = [index.delete(doc_id) for index in self.indexes]
+        return any(deleted)
+
+    @property
+    def changes(self) -> tuple[int, ...]:
+        """Differs whenever documents have been added or deleted; rows hold while it stays."""
+        return tuple(index.store.changes for index in self.indexes)
+
+    def layout(self) -> Layout:
+        """The sections and the paragraphs of each; put together once after a change."""
+        known = self._layout
+        if known is None or known[0] != self.changes:
+            changes = self.changes
+            known = (changes, build_layout(self.sections.store, self.parts.store, self.paragraphs.store))
+            self._layout = known
+        return known[1]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the index to a folder, moved into place when complete.
+
+        Raises InvalidParameter if `path` is a file, or a folder that holds something else; then nothing is changed.
+        """
+        indexes = dict(zip(self._splitters, self.indexes, strict=True))
+        with self._changing:
+            save_folder(Path(path), {name: index.save for name, index in indexes.items()}, self._saved)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        verify: bool = False,
+        embedder: Any = None,
+        llm: Any = None,
+        counter: TokenCounter = count_tokens,
+        cache: Cache | str | os.PathLike[str] | None = None,
+        batch_size: int = 64,
+        max_concurrency: int = 8,
+        max_calls: int | None = None,
+        progress: Progress | None = None,
+    ) -> D3Index:
+        """Open a saved index with its settings. Models are not saved: pass the same `embedder` (and `llm`, `counter`) again.
+
+        `verify` compares the checksums of all files. Raises IndexDamaged if there is no index, or it is incomplete, altered, not ours or of
+        a newer release; InvalidParameter if the embedder is another one than it was built with.
+        """
+        index = cls(
+            embedder=embedder,
+            llm=llm,
+            counter=counter,
+            cache=cache,
+            batch_size=batch_size,
+            max_concurrency=max_concurrency,
+            max_calls=max_calls,
+            progress=progress,
+            **saved_options(Path(path)),
+        )
+        index.sections, index.parts, index.paragraphs = (
+            index._index(name, Path(path), verify=verify) for name in index._splitters
+        )
+        known = Counter(tuple(each.document_ids) for each in index.indexes)
+        if len(known) != 1:
+            raise IndexDamaged(f"{os.fspath(path)!r} holds parts of different indexes; build it again.")
+        return index

@@ -1,0 +1,119 @@
+"""Which paragraphs each section of a D3 index holds: the outline that is routed over, as plain records."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structrag.context import is_same_title
+from structrag.index.selection import Selection
+from structrag.index.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineSection:
+    """One section as a router sees it. Its paragraphs are the rows `[first, last)` of the paragraph index.
+
+    Attributes:
+        doc_id, section_id: Where it is.
+        title: Of the document.
+        path: Heading titles, outermost first; () for the text before the first heading.
+        summary: "" for a heading without a body of its own.
+        tokens: Of its own paragraphs.
+        pseudo: Whether it is a run of paragraphs of a document without headings.
+    """
+
+    doc_id: str
+    section_id: str
+    title: str
+    path: tuple[str, ...]
+    summary: str
+    first: int
+    last: int
+    tokens: int
+    pseudo: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The sections of an index, by row of its section store, and the paragraph rows of each part."""
+
+    sections: tuple[OutlineSection, ...]
+    parts: NDArray[np.int64]  # (number of parts, 2): the paragraph rows [first, last) of each
+    tokens: NDArray[np.int64]  # (number of paragraphs,): how many each has
+
+    def section_of(self, paragraph: int) -> int:
+        """The section, by its place in `sections`, that holds a paragraph row; the last one with paragraphs at or before it."""
+        return bisect_left(self.sections, paragraph + 1, key=lambda section: section.first) - 1
+
+
+def build_layout(sections: Store, parts: Store, paragraphs: Store) -> Layout:
+    """The layout of three stores that hold the same documents."""
+    tokens: list[int] = []
+    starts: dict[str, tuple[int, list[int]]] = {}  # document -> its first row, and where its paragraphs start
+    for row in range(len(paragraphs)):
+        chunk = paragraphs.chunk(row)
+        starts.setdefault(chunk.doc_id, (row, []))[1].append(chunk.start)
+        tokens.append(chunk.n_tokens)
+    sums = np.concatenate([[0], np.cumsum(np.array(tokens, dtype=np.int64))])
+
+    behind = 0  # where the paragraphs of a document without any would be
+
+    def rows(doc_id: str, start: int, end: int) -> tuple[int, int]:
+        first, places = starts.get(doc_id, (behind, []))
+        return first + bisect_left(places, start), first + bisect_left(places, end)
+
+    titles = {doc_id: sections.document(doc_id).title for doc_id in sections.document_ids}
+    outline = []
+    for row in range(len(sections)):
+        chunk = sections.chunk(row)
+        first, last = rows(chunk.doc_id, chunk.start, chunk.end)
+        behind = last
+        outline.append(
+            OutlineSection(
+                chunk.doc_id,
+                chunk.section_id,
+                titles[chunk.doc_id],
+                chunk.path,
+                str(chunk.extras.get("summary", "")),
+                first,
+                last,
+                int(sums[last] - sums[first]),
+                bool(chunk.extras.get("pseudo")),
+            )
+        )
+    spans = [rows(part.doc_id, part.start, part.end) for part in map(parts.chunk, range(len(parts)))]
+    return Layout(tuple(outline), np.array(spans, dtype=np.int64).reshape(-1, 2), np.array(tokens, dtype=np.int64))
+
+
+def paths_of(sections: Sequence[OutlineSection]) -> list[tuple[str, ...]]:
+    """The paths that are shown: with the document's title (or id) first where there are several documents; never empty."""
+    several = len({section.doc_id for section in sections}) > 1
+    shown = []
+    for section in sections:
+        title = section.title or (section.doc_id if several else "")
+        lead = (title,) if several and not is_same_title(title, section.path[:1]) else ()
+        shown.append((*lead, *section.path) or (title or "Beginning",))
+    return shown
+
+
+def descendants(sections: Sequence[OutlineSection], position: int) -> Iterator[int]:
+    """The positions of the sections below one; none for the text before the first heading."""
+    top = sections[position]
+    if not top.path or top.pseudo:
+        return
+    for i in range(position + 1, len(sections)):
+        if sections[i].doc_id != top.doc_id or len(sections[i].path) <= len(top.path):
+            return
+        yield i
+
+
+def row_mask(selection: Selection | None, n_rows: int) -> NDArray[np.bool_]:
+    """What `Store.select` gave as a mask over the rows."""
+    mask = np.zeros(n_rows, dtype=bool)
+    mask[slice(None) if selection is None else selection] = True
+    return mask

@@ -1,0 +1,142 @@
+"""What a router reads: sections as path and summary, in windows that fit the language model's context (D3, section 3.3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from structrag.context import SEPARATOR
+from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag.retrieval.d3.layout import OutlineSection, paths_of
+from structrag.tokens import TokenCounter, count_tokens
+
+ON_EMPTY = ("none", "lexical", "all")
+
+IDS_PROMPT = """\
+Sections of a document, each behind its id: its place in the outline, and what it says or a summary of that.
+
+{outline}
+
+Question: {question}
+
+Which of these sections may hold information that helps to answer the question? Name every one that may. Answer with their ids, separated \
+by commas, and nothing else. If none of them may, answer "none"."""
+
+NAMES_PROMPT = """\
+{outline}
+
+Question: {question}
+
+Which of these sections may be relevant for answering the question? Respond with a comma-separated list of section names. Provide an \
+empty response if none of the sections are relevant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """Settings of `route_steps` and of routing without a language model.
+
+    Attributes:
+        answer_format: "ids": sections are shown with ids 1 to n. "names" (paper): the model names them.
+        drill: "outline": all sections are shown. "levels": those of the first level, then what is below each chosen one.
+        expand_children: Whether a chosen section brings everything below it; a heading without paragraphs of its own always does.
+        on_empty: Where nothing was chosen: "none" (paper), "lexical": what routing without a language model chooses, "all".
+        context_tokens: The language model's context window; an outline that does not fit is shown in several calls.
+        answer_tokens: Reserved for the answer.
+        keep: Without a language model: share of the best part's score that others must reach, from 0 to 1.
+        share: Without one: parts are taken, best first, up to this share of the tokens searched, from 0 to 1.
+        least_tokens: Without one: and in any case up to so many tokens. The best part is always taken.
+        max_sections: At most so many sections with a cross-encoder; None: as many as reach `keep`.
+        prompt: What the language model is asked, with {outline} and {question}; None: by `answer_format`.
+        counter: Token counter of the language model, `str -> int`.
+    """
+
+    answer_format: str = "ids"
+    drill: str = "outline"
+    expand_children: bool = False
+    on_empty: str = "lexical"
+    context_tokens: int = 16000
+    answer_tokens: int = 256
+    keep: float = 0.0
+    share: float = 0.5
+    least_tokens: int = 3000
+    max_sections: int | None = 5
+    prompt: str | None = None
+    counter: TokenCounter = count_tokens
+
+    def __post_init__(self) -> None:
+        check_choice("answer_format", self.answer_format, ("ids", "names"))
+        check_choice("drill", self.drill, ("outline", "levels"))
+        check_choice("on_empty", self.on_empty, ON_EMPTY)
+        check_at_least("context_tokens", self.context_tokens, 1)
+        check_at_least("answer_tokens", self.answer_tokens, 0)
+        check_at_least("least_tokens", self.least_tokens, 0)
+        if self.max_sections is not None:
+            check_at_least("max_sections", self.max_sections, 1)
+        for name in ("keep", "share"):
+            check_at_least(name, getattr(self, name), 0)
+            if getattr(self, name) > 1:
+                raise InvalidParameter(f"{name} must be a share, from 0 to 1; got {getattr(self, name)!r}.")
+        try:
+            shown = self.template.format(outline="\0", question="\1")
+        except (LookupError, ValueError, AttributeError) as error:
+            raise InvalidParameter(
+                f"prompt must be a template with {{outline}} and {{question}}; {error!r}."
+            ) from error
+        if "\0" not in shown or "\1" not in shown:
+            raise InvalidParameter(f"prompt must contain {{outline}} and {{question}}; got {self.template!r}.")
+
+    @classmethod
+    def paper(cls, **changes: object) -> Routing:
+        """The settings of the paper: names, and nothing where nothing was chosen; its model read 4,096 tokens."""
+        settings = {"answer_format": "names", "on_empty": "none", "context_tokens": 4096, **changes}
+        return cls(**settings)  # type: ignore[arg-type]
+
+    @property
+    def template(self) -> str:
+        """The prompt."""
+        if self.prompt is not None:
+            return self.prompt
+        return IDS_PROMPT if self.answer_format == "ids" else NAMES_PROMPT
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """One call of the router."""
+
+    positions: tuple[int, ...]  # of the sections it shows, ascending; their ids are one more
+    prompt: str
+
+
+def windows(question: str, sections: Sequence[OutlineSection], shown: Sequence[int], settings: Routing) -> list[Window]:
+    """The calls that show each of the sections once, in order, as many to a call as the context holds, at least one."""
+    count = settings.counter
+    paths = paths_of(sections)
+    room = (
+        settings.context_tokens
+        - settings.answer_tokens
+        - count(settings.template.format(outline="", question=question))
+    )
+    groups: list[list[int]] = []
+    texts: dict[int, str] = {}
+    left = 0
+    for position in shown:
+        label = f"[{position + 1}] " if settings.answer_format == "ids" else ""
+        texts[position] = f"{label}{section_name(paths[position])}\n{sections[position].summary}".rstrip()
+        tokens = count(texts[position] + "\n\n")
+        if not groups or tokens > left:
+            groups.append([])
+            left = room
+        groups[-1].append(position)
+        left -= tokens
+    return [
+        Window(
+            tuple(group),
+            settings.template.format(outline="\n\n".join(texts[i] for i in group), question=question),
+        )
+        for group in groups
+    ]
+
+
+def section_name(path: Sequence[str]) -> str:
+    """A path as it is shown."""
+    return SEPARATOR.join(" ".join(title.split()) for title in path)

@@ -1,0 +1,158 @@
+"""A document's paragraphs and sections as chunks: the units that D3 selects, and the spans it routes to (D3, section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from structrag.chunks.cutting import Piece
+from structrag.chunks.making import ChunkMaker
+from structrag.errors import InvalidParameter, check_at_least
+from structrag.models.extractive import keywords
+from structrag.records import Block, Chunk, Document, Section
+from structrag.sections import Outline, parse
+from structrag.tokens import TokenCounter, count_tokens
+
+PSEUDO_TOKENS = 1000  # of whole paragraphs, in a section made up for a document without headings
+PART_TOKENS = 500  # of whole paragraphs, in a part of a section that routing without a language model scores
+TITLE_WORDS = 3  # keywords in the title of such a section
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A section as D3 sees it: heading and own body `[start, end)`, or a run of paragraphs of a document without headings."""
+
+    section: Section
+    start: int
+    end: int
+    blocks: tuple[Block, ...]  # of the own body, blank ones left out
+    pseudo: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ParagraphSplitter:
+    """One chunk for each block of a section's own body: paragraph, list, table, code, image, whole however long.
+
+    `chunk.kind` is the block's kind and the context is the heading path, at most 64 tokens. Headings and front matter are in no chunk.
+    An empty or blank document has none.
+
+    Attributes:
+        exclude_titles: Titles (any case) of sections left out with everything below them.
+        plain_headings: Whether headings are looked for in plain text.
+        counter: Token counter, `str -> int`.
+        language: Of the text, an English name such as "german".
+    """
+
+    exclude_titles: Sequence[str] = ()
+    plain_headings: bool = True
+    counter: TokenCounter = count_tokens
+    language: str = "english"
+
+    def __post_init__(self) -> None:
+        check_titles(self.exclude_titles)
+
+    def split(self, document: Document) -> list[Chunk]:
+        """The paragraphs of a document, in reading order."""
+        outline = parse(document, plain_headings=self.plain_headings)
+        maker = ChunkMaker(document, self.counter, None, with_context=True)
+        chunks = []
+        for section in kept_sections(outline, self.exclude_titles):
+            context = maker.context(section.path, own=True)
+            for block in filled_blocks(outline, section):
+                chunk = maker.chunk(section, Piece(block.start, block.end), context)
+                chunks.append(replace(chunk, kind=block.kind))
+        return chunks
+
+
+@dataclass(frozen=True, slots=True)
+class PartSplitter:
+    """One chunk for each run of whole paragraphs of a section, up to `max_tokens`: what routing without a language model scores.
+
+    Finer than sections, whose length differs by orders of magnitude, and with every word of the text, which a summary has not. The context
+    is the heading path. A paragraph above the limit is a part by itself. Headings are in no part.
+
+    Attributes:
+        max_tokens: Most tokens of a part of several paragraphs.
+        exclude_titles, plain_headings, counter, language: As in `ParagraphSplitter`.
+    """
+
+    max_tokens: int = PART_TOKENS
+    exclude_titles: Sequence[str] = ()
+    plain_headings: bool = True
+    counter: TokenCounter = count_tokens
+    language: str = "english"
+
+    def __post_init__(self) -> None:
+        check_at_least("max_tokens", self.max_tokens, 1)
+        check_titles(self.exclude_titles)
+
+    def split(self, document: Document) -> list[Chunk]:
+        """The parts of a document, in reading order."""
+        outline = parse(document, plain_headings=self.plain_headings)
+        maker = ChunkMaker(document, self.counter, None, with_context=True)
+        chunks = []
+        for section in kept_sections(outline, self.exclude_titles):
+            blocks = tuple(filled_blocks(outline, section))
+            context = maker.context(section.path, own=True)
+            whole = Span(section, section.start, section.body_end, blocks)
+            for run in _runs(document.text, whole, self.counter, self.max_tokens):
+                chunks.append(maker.chunk(section, Piece(run.start, run.end), context))
+        return chunks
+
+
+def section_spans(outline: Outline, exclude_titles: Sequence[str], counter: TokenCounter) -> list[Span]:
+    """The sections of a document in pre-order, those without any text left out.
+
+    A document in which no heading was found gives runs of whole paragraphs of up to 1,000 tokens.
+    """
+    text = outline.document.text
+    spans = []
+    for section in kept_sections(outline, exclude_titles):
+        blocks = tuple(filled_blocks(outline, section))
+        if blocks or (section.ordinal and text[section.start : section.body_end].strip()):
+            spans.append(Span(section, section.start, section.body_end, blocks))
+    if len(outline.sections) > 1 or not spans:
+        return spans
+    return list(_runs(text, spans[0], counter, PSEUDO_TOKENS))
+
+
+def kept_sections(outline: Outline, exclude_titles: Sequence[str]) -> list[Section]:
+    """All sections but those with one of these titles, white space and case aside, and what is below them."""
+    unwanted = {" ".join(title.split()).casefold() for title in exclude_titles}
+    excluded: set[int | None] = set()
+    for section in outline.sections[1:]:
+        if section.parent in excluded or " ".join(section.title.split()).casefold() in unwanted:
+            excluded.add(section.ordinal)
+    return [section for section in outline.sections if section.ordinal not in excluded]
+
+
+def filled_blocks(outline: Outline, section: Section) -> list[Block]:
+    """The blocks of the section's own body that are not blank."""
+    text = outline.document.text
+    return [block for block in outline.blocks(section) if text[block.start : block.end].strip()]
+
+
+def keyword_title(text: str, language: str) -> str:
+    """A title for a text without one: its top keywords, or its first words."""
+    return ", ".join(keywords(text, language=language)[:TITLE_WORDS]) or " ".join(text.split()[:TITLE_WORDS])
+
+
+def check_titles(titles: Sequence[str]) -> None:
+    """Raise InvalidParameter for one string in place of several."""
+    if isinstance(titles, str):
+        raise InvalidParameter(f"exclude_titles must be a sequence of titles; got the string {titles!r}.")
+
+
+def _runs(text: str, whole: Span, counter: TokenCounter, limit: int) -> Iterator[Span]:
+    """The blocks of a span in runs of whole ones up to the limit, of one where it alone is above it."""
+    run: list[Block] = []
+    size = 0
+    for block in whole.blocks:
+        tokens = counter(text[block.start : block.end])
+        if run and size + tokens > limit:
+            yield Span(whole.section, run[0].start, run[-1].end, tuple(run), pseudo=True)
+            run, size = [], 0
+        run.append(block)
+        size += tokens
+    if run:
+        yield Span(whole.section, run[0].start, run[-1].end, tuple(run), pseudo=True)

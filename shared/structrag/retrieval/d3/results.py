@@ -1,0 +1,95 @@
+"""What D3 gives back: the evidence in reading order, how it was come by, and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from structrag.records import Chunk, Hit
+from structrag.retrieval.d3.costs import StageCost
+from structrag.retrieval.d3.routing import RouteResult
+from structrag.retrieval.d3.selection import Evidence
+from structrag.tokens import TokenCounter
+
+
+@dataclass(frozen=True, slots=True)
+class D3Result:
+    """The answer to one question.
+
+    Attributes:
+        question: As asked.
+        hits: The evidence, paragraphs in reading order. `score` is 1.0 where the strategy gives none; `rank` is by score, else by place.
+        route: The sections it was looked for in.
+        evidence: How it was selected; positions are those among the paragraphs of the route.
+        cost: Stage ("route", "select") -> what it took.
+    """
+
+    question: str
+    hits: tuple[Hit, ...] = ()
+    route: RouteResult = field(default_factory=RouteResult)
+    evidence: Evidence = field(default_factory=lambda: Evidence(()))
+    cost: Mapping[str, StageCost] = field(default_factory=dict)
+
+    @property
+    def total(self) -> StageCost:
+        """The cost of all stages together."""
+        return sum(self.cost.values(), StageCost())
+
+    @property
+    def dropped(self) -> int:
+        """Items in the language model's answers that matched nothing it was shown."""
+        return self.route.dropped + self.evidence.dropped
+
+    @property
+    def degraded(self) -> int:
+        """Calls that failed and were replaced by scores."""
+        return self.route.degraded + self.evidence.degraded
+
+
+def hits_of(
+    chunks: Sequence[Chunk], scores: Sequence[float] | None, parts: Sequence[Mapping[str, float]] = ()
+) -> list[Hit]:
+    """Hits in the order given, ranked by score (ties by place), without scores by place."""
+    values = list(scores) if scores is not None else [1.0] * len(chunks)
+    order = sorted(range(len(chunks)), key=lambda i: (-round(values[i], 9), i))
+    ranks = {i: rank for rank, i in enumerate(order, start=1)}
+    return [Hit(chunk, values[i], ranks[i], scores=dict(parts[i]) if parts else {}) for i, chunk in enumerate(chunks)]
+
+
+def joined(hits: Iterable[Hit], counter: TokenCounter) -> list[Hit]:
+    """The hits with those that follow each other without a gap in one section made one chunk, with the best score of its paragraphs.
+
+    `extras["paragraphs"]` has the ids of what was joined. Ranks are given anew.
+    """
+    runs: list[list[Hit]] = []
+    for hit in hits:
+        before = runs[-1][-1].chunk if runs else None
+        if before and (before.doc_id, before.section_id, before.end) == (
+            hit.chunk.doc_id,
+            hit.chunk.section_id,
+            hit.chunk.start,
+        ):
+            runs[-1].append(hit)
+        else:
+            runs.append([hit])
+    chunks = [_one([hit.chunk for hit in run], counter) for run in runs]
+    best = [max(run, key=lambda hit: hit.score) for run in runs]
+    return hits_of(chunks, [hit.score for hit in best], [hit.scores for hit in best])
+
+
+def _one(chunks: Sequence[Chunk], counter: TokenCounter) -> Chunk:
+    first, last = chunks[0], chunks[-1]
+    if len(chunks) == 1:
+        return first
+    text = "".join(chunk.text for chunk in chunks)
+    kinds = {chunk.kind for chunk in chunks}
+    whole = replace(
+        first,
+        id=f"{first.doc_id}:{first.start}-{last.end}",
+        end=last.end,
+        text=text,
+        n_tokens=counter(text),
+        kind=first.kind if len(kinds) == 1 else "text",
+        extras={"paragraphs": [chunk.id for chunk in chunks]},
+    )
+    return replace(whole, extras={**whole.extras, "index_tokens": counter(whole.index_text)})

@@ -1,0 +1,218 @@
+"""D3 retrieval: route a question to sections, then select evidence among their paragraphs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from structrag.cache import Cache
+from structrag.driving import together
+from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag.index.preparing import embedder_errors
+from structrag.index.routes import check_query
+from structrag.index.searching import ATTEMPTS
+from structrag.models.cross_encoder import as_cross_encoder
+from structrag.models.llm import as_language_model
+from structrag.records import Hit
+from structrag.requests import T
+from structrag.retrieval.d3.costs import StageCost
+from structrag.retrieval.d3.estimating import Estimate, estimate
+from structrag.retrieval.d3.index import D3Index
+from structrag.retrieval.d3.outlines import Routing
+from structrag.retrieval.d3.results import D3Result, hits_of, joined
+from structrag.retrieval.d3.scoring import own_vectors, paragraph_scores_steps, within_budget
+from structrag.retrieval.d3.selecting import select_steps
+from structrag.retrieval.d3.selection import Evidence, Selection
+from structrag.retrieval.d3.stages import Found, Scope, routed_steps
+from structrag.steps import Progress, Runner, Steps, Usage
+
+ROUTERS = ("auto", "llm", "scores", "cross_encoder")
+FUSED = "fused"  # the strategy without a language model
+
+
+class D3Retriever:
+    """Finds the paragraphs of a `D3Index` that answer a question, in reading order.
+
+    With a language model two calls: it reads the outline and names sections, then reads their paragraphs and names the evidence. Without
+    one, BM25 and vectors choose about half of the text by parts of sections (see `Routing`), and paragraphs there are ranked by both and by
+    the score of their part.
+
+    Args:
+        index: What to search.
+        llm: Routes and selects: a function `str -> str` or a `LanguageModel`; None: neither (the index's own model is not asked).
+        preset: "default", or "paper": section names instead of ids, nothing where nothing was named.
+        router: "llm"; "scores" (BM25 and vectors); "cross_encoder" (it ranks sections); "auto": "llm" where there is one, else "scores".
+        strategy: "fused", or one of `Selection`; None: that of `selection`, whose "auto" is "base" with a language model, else "fused".
+        routing: Settings of the first stage; default by preset.
+        selection: Settings of the second stage but for "fused"; default by preset.
+        k, max_tokens: With "fused": at most so many paragraphs, of at most so many tokens together, but always one; None: no limit.
+        cross_encoder: For the router: what `Selection.cross_encoder` takes.
+        join_adjacent: Whether evidence paragraphs that follow each other become one chunk.
+        cache: For the calls; default the index's.
+        max_concurrency, max_calls, progress: As in `Runner`, over all questions asked together.
+
+    Raises:
+        InvalidParameter: a setting is not allowed or does not fit another.
+    """
+
+    def __init__(
+        self,
+        index: D3Index,
+        *,
+        llm: Any = None,
+        preset: str = "default",
+        router: str = "auto",
+        strategy: str | None = None,
+        routing: Routing | None = None,
+        selection: Selection | None = None,
+        k: int | None = None,
+        max_tokens: int | None = 1000,
+        cross_encoder: Any = None,
+        join_adjacent: bool = False,
+        cache: Cache | str | os.PathLike[str] | None = None,
+        max_concurrency: int = 8,
+        max_calls: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        paper = check_choice("preset", preset, ("default", "paper")) == "paper"
+        self.index = index
+        model = as_language_model(llm)
+        self.router = check_choice("router", router, ROUTERS)
+        if router == "auto":
+            self.router = "scores" if model is None else "llm"
+        self.cross_encoder = as_cross_encoder(cross_encoder)
+        if self.router == "cross_encoder" and self.cross_encoder is None:
+            raise InvalidParameter("cross_encoder must be given with router='cross_encoder'; got None.")
+        if self.router == "llm" and model is None:
+            raise InvalidParameter(
+                "llm must be given with router='llm'; got None. Take router='scores', which needs none."
+            )
+        self.routing = routing or (Routing.paper() if paper else Routing())
+        self.selection = selection or (Selection.paper(strategy="auto") if paper else Selection())
+        chosen = strategy if strategy is not None else self.selection.strategy
+        self.strategy = chosen if chosen != "auto" else FUSED if model is None else "base"
+        if self.strategy != FUSED:
+            self.selection = replace(self.selection, strategy=self.strategy)
+        if k is not None:
+            check_at_least("k", k, 1)
+        if max_tokens is not None:
+            check_at_least("max_tokens", max_tokens, 1)
+        self.k, self.max_tokens = k, max_tokens
+        self.join_adjacent = join_adjacent
+        embedder: Any = index.paragraphs.embedder
+        self.runner = Runner(
+            llm=model,
+            embedder=None if hasattr(embedder, "fit") else embedder,
+            cache=Cache(cache) if isinstance(cache, str | os.PathLike) else cache or index.cache,
+            max_concurrency=max_concurrency,
+            max_calls=max_calls,
+            progress=progress,
+        )
+
+    @property
+    def usage(self) -> Usage:
+        """What the questions have cost so far."""
+        return self.runner.usage
+
+    def search(self, question: str, *, where: Any = None) -> list[Hit]:
+        """The evidence for a question, in reading order; see `result`."""
+        return list(self.result(question, where=where).hits)
+
+    async def asearch(self, question: str, *, where: Any = None) -> list[Hit]:
+        """`search` on an event loop."""
+        return list((await self.aresult(question, where=where)).hits)
+
+    def result(self, question: str, *, where: Any = None) -> D3Result:
+        """The evidence for a question with the route, the answers and the cost. A blank question or an empty index has none.
+
+        `where` limits the search to documents: `{"doc_id": "report"}`, any metadata, or a function of a document's metadata. A call that
+        fails, or an answer that cannot be used, affects that call alone: scores stand in, and it is counted.
+
+        Raises:
+            InvalidParameter: the question is no string, or no document has a key of `where`.
+            NoModel: the strategy asks a language model and there is none.
+            BudgetExceeded: `max_calls` is reached.
+        """
+        return self._run(self.steps(question, where=where))
+
+    async def aresult(self, question: str, *, where: Any = None) -> D3Result:
+        """`result` on an event loop."""
+        return await self._arun(self.steps(question, where=where))
+
+    def results(self, questions: Sequence[str], *, where: Any = None) -> list[D3Result]:
+        """`result` for several questions, whose calls go out together, at most `max_concurrency` at a time."""
+        return self._run(together([self.steps(question, where=where) for question in _checked(questions)]))
+
+    async def aresults(self, questions: Sequence[str], *, where: Any = None) -> list[D3Result]:
+        """`results` on an event loop."""
+        return await self._arun(together([self.steps(question, where=where) for question in _checked(questions)]))
+
+    def estimate(self, question: str, *, where: Any = None) -> Estimate:
+        """What `result` would cost, stage by stage: at most, and what is to be expected. Asks no model and embeds nothing."""
+        check_query(question)
+        return estimate(question, Scope(self.index, where), self.router, self.strategy, self.routing, self.selection)
+
+    def steps(self, question: str, *, where: Any = None) -> Steps[D3Result]:
+        """`result` as steps; begun anew, a few times at most, where documents change under way."""
+        check_query(question)
+        for attempt in range(1, ATTEMPTS + 1):
+            changes = self.index.changes
+            try:
+                result = yield from self._attempt(question, where)
+            except (InvalidParameter, IndexError):
+                if self.index.changes == changes or attempt == ATTEMPTS:
+                    raise
+                continue
+            if self.index.changes == changes:
+                break
+        return result
+
+    def _attempt(self, question: str, where: Any) -> Steps[D3Result]:
+        scope = Scope(self.index, where)
+        if not question.strip() or not scope.outline:
+            return D3Result(question, cost={"route": StageCost(), "select": StageCost()})
+        found = yield from routed_steps(question, scope, self.router, self.routing, self.selection, self.cross_encoder)
+        evidence, parts = yield from self._selected(question, scope, found)
+        store = self.index.paragraphs.store
+        chunks = [store.chunk(found.rows[place]) for place in evidence.positions]
+        hits = hits_of(chunks, evidence.scores, parts)
+        if self.join_adjacent:
+            hits = joined(hits, self.routing.counter)
+        return D3Result(
+            question, tuple(hits), found.route, evidence, {"route": found.route.cost, "select": evidence.cost}
+        )
+
+    def _selected(self, question: str, scope: Scope, found: Found) -> Steps[tuple[Evidence, list[Mapping[str, float]]]]:
+        paragraphs = self.index.paragraphs
+        if self.strategy != FUSED:
+            chunks = [paragraphs.store.chunk(row) for row in found.rows]
+            if "dense" in self.selection.stages:
+                yield from own_vectors(paragraphs, paragraphs.query_vector(question))
+            return (yield from own_vectors(paragraphs, select_steps(question, chunks, self.selection))), []
+        if not found.rows:
+            return Evidence(()), []
+        scores = yield from paragraph_scores_steps(paragraphs, question, found.rows, found.scores)
+        fused = {row: each["fused"] for row, each in scores.items()}
+        sizes = {row: int(scope.layout.tokens[row]) for row in found.rows}
+        kept = sorted(within_budget(fused, sizes, k=self.k, max_tokens=self.max_tokens))
+        places = np.searchsorted(np.array(found.rows), kept).tolist()
+        evidence = Evidence(tuple(places), tuple(fused[row] for row in kept), StageCost(scored=len(found.rows)))
+        return evidence, [scores[row] for row in kept]
+
+    def _run(self, steps: Steps[T]) -> T:
+        with embedder_errors(self.index.paragraphs.embedder.name):
+            return self.runner.run(steps)
+
+    async def _arun(self, steps: Steps[T]) -> T:
+        with embedder_errors(self.index.paragraphs.embedder.name):
+            return await self.runner.arun(steps)
+
+
+def _checked(questions: Sequence[str]) -> Sequence[str]:
+    if isinstance(questions, str):
+        raise InvalidParameter(f"questions must be a list of questions; got one, {questions!r}. Put it in a list.")
+    return questions
