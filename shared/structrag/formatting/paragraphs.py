@@ -18,8 +18,8 @@ _LABEL = re.compile(r"(\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,5})[.)])\s+(?=\S)")
 _END = re.compile(r"""[.!?:;。！？：；…।؟۔]["'”’»)\]]*$""")
 _HYPHEN = re.compile(r"[^\W\d_][-\u2010\u00ad]$")
 _ROMAN = {"i": 1, "v": 5, "x": 10}
-_AHEAD = 60  # rows in which the second item of a numbered list must follow
-_SAME_PLACE = 3.0  # points
+_NEAR = 60  # rows in which the item before or behind must stand
+_SAME_PLACE, _OTHER_PAGE = 6.0, 36.0  # points by which their left edges may differ
 
 
 class Mark(NamedTuple):
@@ -158,7 +158,7 @@ def _is_indented(current: Paragraph, row: Row, ended: bool) -> bool:
 
 
 def _mark(rows: Sequence[Row], i: int, current: Paragraph | None, link: str) -> Mark | None:
-    """The mark of a row that begins an item of a list. A number needs its predecessor above or its successor below."""
+    """The mark of a row that begins an item of a list. A number needs its neighbour above or below."""
     row = rows[i]
     if found := _BULLET.match(row.text):
         free = link != "join" or found[1] not in "–—*-" or (current is not None and current.mark is not None)
@@ -166,36 +166,35 @@ def _mark(rows: Sequence[Row], i: int, current: Paragraph | None, link: str) -> 
     found = _LABEL.match(row.text)
     if not found or (link == "join" and current is not None and not (current.mark or _END.search(rows[i - 1].text))):
         return None
-    kind, value = _value(found[1])
-    if _neighbour(rows, range(i - 1, max(-1, i - 1 - _AHEAD), -1), row, kind, value - 1):
-        return Mark(found[1], found.end())
-    starts = value == 1 and _neighbour(rows, range(i + 1, min(len(rows), i + 1 + _AHEAD)), row, kind, 2)
-    return Mark(found[1], found.end()) if starts else None
+    mark = Mark(found[1], found.end())
+    for kind, value in _readings(found[1]):
+        if _stands_near(rows, range(i - 1, max(-1, i - 1 - _NEAR), -1), row, (kind, value - 1)):
+            return mark
+        if _stands_near(rows, range(i + 1, min(len(rows), i + 1 + _NEAR)), row, (kind, value + 1)):
+            return mark
+    return None
 
 
-def _value(label: str) -> tuple[str, int]:
-    """The kind of a label and its number from 1. "i", "v" and "x" are Roman here; `_neighbour` reads them as letters too."""
+def _readings(label: str) -> list[tuple[str, int]]:
+    """Kind and value of a label, as "(1" and 3 for "(3)"; two of them where it is a Roman number and a letter."""
     bare = label.strip("().")
     kind = label.replace(bare, "")
     if bare.isdigit():
-        return f"{kind}1", int(bare)
+        return [(f"{kind}1", int(bare))]
+    readings = []
     if set(bare) <= set(_ROMAN):
         values = [_ROMAN[letter] for letter in bare]
-        return f"{kind}i", sum(-v if v < max(values[k:]) else v for k, v in enumerate(values))
-    if len(bare) > 1:
-        return "", 0
-    return (f"{kind}a" if bare.islower() else f"{kind}A"), ord(bare.lower()) - 96
+        readings.append((f"{kind}i", sum(-v if v < max(values[k:]) else v for k, v in enumerate(values))))
+    if len(bare) == 1:
+        readings.append((f"{kind}a" if bare.islower() else f"{kind}A", ord(bare.lower()) - 96))
+    return readings
 
 
-def _neighbour(rows: Sequence[Row], places: range, row: Row, kind: str, value: int) -> bool:
-    """Whether a row there has the label with this value, at the same distance from the left edge."""
+def _stands_near(rows: Sequence[Row], places: range, row: Row, reading: tuple[str, int]) -> bool:
+    """Whether a row there begins with such a label, at the same distance from the left edge; on another page roughly."""
     for j in places:
-        found = _LABEL.match(rows[j].text)
-        if found and abs(rows[j].left - row.left) <= 2 * _SAME_PLACE + (0 if rows[j].page == row.page else 30):
-            if _value(found[1]) == (kind, value):
-                return True
-            bare = found[1].strip("().")
-            letter = kind[:-1] + "a" if bare.islower() else kind[:-1] + "A"
-            if len(bare) == 1 and (letter, ord(bare.lower()) - 96) == (kind, value):
-                return True
+        drift = _SAME_PLACE if rows[j].page == row.page else _OTHER_PAGE
+        found = _LABEL.match(rows[j].text) if abs(rows[j].left - row.left) <= drift else None
+        if found and reading in _readings(found[1]):
+            return True
     return False
