@@ -92,6 +92,13 @@ def test_an_image_in_a_line_of_words_stays_text_and_is_listed() -> None:
     ]
 
 
+def test_a_table_lists_the_images_in_its_cells() -> None:
+    (chunk,) = split("| a | b |\n|---|---|\n| ![x](x.png) | ![y](y.png) |\n")
+    assert chunk.kind == "table"
+    assert [each["file"] for each in chunk.extras["images"]] == ["x.png", "y.png"]
+    assert chunk.index_text == "a | b\nx"
+
+
 def test_an_image_in_code_or_escaped_is_none() -> None:
     text = "Write `![a](b.png)` or \\![a](b.png).\n\n```\n![x](y.png)\n```\n\n    ![x](y.png)\n"
     (chunk,) = split(text)

@@ -155,6 +155,9 @@ class Augmentor:
         chunks = []
         for i, body in enumerate(bodies):
             extras: dict[str, Any] = {"caption": around.caption} if around.caption else {}
+            images = self.segmenter.images(segment, starts[i], starts[i + 1])
+            if images:
+                extras["images"] = [image.as_json() for image in images]
             if len(bodies) > 1:
                 extras |= {"part": i + 1, "parts": len(bodies), **({"header": header} if i else {})}
             chunk = self.maker.chunk(division.section, Piece(starts[i], starts[i + 1]), context)
