@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from structrag.retrieval.d3.answering import UNANSWERABLE, answer_steps, beginni
 from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.d3.selfask import SelfAsk, SelfAskPrompts, SelfAskResult
 from structrag.retrieval.multiview import MultiViewRetriever
+from structrag.steps import Ask, Runner
 from structrag.tokens import count_tokens
 
 FILMS = """# Films
@@ -320,3 +322,46 @@ def test_an_answer_has_its_cost_and_its_failure() -> None:
     assert (failing.answer, failing.cost.calls, failing.cost.answer_tokens) == ("", 1, 0)
     assert isinstance(failing.failure, OSError)
     assert index.run(answer_steps(QUESTION, [])).cost == StageCost()
+
+
+# -- what drives the steps
+
+
+class OwnRunner:
+    """A retriever with a runner of its own, as `D3Retriever`: its steps ask its model for what it finds, and say what that cost."""
+
+    def __init__(self, model: Any) -> None:
+        self.runner = Runner(llm=model)
+        self.hits = hits_for("Ada Holm directed it.", "Ada Holm was born in Bergen.")
+
+    def steps(self, question: str, *, where: Any = None) -> Any:
+        (answer,) = yield [Ask(f"Route: {question}")]
+        found = [hit for hit in self.hits if answer in hit.chunk.text]
+        return Found(found, {"route": StageCost(1, 10, 1), "select": StageCost(scored=2)})
+
+
+@dataclass
+class Found:
+    hits: list[Hit]
+    cost: dict[str, StageCost]
+
+
+def test_the_retriever_asks_its_own_model_and_its_cost_is_part_of_the_result(ask: Any) -> None:
+    router, agent = ScriptedModel("Bergen", "router"), ScriptedModel(two_hops, "agent")
+    result = ask(SelfAsk(OwnRunner(router), agent), QUESTION)
+    assert router.prompts == ["Route: Who directed The Lantern?", "Route: Where was Ada Holm born?"]
+    assert result.answer == "Bergen"
+    assert result.cost["route"] == StageCost(2, 20, 2)
+    assert result.cost["select"] == StageCost(scored=4)
+    assert result.total.calls == len(router.prompts) + len(agent.prompts)
+    assert [hop.retrieved.cost["route"].calls for hop in result.trace] == [1, 1]
+    assert result.trace[0].cost.calls == 2
+
+
+def test_the_token_budget_counts_the_retriever() -> None:
+    retriever = OwnRunner(ScriptedModel("Bergen"))
+    assert SelfAsk(retriever, ScriptedModel(two_hops), token_budget=5000).answer(QUESTION).stopped == "final_answer"
+    spent = SelfAsk(retriever, ScriptedModel(two_hops)).answer(QUESTION)
+    without = sum(spent.cost[stage].tokens for stage in ("ask", "answer"))
+    tight = SelfAsk(retriever, ScriptedModel(two_hops), token_budget=without).answer(QUESTION)
+    assert tight.stopped == "token_budget"

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from structrag.errors import InvalidParameter
 from structrag.records import Hit
+from structrag.requests import T
 from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.fusion import round_robin
 from structrag.steps import Steps
@@ -19,25 +20,34 @@ Costs = dict[str, StageCost]  # stage -> what it cost
 class StepRetriever(Protocol):
     """A retriever that is steps: `MultiViewRetriever`, `D3Retriever`, `TwoHop`.
 
-    `index` has `run` and `arun`, which drive steps with its models and routes. Steps give a list of hits, or an object
-    with `hits` and, where it has any, `cost` (stage -> StageCost).
+    Steps give a list of hits, or an object with `hits` and, where it has any, `cost` (stage -> StageCost). They are driven by
+    `driver_of` the retriever.
     """
-
-    @property
-    def index(self) -> Any: ...
 
     def steps(self, question: str, /, *, where: Any = None) -> Steps[Any]: ...
 
 
-def check_retriever(retriever: Any) -> Any:
-    """Return the retriever; InvalidParameter unless it has `steps`, and an `index` that runs them."""
-    index = getattr(retriever, "index", None)
-    if not hasattr(retriever, "steps") or not hasattr(index, "run") or not hasattr(index, "arun"):
-        raise InvalidParameter(
-            "retriever must have steps(question, where=...) and an index with run and arun, as MultiViewRetriever and D3Retriever have; "
-            f"got {type(retriever).__name__}."
-        )
-    return retriever
+class Driver(Protocol):
+    """What drives steps with models and routes: a `Runner`, an `Index`."""
+
+    def run(self, steps: Steps[T]) -> T: ...
+
+    async def arun(self, steps: Steps[T]) -> T: ...
+
+
+def driver_of(retriever: Any) -> Driver:
+    """What drives a retriever's steps: the first of itself, its `runner` and its `index` that has `run` and `arun`.
+
+    Raises InvalidParameter unless there is one, and `steps`.
+    """
+    candidates: tuple[Any, ...] = (retriever, getattr(retriever, "runner", None), getattr(retriever, "index", None))
+    drivers: list[Driver] = [each for each in candidates if hasattr(each, "run") and hasattr(each, "arun")]
+    if drivers and hasattr(retriever, "steps"):
+        return drivers[0]
+    raise InvalidParameter(
+        "retriever must have steps(question, where=...), and run and arun or a runner or index that has them, as MultiViewRetriever and "
+        f"D3Retriever have; got {type(retriever).__name__}."
+    )
 
 
 def hits_of(result: Any) -> list[Hit]:

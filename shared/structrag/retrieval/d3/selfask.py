@@ -20,8 +20,8 @@ from structrag.retrieval.d3.retrieved import (
     Costs,
     StepRetriever,
     add_costs,
-    check_retriever,
     costs_of,
+    driver_of,
     each_once,
     hits_of,
     interleaved,
@@ -73,9 +73,9 @@ class SelfAsk:
     out among the hops; where there is none, over what the retriever finds for the question itself. It is asked twice if the call fails.
 
     Args:
-        retriever: Anything with `steps` and an `index`: `D3Retriever`, `MultiViewRetriever`, `TwoHop`. Its own prompts are answered by
-            its index's model, and its index's cache, limits and counts hold for all calls.
-        llm: Asks and answers: a function `str -> str` or a `LanguageModel`; None: the model of the retriever's index.
+        retriever: `D3Retriever`, `MultiViewRetriever`, `TwoHop`, or what has `steps` as they have. Its prompts are answered by its own
+            model, and its cache, limits and counts (or its index's) hold for all calls.
+        llm: Asks and answers: a function `str -> str` or a `LanguageModel`; None: the retriever's own model (or its index's).
         max_followups: Most follow-ups.
         token_budget: Tokens of all prompts and answers of a question, the retriever's included; no new round begins that would reach beyond
             it. A round that has begun is finished, and the direct question is always asked. None: no limit.
@@ -97,7 +97,8 @@ class SelfAsk:
         check_at_least("evidence_tokens", evidence_tokens, 1)
         if token_budget is not None:
             check_at_least("token_budget", token_budget, 0)
-        self.retriever: StepRetriever = check_retriever(retriever)
+        self.retriever = retriever
+        self.driver = driver_of(retriever)
         self.llm: LanguageModel | None = as_language_model(llm)
         self.max_followups = max_followups
         self.token_budget = token_budget
@@ -112,25 +113,19 @@ class SelfAsk:
         Raises:
             ModelFailed: not one call of the model succeeded, the direct question included (NoModel: there is no model).
         """
-        result: SelfAskResult = self.retriever.index.run(self.steps(question, where=where))
-        return result
+        return self.driver.run(self.steps(question, where=where))
 
     async def aanswer(self, question: str, *, where: Any = None) -> SelfAskResult:
         """`answer` on an event loop."""
-        result: SelfAskResult = await self.retriever.index.arun(self.steps(question, where=where))
-        return result
+        return await self.driver.arun(self.steps(question, where=where))
 
     def answer_all(self, questions: Sequence[str], *, where: Any = None) -> list[SelfAskResult]:
         """The answers to several questions, in their order; the calls of one round go out together."""
-        steps = together([self.steps(question, where=where) for question in questions])
-        results: list[SelfAskResult] = self.retriever.index.run(steps)
-        return results
+        return self.driver.run(together([self.steps(question, where=where) for question in questions]))
 
     async def aanswer_all(self, questions: Sequence[str], *, where: Any = None) -> list[SelfAskResult]:
         """`answer_all` on an event loop."""
-        steps = together([self.steps(question, where=where) for question in questions])
-        results: list[SelfAskResult] = await self.retriever.index.arun(steps)
-        return results
+        return await self.driver.arun(together([self.steps(question, where=where) for question in questions]))
 
     def steps(self, question: str, *, where: Any = None) -> Steps[SelfAskResult]:
         """`answer` as steps."""
@@ -215,7 +210,7 @@ class SelfAsk:
 def _no_answer(errors: Sequence[Exception]) -> ModelFailed:
     if isinstance(errors[-1], NoModel):
         return NoModel(
-            "Self-ask needs a language model: pass llm=..., or give the retriever's index one. TwoHop follows one bridge without a model."
+            "Self-ask needs a language model: pass llm=..., or give the retriever one. TwoHop follows one bridge without a model."
         )
     failure = ModelFailed(f"All {len(errors)} calls of the language model failed; the last one with {errors[-1]!r}.")
     failure.__cause__ = errors[-1]

@@ -15,8 +15,8 @@ from structrag.retrieval.d3.retrieved import (
     Costs,
     StepRetriever,
     add_costs,
-    check_retriever,
     costs_of,
+    driver_of,
     hits_of,
     interleaved,
 )
@@ -49,7 +49,7 @@ class TwoHop:
     It is a retriever as any other, so that `SelfAsk` and the adapters take it.
 
     Args:
-        retriever: Anything with `steps` and an `index`.
+        retriever: `D3Retriever`, `MultiViewRetriever`, or what has `steps` as they have.
         max_entities: Most names added to the question: those in most hits, then those that come first.
         limit: Most hits in all; None: all of both hops.
         find_entities: Text -> names; default by their form (`names_by_form`).
@@ -66,15 +66,11 @@ class TwoHop:
         check_at_least("max_entities", max_entities, 1)
         if limit is not None:
             check_at_least("limit", limit, 1)
-        self.retriever: StepRetriever = check_retriever(retriever)
+        self.retriever = retriever
+        self.runner = driver_of(retriever)
         self.max_entities = max_entities
         self.limit = limit
         self.find_entities = find_entities
-
-    @property
-    def index(self) -> Any:
-        """The retriever's index, which runs the steps."""
-        return self.retriever.index
 
     def search(self, question: str, *, where: Any = None) -> list[Hit]:
         """The hits of both hops."""
@@ -86,13 +82,11 @@ class TwoHop:
 
     def result(self, question: str, *, where: Any = None) -> TwoHopResult:
         """The hits with the names that led to the second hop, and the cost."""
-        result: TwoHopResult = self.index.run(self.steps(question, where=where))
-        return result
+        return self.runner.run(self.steps(question, where=where))
 
     async def aresult(self, question: str, *, where: Any = None) -> TwoHopResult:
         """`result` on an event loop."""
-        result: TwoHopResult = await self.index.arun(self.steps(question, where=where))
-        return result
+        return await self.runner.arun(self.steps(question, where=where))
 
     def steps(self, question: str, /, *, where: Any = None) -> Steps[TwoHopResult]:
         """`result` as steps."""
