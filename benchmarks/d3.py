@@ -1,0 +1,131 @@
+"""D3 against reading the whole document: answer scores, evidence F1, tokens and calls; and how a slow model server is kept busy.
+
+python benchmarks/d3.py --oracle                    a scripted model that answers from the gold evidence
+python benchmarks/d3.py --llm package.module:name   any function str -> str, or object with name, complete and acomplete
+python benchmarks/d3.py --slow-server               a model that takes 0.2 s for every answer
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.d3_oracle import oracle_for
+from benchmarks.d3_scores import averaged, comparison_table, scored, stage_means, stage_table, target_lines
+from benchmarks.d3_server import server_lines
+from benchmarks.d3_systems import BASELINES, D3, NAMES, SELF_ASK, System, baseline, drill_down, run_all, self_ask
+from benchmarks.datasets import Dataset, load_or_exit
+from benchmarks.machine import corpus_line, machine_line
+from benchmarks.quality import sampled
+from structrag import __version__
+from structrag.cache import Cache
+from structrag.models.llm import as_language_model
+from structrag.retrieval.d3.index import D3Index
+from structrag.retrieval.d3.paragraphs import ParagraphSplitter
+from structrag.retrieval.d3.retriever import D3Retriever
+from structrag.steps import LanguageModel, Runner
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def compare(
+    dataset: Dataset, llm: LanguageModel, names: Sequence[str], *, cache: Cache | None = None, max_concurrency: int = 8
+) -> dict[str, Any]:
+    """Every system's means and stages, as JSON values."""
+    paragraphs = {document.id: ParagraphSplitter().split(document) for document in dataset.documents}
+    made = _systems(dataset, llm, names, paragraphs, cache, max_concurrency)
+    results = {}
+    for system in made:
+        print(f"{system.name} ...", file=sys.stderr)
+        outcomes = run_all(system, dataset.questions)
+        rows = [
+            scored(question, paragraphs[question.gold[0][0]], outcome)
+            for question, outcome in zip(dataset.questions, outcomes, strict=True)
+        ]
+        results[system.name] = {"means": averaged(rows), "stages": stage_means(outcomes)}
+    return results
+
+
+def _systems(
+    dataset: Dataset, llm: LanguageModel, names: Sequence[str], paragraphs: Any, cache: Cache | None, concurrency: int
+) -> list[System]:
+    runner = Runner(llm=llm, cache=cache, max_concurrency=concurrency)
+    made = [baseline(name, paragraphs, runner) for name in names if name in BASELINES]
+    if any(name in D3 or name == SELF_ASK for name in names):
+        index = D3Index()  # extractive summaries
+        index.add(dataset.documents)
+        retriever = partial(D3Retriever, index, llm=llm, cache=cache, max_concurrency=concurrency)
+        made += [drill_down(name, retriever(strategy=D3[name])) for name in names if name in D3]
+        if SELF_ASK in names:
+            made.append(self_ask(retriever(strategy="base")))
+    return sorted(made, key=lambda system: list(names).index(system.name))
+
+
+def loaded_model(name: str) -> LanguageModel:
+    """The model that `package.module:name` says."""
+    module, _, attribute = name.partition(":")
+    llm = as_language_model(getattr(import_module(module), attribute))
+    if llm is None:
+        raise SystemExit(f"--llm {name} is None; name a function str -> str or a language model.")
+    return llm
+
+
+def page(title: str, dataset: Dataset, results: dict[str, Any]) -> str:
+    """The results as Markdown."""
+    facts = [
+        f"- structrag {__version__}; {machine_line()}",
+        f"- {corpus_line(dataset.name, (document.text for document in dataset.documents))}; {len(dataset.questions)} questions",
+        "- Means over the questions. Tokens (estimated by `count_tokens`) are those of prompts and answers that find the evidence; with self-ask, also of its own.",
+        "- The paper's figures: 150 documents, gpt-3.5-turbo, summaries by BART. They show directions only.",
+    ]
+    parts = [f"# {title}", "\n".join(facts), comparison_table(results), stage_table(results)]
+    targets = target_lines(results)
+    return "\n\n".join([*parts, *(["\n".join(f"- {line}" for line in targets)] if targets else [])]) + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the comparison, or time the slow server."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("--oracle", action="store_true")
+    which.add_argument("--llm", metavar="MODULE:NAME")
+    which.add_argument("--slow-server", action="store_true")
+    parser.add_argument("--set", default="qasper", help="the question set")
+    parser.add_argument("--systems", default=",".join(NAMES), help=f"some of {', '.join(NAMES)}")
+    parser.add_argument("--questions", type=int, help="at most so many")
+    parser.add_argument("--cache", type=Path, help="file that keeps finished calls")
+    parser.add_argument("--max-concurrency", type=int, default=8)
+    parser.add_argument("--output", type=Path, default=RESULTS, help="folder for the results")
+    options = parser.parse_args(arguments)
+    names = [name.strip() for name in options.systems.split(",") if name.strip()]
+    if not names or set(names) - set(NAMES):
+        parser.error(f"--systems must be some of {', '.join(NAMES)}; got {options.systems!r}.")
+    dataset = sampled(load_or_exit(options.set), None, options.questions)
+    options.output.mkdir(parents=True, exist_ok=True)
+    if options.slow_server:
+        text = "\n".join(server_lines(dataset))
+        print(text)
+        (options.output / "d3_server.md").write_text(text + "\n", encoding="utf-8")
+        return
+    llm = oracle_for(dataset) if options.oracle else loaded_model(options.llm)
+    cache = Cache(options.cache) if options.cache else None
+    results = compare(dataset, llm, names, cache=cache, max_concurrency=options.max_concurrency)
+    text = page(f"D3 with {llm.name}", dataset, results)
+    print(text)
+    stem = "d3_oracle" if options.oracle else "d3"
+    (options.output / f"{stem}.md").write_text(text, encoding="utf-8")
+    (options.output / f"{stem}.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

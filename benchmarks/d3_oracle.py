@@ -1,0 +1,147 @@
+"""A scripted language model that answers from the gold evidence, and one that answers slowly."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from benchmarks.datasets import Dataset, Question
+from structrag.records import Chunk
+from structrag.retrieval.d3.answering import UNANSWERABLE
+from structrag.retrieval.d3.asking import short_forms
+from structrag.retrieval.d3.condensing import SectionSplitter
+from structrag.retrieval.d3.hops import NEXT_PROMPT
+from structrag.retrieval.d3.paragraphs import ParagraphSplitter
+from structrag.retrieval.d3.selecting import Selection
+from structrag.steps import LanguageModel
+
+SHOWN = 160  # characters by which a paragraph is known in a prompt
+_QUESTION = re.compile(
+    r"^Question: (.*?)(?: \(\d+\))?$", re.MULTILINE
+)  # a number that tells repetitions apart is left out
+_ITEM = re.compile(r"^\[(\d+)\] ", re.MULTILINE)
+
+
+def gold_chunks(question: Question, chunks: Sequence[Chunk]) -> list[Chunk]:
+    """The chunks of which the question's gold holds half or more, or that hold half or more of a gold span."""
+    return [
+        chunk
+        for chunk in chunks
+        if any(
+            doc_id == chunk.doc_id
+            and 2 * (min(end, chunk.end) - max(start, chunk.start)) >= min(end - start, len(chunk.text))
+            for doc_id, start, end in question.gold
+        )
+    ]
+
+
+class Oracle:
+    """Names, of what a prompt shows, the sections and paragraphs that hold gold evidence; knows the answer where it sees any.
+
+    It reads prompts by what they show: ids in square brackets in front of a section's path or a paragraph's beginning. So it
+    never names what was not shown, and answers nothing where no gold is.
+    """
+
+    name = "oracle"
+
+    def __init__(self, questions: Sequence[Question], paragraphs: Sequence[Chunk], sections: Sequence[Chunk]) -> None:
+        self.answers = {question.question: question.answers for question in questions}
+        self.paragraphs: dict[str, set[str]] = {}
+        self.sections: dict[str, set[str]] = {}
+        for question in questions:
+            gold = gold_chunks(question, paragraphs)
+            texts = [chunk.text for chunk in gold] + short_forms(gold, Selection(strategy="hierbase"))
+            own = {chunk.section_id for chunk in gold}
+            routed = [
+                s
+                for s in sections
+                if s.section_id in own or any(s.start <= g.start < s.end and s.doc_id == g.doc_id for g in gold)
+            ]
+            self.paragraphs.setdefault(question.question, set()).update(text.strip()[:SHOWN] for text in texts)
+            self.sections.setdefault(question.question, set()).update(_squeezed(" > ".join(s.path)) for s in routed)
+
+    def complete(self, prompt: str) -> str:
+        """Ids, "yes" or "no", a follow-up question (the question itself) or the answer, as the prompt asks for."""
+        question = _QUESTION.findall(prompt)[-1]
+        gold = self.paragraphs[question]
+        if prompt.startswith(NEXT_PROMPT[:SHOWN]):
+            _, found, answer = prompt.rpartition("Intermediate answer: ")
+            return f"So the final answer is: {answer}" if found else f"Follow up: {question}"
+        if prompt.rstrip().endswith("Answer:"):
+            seen = any(text in prompt for text in gold)
+            return self.answers[question][0] if seen and self.answers[question] else UNANSWERABLE
+        if '"yes" or "no"' in prompt:
+            return "yes" if any(f"\n\n{text}" in prompt for text in gold) else "no"
+        return ", ".join(dict.fromkeys(self._ids(prompt, question))) or "none"
+
+    async def acomplete(self, prompt: str) -> str:
+        """`complete`; it takes no time."""
+        return self.complete(prompt)
+
+    def _ids(self, prompt: str, question: str) -> list[str]:
+        found = []
+        for item in _ITEM.finditer(prompt):
+            line = _squeezed(prompt[item.end() :].split("\n", 1)[0])
+            is_section = line and any(path == line or path.endswith(f" > {line}") for path in self.sections[question])
+            if is_section or any(prompt.startswith(text, item.end()) for text in self.paragraphs[question]):
+                found.append(item[1])
+        return found
+
+
+class SlowServer:
+    """A model that takes `delay` seconds for every answer; counts its calls and those open at once.
+
+    What it answers another model says, once for each prompt: run the questions without delay before, and only waiting is left.
+    """
+
+    def __init__(self, model: LanguageModel, delay: float) -> None:
+        self.model = model
+        self.name = f"slow {model.name}"
+        self.delay = delay
+        self.known: dict[str, str] = {}
+        self.calls = self.open = self.most = 0
+        self._lock = threading.Lock()
+
+    def complete(self, prompt: str) -> str:
+        """The answer, after sleeping."""
+        with self._counted():
+            time.sleep(self.delay)
+            return self._said(prompt)
+
+    async def acomplete(self, prompt: str) -> str:
+        """The answer, after sleeping on the event loop."""
+        with self._counted():
+            await asyncio.sleep(self.delay)
+            return self._said(prompt)
+
+    def _said(self, prompt: str) -> str:
+        if prompt not in self.known:
+            self.known[prompt] = self.model.complete(prompt)
+        return self.known[prompt]
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        with self._lock:
+            self.calls += 1
+            self.open += 1
+            self.most = max(self.most, self.open)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.open -= 1
+
+
+def oracle_for(dataset: Dataset) -> Oracle:
+    """An oracle for the set's questions."""
+    paragraphs = [chunk for document in dataset.documents for chunk in ParagraphSplitter().split(document)]
+    sections = [chunk for document in dataset.documents for chunk in SectionSplitter().split(document)]
+    return Oracle(dataset.questions, paragraphs, sections)
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.split())

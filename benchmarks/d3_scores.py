@@ -1,0 +1,121 @@
+"""Scores of the D3 comparison, question by question, and its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from benchmarks.d3_oracle import gold_chunks
+from benchmarks.datasets import Question
+from benchmarks.quality_tables import markdown_table
+from structrag.evaluation import evidence_f1, token_f1
+from structrag.records import Chunk, Hit
+from structrag.retrieval.d3.answering import UNANSWERABLE, Answered
+from structrag.retrieval.d3.costs import StageCost
+
+# Of the paper's first table: 150 documents, gpt-3.5-turbo.
+PUBLISHED = {
+    "PARAGRAPH": (32.02, 8519, 47.24, 47.92),
+    "CHUNK": (35.59, 5411, 2.44, 49.00),
+    "MAP-REDUCE": (12.84, 12730, 48.24, 39.26),
+    "MAP-REDUCE OPTIMIZED": (50.11, 7492, 3.69, 50.13),
+    "D3-BASE": (49.92, 1981, 1.99, 47.45),
+    "D3-HIERBASE": (50.09, 2126, 2.85, 49.48),
+}
+TARGETS = (("CHUNK", 0.40), ("MAP-REDUCE OPTIMIZED", 0.30))  # most that D3-BASE may take of their tokens
+MOST_CALLS = 2.1
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one system did with one question."""
+
+    hits: Sequence[Hit]
+    cost: Mapping[str, StageCost]  # of finding the evidence, by stage
+    answered: Answered
+    degraded: int = 0  # calls that failed
+
+
+def scored(question: Question, paragraphs: Sequence[Chunk], outcome: Outcome) -> dict[str, float]:
+    """The figures of one question."""
+    gold = [chunk.id for chunk in gold_chunks(question, paragraphs)]
+    found = [hit.chunk.id for hit in outcome.hits]
+    spent = sum(outcome.cost.values(), StageCost())
+    common = len(set(gold) & set(found))
+    return {
+        "evidence F1": 100 * (evidence_f1(found, [gold]) or 0.0),
+        "evidence recall": 100 * common / len(gold) if gold else 0.0,
+        "answer F1": 100 * (token_f1(outcome.answered.answer, question.answers or [UNANSWERABLE]) or 0.0),
+        "tokens": spent.tokens,
+        "calls": spent.calls,
+        "scored": spent.scored,
+        "paragraphs": len(found),
+        "answering tokens": outcome.answered.cost.tokens,
+        "failed calls": outcome.degraded + (outcome.answered.failure is not None),
+    }
+
+
+def averaged(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The mean of every figure over the questions; failed calls are added up."""
+    means = {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
+    return {**means, "failed calls": float(sum(row["failed calls"] for row in rows))}
+
+
+def stage_means(outcomes: Sequence[Outcome]) -> dict[str, dict[str, float]]:
+    """Stage -> mean tokens and calls a question."""
+    stages = dict.fromkeys(stage for outcome in outcomes for stage in outcome.cost)
+    costs = {stage: [outcome.cost.get(stage, StageCost()) for outcome in outcomes] for stage in stages}
+    return {
+        stage: {
+            "tokens": float(np.mean([cost.tokens for cost in several])),
+            "calls": float(np.mean([cost.calls for cost in several])),
+            "scored": float(np.mean([cost.scored for cost in several])),
+        }
+        for stage, several in costs.items()
+    }
+
+
+def comparison_table(systems: Mapping[str, Mapping[str, Any]]) -> str:
+    """One row a system."""
+    head = ["system", "evidence F1", "recall", "answer F1", "paragraphs", "tokens", "calls", "scored"]
+    head += ["answering tokens", "failed calls", "paper: F1 / tokens / calls"]
+    rows = []
+    for name, result in systems.items():
+        means = result["means"]
+        figures = [f"{means[key]:.1f}" for key in ("evidence F1", "evidence recall", "answer F1", "paragraphs")]
+        figures += [f"{means['tokens']:,.0f}", f"{means['calls']:.2f}", f"{means['scored']:.1f}"]
+        published = PUBLISHED.get(name)
+        paper = f"{published[0]:.1f} / {published[1]:,} / {published[2]:.2f}" if published else ""
+        rows.append([name, *figures, f"{means['answering tokens']:,.0f}", f"{means['failed calls']:.0f}", paper])
+    return markdown_table(head, rows, labels=1)
+
+
+def stage_table(systems: Mapping[str, Mapping[str, Any]]) -> str:
+    """What each stage took."""
+    rows = [
+        [name, stage, f"{means['tokens']:,.0f}", f"{means['calls']:.2f}", f"{means['scored']:.1f}"]
+        for name, result in systems.items()
+        for stage, means in result["stages"].items()
+    ]
+    return markdown_table(["system", "stage", "tokens", "calls", "scored"], rows, labels=2)
+
+
+def target_lines(systems: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Whether D3-BASE stays within its targets, one line each; none where a system was not run."""
+    lines = []
+    own = systems.get("D3-BASE")
+    for name, share in TARGETS:
+        if own and name in systems:
+            part = own["means"]["tokens"] / systems[name]["means"]["tokens"]
+            lines.append(_target(f"D3-BASE takes {part:.1%} of {name}'s tokens", part <= share, f"{share:.0%}"))
+    if own:
+        calls = own["means"]["calls"]
+        lines.append(_target(f"D3-BASE takes {calls:.2f} calls a question", calls <= MOST_CALLS, f"{MOST_CALLS}"))
+    return lines
+
+
+def _target(what: str, reached: bool, most: str) -> str:
+    return f"{what}; target at most {most}: {'reached' if reached else 'not reached'}."

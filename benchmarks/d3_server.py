@@ -1,0 +1,60 @@
+"""How well a slow model server is kept busy: the time of many questions against the ideal."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.d3_oracle import SlowServer, oracle_for
+from benchmarks.d3_systems import document_of
+from benchmarks.datasets import Dataset
+from structrag.driving import together
+from structrag.retrieval.d3.index import D3Index
+from structrag.retrieval.d3.retriever import D3Retriever
+from structrag.retrieval.d3.selfask import SelfAsk
+from structrag.steps import Steps
+
+DELAY, LIMIT, QUESTIONS, MOST = 0.2, 8, 100, 1.2
+
+
+def server_lines(dataset: Dataset) -> list[str]:
+    """One line for each way of running 100 different questions."""
+    lines = [
+        f"{QUESTIONS} questions, {DELAY} s for an answer, at most {LIMIT} calls at once; target {MOST} times the ideal."
+    ]
+    for name, agent in (("D3-BASE", False), ("self-ask over D3-BASE", True)):
+        for way in ("sync", "async"):
+            seconds, server = timed(dataset, agent=agent, asynchronous=way == "async")
+            ideal = server.calls * DELAY / LIMIT
+            lines.append(
+                f"- {name}, {way}: {server.calls} calls, at most {server.most} at once, {seconds:.2f} s, ideal {ideal:.2f} s, "
+                f"{seconds / ideal:.2f} times"
+            )
+    return lines
+
+
+def timed(dataset: Dataset, *, agent: bool, asynchronous: bool, delay: float = DELAY) -> tuple[float, SlowServer]:
+    """Seconds for all questions, and the server with its counts."""
+    server = SlowServer(oracle_for(dataset), 0.0)
+    index = D3Index()
+    index.add(dataset.documents)
+    retriever = D3Retriever(index, llm=server, max_concurrency=LIMIT)
+    questions = [
+        (f"{question.question} ({number})", document_of(question))
+        for number, question in enumerate(dataset.questions * (QUESTIONS // len(dataset.questions) + 1))
+    ][:QUESTIONS]
+
+    def all_steps() -> Steps[list[Any]]:
+        steps_of: Callable[..., Any] = SelfAsk(retriever).steps if agent else retriever.steps
+        return together([steps_of(question, where={"doc_id": doc_id}) for question, doc_id in questions])
+
+    expected = retriever.runner.run(all_steps())
+    server.delay, server.calls, server.most = delay, 0, 0
+    began = time.perf_counter()
+    found = asyncio.run(retriever.runner.arun(all_steps())) if asynchronous else retriever.runner.run(all_steps())
+    seconds = time.perf_counter() - began
+    if found != expected:
+        raise RuntimeError("The slow server led to other results than the quick one.")
+    return seconds, server
