@@ -85,7 +85,7 @@ def page(title: str, dataset: Dataset, results: dict[str, Any]) -> str:
     facts = [
         f"- structrag {__version__}; {machine_line()}",
         f"- {corpus_line(dataset.name, (document.text for document in dataset.documents))}; {len(dataset.questions)} questions",
-        "- Means over the questions. Tokens (estimated by `count_tokens`) are those of prompts and answers that find the evidence; with self-ask, also of its own.",
+        "- Means over the questions. Tokens (estimated by `count_tokens`): prompts and answers of finding the evidence, of self-ask all.",
         "- The paper's figures: 150 documents, gpt-3.5-turbo, summaries by BART. They show directions only.",
     ]
     parts = [f"# {title}", "\n".join(facts), comparison_table(results), stage_table(results)]

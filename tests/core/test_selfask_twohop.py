@@ -14,7 +14,9 @@ from structrag.errors import InvalidParameter
 from structrag.index.index import Index
 from structrag.reading import read_text
 from structrag.records import Chunk, Hit
+from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.retrieved import each_once, interleaved
+from structrag.retrieval.d3.retriever import D3Retriever
 from structrag.retrieval.d3.selfask import SelfAsk
 from structrag.retrieval.d3.twohop import TwoHop, bridge_entities
 from structrag.retrieval.multiview import MultiViewRetriever
@@ -107,3 +109,20 @@ def test_bad_input_is_named(retriever: MultiViewRetriever) -> None:
         TwoHop(retriever, max_entities=0)
     with pytest.raises(InvalidParameter, match="limit"):
         TwoHop(retriever, limit=0)
+
+
+def test_both_run_over_d3(retriever: MultiViewRetriever) -> None:
+    index = D3Index(embedder=HashEmbedder())
+    index.add([read_text(TEXT, id="notes"), read_text("# Other\n## Ships\nNothing of this.\n", id="other")])
+    scores = D3Retriever(index, k=2)
+    result = TwoHop(scores).result(
+        "Who shot the film with the lantern that critics praised?", where={"doc_id": "notes"}
+    )
+    assert result.entities
+    assert {"The Lantern", "Origins"} <= {found.chunk.path[-1] for found in result.hits}
+    assert result.cost["route"].scored > 0
+    model = ScriptedModel(lambda prompt: "Follow up: Who shot it?" if "help of follow-up" in prompt else "Ada Holm")
+    answered = SelfAsk(scores, model).answer("Who shot The Lantern?", where={"doc_id": "notes"})
+    assert (answered.answer, answered.stopped) == ("Ada Holm", "repeated_followup")
+    assert set(answered.cost) == {"ask", "answer", "route", "select"}
+    assert asyncio.run(SelfAsk(scores, model).aanswer("Who shot The Lantern?", where={"doc_id": "notes"})) == answered
