@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from langchain_structrag.reading import ReadingTextSplitter
+from langchain_structrag.reading import ReadingTextSplitter, settings_of
 from langchain_structrag.splitting import LengthFunction
 from structrag.chunks.idms import IDMSSplitter
-from structrag.chunks.margin_steps import PAPER_PROMPT, PROMPT, MarginFunction
+from structrag.chunks.margin_steps import PAPER_PROMPT, MarginFunction
 from structrag.enrichment import with_enrichment
 
 
@@ -34,11 +34,12 @@ class IDMSTextSplitter(ReadingTextSplitter):
         min_chunk_size: Smaller segments are merged where both fit; at most `chunk_size`; None: a quarter of `chunk_size`.
         target_chunk_size: What `merge="greedy"` fills up to; None: half of `chunk_size`.
         length_function: What measures sizes; characters by default, tokens after `from_tiktoken_encoder`.
-        margin, context, theta0, warmup, history, merge, theta_dp, debias, prompt, respect_sections: As in
-            `structrag.chunks.idms.IDMSSplitter`.
-        enrich: "none", "reduce", "supplement" or "both"; see `structrag.enrichment.IDMSEnricher`.
-        exclude_titles, plain_headings, language, format, strip_whitespace, add_context, flat_metadata: As in `ContentAwareTextSplitter`.
-        sizes: `cache`, `batch_size`, `max_concurrency` and `progress` as in `PICTextSplitter`, and what every LangChain splitter takes.
+        margin: As in `structrag.IDMSSplitter`; "auto" with neither embeddings nor llm: "words".
+        enrich: "none", "reduce", "supplement" or "both"; see `structrag.IDMSEnricher`.
+        add_context: As in `ContentAwareTextSplitter`.
+        settings: The other settings of `structrag.IDMSSplitter`: context, theta0, warmup, history, merge, theta_dp, debias, prompt,
+            respect_sections, boundary_embedder, exclude_titles, plain_headings, language. `cache`, `batch_size`, `max_concurrency`,
+            `progress`, `format`, `strip_whitespace` and `flat_metadata` as in `PICTextSplitter`, and what every LangChain splitter takes.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -65,45 +66,21 @@ class IDMSTextSplitter(ReadingTextSplitter):
         target_chunk_size: int | None = None,
         length_function: LengthFunction = len,
         margin: str | MarginFunction = "auto",
-        context: str = "window:4",
-        theta0: float = 0.0,
-        warmup: int = 5,
-        history: int | None = 5,
-        merge: str = "weakest",
-        theta_dp: float = -0.2,
-        debias: bool = False,
-        prompt: str = PROMPT,
-        respect_sections: bool = True,
         enrich: str = "none",
-        exclude_titles: Sequence[str] = (),
-        plain_headings: bool = True,
-        language: str = "english",
         add_context: bool = False,
-        **sizes: Any,
+        **settings: Any,
     ) -> None:
-        super().__init__(
-            embeddings, llm, chunk_size=chunk_size, length_function=length_function, language=language, **sizes
-        )
+        own = settings_of(IDMSSplitter, settings)
+        super().__init__(embeddings, llm, chunk_size=chunk_size, length_function=length_function, **settings)
         self._add_context = add_context
         splitter = IDMSSplitter(
             margin="words" if margin == "auto" and embeddings is None and llm is None else margin,
-            context=context,
-            theta0=theta0,
-            warmup=warmup,
-            history=history,
-            merge=merge,
-            theta_dp=theta_dp,
             min_tokens=chunk_size // 4 if min_chunk_size is None else min_chunk_size,
             target_tokens=max(1, chunk_size // 2) if target_chunk_size is None else target_chunk_size,
             max_tokens=chunk_size,
-            debias=debias,
-            prompt=prompt,
-            respect_sections=respect_sections,
             heading_path=add_context,
-            exclude_titles=exclude_titles,
-            plain_headings=plain_headings,
             counter=self._counter(),
-            language=language,
+            **own,
         )
         self.core = with_enrichment(
             splitter, enrich, max_tokens=chunk_size, counter=self._counter(), into_context=add_context

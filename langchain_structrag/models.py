@@ -1,4 +1,4 @@
-"""LangChain's models as structrag's: names for cache keys, sync and async calls, callbacks that reach them."""
+"""LangChain's models as structrag's: sync and async calls, and callbacks that reach them."""
 
 from __future__ import annotations
 
@@ -15,17 +15,11 @@ from langchain_core.language_models import BaseLanguageModel, BaseLLM
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 
+from langchain_structrag.naming import model_name
 from structrag.errors import InvalidParameter
 from structrag.models.host_margins import LogProbabilities
 from structrag.steps import Embedder, LanguageModel
 from structrag.tokens import count_tokens
-
-# What tells two models or settings apart, and never a secret. The first group names the model.
-MODEL_FIELDS = ("model", "model_name", "model_id", "repo_id", "deployment_name", "azure_deployment", "endpoint_name")
-SETTING_FIELDS = (
-    "temperature", "top_p", "top_k", "max_tokens", "seed", "reasoning_effort",
-    "dimensions", "output_dimensionality", "task_type", "size", "query_instruction", "embed_instruction",
-)  # fmt: skip
 
 _callbacks: ContextVar[BaseCallbackManager | None] = ContextVar("structrag_callbacks", default=None)
 
@@ -38,6 +32,14 @@ def inner_callbacks(callbacks: BaseCallbackManager | None) -> Iterator[None]:
         yield
     finally:
         _callbacks.reset(token)
+
+
+def inner_config(config: RunnableConfig | None = None) -> RunnableConfig | None:
+    """The config for a call made within `inner_callbacks`: its callbacks unless `config` has its own."""
+    callbacks = _callbacks.get()
+    if callbacks is None or (config and config.get("callbacks")):
+        return config
+    return RunnableConfig(**{**(config or {}), "callbacks": callbacks})
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,8 @@ class LangChainModel:
             )
         if not self.name:
             object.__setattr__(self, "name", model_name(self.model))
+        if isinstance(self.model, BaseLLM):
+            self._known.works = -1  # its answer is a plain string
 
     def complete(self, prompt: str) -> str:
         """The answer's text."""
@@ -114,28 +118,22 @@ class LangChainModel:
 
     def choose(self, prompt: str, options: tuple[str, str]) -> float | None:
         """The margin of the first option over the second by the log-probabilities of the answer; None for a model without them."""
-        if isinstance(self.model, BaseLLM):
-            return None  # its answer is a plain string
-        return self._known.margin(
-            options, top_of_message, lambda wanted: self._bound(wanted).invoke(prompt, self._config())
-        )
+
+        def call(wanted: Mapping[str, Any]) -> Any:
+            return self.model.bind(**wanted).invoke(prompt, self._config())
+
+        return self._known.margin(options, top_of_message, call)
 
     async def achoose(self, prompt: str, options: tuple[str, str]) -> float | None:
         """`choose` by the model's own async call."""
-        if isinstance(self.model, BaseLLM):
-            return None  # its answer is a plain string
-        return await self._known.amargin(
-            options, top_of_message, lambda wanted: self._bound(wanted).ainvoke(prompt, self._config())
-        )
 
-    def _bound(self, parameters: Mapping[str, Any]) -> Any:
-        return self.model.bind(**parameters)
+        async def call(wanted: Mapping[str, Any]) -> Any:
+            return await self.model.bind(**wanted).ainvoke(prompt, self._config())
+
+        return await self._known.amargin(options, top_of_message, call)
 
     def _config(self) -> RunnableConfig | None:
-        callbacks = _callbacks.get()
-        if callbacks is None or (self.config and self.config.get("callbacks")):
-            return self.config
-        return RunnableConfig(**{**(self.config or {}), "callbacks": callbacks})
+        return inner_config(self.config)
 
 
 def answer_text(answer: Any) -> str:
@@ -158,21 +156,6 @@ def top_of_message(answer: Any) -> list[tuple[str, float]]:
         if isinstance(part.get("token"), str) and isinstance(part.get("logprob"), int | float)
     }
     return list(unique.items())
-
-
-def model_name(model: Any) -> str:
-    """Class, model name and settings, such as `ChatOpenAI(model='gpt-4o', temperature=0)`; equal in every process."""
-    settings: dict[str, Any] = {}
-    while hasattr(model, "bound") and hasattr(model, "kwargs"):  # model.bind(...) and with_config
-        settings = {**_settings(model.kwargs.get), **settings}
-        model = model.bound
-    settings = {**_settings(lambda name: getattr(model, name, None)), **settings}
-    return f"{type(model).__name__}({', '.join(f'{name}={value!r}' for name, value in settings.items())})"
-
-
-def _settings(read: Any) -> dict[str, Any]:
-    found = {name: read(name) for name in (*MODEL_FIELDS, *SETTING_FIELDS)}
-    return {name: value for name, value in found.items() if isinstance(value, str | int | float)}
 
 
 def as_embedder(value: Any) -> Embedder | Any:

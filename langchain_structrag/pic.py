@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from langchain_structrag.reading import ReadingTextSplitter
+from langchain_structrag.reading import ReadingTextSplitter, settings_of
 from langchain_structrag.splitting import LengthFunction
 from structrag.chunks.pic import PICSplitter
-from structrag.chunks.summaries import SUMMARY_PROMPT
 
 
 class PICTextSplitter(ReadingTextSplitter):
@@ -26,11 +25,12 @@ class PICTextSplitter(ReadingTextSplitter):
         chunk_size: Hard limit of `page_content`, heading path included where `add_context`.
         min_chunk_size: Wished least size, at most half of `chunk_size`; None: 2/15 of `chunk_size`, 40 tokens of 300.
         length_function: What measures sizes; characters by default, tokens after `from_tiktoken_encoder`.
-        pseudo_instruction, instructions, instruction_vectors, threshold, threshold_sd, hysteresis, smooth, scope, respect_sections, bounds,
-            prompt, summary_window: As in `structrag.chunks.pic.PICSplitter`.
-        exclude_titles, plain_headings, language, format, strip_whitespace, add_context, flat_metadata: As in `ContentAwareTextSplitter`.
-        sizes: `cache` (a structrag `Cache`: finished calls and vectors are kept, so that a run can be resumed), `batch_size` and
-            `max_concurrency` of the models, `progress`, and what every LangChain splitter takes.
+        add_context: As in `ContentAwareTextSplitter`.
+        settings: The other settings of `structrag.PICSplitter`: pseudo_instruction, instructions, instruction_vectors, threshold,
+            threshold_sd, hysteresis, smooth, scope, respect_sections, bounds, prompt, summary_window, boundary_embedder, exclude_titles,
+            plain_headings, language. `cache` (a structrag `Cache`: finished calls and vectors are kept, so that a run can be resumed),
+            `batch_size` and `max_concurrency` of the models, `progress`. `format`, `strip_whitespace` and `flat_metadata` as in
+            `ContentAwareTextSplitter`, and what every LangChain splitter takes.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -48,48 +48,18 @@ class PICTextSplitter(ReadingTextSplitter):
         chunk_size: int = 1200,
         min_chunk_size: int | None = None,
         length_function: LengthFunction = len,
-        pseudo_instruction: str = "summary",
-        instructions: Sequence[str] = (),
-        instruction_vectors: Any = None,
-        threshold: str | float = "mean",
-        threshold_sd: float = 0.0,
-        hysteresis: float = 0.0,
-        smooth: bool = False,
-        scope: str = "auto",
-        respect_sections: bool = True,
-        bounds: str = "merge",
-        prompt: str = SUMMARY_PROMPT,
-        summary_window: int = 6000,
-        exclude_titles: Sequence[str] = (),
-        plain_headings: bool = True,
-        language: str = "english",
         add_context: bool = False,
-        **sizes: Any,
+        **settings: Any,
     ) -> None:
-        super().__init__(
-            embeddings, llm, chunk_size=chunk_size, length_function=length_function, language=language, **sizes
-        )
+        own = settings_of(PICSplitter, settings)
+        super().__init__(embeddings, llm, chunk_size=chunk_size, length_function=length_function, **settings)
         self._add_context = add_context
         self.core = PICSplitter(
-            pseudo_instruction=pseudo_instruction,
-            instructions=instructions,
-            instruction_vectors=instruction_vectors,
-            threshold=threshold,
-            threshold_sd=threshold_sd,
-            hysteresis=hysteresis,
-            smooth=smooth,
-            scope=scope,
-            respect_sections=respect_sections,
-            bounds=bounds,
             min_tokens=chunk_size * 2 // 15 if min_chunk_size is None else min_chunk_size,
             max_tokens=chunk_size,
             context=add_context,
-            exclude_titles=exclude_titles,
-            plain_headings=plain_headings,
             counter=self._counter(),
-            language=language,
-            prompt=prompt,
-            summary_window=summary_window,
+            **own,
         )
 
     @classmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from typing import Any, ClassVar
 
 from langchain_core.documents import Document
@@ -66,7 +67,7 @@ class ReadingTextSplitter(StructureSplitter):
 
     def lazy_split_documents(self, documents: Iterable[Document]) -> Iterator[Document]:
         """`split_documents` as chunks are ready; of many documents only a few are held at a time."""
-        read = _Read(documents, self._format)
+        read = DocumentQueue(documents, self._format)
         for chunks in self.core.split_all(read, runner=self._runner()):
             yield from self._made(*read.next(), chunks)
 
@@ -76,7 +77,7 @@ class ReadingTextSplitter(StructureSplitter):
 
     async def alazy_split_documents(self, documents: Iterable[Document]) -> AsyncIterator[Document]:
         """`lazy_split_documents` on an event loop."""
-        read = _Read(documents, self._format)
+        read = DocumentQueue(documents, self._format)
         async for chunks in self.core.asplit_all(read, runner=self._runner()):
             for chunk in self._made(*read.next(), chunks):
                 yield chunk
@@ -101,17 +102,18 @@ class ReadingTextSplitter(StructureSplitter):
     def _runner(self) -> Runner:
         return Runner(**self._models)
 
-    def _made(self, parent: Document, source: CoreDocument, chunks: Sequence[Chunk]) -> list[Document]:
-        made = super()._made(parent, source, chunks)
-        for document, chunk in zip(made, chunks, strict=True):
-            for name, key in self.EXTRAS.items():
-                if chunk.extras.get(name) is not None:
-                    document.metadata[key] = chunk.extras[name]
-        return made
+    def _notes(self, chunk: Chunk) -> dict[str, Any]:
+        told = {key: chunk.extras[name] for name, key in self.EXTRAS.items() if chunk.extras.get(name) is not None}
+        return {**super()._notes(chunk), **told}
 
 
-class _Read:
-    """Documents as they are read: each is kept with its parent until its chunks are there."""
+def settings_of(splitter: type, settings: dict[str, Any]) -> dict[str, Any]:
+    """Those of the settings that the core's splitter takes, a dataclass; they are taken out."""
+    return {field.name: settings.pop(field.name) for field in fields(splitter) if field.name in settings}
+
+
+class DocumentQueue:
+    """Documents as they are read: each is kept with its parent until its result is there."""
 
     def __init__(self, documents: Iterable[Document], format: str) -> None:
         self._documents = iter(documents)
@@ -125,5 +127,5 @@ class _Read:
             yield source
 
     def next(self) -> tuple[Document, CoreDocument]:
-        """The parent and the document that the next chunks belong to."""
+        """The parent and the document that the next result belongs to."""
         return self._waiting.popleft()

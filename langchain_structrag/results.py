@@ -37,8 +37,6 @@ def chunk_document(
         metadata["source_start"] = source.layout.source_map.to_source(start)
     if chunk.extras.get("oversize"):
         metadata["oversize"] = True
-    if chunk.context and not context:
-        metadata["table_header"] = chunk.context  # without the heading path, only a cut table's header rows are left
     name = stable_uuid(source.id, key, start, end)
     return Document(page_content=lead + source.text[start:end], metadata=metadata, id=name)
 

@@ -66,7 +66,6 @@ class ContentAwareTextSplitter(StructureSplitter):
             add_start_index,
             strip_whitespace,
             format=format,
-            language=language,
             flat_metadata=flat_metadata,
         )
         if chunk_overlap * 2 > chunk_size:
@@ -119,7 +118,6 @@ class FixedTextSplitter(StructureSplitter):
             add_start_index,
             strip_whitespace,
             format=format,
-            language=language,
             flat_metadata=flat_metadata,
         )
         if chunk_overlap:

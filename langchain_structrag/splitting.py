@@ -59,7 +59,6 @@ class StructureSplitter(TextSplitter):
         strip_whitespace: bool = True,
         *,
         format: str = "auto",
-        language: str = "english",
         flat_metadata: bool = False,
     ) -> None:
         check_at_least("chunk_size", chunk_size, 1)
@@ -75,7 +74,6 @@ class StructureSplitter(TextSplitter):
             strip_whitespace,
         )
         self._format = check_choice("format", format, FORMATS)
-        self._language = language
         self._flat_metadata = flat_metadata
         self._add_context = False
 
@@ -105,7 +103,7 @@ class StructureSplitter(TextSplitter):
     def _made(self, parent: Document, source: CoreDocument, chunks: Sequence[Chunk]) -> list[Document]:
         """A document's chunks as LangChain documents."""
         key = digest(parent)
-        return [
+        made = [
             chunk_document(
                 parent,
                 source,
@@ -117,6 +115,15 @@ class StructureSplitter(TextSplitter):
             )
             for chunk in chunks
         ]
+        for document, chunk in zip(made, chunks, strict=True):
+            document.metadata.update(self._notes(chunk))
+        return made
+
+    def _notes(self, chunk: Chunk) -> dict[str, Any]:
+        """What metadata tells of a chunk besides its place."""
+        if not chunk.context or self._add_context:
+            return {}
+        return {"table_header": chunk.context}  # without the heading path, only a cut table's header rows are left
 
     @classmethod
     def from_tiktoken_encoder(
