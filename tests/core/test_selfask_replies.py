@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from hypothesis import given
@@ -75,6 +76,17 @@ def test_a_follow_up_of_ten_thousand_words_is_cut_at_a_word() -> None:
     assert kind == "follow_up"
     assert len(text) <= LONGEST_FOLLOW_UP
     assert set(text.split()) == {"question"}
+
+
+@pytest.mark.parametrize(
+    "piece", ["\n", " ", "*", "{", '{"a":', "Follow up ", "so ", "```\n", "?\n", "the final answer "]
+)
+def test_long_replies_are_read_in_no_time(piece: str) -> None:
+    began = time.process_time()
+    read_reply("Follow up: x" + piece * 50_000)
+    read_reply(piece * 50_000)
+    read_answer(piece * 50_000)
+    assert time.process_time() - began < 2
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ _MARKER = re.compile(
     re.IGNORECASE,
 )
 _NEXT_TURN = re.compile(
-    r"\n[\s>*_#-]*(?:follow[ -]?up\b|are follow|intermediate answer\b|so,? the final answer\b)", re.IGNORECASE
+    r"\n[ \t>*_#-]*(?:follow[ -]?up\b|are follow|intermediate answer\b|so,? the final answer\b)", re.IGNORECASE
 )
 _ANSWER_LABEL = re.compile(
     r"\A[\s*_]*(?:(?:the|final|short|intermediate)\s+)*answer(?:\s+is)?[\s*_]*[:：]", re.IGNORECASE
