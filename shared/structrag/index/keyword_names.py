@@ -33,7 +33,7 @@ _ANY_PIECE = regex.compile(
 
 _NUMBERED = regex.compile(r"\b(?=\p{Ll}*\p{Lu})(\p{L}[\p{L}\p{M}]+)[ -]\p{N}+(?:\.\p{N}+)*\b(?!\.?\p{N})")
 _NOT_NUMBERED = ("a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "or", "since", "the", "to", "until")
-_VARIANT = r"(?:[ -](?:pro|max|plus|mini|ultra|lite|air|se|xl|nano|micro|neo|zero))+\b"
+_VARIANT = re.compile(r"(?:[ -](?:pro|max|plus|mini|ultra|lite|air|se|xl|nano|micro|neo|zero))+\b", re.IGNORECASE)
 _SUFFIX = re.compile(r"\.[A-Za-z]\w{0,7}$")
 _MOST_TITLE_WORDS = 4  # of a title that is itself taken for a name
 
@@ -109,20 +109,28 @@ def file_names(source: str) -> list[str]:
 
 
 def _names(text: str) -> list[str]:
-    """Names that stand in the text as whole pieces; of two that end alike ("CA-IS3722HS", "IS3722HS") the shorter, which finds both."""
+    """Names that stand in the text as whole pieces.
+
+    Of two that end alike one stays: the shorter, which finds both ("CA-IS3722HS", "IS3722HS"), unless the longer alone has a digit
+    ("A10 Pro Max", "Pro Max").
+    """
     numbered = [match.group() for match in _NUMBERED.finditer(text) if match[1].casefold() not in _NOT_NUMBERED]
     found = {name_key(name): name for name in (_with_variant(name, text) for name in [*names_by_form(text), *numbered])}
     whole = {key for _, _, key in Names(found).spans(pieces(text))}
     parts = {key: pieces(name) for key, name in found.items() if key in whole}
-    ends = {
-        key: any(other != key and part[-len(short) :] == short for other, short in parts.items())
-        for key, part in parts.items()
-    }
-    return [found[key] for key in parts if not ends[key]]
+    dropped = set()
+    for long, short in ((a, b) for a in parts for b in parts if a != b and parts[a][-len(parts[b]) :] == parts[b]):
+        dropped.add(short if _has_digit(long) and not _has_digit(short) else long)
+    return [found[key] for key in parts if key not in dropped]
 
 
 def _with_variant(name: str, text: str) -> str:
-    if not any(map(str.isdigit, name)):
+    if not _has_digit(name):
         return name
-    longer = re.search(rf"{re.escape(name)}{_VARIANT}", text, re.IGNORECASE)
-    return longer.group() if longer else name
+    end = text.find(name) + len(name)
+    variant = _VARIANT.match(text, end)
+    return name + variant.group() if variant and text.startswith(name, end - len(name)) else name
+
+
+def _has_digit(name: str) -> bool:
+    return any(map(str.isdigit, name))

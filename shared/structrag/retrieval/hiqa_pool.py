@@ -54,7 +54,7 @@ class PoolSource:
             found = np.union1d(found, table.best(keys, 3 * n - len(found), rows))
         if not len(found):
             return _pool(_NO_ROWS, {}, {}, {}, table, keys)
-        cosines, weights = self._completed(query, vector, found, dense, bm25)
+        cosines, weights = self._completed(query, vector, found, dense, bm25, n)
         return _pool(found, cosines, weights, {"dense": dense, "bm25": bm25}, table, keys)
 
     def _rankings(
@@ -77,9 +77,9 @@ class PoolSource:
         return dense, {row: score for row, score in bm25.items() if self.lexical is None or score > 0}
 
     def _completed(
-        self, query: str, vector: Any, found: NDArray[np.int64], dense: Found, bm25: Found
+        self, query: str, vector: Any, found: NDArray[np.int64], dense: Found, bm25: Found, n: int
     ) -> tuple[Found, Found]:
-        """Cosines and BM25 scores of all rows found, as far as the index has them itself."""
+        """Cosines and BM25 scores of all rows found, as far as the index has them itself; a route with fewer than `n` has given all."""
         store = self.index.store
         if self.near_only:
             texts = [store.view_text(row, self.view) for row in found.tolist()]
@@ -90,9 +90,9 @@ class PoolSource:
         if found[-1] >= len(wanted):
             raise InvalidParameter("Documents changed while the index was searched; search again.")
         wanted[found] = True
-        if vector is not None and self.index.dense_store is None and len(dense) < len(found):
+        if vector is not None and self.index.dense_store is None and n <= len(dense) < len(found):
             dense = dict(store.search_dense(self.view, vector, len(found), wanted))
-        if "bm25" in self.routes and self.lexical is None and len(bm25) < len(found):
+        if "bm25" in self.routes and self.lexical is None and n <= len(bm25) < len(found):
             bm25 = dict(store.search_lexical(self.view, query, len(found), wanted))
         return dense, bm25
 

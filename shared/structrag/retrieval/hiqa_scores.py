@@ -73,8 +73,9 @@ def rank_parts(pool: Pool) -> FloatArray:
 
 def keyword_ranks(rows: NDArray[np.int64], counts: NDArray[np.int64]) -> dict[int, int]:
     """Row -> rank by |C| for rows with at least one keyword; equal counts share the best of their ranks."""
-    above = np.array([(counts > count).sum() for count in counts.tolist()], dtype=np.int64)
-    return {int(row): int(n) + 1 for row, n, count in zip(rows, above, counts, strict=True) if count}
+    above = len(counts) - np.searchsorted(np.sort(counts), counts, side="right")
+    found = counts > 0
+    return dict(zip(rows[found].tolist(), (above[found] + 1).tolist(), strict=True))
 
 
 def auto_alpha(structure: float) -> float:

@@ -59,7 +59,7 @@ class TuningReport:
     def table(self) -> str:
         """The metric by alpha (down) and beta (across), the chosen weights with a star."""
         scores = {(alpha, beta): score for alpha, beta, score in self.grid}
-        lines = ["alpha  " + "".join(f"beta {beta:<6g}" for beta in BETAS)]
+        lines = [("alpha  " + "".join(f"beta {beta:<6g}" for beta in BETAS)).rstrip()]
         for alpha in ALPHAS:
             cells = [
                 f"{scores[alpha, beta]:.4f}" + ("*" if (alpha, beta) == (self.alpha, self.beta) else "")
@@ -169,7 +169,7 @@ def _report(
         held_out = float(np.mean([values[i, choice] for i, choice in enumerate(fitted)]))
     note = "Questions left out did at least as well with fitted weights as with the default."
     if held_out is None or n < FEW:
-        note = f"{n} questions are few to choose weights by; with {FEW} or more, better 50, the choice says something."
+        note = f"{n} question{' is' if n == 1 else 's are'} little to choose weights by; with {FEW} or more, better 50, the choice means something."
     if best == default:
         note = (
             f"{note} No weights did better than the default." if n < FEW else "No weights did better than the default."
