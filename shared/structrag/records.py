@@ -61,12 +61,23 @@ class SourceMap:
 
 
 @dataclass(frozen=True, slots=True)
+class PlacedImage:
+    """An image of a page. Its alt text, where it has one, stands in the text from `offset` on."""
+
+    offset: int
+    file: str  # the address as it is written
+    alt: str
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Layout:
-    """What a reader saw in markup that is not in the text any more: headings and blocks, in order."""
+    """What a reader saw in markup that is not in the text any more: headings, blocks and images, in order."""
 
     headings: tuple[Heading, ...]
     blocks: tuple[Block, ...]
     source_map: SourceMap
+    images: tuple[PlacedImage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

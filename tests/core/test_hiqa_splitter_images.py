@@ -165,13 +165,26 @@ def test_a_vision_model_that_fails_costs_its_description_only(answer: Any) -> No
     assert found.index_text == image(text).index_text
 
 
-def test_images_of_a_page_are_known_by_their_alt_text() -> None:
+def test_images_of_a_page_are_known_by_alt_text_and_address() -> None:
     page = read_text(
         "<h1>Setup</h1><p>One. Two.</p><p><img src='x.png' alt='The wiring'></p><p>Three.</p>", format="html"
     )
     (found,) = [chunk for chunk in HiQASplitter().split(page) if chunk.kind == "image"]
     assert found.index_text == "Setup\nThe wiring\nOne.\nTwo.\nThree."
-    assert found.extras["alt"] == "The wiring"
+    assert (found.extras["alt"], found.extras["file"]) == ("The wiring", "x.png")
+
+
+def test_images_of_a_page_come_with_the_chunk_they_stand_in() -> None:
+    source = (
+        "<h1>A</h1><p>Words <img src='1.png' alt='one'> and <img src='2.png'>more.</p><table><tr><th>a</th><th>b</th></tr>"
+        "<tr><td>x <img src='3.png' alt='three'></td><td>1</td></tr></table><h1>B</h1><p>End.</p><img src=4.png alt=''>"
+    )
+    chunks = HiQASplitter().split(read_text(source, format="html"))
+    assert [[image["file"] for image in chunk.extras.get("images", ())] for chunk in chunks] == [
+        ["1.png", "2.png"],
+        ["3.png"],
+        ["4.png"],
+    ]
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ class HiQASplitter:
     Extras: `index_tokens`; `reduced`, the body of the index text where it is not the text; `part` and `parts` of a section's texts or of a
     cut table, whose later parts have the header rows in `header`; `caption`; `images`, for every image that the chunk refers to `file`
     and `alt` (and `title`). An image has `file`, `alt`, `description` of its own too, and where `describe_image` failed
-    `description_failures`, how often, and `degraded`. The images of HTML pages are known by their alt text alone.
+    `description_failures`, how often, and `degraded`.
 
     Attributes:
         max_tokens: Hard limit of a chunk's index text in tokens of `counter`, and of the text of a part of a table; None: no limit.

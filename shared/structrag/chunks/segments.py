@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,7 +22,7 @@ from structrag.chunks.inline_text import (
 )
 from structrag.chunks.surroundings import PROSE
 from structrag.chunks.table_text import Table, html_table, pipe_table
-from structrag.records import Block
+from structrag.records import Block, PlacedImage
 from structrag.sections import Outline
 
 _TABLE_TAG = re.compile(r"<(/?)table(?=[\s>/])", re.IGNORECASE)
@@ -103,14 +104,26 @@ class Segmenter:
         return [*segments, Segment("text", tuple(run))] if run else segments
 
     def images(self, segment: Segment, start: int, end: int) -> list[Image]:
-        """The images that `[start, end)` of a text segment refers to, those in code left out. Markdown only."""
+        """The images that `[start, end)` of a text segment refers to, those in code of Markdown left out."""
         found: list[Image] = []
+        if self.placed:
+            return self._placed_between(start, end)
         if not self.is_markdown or not may_have_images(self.text[start:end]):
             return found
         for block in segment.blocks:
             if block.kind != "code" and block.start < end and start < block.end:
                 found += markdown_images(self.text[max(start, block.start) : min(end, block.end)], self.references)
         return found
+
+    @cached_property
+    def placed(self) -> tuple[PlacedImage, ...]:
+        """The images of a page, by offset."""
+        layout = self.outline.document.layout
+        return tuple(sorted(layout.images, key=_offset)) if layout else ()
+
+    def _placed_between(self, start: int, end: int) -> list[Image]:
+        first, last = (bisect_left(self.placed, edge, key=_offset) for edge in (start, end))
+        return [Image(image.file, image.alt, image.title) for image in self.placed[first:last]]
 
     def _parts(self, division: Division) -> list[Part]:
         blocks, tail = division_blocks(self.outline, division)
@@ -152,8 +165,8 @@ class Segmenter:
             if table is not None:
                 return Part("table", block, own_end, table=table)
         elif block.kind == "image" and not self.is_markdown:
-            alt = " ".join(self.text[own:own_end].split())
-            return Part("image", block, own_end, images=(Image("", alt),))
+            placed = self._placed_between(own, own_end) or [Image("", " ".join(self.text[own:own_end].split()))]
+            return Part("image", block, own_end, images=tuple(placed))
         elif block.kind in {"image", "paragraph"} and self.is_markdown and self.text[own] in "![":
             images = lone_images(self.text[own:own_end], self.references)
             if images:
@@ -189,6 +202,10 @@ class Segmenter:
         if figure is not None:
             return Part("image", block, own_end, images=tuple(figure[0]), caption=figure[1])
         return Part("text", block, own_end, quiet=_TAGS_ONLY.fullmatch(markup) is not None)
+
+
+def _offset(image: PlacedImage) -> int:
+    return image.offset
 
 
 def _own(block: Block) -> int:

@@ -21,7 +21,7 @@ def fingerprint(document: Document, settings: str) -> str:
     The order of metadata keys does not count. Raises InvalidParameter for metadata that JSON cannot hold.
     """
     meta = plain_json(dict(document.meta), f"meta of document {document.id!r}")
-    layout = document.layout and (document.layout.headings, document.layout.blocks)
+    layout = document.layout and (document.layout.headings, document.layout.blocks, document.layout.images)
     parts = (
         ALGORITHM_VERSION,
         settings,

@@ -19,10 +19,10 @@ from bisect import bisect_left, bisect_right
 from dataclasses import replace
 from html import unescape
 
-from structrag.records import Block, BlockKind, Heading, Layout, SourceMap
+from structrag.records import Block, BlockKind, Heading, Layout, PlacedImage, SourceMap
 from structrag.sections.html_flow import Piece
 from structrag.sections.html_page import PageReader
-from structrag.sections.html_tokens import visible_tokens
+from structrag.sections.html_tokens import attributes, visible_tokens
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
@@ -45,7 +45,9 @@ def read_html(source: str, *, drop_navigation: bool = False) -> tuple[str, str, 
     text = "".join(flow.out.parts)
     headings, blocks = _split_pieces(flow.pieces, text)
     title = " ".join(unescape(page.title or "").split())
-    return text, title, Layout(tuple(headings), tuple(blocks), flow.out.source_map(len(source)))
+    source_map = flow.out.source_map(len(source))
+    images = tuple(_placed(source, span, source_map, len(text)) for span in flow.images)
+    return text, title, Layout(tuple(headings), tuple(blocks), source_map, images)
 
 
 def html_blocks_between(layout: Layout, start: int, end: int) -> list[Block]:
@@ -80,6 +82,14 @@ def text_offset(source_map: SourceMap, source_offset: int) -> int:
         inside = source_map.text_starts[run - 1] + source_offset - source_map.source_starts[run - 1]
         return min(inside, source_map.text_starts[run])
     return source_map.text_starts[run]
+
+
+def _placed(source: str, tag: tuple[int, int], source_map: SourceMap, length: int) -> PlacedImage:
+    """The image of a tag. One without alt text is placed at the text behind it, at the end of the page at the last character."""
+    spans = attributes(source, *tag)
+    file, alt, title = (unescape(source[slice(*spans.get(name, (0, 0)))]) for name in ("src", "alt", "title"))
+    offset = text_offset(source_map, spans["alt"][0] if alt.strip() else tag[1])
+    return PlacedImage(min(offset, max(length - 1, 0)), file.strip(), " ".join(alt.split()), " ".join(title.split()))
 
 
 def _split_pieces(pieces: list[Piece], text: str) -> tuple[list[Heading], list[Block]]:

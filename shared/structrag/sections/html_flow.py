@@ -86,6 +86,7 @@ class Flow:
         self.pre = 0
         self.quotes = 0
         self.in_image = False
+        self.images: list[tuple[int, int]] = []  # source spans of the tags
         self.gap = 0
         self._blanks: list[
             tuple[str, int, int, bool]

@@ -284,10 +284,10 @@ class PageReader:
         self.svg = max(self.svg - 1, 0)
 
     def _image(self, name: str, start: int, end: int) -> None:
-        span = attributes(self.source, start, end).get("alt")
+        flow, span = self.flow, attributes(self.source, start, end).get("alt")
+        flow.images.append((start, end))
         if span is None:
             return
-        flow = self.flow
         flow.space(start)
         flow.in_image = True
         flow.text(*span)
