@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -65,7 +66,7 @@ def together(steps: Sequence[Steps[T]]) -> Steps[list[T]]:
 def remembering(steps: Steps[T]) -> Steps[T]:
     """The same steps with what was answered once not asked again: equal prompts that may be cached, and texts that have a vector."""
     known: dict[Request, Any] = {}
-    vectors: dict[tuple[bool, str], Any] = {}
+    vectors: dict[tuple[object, str], Any] = {}
     answers: Any = None
     while True:
         requests, result = advance(steps, answers)
@@ -74,8 +75,8 @@ def remembering(steps: Steps[T]) -> Steps[T]:
         missing: dict[int, Request] = {}  # place in `requests` -> what is asked for it
         for i, request in enumerate(requests):
             if isinstance(request, Embed):
-                texts = tuple(dict.fromkeys(text for text in request.texts if (request.query, text) not in vectors))
-                missing.update({i: Embed(texts, request.query)} if texts else {})
+                texts = tuple(dict.fromkeys(text for text in request.texts if (request.kind, text) not in vectors))
+                missing.update({i: replace(request, texts=texts)} if texts else {})
             elif not _may_repeat(request) or request not in known:
                 missing[i] = request
         found = dict(zip(missing, (yield list(missing.values())) if missing else [], strict=True))
@@ -84,7 +85,7 @@ def remembering(steps: Steps[T]) -> Steps[T]:
             if isinstance(request, Embed):
                 asked = missing.get(i)
                 if isinstance(asked, Embed):
-                    vectors.update(zip(((asked.query, text) for text in asked.texts), found[i], strict=True))
+                    vectors.update(zip(((asked.kind, text) for text in asked.texts), found[i], strict=True))
                 answers.append(_rows(vectors, request))
                 continue
             if _may_repeat(request):
@@ -96,28 +97,29 @@ def _may_repeat(request: Request) -> bool:
     return isinstance(request, Choose) or (isinstance(request, Ask) and request.use_cache)
 
 
-def _rows(vectors: Mapping[tuple[bool, str], Any], request: Embed) -> Any:
-    rows = [vectors[request.query, text] for text in request.texts]
+def _rows(vectors: Mapping[tuple[object, str], Any], request: Embed) -> Any:
+    rows = [vectors[request.kind, text] for text in request.texts]
     return np.stack(rows) if rows else np.zeros((0, 0), dtype=np.float32)
 
 
 def _merged(requests: Sequence[Request]) -> tuple[list[Request], list[tuple[int, slice | None]]]:
-    """The requests with all texts to embed in one or two of them, and where each request's answer will be: which one, which rows."""
+    """The requests with all texts to embed in one of each kind, and where each request's answer will be: which one, which rows."""
     merged: list[Request] = []
-    texts: dict[bool, list[str]] = {}
-    number: dict[bool, int] = {}
+    texts: dict[object, list[str]] = {}
+    first: dict[object, tuple[int, Embed]] = {}
     places: list[tuple[int, slice | None]] = []
     for request in requests:
         if not isinstance(request, Embed):
             places.append((len(merged), None))
             merged.append(request)
             continue
-        if request.query not in texts:
-            texts[request.query], number[request.query] = [], len(merged)
+        if request.kind not in texts:
+            texts[request.kind], first[request.kind] = [], (len(merged), request)
             merged.append(request)
-        known = texts[request.query]
-        places.append((number[request.query], slice(len(known), len(known) + len(request.texts))))
+        known = texts[request.kind]
+        places.append((first[request.kind][0], slice(len(known), len(known) + len(request.texts))))
         known += request.texts
-    for query, several in texts.items():
-        merged[number[query]] = Embed(tuple(several), query)
+    for kind, several in texts.items():
+        number, request = first[kind]
+        merged[number] = replace(request, texts=tuple(several))
     return merged, places

@@ -9,19 +9,27 @@ import numpy as np
 
 from structrag.cache import Cache, cache_key
 from structrag.errors import InvalidAnswer
-from structrag.requests import Array, Embed, Usage
+from structrag.requests import Array, Embed, Embedder, Usage
 from structrag.tokens import count_tokens
+
+NO_VECTORS: Array = np.zeros((0, 0), dtype=np.float32)
 
 
 class EmbeddingPlan:
-    """One Embed request: each different text once, longest first in batches of like length, checked and cached as it comes."""
+    """One Embed request of some texts: each different one once, longest first in batches of like length, checked and cached as it comes.
 
-    def __init__(self, request: Embed, name: str, cache: Cache | None, usage: Usage, batch_size: int) -> None:
+    What an `instant` embedder makes goes in one batch and is not kept: reading it would take longer.
+    """
+
+    def __init__(self, request: Embed, embedder: Embedder, cache: Cache | None, usage: Usage, batch_size: int) -> None:
+        instant = getattr(embedder, "instant", False)
         self.request = request
-        self.name = name
-        self.cache = None if request.query else cache
+        self.embedder = embedder
+        self.name = embedder.name
+        self.cache = None if request.query or instant else cache
         self.usage = usage
-        self.batch_size = batch_size
+        self.batch_size = max(batch_size, len(request.texts)) if instant else batch_size
+        self.done = 0  # of `missing`
         self.vectors: dict[str, Array] = {}
         self.missing = sorted(dict.fromkeys(request.texts), key=len, reverse=True)
         if self.cache is not None:
@@ -41,6 +49,7 @@ class EmbeddingPlan:
         matrix = check_vectors(answer, batch, self.name)
         for text, vector in zip(batch, matrix, strict=True):
             self.vectors[text] = vector
+        self.done += len(batch)
         self.usage.embedded += len(batch)
         self.usage.embedding_tokens += sum(map(count_tokens, batch))
         if self.cache is not None:
@@ -48,8 +57,6 @@ class EmbeddingPlan:
 
     def result(self) -> Array:
         """The vectors of the request's texts, in their order."""
-        if not self.request.texts:
-            return np.zeros((0, 0), dtype=np.float32)
         widths = {vector.shape[0] for vector in self.vectors.values()}
         if len(widths) > 1:
             raise InvalidAnswer(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 T = TypeVar("T")
+STATIC = "static"  # as the embedder of an Embed: the static vectors of the runner's own
 Array = NDArray[np.float32]
 Ranking = list[tuple[str | int, float]]  # (chunk id, or row of our own index; score), best first
 Progress = Callable[[str, int, int], None]  # what is being done, done so far, total
@@ -41,6 +42,16 @@ class Embed:
 
     texts: tuple[str, ...]
     query: bool = False  # with the model's query prompt instead of its document prompt
+    embedder: Embedder | str | None = field(
+        default=None, hash=False
+    )  # None: the runner's own; STATIC: its static vectors
+
+    @property
+    def kind(self) -> tuple[bool, object]:
+        """Equal for requests whose texts can be embedded together."""
+        return self.query, self.embedder if self.embedder is None or isinstance(self.embedder, str) else id(
+            self.embedder
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +93,15 @@ class Chooser(Protocol):
     def choose(self, prompt: str, options: tuple[str, str]) -> float | None: ...
 
     async def achoose(self, prompt: str, options: tuple[str, str]) -> float | None: ...
+
+
+class ManyChooser(Chooser, Protocol):
+    """A `Chooser` that weighs the same options after several prompts at once; one margin or None a prompt, in their order.
+
+    `achoose_many` with the same parameters is awaited where there is one; else `choose_many` runs in a worker thread.
+    """
+
+    def choose_many(self, prompts: Sequence[str], options: tuple[str, str]) -> Sequence[float | None]: ...
 
 
 class Embedder(Protocol):

@@ -10,15 +10,24 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from structrag.cache import Cache
-from structrag.calls import Call, ask_key, fill_in, is_cached, model_for, usable_answer
+from structrag.calls import (
+    Call,
+    aask_model,
+    ask_key,
+    ask_model,
+    fill_in,
+    is_cached,
+    jobs_of,
+    model_for,
+    usable_answer,
+)
 from structrag.driving import advance, in_thread
-from structrag.embedding import EmbeddingPlan
+from structrag.embedding import NO_VECTORS, EmbeddingPlan
 from structrag.errors import (
     BudgetExceeded,
     InvalidParameter,
     ModelFailed,
     NoModel,
-    StructragError,
     check_at_least,
 )
 from structrag.requests import (
@@ -47,10 +56,10 @@ class Runner:
 
     Args:
         llm: Answers `Ask` that names no model itself (and `Choose`, if it has `choose`); None: those are answered by `Failed`.
-        embedder: Answers `Embed`.
+        embedder: Answers `Embed` that names no model itself.
         routes: Name -> route, answers `Search`.
         cache: Keeps finished language-model answers, and vectors, by model name and request; None: nothing is kept.
-        batch_size: Most texts in one embedding call.
+        batch_size: Most texts in one embedding call, and most choices in one call of an `llm` with `choose_many`.
         max_concurrency: Most language-model calls in flight.
         max_calls: Most language-model calls in all; those are made, and the next one raises BudgetExceeded. None: no limit.
         progress: Called with (what, done, total) as work is done.
@@ -81,6 +90,7 @@ class Runner:
         self.max_calls = max_calls
         self.progress = progress
         self.usage = Usage()
+        self._static: Embedder | None = None  # the static vectors of `embedder`, once they were asked for
         self._granted = 0  # calls that were begun, of `max_calls`
         self._lock = threading.Lock()  # of the counts
 
@@ -113,11 +123,14 @@ class Runner:
         calls = self._calls(requests, answers)
         granted = self._grant(calls)
         if granted:
-            pool = ThreadPoolExecutor(min(self.max_concurrency, len(granted)))
+            jobs = jobs_of(granted, self.llm, self.batch_size)
+            pool = ThreadPoolExecutor(min(self.max_concurrency, len(jobs)))
+            done = 0
             try:
-                futures = [pool.submit(contextvars.copy_context().run, self._ask, call) for call in granted]
-                for done, (call, future) in enumerate(zip(granted, futures, strict=True), start=1):
-                    fill_in(answers, call, future.result())
+                futures = [pool.submit(contextvars.copy_context().run, self._ask, job) for job in jobs]
+                for job, future in zip(jobs, futures, strict=True):
+                    fill_in(answers, job, future.result())
+                    done += len(job)
                     self._report(ASKING, done, len(calls))
             finally:
                 pool.shutdown(wait=True, cancel_futures=True)
@@ -136,14 +149,14 @@ class Runner:
         gate = asyncio.Semaphore(self.max_concurrency)
         done = 0
 
-        async def ask(call: Call) -> None:
+        async def ask(job: list[Call]) -> None:
             nonlocal done
             async with gate:
-                fill_in(answers, call, await self._aask(call))
-            done += 1
+                fill_in(answers, job, await self._aask(job))
+            done += len(job)
             self._report(ASKING, done, len(calls))
 
-        await _all_or_none([ask(call) for call in granted])
+        await _all_or_none([ask(job) for job in jobs_of(granted, self.llm, self.batch_size)])
         self._check_budget(granted, calls)
 
         async def search(i: int, request: Search) -> None:
@@ -204,43 +217,20 @@ class Runner:
                 "given): run again with a higher max_calls and they are not repeated."
             )
 
-    def _ask(self, call: Call) -> Any:
-        request = call.request
-        model: Any = model_for(request, self.llm)
-        try:
-            answer = (
-                model.choose(request.prompt, request.options)
-                if isinstance(request, Choose)
-                else model.complete(request.prompt)
-            )
-        except StructragError:
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever a host's model raises is a failed call, not a crash
-            return self._failed(error)
-        return self._finished(call, answer)
+    def _ask(self, job: list[Call]) -> list[Any]:
+        answers = ask_model(job, self.llm)
+        return [self._finished(call, answer) for call, answer in zip(job, answers, strict=True)]
 
-    async def _aask(self, call: Call) -> Any:
-        request = call.request
-        model: Any = model_for(request, self.llm)
-        try:
-            answer = await (
-                model.achoose(request.prompt, request.options)
-                if isinstance(request, Choose)
-                else model.acomplete(request.prompt)
-            )
-        except StructragError:
-            raise
-        except Exception as error:  # noqa: BLE001 - as in _ask
-            return self._failed(error)
-        return self._finished(call, answer)
-
-    def _failed(self, error: Exception) -> Failed:
-        with self._lock:
-            self.usage.calls += 1
-        return Failed(error)
+    async def _aask(self, job: list[Call]) -> list[Any]:
+        answers = await aask_model(job, self.llm)
+        return [self._finished(call, answer) for call, answer in zip(job, answers, strict=True)]
 
     def _finished(self, call: Call, answer: Any) -> Any:
         """The answer counted, checked and kept; Failed if it cannot be used."""
+        if isinstance(answer, Failed):
+            with self._lock:
+                self.usage.calls += 1
+            return answer
         answer = usable_answer(call.request, answer)
         with self._lock:
             self.usage.calls += 1
@@ -254,32 +244,43 @@ class Runner:
     # -- the embedder
 
     def _embed(self, request: Embed) -> Array:
-        plan, batches = self._plan(request)
-        for done, batch in enumerate(batches, start=1):
-            plan.take(batch, self._embedder().embed(batch, query=request.query))
-            self._report_batch(plan, done)
+        if not request.texts:
+            return NO_VECTORS
+        plan = self._plan(request)
+        for batch in plan.batches():
+            plan.take(batch, plan.embedder.embed(batch, query=request.query))
+            self._report_batch(plan)
         return plan.result()
 
     async def _aembed(self, request: Embed) -> Array:
-        plan, batches = self._plan(request)
-        for done, batch in enumerate(batches, start=1):
-            plan.take(batch, await self._embedder().aembed(batch, query=request.query))
-            self._report_batch(plan, done)
+        if not request.texts:
+            return NO_VECTORS
+        plan: EmbeddingPlan = await in_thread(self._plan, request)
+        for batch in plan.batches():
+            plan.take(batch, await plan.embedder.aembed(batch, query=request.query))
+            self._report_batch(plan)
         return plan.result()
 
-    def _plan(self, request: Embed) -> tuple[EmbeddingPlan, list[list[str]]]:
-        name = self._embedder().name if request.texts else ""
-        plan = EmbeddingPlan(request, name, self.cache, self.usage, self.batch_size)
-        return plan, plan.batches()
+    def _plan(self, request: Embed) -> EmbeddingPlan:
+        return EmbeddingPlan(request, self._embedder(request), self.cache, self.usage, self.batch_size)
 
-    def _embedder(self) -> Embedder:
+    def _embedder(self, request: Embed) -> Embedder:
+        """The model that the request names, or our own, or its static vectors."""
+        if request.embedder is not None and not isinstance(request.embedder, str):
+            return request.embedder
         if self.embedder is None:
             raise NoModel("There is no embedder; pass one as embedder=...")
-        return self.embedder
+        if request.embedder is None:
+            return self.embedder
+        if self._static is None:
+            from structrag.models.distilling import static_of  # with the packages of an extra
 
-    def _report_batch(self, plan: EmbeddingPlan, done: int) -> None:
+            self._static = static_of(self.embedder, progress=self.progress)
+        return self._static
+
+    def _report_batch(self, plan: EmbeddingPlan) -> None:
         if not plan.request.query:
-            self._report(EMBEDDING, min(done * self.batch_size, len(plan.missing)), len(plan.missing))
+            self._report(EMBEDDING, plan.done, len(plan.missing))
 
     def _report(self, what: str, done: int, total: int) -> None:
         if self.progress is not None:

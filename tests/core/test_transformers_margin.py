@@ -118,7 +118,7 @@ async def test_it_answers_a_runner(model: Any, tokenizer: Any) -> None:
     runner = Runner(llm=weigher, cache=Cache(":memory:"))
     margins, source = runner.run(weigh_steps(PROMPTS, ("2", "1")))
     assert source == "log-probabilities"
-    assert margins == [weigher.choose(prompt, ("2", "1")) for prompt in PROMPTS]
+    assert margins == pytest.approx([weigher.choose(prompt, ("2", "1")) for prompt in PROMPTS], abs=1e-5)
     assert (await runner.arun(weigh_steps(PROMPTS, ("2", "1"))))[0] == margins
     assert runner.usage.calls == len(PROMPTS)
 

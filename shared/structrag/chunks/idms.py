@@ -30,7 +30,7 @@ from structrag.chunks.margin_steps import (
     window_of,
     words_of,
 )
-from structrag.chunks.reading import Explanation, ReadingSplitter
+from structrag.chunks.reading import Explanation, ReadingSplitter, decided_by, read_boundary_embedder
 from structrag.chunks.series import Series
 from structrag.chunks.units import units_of
 from structrag.errors import InvalidParameter, check_at_least, check_choice
@@ -68,6 +68,9 @@ class IDMSSplitter(ReadingSplitter):
         respect_sections: Whether chunks and windows end at section borders; the threshold runs on.
         heading_path: Whether chunks carry it in their context (at most 64 tokens, and at most a quarter of the limit).
         exclude_titles, plain_headings, counter, language, sentence_splitter: As in `ContentAwareSplitter`.
+        boundary_embedder: What compares sentences in place of the embedder. "static": its static vectors (`StaticEmbedder.distil`), made
+            once and kept on this machine, hundreds of times faster; it must have a tokenizer, and without any embedder nothing changes.
+            Or the folder or name of a static model, or an embedder. An index still embeds the chunks by its own.
     """
 
     margin: str | MarginFunction = "auto"
@@ -89,6 +92,7 @@ class IDMSSplitter(ReadingSplitter):
     counter: TokenCounter = count_tokens
     language: str = "english"
     sentence_splitter: SentenceSplitter | None = None
+    boundary_embedder: Any = None
 
     def __post_init__(self) -> None:
         check_margin(self.margin)
@@ -105,6 +109,7 @@ class IDMSSplitter(ReadingSplitter):
         check_at_least("target_tokens", self.target_tokens, 1)
         Limits(self.min_tokens, self.max_tokens)
         check_prompt(self.prompt, debias=self.debias)
+        object.__setattr__(self, "boundary_embedder", read_boundary_embedder(self.boundary_embedder))
         if isinstance(self.exclude_titles, str):
             raise InvalidParameter(f"exclude_titles must be a sequence of titles; got {self.exclude_titles!r}.")
 
@@ -144,7 +149,7 @@ class IDMSSplitter(ReadingSplitter):
             units = [unit for division in group for unit in units_of(outline, division, cutter, room)]
             scopes.append(Scope(units, room, first))
             first += len(units)
-        reading = yield from self._read(document.text, scopes)
+        reading = yield from decided_by(self._read(document.text, scopes), self.boundary_embedder)
         series: list[Series] = []
         chunks: list[Chunk] = []
         for scope in scopes:

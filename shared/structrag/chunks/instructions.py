@@ -119,6 +119,18 @@ def instruction_steps(
     return matrices, found
 
 
+def chunk_extras(instruction: Instruction | None, relevant: bool, mean: float, threshold: float) -> dict[str, Any]:
+    """What a chunk tells of how it was found, as in `PICSplitter`."""
+    if instruction is None:
+        return {"relevant": True, "mean_similarity": None, "threshold": None}
+    extras: dict[str, Any] = {
+        "relevant": relevant,
+        "mean_similarity": round(mean, 6),
+        "threshold": round(threshold, 6) if np.isfinite(threshold) else None,  # JSON has no infinity
+    }
+    return {**extras, "degraded": True} if instruction.degraded else extras
+
+
 def _given(settings: InstructionSettings, rows: FloatArray, dimension: int) -> Instruction:
     vectors = list(rows[: len(settings.texts)])
     for row in settings.vectors or ():

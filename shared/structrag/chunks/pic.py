@@ -16,9 +16,16 @@ from structrag.chunks.bounds import Limits, Run, cheapest_runs, join_small, runs
 from structrag.chunks.cutting import Cutter, SentenceSplitter
 from structrag.chunks.divisions import divide
 from structrag.chunks.fitting import Fitter
-from structrag.chunks.instructions import Instruction, InstructionSettings, instruction_steps, read_vectors, relevance
+from structrag.chunks.instructions import (
+    Instruction,
+    InstructionSettings,
+    chunk_extras,
+    instruction_steps,
+    read_vectors,
+    relevance,
+)
 from structrag.chunks.making import ChunkMaker
-from structrag.chunks.reading import Explanation, ReadingSplitter
+from structrag.chunks.reading import Explanation, ReadingSplitter, decided_by, read_boundary_embedder
 from structrag.chunks.scopes import Scope, Zone, scopes_of
 from structrag.chunks.series import (
     EPSILON,
@@ -81,6 +88,9 @@ class PICSplitter(ReadingSplitter):
         prompt: What the language model is asked: a template with the places {title} and {text}.
         summary_window: Estimated tokens that it is given at once; of longer texts, the summaries of their windows are summarised.
         reuse_vectors: Whether an index takes `split_with_vectors_steps`'s vectors for the view `raw`, and embeds no chunk again.
+        boundary_embedder: What compares sentences in place of the embedder. "static": its static vectors (`StaticEmbedder.distil`), made
+            once and kept on this machine, hundreds of times faster; it must have a tokenizer, and without any embedder nothing changes.
+            Or the folder or name of a static model, or an embedder. An index still embeds the chunks by its own.
 
     Raises:
         InvalidParameter: a setting is not allowed.
@@ -107,6 +117,7 @@ class PICSplitter(ReadingSplitter):
     prompt: str = SUMMARY_PROMPT
     summary_window: int = 6000
     reuse_vectors: bool = False
+    boundary_embedder: Any = None
 
     @classmethod
     def paper(cls, **changes: Any) -> PICSplitter:
@@ -137,6 +148,11 @@ class PICSplitter(ReadingSplitter):
             raise InvalidParameter(f"instructions must be texts that are not blank; got {self.instructions!r}.")
         object.__setattr__(self, "instruction_vectors", read_vectors(self.instruction_vectors))
         check_threshold(self.threshold, self.threshold_sd)
+        object.__setattr__(self, "boundary_embedder", read_boundary_embedder(self.boundary_embedder))
+        if self.reuse_vectors and self.boundary_embedder is not None:
+            raise InvalidParameter(
+                "reuse_vectors must be False with a boundary_embedder, whose vectors no index searches; got True."
+            )
         self._check_bounds()
 
     def _check_bounds(self) -> None:
@@ -155,7 +171,7 @@ class PICSplitter(ReadingSplitter):
 
     def explain_steps(self, document: Document) -> Steps[Explanation]:
         """The chunks of a document and, for every scope, the similarities and thresholds that led to them, as steps."""
-        explanation, _ = yield from self._steps(document, with_vectors=False)
+        explanation, _ = yield from decided_by(self._steps(document, with_vectors=False), self.boundary_embedder)
         return explanation
 
     def split_with_vectors_steps(self, document: Document) -> Steps[tuple[list[Chunk], FloatArray]]:
@@ -164,7 +180,7 @@ class PICSplitter(ReadingSplitter):
         So that indexing embeds nothing twice. All sentences are embedded, also those of sections too short to be looked at; heading
         paths are not in these vectors. Shape (n chunks, dimension); (0, 0) without chunks.
         """
-        explanation, vectors = yield from self._steps(document, with_vectors=True)
+        explanation, vectors = yield from decided_by(self._steps(document, with_vectors=True), self.boundary_embedder)
         return list(explanation.chunks), vectors
 
     def _steps(self, document: Document, *, with_vectors: bool) -> Steps[tuple[Explanation, FloatArray]]:
@@ -245,7 +261,7 @@ class PICSplitter(ReadingSplitter):
                     relevant = bool(flags[part[0]])
                     if flags[part[0] : part[1]].any() and not flags[part[0] : part[1]].all():
                         relevant = mean(part) >= threshold - EPSILON
-                    extras = _extras(instruction, relevant, mean(part), threshold)
+                    extras = chunk_extras(instruction, relevant, mean(part), threshold)
                     section = scope.units[part[0]].division.section
                     chunks.append(fitter.maker.chunk(section, piece, context, extras=extras))
                     chunk_runs.append(part)
@@ -281,14 +297,3 @@ class PICSplitter(ReadingSplitter):
         if self.bounds != "none":
             runs = join_small(runs, sizes, limits, lambda left, right: -abs(mean(left) - mean(right)))
         return split_large(runs, sizes, limits, affinity)
-
-
-def _extras(instruction: Instruction | None, relevant: bool, mean: float, threshold: float) -> dict[str, Any]:
-    if instruction is None:
-        return {"relevant": True, "mean_similarity": None, "threshold": None}
-    extras: dict[str, Any] = {
-        "relevant": relevant,
-        "mean_similarity": round(mean, 6),
-        "threshold": round(threshold, 6) if np.isfinite(threshold) else None,  # JSON has no infinity
-    }
-    return {**extras, "degraded": True} if instruction.degraded else extras

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from structrag.chunks.series import Series
@@ -11,7 +12,8 @@ from structrag.driving import advance, together
 from structrag.models.embedders import LsaEmbedder, as_embedder
 from structrag.models.llm import as_language_model
 from structrag.records import Chunk, Document
-from structrag.steps import Embed, Runner, Steps
+from structrag.requests import STATIC
+from structrag.steps import Embed, Request, Runner, Steps
 
 T = TypeVar("T")
 GROUP = 256  # documents of up to 1,000 characters, or so much text, that are read together
@@ -31,7 +33,7 @@ class ReadingSplitter:
 
     Models: `embedder` is what `as_embedder` takes, `llm` what `as_language_model` takes, None: none. A `Runner` given as `runner` brings
     its models, cache, limits and counts, and the other two are ignored. Where there is no embedder, the vectors are LSA of each document's
-    own sentences.
+    own sentences. A splitter's `boundary_embedder` takes the place of the embedder in all that decides where a document is cut.
     """
 
     __slots__ = ()
@@ -93,6 +95,31 @@ def runner_for(embedder: Any = None, llm: Any = None) -> Runner:
     return Runner(embedder=None if embedder is None else as_embedder(embedder), llm=as_language_model(llm))
 
 
+def read_boundary_embedder(value: Any) -> Any:
+    """None, "static", or an embedder: a string names a static model, anything else is what `as_embedder` takes."""
+    if value is None or value == STATIC:
+        return value
+    if isinstance(value, str | os.PathLike):
+        from structrag.models.static import StaticEmbedder  # with the packages of an extra
+
+        return StaticEmbedder.load(value)
+    return as_embedder(value)
+
+
+def decided_by(steps: Steps[T], embedder: Any) -> Steps[T]:
+    """The same steps with their texts embedded by this model, as `read_boundary_embedder` gives it; None changes nothing."""
+    if embedder is None:
+        return (yield from steps)
+    if hasattr(embedder, "fit"):
+        return (yield from with_own_vectors(steps, embedder))
+    answers: Any = None
+    while True:
+        requests, result = advance(steps, answers)
+        if requests is None:
+            return result  # type: ignore[no-any-return]
+        answers = yield [replace(each, embedder=embedder) if isinstance(each, Embed) else each for each in requests]
+
+
 def answered(steps: Steps[T], runner: Runner) -> Steps[T]:
     """The steps as this runner can answer them: without an embedder their texts are embedded by `with_own_vectors`."""
     return steps if runner.embedder is not None else with_own_vectors(steps)
@@ -112,29 +139,34 @@ def groups_of(items: Iterable[T], length: Callable[[T], int]) -> Iterator[list[T
         yield group
 
 
-def with_own_vectors(steps: Steps[T]) -> Steps[T]:
-    """The same steps with their texts embedded here; other requests are passed on.
+def with_own_vectors(steps: Steps[T], unfitted: Any = None) -> Steps[T]:
+    """The same steps with their texts embedded here, except by a model that a request brings; other requests are passed on.
 
-    Vectors are LSA fitted on each document request's texts, whole; queries are placed among the texts of the last one. Zeros for texts
-    without a known word.
+    Vectors are those of `unfitted`, an embedder with `fit` (None: LSA), fitted on each document request's texts, whole; queries are placed
+    among the texts of the last one. Zeros for texts without a known word.
     """
-    own = LsaEmbedder()
+    own = unfitted = unfitted or LsaEmbedder()
     fitted: tuple[str, ...] = ()
     answers: Any = None
     while True:
         requests, result = advance(steps, answers)
         if requests is None:
             return result  # type: ignore[no-any-return]
-        others = [request for request in requests if not isinstance(request, Embed)]
+        others = [request for request in requests if not _is_own(request)]
         given = iter((yield others) if others else [])
         answers = []
         for request in requests:
-            if not isinstance(request, Embed):
+            if not isinstance(request, Embed) or not _is_own(request):
                 answers.append(next(given))
                 continue
             if not request.query and request.texts != fitted:
-                own, fitted = LsaEmbedder().fit(request.texts), request.texts
+                own, fitted = unfitted.fit(request.texts), request.texts
             answers.append(own.embed(request.texts))
+
+
+def _is_own(request: Request) -> bool:
+    """Whether `with_own_vectors` answers it."""
+    return isinstance(request, Embed) and (request.embedder is None or isinstance(request.embedder, str))
 
 
 def _counted(chunks: list[Chunk], runner: Runner) -> list[Chunk]:

@@ -99,6 +99,21 @@ def distil(
         return made
 
 
+def static_of(encoder: Embedder, *, progress: Progress | None = None) -> Embedder:
+    """The static vectors of an encoder that has a tokenizer, from the default folder; itself if it is instant.
+
+    Raises InvalidParameter for an encoder without a tokenizer: what it costs to embed a vocabulary is for its owner to decide.
+    """
+    if getattr(encoder, "instant", False):
+        return encoder
+    if own_tokenizer(encoder) is None:
+        raise InvalidParameter(
+            f"boundary_embedder can be 'static' with an encoder that has a tokenizer, such as a SentenceTransformer; {encoder.name!r} has "
+            "none. Pass boundary_embedder=StaticEmbedder.distil(encoder, texts=[...])."
+        )
+    return distil(encoder, progress=progress)
+
+
 def own_tokenizer(model: Any) -> Any:
     """The fast tokenizer of an embedder or of the model in it; None if it has none."""
     for value in (model, getattr(model, "model", None)):

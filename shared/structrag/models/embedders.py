@@ -2,7 +2,8 @@
 
 An embedder has a `name` (it goes into cache keys and saved indexes) and `embed(texts, query=False)`. Two more attributes are optional:
 `max_tokens` with `count_tokens(text)` lets long texts be embedded in windows instead of being truncated; `fit(texts)` says that vectors
-depend on the whole corpus.
+depend on the whole corpus; `instant = True` that vectors are cheaper to make than
+to keep, so that texts come in one call and no cache is used.
 """
 
 from __future__ import annotations

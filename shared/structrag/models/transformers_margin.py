@@ -19,7 +19,7 @@ class TransformersMargin:
     """Margins by one forward pass a prompt, in left-padded batches of prompts of like length.
 
     Two uses: as `IDMSSplitter(margin=TransformersMargin(...))`, which batches; or as a language model, `llm=` of any splitter, whose
-    answers go one by one and are kept in the cache. A chat template is used where the tokenizer has one. Nothing is truncated: a prompt
+    answers are kept in the cache. A chat template is used where the tokenizer has one. Nothing is truncated: a prompt
     above `max_prompt_tokens` has no margin (None). The growing prefix of context "chunk" is read anew each time.
 
     Attributes:
@@ -70,12 +70,15 @@ class TransformersMargin:
         prompts = [
             self.prompt.format(left=left, right=right, first=SPLIT_OPTION, second=KEEP_OPTION) for left, right in pairs
         ]
-        return [None if weighed is None else weighed.margin for weighed in self.weigh(prompts, ("2", "1"))]
+        return self.choose_many(prompts, ("2", "1"))
 
     def choose(self, prompt: str, options: tuple[str, str]) -> float | None:
         """The margin of the first option over the second as the next token after the prompt."""
-        weighed = self.weigh([prompt], options)[0]
-        return None if weighed is None else weighed.margin
+        return self.choose_many([prompt], options)[0]
+
+    def choose_many(self, prompts: Sequence[str], options: tuple[str, str]) -> list[float | None]:
+        """`choose` for every prompt, in batches."""
+        return [None if weighed is None else weighed.margin for weighed in self.weigh(prompts, options)]
 
     async def achoose(self, prompt: str, options: tuple[str, str]) -> float | None:
         """`choose` in a worker thread."""
