@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Any
 
 FUZZY = 0.9  # least similarity (difflib's ratio) of a name that is spelt differently
-FUZZY_TRIES = 200  # names of one answer that are compared with all known ones
+FUZZY_TRIES = 50  # names of one answer that are compared with all known ones
 MAX_WORDS = 40  # of a name; a longer run of words is prose
 
 _WORD = re.compile(r"[^\W_]+")
@@ -57,6 +57,8 @@ class _Names:
         self.whole: dict[str, set[int]] = {}
         self.ends: dict[str, set[int]] = {}
         self.tries = FUZZY_TRIES
+        self.known: dict[str, set[int]] = {}  # what inexact names were found to mean
+        self.most_parts = 1 + max((sum(len(_COMMA.findall(title)) for title in path) for path in paths), default=0)
         for position, path in enumerate(paths):
             self.whole.setdefault(_normal(" ".join(path)), set()).add(position)
             for first in range(1, len(path)):
@@ -70,11 +72,13 @@ class _Names:
     def of_item(self, item: str) -> tuple[set[int], int]:
         """The positions of one item, whole or as several names between commas; how many of these are unknown."""
         parts = _COMMA.split(item)
+        if 1 < len(parts) <= self.most_parts and (whole := self._exact(item) or self._close(item)):
+            return whole, 0
         found: set[int] = set()
         unknown = 0
         first = 0
         while first < len(parts):
-            last = min(len(parts), first + MAX_WORDS)
+            last = min(len(parts), first + self.most_parts)
             while last > first + 1 and not self._exact(",".join(parts[first:last])):
                 last -= 1
             name = ",".join(parts[first:last])
@@ -93,13 +97,16 @@ class _Names:
 
     def _close(self, name: str) -> set[int]:
         form = _normal(name)
+        if form in self.known:
+            return self.known[form]
         if form in _NOTHING or len(form.split()) > MAX_WORDS or not self.tries:
             return set()
         self.tries -= 1
         width = len(form)
         near = (n for length, names in self.by_length.items() if 0.8 * width <= length <= 1.25 * width for n in names)
         best = get_close_matches(form, near, n=1, cutoff=FUZZY)
-        return (self.whole.get(best[0]) or self.ends[best[0]]) if best else set()
+        self.known[form] = (self.whole.get(best[0]) or self.ends[best[0]]) if best else set()
+        return self.known[form]
 
     def inside(self, answer: str) -> set[int]:
         """The sections whose name stands somewhere in the answer, the longest names first, each word in one name only."""

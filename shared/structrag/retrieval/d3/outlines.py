@@ -57,7 +57,7 @@ class Routing:
     context_tokens: int = 16000
     answer_tokens: int = 256
     keep: float = 0.0
-    share: float = 0.5
+    share: float = 0.4
     least_tokens: int = 3000
     max_sections: int | None = 5
     prompt: str | None = None

@@ -37,9 +37,9 @@ FUSED = "fused"  # the strategy without a language model
 class D3Retriever:
     """Finds the paragraphs of a `D3Index` that answer a question, in reading order.
 
-    With a language model two calls: it reads the outline and names sections, then reads their paragraphs and names the evidence. Without
-    one, BM25 and vectors choose about half of the text by parts of sections (see `Routing`), and paragraphs there are ranked by both and by
-    the score of their part.
+    With a language model two calls: it reads the outline and names sections, then reads their paragraphs and names the evidence.
+    Without one, BM25 and vectors choose less than half of a long text by parts of sections (see `Routing`), and paragraphs there are
+    ranked by both and by the score of their part.
 
     Args:
         index: What to search.

@@ -1,0 +1,177 @@
+"""Routing: what the model is shown, how its answers are read, and how long outlines are split."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from doubles import ScriptedModel
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from structrag.errors import InvalidParameter, NoModel
+from structrag.retrieval.d3.layout import OutlineSection
+from structrag.retrieval.d3.names import parse_names
+from structrag.retrieval.d3.outlines import Routing, windows
+from structrag.retrieval.d3.routing import Reading, route_steps, stand_in, with_children
+from structrag.steps import Runner
+from structrag.tokens import count_tokens
+
+
+def section(number: int, *path: str, tokens: int = 10, doc: str = "d") -> OutlineSection:
+    first = number * 2
+    return OutlineSection(
+        doc, f"{doc}#{number}", doc.upper(), path, f"Summary {number}.", first, first + bool(tokens), tokens
+    )
+
+
+OUTLINE = [
+    section(0),
+    section(1, "Intro"),
+    section(2, "Methods, data and code", tokens=0),
+    section(3, "Methods, data and code", "Data"),
+    section(4, "Methods, data and code", "Code"),
+    section(5, "Results"),
+    section(6, "Results", "Data"),
+]
+PATHS = [s.path or ("D",) for s in OUTLINE]
+
+
+def routed(
+    answer: object, sections: list[OutlineSection] = OUTLINE, **changes: object
+) -> tuple[Reading, ScriptedModel]:
+    model = ScriptedModel(answer)
+    reading = Runner(llm=model).run(route_steps("What?", sections, Routing(**changes)))  # type: ignore[arg-type]
+    return reading, model
+
+
+@pytest.mark.parametrize(
+    ("answer", "positions", "dropped"),
+    [
+        ("Intro, Results", [1, 5], 0),
+        ("Methods, data and code, Intro", [1, 2], 0),
+        ("Data", [3, 6], 0),
+        ("Results > Data; intro.", [1, 6], 0),
+        ('["Methods, data and code > Code", "RESULTS"]', [4, 5], 0),
+        ('{"sections": ["Intro"]}', [1], 0),
+        ("- Intro\n- Reslts\n- Conclusion", [1, 5], 1),
+        ("- Intro\n- Methods, data and cods", [1, 2], 0),
+        ("1. Intro\n2. Results", [1, 5], 0),
+        ("The section Intro may help here", [1], 1),
+        ("none", [], 0),
+        ("N/A", [], 0),
+        ("", [], 0),
+        ("Conclusion", [], 1),
+    ],
+)
+def test_names(answer: str, positions: list[int], dropped: int) -> None:
+    assert parse_names(answer, PATHS) == (positions, dropped)
+
+
+@given(answer=st.text(max_size=300))
+@settings(max_examples=200, deadline=None)
+def test_any_answer_gives_a_subset_of_what_was_shown(answer: str) -> None:
+    for form in ("ids", "names"):
+        reading, _ = routed(answer, answer_format=form)
+        assert reading.chosen <= set(range(len(OUTLINE)))
+        assert reading.answers == [answer]
+
+
+def test_ids_are_checked_and_counted() -> None:
+    reading, model = routed("2, 4, 4, 99")
+    assert (reading.chosen, reading.dropped, reading.windows) == ({1, 3}, 1, 1)
+    prompt = model.prompts[0]
+    assert all(prompt.count(f"[{i + 1}] ") == 1 for i in range(len(OUTLINE)))
+    assert prompt.index("[7] Results > Data\nSummary 6.") < prompt.index("Question: What?")
+    assert reading.cost.prompt_tokens == count_tokens(prompt)
+
+
+@given(budget=st.integers(300, 3000), count=st.integers(1, 60))
+@settings(max_examples=60, deadline=None)
+def test_windows_show_each_section_once_in_order_within_the_context(budget: int, count: int) -> None:
+    sections = [section(i, f"Title {i}", "Sub") for i in range(count)]
+    routing = Routing(context_tokens=budget, answer_tokens=100)
+    calls = windows("What?", sections, range(count), routing)
+    assert [i for call in calls for i in call.positions] == list(range(count))
+    assert all(count_tokens(call.prompt) + 100 <= budget or len(call.positions) == 1 for call in calls)
+    assert len(windows("What?", sections, range(count), Routing(context_tokens=2 * budget, answer_tokens=100))) <= len(
+        calls
+    )
+
+
+def test_an_id_of_another_window_is_dropped() -> None:
+    sections = [section(i, f"Title {i}") for i in range(40)]
+    reading, model = routed("1", sections, context_tokens=400, answer_tokens=50)
+    assert len(model.prompts) == reading.windows > 1
+    assert reading.chosen == {0}
+    assert reading.dropped == reading.windows - 1
+
+
+def test_several_documents_have_their_titles_first() -> None:
+    _, model = routed("none", [section(0, "Intro", doc="a"), section(1, "Intro", doc="b")])
+    assert "[1] A > Intro" in model.prompts[0]
+    assert "[2] B > Intro" in model.prompts[0]
+
+
+def test_levels_show_the_first_level_then_what_is_below_the_choice() -> None:
+    model = ScriptedModel(lambda prompt: "3, 2" if "Intro" in prompt else "4")
+    reading = Runner(llm=model).run(route_steps("What?", OUTLINE, Routing(drill="levels")))
+    assert len(model.prompts) == 2
+    assert "Data" not in model.prompts[0].replace("data and code", "")
+    assert "Intro" not in model.prompts[1]
+    assert reading.chosen == {1, 3}
+
+
+def test_a_heading_without_paragraphs_brings_its_descendants() -> None:
+    assert with_children(OUTLINE, {2}, always=False) == [3, 4]
+    assert with_children(OUTLINE, {5}, always=False) == [5]
+    assert with_children(OUTLINE, {5}, always=True) == [5, 6]
+    assert with_children(OUTLINE, {0}, always=True) == [0]
+
+
+def test_a_failed_call_is_counted_and_others_stand() -> None:
+    sections = [section(i, f"Title {i}") for i in range(40)]
+
+    def script(prompt: str) -> str:
+        if "[1] " in prompt:
+            raise OSError("down")
+        return "40"
+
+    reading, _ = routed(script, sections, context_tokens=400, answer_tokens=50)
+    assert reading.chosen == {39}
+    assert len(reading.failed) == 1
+    assert reading.failures == ["OSError: down"]
+    assert stand_in(reading.failed[0].positions, {0: 1.0, 1: 0.6, 2: 0.2, 39: 5.0}) == [0, 1]
+    assert stand_in(reading.failed[0].positions, {}) == []
+
+
+def test_no_model_is_an_error_here() -> None:
+    with pytest.raises(NoModel):
+        Runner().run(route_steps("What?", OUTLINE))
+
+
+def test_5000_sections_and_an_answer_of_10_000_tokens() -> None:
+    sections = [section(i, f"Chapter {i // 50}", f"Topic {i}, and more") for i in range(5000)]
+    started = time.process_time()
+    for form in ("ids", "names"):
+        reading, _ = routed("prose about nothing, " * 3300, sections, answer_format=form)
+        assert reading.windows > 1
+        assert reading.chosen == set()
+    assert time.process_time() - started < 60
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"answer_format": "x"},
+        {"drill": "x"},
+        {"on_empty": "x"},
+        {"keep": 2},
+        {"share": -1},
+        {"prompt": "{outline}"},
+        {"max_sections": 0},
+    ],
+)
+def test_settings_are_checked(changes: dict[str, object]) -> None:
+    with pytest.raises(InvalidParameter):
+        Routing(**changes)  # type: ignore[arg-type]
