@@ -40,7 +40,7 @@ def test_outline_json_is_one_section_a_line(capsys: pytest.CaptureFixture[str], 
     assert [section["path"] for section in sections] == [[], ["Pump"], ["Pump", "Cleaning"], ["Pump", "Storage"]]
 
 
-@pytest.mark.parametrize("method", ["content_aware", "fixed", "idms", "pic"])
+@pytest.mark.parametrize("method", ["content_aware", "fixed", "hiqa", "idms", "pic"])
 def test_split_json_quotes_the_document(capsys: pytest.CaptureFixture[str], manual: Path, method: str) -> None:
     _, out, _ = run(capsys, "split", manual, "--json", "--method", method, "--max-tokens", 12)
     chunks = [json.loads(line) for line in out.splitlines()]
@@ -90,7 +90,7 @@ def test_search_says_what_it_used(capsys: pytest.CaptureFixture[str], manual: Pa
         (["search", "missing", "-q", "x"], "There is no file or folder 'missing'"),
         (
             ["split", "MANUAL", "--method", "magic"],
-            "--method must be one of 'content_aware', 'fixed', 'idms', 'pic'; got 'magic'.",
+            "--method must be one of 'content_aware', 'fixed', 'hiqa', 'idms', 'pic'; got 'magic'.",
         ),
         (["split", "MANUAL", "--max-tokens", "0"], "max_tokens must be a number of at least 1; got 0."),
     ],

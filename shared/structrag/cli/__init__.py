@@ -1,0 +1,21 @@
+"""The command `structrag`: look at a document's outline and at its chunks, search files, and see it all on one page."""
+
+from __future__ import annotations
+
+import sys
+
+from structrag.errors import MissingExtra, StructragError, require
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; a mistake of the user's ends with one sentence on standard error and exit status 2."""
+    try:
+        require("typer", extra="cli")
+        from structrag.cli.app import application
+
+        application()(args=arguments, standalone_mode=True)
+    except MissingExtra as error:
+        sys.exit(f"structrag: {error}")
+    except StructragError as error:
+        print(f"structrag: {error}", file=sys.stderr)  # noqa: T201 - the command line talks
+        sys.exit(2)

@@ -1,0 +1,32 @@
+"""The commands put together: one module a command, one line each."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from structrag import __version__
+from structrag.cli.outline import outline
+from structrag.cli.search import search
+from structrag.cli.split import split
+from structrag.cli.view import view
+
+COMMANDS = (outline, split, search, view)
+
+
+def application() -> typer.Typer:
+    """The program with all its commands."""
+    app = typer.Typer(
+        no_args_is_help=True, add_completion=False, help="Split and search documents by their own structure."
+    )
+    app.callback(invoke_without_command=True)(_root)
+    for command in COMMANDS:
+        app.command()(command)
+    return app
+
+
+def _root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
+        typer.echo(__version__)
+        raise typer.Exit

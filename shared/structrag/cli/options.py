@@ -1,0 +1,64 @@
+"""What several commands take: the splitting methods by name, the files, and the options they share."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from structrag.chunks.content_aware import ContentAwareSplitter
+from structrag.chunks.fixed import FixedSplitter
+from structrag.chunks.hiqa import HiQASplitter
+from structrag.chunks.idms import IDMSSplitter
+from structrag.chunks.pic import PICSplitter
+from structrag.errors import InvalidParameter, StructragError, check_choice
+from structrag.reading import find_files, read_file
+from structrag.records import Document
+
+METHODS: dict[str, Callable[[int], Any]] = {
+    "content_aware": lambda max_tokens: ContentAwareSplitter(max_tokens=max_tokens),
+    "fixed": lambda max_tokens: FixedSplitter(max_tokens=max_tokens),
+    "hiqa": lambda max_tokens: HiQASplitter(max_tokens=max_tokens),
+    "idms": lambda max_tokens: IDMSSplitter(max_tokens=max_tokens, min_tokens=max_tokens // 4),
+    "pic": lambda max_tokens: PICSplitter(max_tokens=max_tokens, min_tokens=min(40, max_tokens // 4)),
+}
+
+File = Annotated[Path, typer.Argument(help="The document.")]
+Paths = Annotated[list[Path], typer.Argument(help="Documents, or folders of documents.")]
+Format = Annotated[str, typer.Option(help="auto, markdown, html or text.")]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
+MaxTokens = Annotated[int, typer.Option(help="Most tokens in a chunk, its heading path included.")]
+Embedder = Annotated[
+    str, typer.Option(help="A sentence-transformers model or folder; default LSA, which needs no model.")
+]
+
+
+def splitters(names: str, max_tokens: int) -> dict[str, Any]:
+    """The splitters of a list of names with commas between, in its order.
+
+    Raises:
+        InvalidParameter: a name is unknown or comes twice, or there is none.
+    """
+    chosen = [name.strip() for name in names.split(",") if name.strip()]
+    if not chosen or len(set(chosen)) != len(chosen):
+        raise InvalidParameter(f"--method must be different names with commas between; got {names!r}.")
+    return {check_choice("--method", name, METHODS): METHODS[name](max_tokens) for name in chosen}
+
+
+def documents(paths: Iterable[Path], *, format: str = "auto") -> Iterator[Document]:
+    """Every readable file, once; a file in a folder that holds no text is named and left out."""
+    seen: set[Path] = set()
+    for path in paths:
+        for file in find_files(path):
+            if file.resolve() in seen:
+                continue
+            seen.add(file.resolve())
+            try:
+                yield read_file(file, format=format)
+            except StructragError as error:
+                if file == path:
+                    raise
+                print(f"left out: {error}", file=sys.stderr)  # noqa: T201 - the command line talks

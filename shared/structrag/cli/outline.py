@@ -1,0 +1,44 @@
+"""`structrag outline`: a document's sections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from structrag.cli.options import AsJson, File, Format
+from structrag.cli.printing import print_items
+from structrag.reading import read_file
+from structrag.records import Document, Section
+from structrag.sections import parse
+from structrag.tokens import count_tokens
+
+
+def outline(file: File, format: Format = "auto", as_json: AsJson = False) -> None:
+    """Print a document's sections with their character ranges and sizes."""
+    document = read_file(file, format=format)
+    sections = parse(document).sections
+    print_items(map(_record, sections) if as_json else _lines(document, sections), as_json)
+
+
+def _record(section: Section) -> dict[str, Any]:
+    return {
+        "ordinal": section.ordinal,
+        "level": section.level,
+        "title": section.title,
+        "path": list(section.path),
+        "start": section.start,
+        "body_start": section.body_start,
+        "body_end": section.body_end,
+        "end": section.end,
+        "parent": section.parent,
+    }
+
+
+def _lines(document: Document, sections: Iterable[Section]) -> Iterator[str]:
+    yield f"{document.title or '(no title)'} · {document.format} · {len(document.text)} characters"
+    for section in sections:
+        tokens = count_tokens(document.text[section.body_start : section.body_end])
+        name = section.title if section.ordinal else "(before the first heading)"
+        if section.ordinal or document.text[section.body_start : section.body_end].strip():
+            depth = len(section.path)
+            yield f"{'  ' * depth}{name}  [{section.start}:{section.end}]  about {tokens} tokens of its own"

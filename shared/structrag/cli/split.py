@@ -1,0 +1,56 @@
+"""`structrag split`: a document's chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from structrag.chunks.reading import ReadingSplitter
+from structrag.cli.options import METHODS, AsJson, Embedder, File, Format, MaxTokens
+from structrag.cli.printing import chunk_record, path_of, print_items
+from structrag.errors import InvalidParameter, check_choice
+from structrag.reading import read_file
+from structrag.records import Chunk, Document
+from structrag.report import plot_explanation
+
+
+def split(
+    file: File,
+    method: Annotated[str, typer.Option(help="content_aware, fixed, hiqa, idms or pic.")] = "content_aware",
+    max_tokens: MaxTokens = 300,
+    embedder: Embedder = "",
+    plot: Annotated[
+        Path | None, typer.Option(help="idms and pic: draw what was seen to this .png, .svg or .pdf file.")
+    ] = None,
+    format: Format = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Print a document's chunks: heading path, character range, tokens, text."""
+    splitter = METHODS[check_choice("--method", method, METHODS)](max_tokens)
+    document = read_file(file, format=format)
+    chunks = _split(splitter, document, embedder or None, plot)
+    print_items(map(chunk_record, chunks) if as_json else _lines(chunks), as_json)
+
+
+def _split(splitter: Any, document: Document, embedder: str | None, plot: Path | None) -> Iterable[Chunk]:
+    if not isinstance(splitter, ReadingSplitter):
+        if plot is not None:
+            raise InvalidParameter(
+                "--plot is for --method idms or pic, which read the text; the others have nothing to draw."
+            )
+        chunks: Iterable[Chunk] = splitter.split(document)
+        return chunks
+    explanation = splitter.explain(document, embedder=embedder)
+    if plot is not None:
+        plot_explanation(explanation, plot)
+    return explanation.chunks
+
+
+def _lines(chunks: Iterable[Chunk]) -> Iterator[str]:
+    for number, chunk in enumerate(chunks, start=1):
+        size = f"about {chunk.extras['index_tokens']} tokens"
+        yield f"── {number}  {path_of(chunk)}  [{chunk.start}:{chunk.end}]  {size}"
+        yield chunk.text.rstrip("\n")

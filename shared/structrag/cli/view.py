@@ -1,0 +1,54 @@
+"""`structrag view`: one page that shows what splitters did to documents, and what a query finds."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from structrag.cli.options import Embedder, Format, MaxTokens, Paths, documents, splitters
+from structrag.cli.printing import show_progress
+from structrag.errors import InvalidParameter
+from structrag.models.embedders import as_embedder
+from structrag.view import gather, write_page
+
+
+def view(
+    paths: Paths,
+    method: Annotated[
+        str, typer.Option(help="Some of content_aware, pic, idms, fixed and hiqa, with commas between.")
+    ] = "content_aware,pic,idms",
+    query: Annotated[str, typer.Option("-q", "--query", help="Also show what each method's index finds.")] = "",
+    k: Annotated[int, typer.Option("-k", help="How many hits a method.")] = 10,
+    embedder: Embedder = "",
+    max_tokens: MaxTokens = 300,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The page to write.")] = Path("structrag.html"),
+    open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = False,
+    format: Format = "auto",
+) -> None:
+    """Write one HTML page: outline, text, the chunks of several methods side by side, and a query's hits."""
+    _check_output(output, paths)
+    chosen = splitters(method, max_tokens)
+    data = gather(
+        list(documents(paths, format=format)),
+        chosen,
+        query=query,
+        k=k,
+        embedder=as_embedder(embedder) if embedder else None,
+        progress=show_progress,
+    )
+    size = write_page(data, output)
+    names = ", ".join(chosen)
+    typer.echo(f"{output}: {len(data['documents'])} documents by {names}; {size / 1000:,.0f} kB")
+    if open_page:
+        webbrowser.open(output.resolve().as_uri())
+
+
+def _check_output(output: Path, paths: list[Path]) -> None:
+    """Refuse to write over a document."""
+    if output.suffix.lower() not in {".html", ".htm"}:
+        raise InvalidParameter(f"--output must end in .html or .htm; got {str(output)!r}.")
+    if any(path.resolve() == output.resolve() for path in paths):
+        raise InvalidParameter(f"--output must not be one of the documents; got {str(output)!r}. Give another name.")
