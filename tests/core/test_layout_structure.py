@@ -75,6 +75,14 @@ def test_a_number_apart_from_its_title_is_part_of_it() -> None:
     assert headings(page(*lines)) == [(1, "1. Results")]
 
 
+def test_numbers_of_headings_that_could_be_list_items_stay() -> None:
+    titles = ["1. Aim", "2. Method", "3. Result"]
+    lines = [
+        part for i, title in enumerate(titles) for part in (line(title, 40 + 90 * i, size=16), *text_from(70 + 90 * i))
+    ]
+    assert headings(page(*lines)) == [(1, title) for title in titles]
+
+
 @pytest.mark.parametrize(
     ("title", "is_heading"),
     [

@@ -18,6 +18,7 @@ _LABEL = re.compile(r"(\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,5})[.)])\s+(?=\S)")
 _END = re.compile(r"""[.!?:;。！？：；…।؟۔]["'”’»)\]]*$""")
 _HYPHEN = re.compile(r"[^\W\d_][-\u2010\u00ad]$")
 _ROMAN = {"i": 1, "v": 5, "x": 10}
+_NEAR_ROWS = 12  # of a paragraph that tell where its text stands
 _NEAR = 60  # rows in which the item before or behind must stand
 _SAME_PLACE, _OTHER_PAGE = 6.0, 36.0  # points by which their left edges may differ
 
@@ -40,7 +41,8 @@ class Paragraph:
     @property
     def left(self) -> float:
         """Where its text stands: of an item, and of a paragraph with an indented first line, that of the second row."""
-        same = [row for row in self.rows if row.page == self.rows[-1].page and row.top <= self.rows[-1].top]
+        last = self.rows[-1]
+        same = [row for row in self.rows[-_NEAR_ROWS:] if row.page == last.page and row.top <= last.top]
         return min(row.left for row in same[1:]) if len(same) > 1 else same[-1].left
 
 

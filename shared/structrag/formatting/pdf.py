@@ -12,8 +12,9 @@ from typing import Any
 
 from structrag.errors import InvalidDocument, InvalidParameter, require
 from structrag.formatting.pages import Page
+from structrag.formatting.pdf_pieces import Turn, left_out_repeats, read_pieces
 from structrag.formatting.pdf_shapes import read_shapes
-from structrag.formatting.pdf_text import Turn, left_out_repeats, lines_of, read_chars
+from structrag.formatting.pdf_text import lines_of
 from structrag.formatting.reading_order import reading_order
 from structrag.records import Document
 
@@ -114,7 +115,7 @@ def _read(source: Source) -> tuple[bytes, str]:
 def _refusal(pdfium: Any, error: Any, name: str, password: str | None) -> InvalidDocument:
     if error.err_code == pdfium.raw.FPDF_ERR_PASSWORD:
         if password is None:
-            return InvalidDocument(f"{name} is encrypted. Give its password: read_pdf(source, password='...').")
+            return InvalidDocument(f"{name} is encrypted. Give its password as password='...'.")
         return InvalidDocument(f"{name} is encrypted, and the password given does not open it.")
     if error.err_code == pdfium.raw.FPDF_ERR_SECURITY:
         return InvalidDocument(f"{name} is encrypted in a way that cannot be read. Save it without encryption first.")
@@ -148,11 +149,11 @@ def _pages(pdfium: Any, pdf: Any, name: str) -> list[Page]:
 def _page(raw: Any, page: Any) -> Page:
     textpage = page.get_textpage()
     try:
-        chars, quarters = read_chars(raw, textpage.raw)
+        pieces, quarters = read_pieces(raw, textpage.raw)
         turn = Turn(page.get_rotation() // 90 % 4 if quarters < 0 else quarters, tuple(page.get_bbox()))
-        chars += left_out_repeats(raw, page.raw, chars)
+        pieces += left_out_repeats(raw, page.raw, pieces)
         images, grids = read_shapes(raw, page.raw, turn)
-        lines, tables = reading_order(lines_of(chars, turn, grids), grids)
+        lines, tables = reading_order(lines_of(pieces, turn, grids), grids)
     finally:
         textpage.close()
         page.close()

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from structrag.formatting.pages import Box, Grid
-from structrag.formatting.pdf_text import Turn
+from structrag.formatting.pdf_pieces import Turn
 
 _NEAR = 2.5  # points: rules this close are one (the two edges of a thin rectangle)
 _SHORT = 5.0  # points: shorter strokes are no rules

@@ -17,7 +17,7 @@ _FIRST_WORD = re.compile(r"[^\W\d_]+")
 _COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _PREFIXES = frozenset(["self", "well", "non", "cross", "ex", "all", "semi", "multi"])
 _SUSPENDED = frozenset(["and", "or", "to", "und", "oder", "bis", "bzw", "sowie", "et", "ou", "och", "en"])
-_UNSPACED_END = regex.compile(rf"[{SPACELESS}、。，．：；！？）」』】》…]$")
+_UNSPACED_END = regex.compile(rf"[{SPACELESS}、。，．：；！？）」』】》…]")
 _UNSPACED_START = regex.compile(rf"[{SPACELESS}、。，．：；！？（「『【《…]")
 
 
@@ -83,7 +83,7 @@ def row_of(cells: Sequence[Line], page: int) -> Row:
 
 def space_between(before: str, after: str) -> str:
     """A space, or nothing at the start and between characters of scripts that are written without spaces."""
-    return "" if not before or (_UNSPACED_END.search(before) and _UNSPACED_START.match(after)) else " "
+    return "" if not before or (_UNSPACED_END.match(before[-1]) and _UNSPACED_START.match(after)) else " "
 
 
 @dataclass
@@ -106,7 +106,8 @@ class Joiner:
         """The two as one text: with a space, or without where a word or a script without spaces goes on."""
         if before.endswith("\u00ad"):
             return before[:-1] + after
-        broken, first = _BROKEN.search(before), _FIRST_WORD.match(after)
+        broken = _BROKEN.search(before.rpartition(" ")[2]) if before[-1] in "-\u2010" else None
+        first = _FIRST_WORD.match(after)
         if broken and first and after[0].islower() and first[0] not in _SUSPENDED:
             keeps = self._keeps_hyphen(broken["word"], first[0])
             return (before if keeps else before[:-1]) + after
