@@ -124,7 +124,7 @@ def test_without_an_encoder_static_changes_nothing_and_lsa_can_be_chosen_beside_
     plain = splitter(kind).split(DOCUMENT)
     assert splitter(kind, boundary_embedder="static").split(DOCUMENT) == plain
     own = HashEmbedder()
-    assert splitter(kind, boundary_embedder=LsaEmbedder()).split(DOCUMENT, embedder=own) == plain
+    assert splitter(kind, boundary_embedder=LsaEmbedder(64)).split(DOCUMENT, embedder=own) == plain
     assert not own.texts
 
 

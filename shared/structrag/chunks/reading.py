@@ -16,6 +16,7 @@ from structrag.requests import STATIC
 from structrag.steps import Embed, Request, Runner, Steps
 
 T = TypeVar("T")
+OWN_DIMENSIONS = 64  # of the LSA of one document; 256 take several times longer and find no better boundaries
 GROUP = 256  # documents of up to 1,000 characters, or so much text, that are read together
 
 
@@ -145,7 +146,7 @@ def with_own_vectors(steps: Steps[T], unfitted: Any = None) -> Steps[T]:
     Vectors are those of `unfitted`, an embedder with `fit` (None: LSA), fitted on each document request's texts, whole; queries are placed
     among the texts of the last one. Zeros for texts without a known word.
     """
-    own = unfitted = unfitted or LsaEmbedder()
+    own = unfitted = unfitted or LsaEmbedder(OWN_DIMENSIONS)
     fitted: tuple[str, ...] = ()
     answers: Any = None
     while True:
