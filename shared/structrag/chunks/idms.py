@@ -60,7 +60,7 @@ class IDMSSplitter(ReadingSplitter):
         theta0, warmup, history: The threshold is theta0 until `warmup` margins were seen, then the mean of the last `history` (None: all).
         merge: "weakest", "dp", "greedy" or "none"; see `structrag.chunks.gaps.merge_runs`.
         theta_dp: What "dp" compares margins with.
-        min_tokens: Segments below it are merged where both fit `max_tokens`.
+        min_tokens: Segments below it are merged where both fit `max_tokens`; None: half of it.
         target_tokens: What "greedy" fills up to.
         max_tokens: Hard limit of an index text, heading path included; None: no limit. Only a single character may exceed it.
         debias: Ask with both orders of the options and take the mean: twice the calls.
@@ -77,12 +77,12 @@ class IDMSSplitter(ReadingSplitter):
     context: str = "window:4"
     theta0: float = 0.0
     warmup: int = 5
-    history: int | None = 5
+    history: int | None = None
     merge: str = "weakest"
     theta_dp: float = -0.2
-    min_tokens: int = 100
+    min_tokens: int | None = None
     target_tokens: int = 200
-    max_tokens: int | None = 400
+    max_tokens: int | None = 300
     debias: bool = False
     prompt: str = PROMPT
     respect_sections: bool = True
@@ -107,7 +107,7 @@ class IDMSSplitter(ReadingSplitter):
             check_at_least("history", self.history, 1)
         check_choice("merge", self.merge, MERGES)
         check_at_least("target_tokens", self.target_tokens, 1)
-        Limits(self.min_tokens, self.max_tokens)
+        Limits(self.least_tokens, self.max_tokens)
         check_prompt(self.prompt, debias=self.debias)
         object.__setattr__(self, "boundary_embedder", read_boundary_embedder(self.boundary_embedder))
         if isinstance(self.exclude_titles, str):
@@ -125,6 +125,7 @@ class IDMSSplitter(ReadingSplitter):
             "margin": "llm",
             "context": "chunk",
             "merge": "greedy",
+            "history": 5,
             "min_tokens": 0,
             "target_tokens": 260,
             "max_tokens": None,
@@ -133,6 +134,13 @@ class IDMSSplitter(ReadingSplitter):
             "heading_path": False,
         }
         return cls(**{**settings, **changes})
+
+    @property
+    def least_tokens(self) -> int:
+        """`min_tokens`, or what stands for None: half of `max_tokens`, 150 without a limit."""
+        if self.min_tokens is not None:
+            return self.min_tokens
+        return 150 if self.max_tokens is None else self.max_tokens // 2
 
     def explain_steps(self, document: Document) -> Steps[Explanation]:
         """The chunks of a document, and for every scope its margins, thresholds and runs."""
@@ -220,7 +228,8 @@ class IDMSSplitter(ReadingSplitter):
 
     def _series(self, scope: Scope, reading: Reading) -> Series:
         margins = reading.margins[scope.first : scope.run[1]].tolist()
-        limits = Limits(self.min_tokens if scope.room is None else min(self.min_tokens, scope.room), scope.room)
+        least = self.least_tokens
+        limits = Limits(least if scope.room is None else min(least, scope.room), scope.room)
         runs = merge_runs(
             reading.cuts[scope.first],
             margins[1:],
@@ -236,7 +245,7 @@ class IDMSSplitter(ReadingSplitter):
     def _chunks(self, fitter: Fitter, scope: Scope, series: Series, reading: Reading) -> Iterator[Chunk]:
         for whole in series.runs:
             for run, piece, context in fitter.pieces(
-                scope.units, whole, scope.sizes, series.values, min(self.min_tokens, scope.room or self.min_tokens)
+                scope.units, whole, scope.sizes, series.values, min(self.least_tokens, scope.room or self.least_tokens)
             ):
                 unit = scope.units[run[0]]
                 fallbacks = int(reading.fallbacks[scope.first + run[0] + 1 : scope.first + run[1]].sum())

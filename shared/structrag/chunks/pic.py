@@ -81,7 +81,7 @@ class PICSplitter(ReadingSplitter):
         bounds: "merge": runs below `min_tokens` join the neighbour of closer similarity; "dp": the runs within both limits of
             least squared deviation from their means, each run costing the variance, and "merge" where there are none; "none": neither.
             Runs above `max_tokens` are cut where neighbouring sentences are least alike.
-        min_tokens: Wished least size of a chunk's text, at most half of `max_tokens`.
+        min_tokens: Wished least size of a chunk's text, at most half of `max_tokens`; None: a third of it.
         max_tokens: Hard limit of a chunk's index text (context and text) in tokens of `counter`; None: no limit. Only a single character
             that counts more may exceed it; such a chunk has `extras["oversize"]`.
         context, exclude_titles, plain_headings, counter, language, sentence_splitter: As in `ContentAwareSplitter`.
@@ -101,12 +101,12 @@ class PICSplitter(ReadingSplitter):
     instruction_vectors: Any = None
     threshold: str | float = "mean"
     threshold_sd: float = 0.0
-    hysteresis: float = 0.0
+    hysteresis: float = 0.5
     smooth: bool = False
     scope: str = "auto"
     respect_sections: bool = True
     bounds: str = "merge"
-    min_tokens: int = 40
+    min_tokens: int | None = None
     max_tokens: int | None = 300
     context: bool = True
     exclude_titles: Sequence[str] = ()
@@ -129,6 +129,7 @@ class PICSplitter(ReadingSplitter):
             "max_tokens": None,
             "context": False,
             "plain_headings": False,
+            "hysteresis": 0.0,
         }
         return cls(**{**published, **changes})
 
@@ -156,18 +157,25 @@ class PICSplitter(ReadingSplitter):
         self._check_bounds()
 
     def _check_bounds(self) -> None:
-        check_at_least("min_tokens", self.min_tokens, 0)
+        check_at_least("min_tokens", self.least_tokens, 0)
         if self.max_tokens is None:
             if self.bounds == "dp":
                 raise InvalidParameter("max_tokens must be a number where bounds is 'dp'; got None.")
         else:
             check_at_least("max_tokens", self.max_tokens, 1)
-            if self.bounds != "none" and self.min_tokens * 2 > self.max_tokens:
+            if self.bounds != "none" and self.least_tokens * 2 > self.max_tokens:
                 raise InvalidParameter(
                     f"min_tokens must be at most half of max_tokens ({self.max_tokens}); got {self.min_tokens}."
                 )
         if self.scope == "section" and not self.respect_sections:
             raise InvalidParameter("respect_sections must be True where scope is 'section'; got False.")
+
+    @property
+    def least_tokens(self) -> int:
+        """`min_tokens`, or what stands for None: a third of `max_tokens`, 100 without a limit."""
+        if self.min_tokens is not None:
+            return self.min_tokens
+        return 100 if self.max_tokens is None else self.max_tokens // 3
 
     def explain_steps(self, document: Document) -> Steps[Explanation]:
         """The chunks of a document and, for every scope, the similarities and thresholds that led to them, as steps."""
@@ -231,7 +239,7 @@ class PICSplitter(ReadingSplitter):
         if by_section and (len(scope.units) < 3 or count_tokens(text[scope.start : scope.end]) < SECTION_TOKENS):
             return False
         return (
-            self.bounds == "none" or len(scope.zones) > 1 or sum(u.tokens for u in scope.units) >= 2 * self.min_tokens
+            self.bounds == "none" or len(scope.zones) > 1 or sum(u.tokens for u in scope.units) >= 2 * self.least_tokens
         )
 
     def _cut(
@@ -257,7 +265,7 @@ class PICSplitter(ReadingSplitter):
         chunk_runs: list[Run] = []
         for zone in scope.zones:
             for run in self._runs(zone, sizes, values, flags, gaps, mean):
-                for part, piece, context in fitter.pieces(scope.units, run, sizes, gaps, self.min_tokens):
+                for part, piece, context in fitter.pieces(scope.units, run, sizes, gaps, self.least_tokens):
                     relevant = bool(flags[part[0]])
                     if flags[part[0] : part[1]].any() and not flags[part[0] : part[1]].all():
                         relevant = mean(part) >= threshold - EPSILON
@@ -285,7 +293,7 @@ class PICSplitter(ReadingSplitter):
         mean: RunMean,
     ) -> list[Run]:
         """The runs of a zone within the bounds."""
-        least = self.min_tokens if self.bounds != "none" else 0
+        least = self.least_tokens if self.bounds != "none" else 0
         limits = Limits(least if zone.room is None else min(least, zone.room), zone.room)
         if self.bounds == "dp":
             inside = slice(zone.first, zone.last)

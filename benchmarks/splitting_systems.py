@@ -1,0 +1,106 @@
+"""Splitters, ours and others', as functions from documents to chunks with exact places in the source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import accumulate
+from typing import Any
+
+from benchmarks.splitters_systems import CHONKIE, LANGCHAIN, LLAMA, peers
+from structrag.chunks.content_aware import ContentAwareSplitter
+from structrag.chunks.fixed import FixedSplitter
+from structrag.chunks.idms import IDMSSplitter
+from structrag.chunks.pic import PICSplitter
+from structrag.records import Chunk, Document
+from structrag.steps import Embed, Runner, Steps
+from structrag.tokens import count_tokens
+
+Splitting = Callable[[Sequence[Document]], list[list[Chunk]]]  # documents -> the chunks of each
+
+FIXED = "fixed {}"
+RECURSIVE = "LangChain recursive {}"
+SIZES = (200, 300)
+
+
+def systems(embedder: Any, runner: Runner) -> tuple[dict[str, Splitting], list[str]]:
+    """Every splitter by name, in the table's order, and the names of the peers that are not installed.
+
+    Peers have their default settings. `embedder` is theirs from now on: its encoder is answered by the runner, which has one of its own and
+    keeps what was embedded before.
+    """
+    embedder.model.encode = partial(_kept_vectors, runner)
+    semantic, absent = peers(embedder)
+    found: dict[str, Splitting] = {FIXED.format(size): partial(_plain, FixedSplitter(size)) for size in SIZES}
+    try:
+        found |= {RECURSIVE.format(size): _each_text(_recursive(size)) for size in SIZES}
+    except ImportError as error:
+        absent.append(f"{RECURSIVE.format('')} ({error.name})")
+    found |= {name: _each_document(semantic[name]) for name in (LANGCHAIN, LLAMA, CHONKIE) if name in semantic}
+    found["ContentAwareSplitter"] = partial(_plain, ContentAwareSplitter())
+    reading = {
+        "PICSplitter": PICSplitter(),
+        "PICSplitter, no path": PICSplitter(context=False),
+        "PICSplitter.paper": PICSplitter.paper(),
+        "IDMSSplitter": IDMSSplitter(),
+        "IDMSSplitter, no path": IDMSSplitter(heading_path=False),
+    }
+    found |= {name: partial(_reading, splitter, runner) for name, splitter in reading.items()}
+    return found, absent
+
+
+def located(document: Document, texts: Sequence[str]) -> list[Chunk]:
+    """The chunks of a splitter that gives texts only: found again by counting the characters that are not white space.
+
+    Raises ValueError where the texts do not hold the document's characters in order, once each.
+    """
+    places = [place for place, character in enumerate(document.text) if not character.isspace()]
+    lengths = [sum(not character.isspace() for character in text) for text in texts]
+    if sum(lengths) != len(places):
+        raise ValueError(f"the chunks of {document.id} hold {sum(lengths)} of its {len(places)} characters")
+    ends = list(accumulate(lengths))
+    chunks = []
+    for length, end in zip(lengths, ends, strict=True):
+        if length:
+            chunks.append(_chunk(document, places[end - length], places[end - 1] + 1))
+    return chunks
+
+
+def _chunk(document: Document, start: int, end: int) -> Chunk:
+    text = document.text[start:end]
+    return Chunk(f"{document.id}:{start}-{end}", document.id, "", start, end, text, n_tokens=count_tokens(text))
+
+
+def _kept_vectors(runner: Runner, texts: Sequence[str] | str, **_: Any) -> Any:
+    if isinstance(texts, str):
+        return runner.run(_vectors((texts,)))[0]
+    return runner.run(_vectors(tuple(texts)))
+
+
+def _vectors(texts: tuple[str, ...]) -> Steps[Any]:
+    (vectors,) = yield [Embed(texts)]
+    return vectors
+
+
+def _plain(splitter: Any, documents: Sequence[Document]) -> list[list[Chunk]]:
+    return [splitter.split(document) for document in documents]
+
+
+def _reading(splitter: Any, runner: Runner, documents: Sequence[Document]) -> list[list[Chunk]]:
+    return list(splitter.split_all(documents, runner=runner))
+
+
+def _each_text(split: Callable[[str], list[str]]) -> Splitting:
+    return lambda documents: [located(document, split(document.text)) for document in documents]
+
+
+def _each_document(split: Callable[[Sequence[Document]], list[list[str]]]) -> Splitting:
+    return lambda documents: [
+        located(document, texts) for document, texts in zip(documents, split(documents), strict=True)
+    ]
+
+
+def _recursive(size: int) -> Callable[[str], list[str]]:
+    from langchain_text_splitters import RecursiveCharacterTextSplitter
+
+    return RecursiveCharacterTextSplitter(chunk_size=size, chunk_overlap=0, length_function=count_tokens).split_text
