@@ -1,14 +1,19 @@
 """Structure-aware splitters and retrievers for LangChain, over the core package `structrag`."""
 
+from langchain_structrag.formatting import HiQAFormatter
+from langchain_structrag.hiqa import HiQATransformer
 from langchain_structrag.idms import IDMSTextSplitter
 from langchain_structrag.models import LangChainEmbedder, LangChainModel
 from langchain_structrag.pic import PICTextSplitter
-from langchain_structrag.retrievers import MultiViewRetriever
+from langchain_structrag.retrievers import HiQARetriever, MultiViewRetriever
 from langchain_structrag.splitters import ContentAwareTextSplitter, FixedTextSplitter
 
 __all__ = [
     "ContentAwareTextSplitter",
     "FixedTextSplitter",
+    "HiQAFormatter",
+    "HiQARetriever",
+    "HiQATransformer",
     "IDMSTextSplitter",
     "LangChainEmbedder",
     "LangChainModel",

@@ -18,17 +18,20 @@ import structrag.records as core
 from structrag.errors import InvalidParameter, check_choice
 from structrag.reading import FORMATS, SUFFIXES, read_text
 
+FORMAT_KEY = "text_format"  # of metadata: what a transformer here has made of the text
 POSITIONS = ("page", "page_number", "row", "seq_num", "sheet", "slide", "start_index")  # of a loader's part of a source
 
 
 def to_core(document: Document, *, format: str = "auto", id: str = "") -> core.Document:
     """A structrag document: `page_content` is read as `format`, metadata becomes JSON values.
 
-    With "auto" the suffix of `metadata["source"]` tells Markdown and plain text; anything else, and HTML, which many
-    loaders have rendered to text already, is told by looking at the text.
+    With "auto", `metadata["text_format"]` tells what `HiQAFormatter` made of it, else the suffix of `metadata["source"]` tells
+    Markdown and plain text; anything else, and HTML, which many loaders have rendered to text already, is told by looking at the text.
     """
     check_choice("format", format, FORMATS)
     source, title = document.metadata.get("source"), document.metadata.get("title")
+    if format == "auto" and document.metadata.get(FORMAT_KEY) in FORMATS:
+        format = document.metadata[FORMAT_KEY]
     if format == "auto" and source:
         told = SUFFIXES.get(PurePath(str(source)).suffix.lower(), "auto")
         format = "auto" if told == "html" else told

@@ -12,6 +12,7 @@ from langchain_text_splitters import TextSplitter
 
 import structrag.records as core
 from langchain_structrag.conversion import check_documents, digest, document_id, to_core
+from langchain_structrag.hiqa import HiQATransformer
 from langchain_structrag.models import as_embedder, as_language_model
 from langchain_structrag.splitters import ContentAwareTextSplitter, FixedTextSplitter
 from langchain_structrag.stores import LangChainDenseStore
@@ -76,11 +77,11 @@ def _bound(index: Index) -> Index:
 
 
 def _core_splitter(splitter: Any) -> Any:
-    if isinstance(splitter, ContentAwareTextSplitter | FixedTextSplitter):
+    if isinstance(splitter, ContentAwareTextSplitter | FixedTextSplitter | HiQATransformer):
         return splitter.core
     if isinstance(splitter, TextSplitter) or (splitter is not None and not hasattr(splitter, "split")):
         raise InvalidParameter(
-            "splitter must be a ContentAwareTextSplitter, a FixedTextSplitter or a splitter of structrag, which know a "
-            f"document's sections; got {type(splitter).__name__}."
+            "splitter must be a ContentAwareTextSplitter, a FixedTextSplitter, a HiQATransformer or a splitter of structrag, which know "
+            f"a document's sections; got {type(splitter).__name__}."
         )
     return splitter

@@ -10,7 +10,18 @@ from langchain_core.documents import Document
 import structrag.records as core
 from langchain_structrag.conversion import stable_uuid
 from structrag.context import SEPARATOR
-from structrag.index.index import Index
+from structrag.index.store import Store
+
+SEGMENT_NOTES = (
+    "images",
+    "caption",
+    "description",
+    "part",
+    "parts",
+    "oversize",
+    "degraded",
+    "cut",
+)  # of a segment's extras
 
 
 def chunk_document(
@@ -41,13 +52,13 @@ def chunk_document(
     return Document(page_content=lead + source.text[start:end], metadata=metadata, id=name)
 
 
-def hit_document(hit: core.Hit, index: Index) -> Document:
+def hit_document(hit: core.Hit, store: Store) -> Document:
     """A hit as a LangChain document: the text without white space around it, offsets moved with it, JSON metadata."""
     chunk = hit.chunk
     start = chunk.start + len(chunk.text) - len(chunk.text.lstrip())
     text = chunk.text.strip()
     metadata = {
-        **index.store.document(chunk.doc_id).meta,
+        **store.document(chunk.doc_id).meta,
         "doc_id": chunk.doc_id,
         "heading_path": list(chunk.path),
         "section_id": chunk.section_id,
@@ -55,7 +66,26 @@ def hit_document(hit: core.Hit, index: Index) -> Document:
         "end_index": start + len(text),
         "score": float(hit.score),
         "rank": hit.rank,
-        "routes": dict(hit.routes),
-        "views_hit": list(chunk.extras.get("views_hit", ())),
     }
     return Document(page_content=text, metadata=metadata, id=chunk.id)
+
+
+def segment_notes(chunk: core.Chunk) -> dict[str, Any]:
+    """What metadata tells of a segment of HiQA: its kind, the images it refers to, what is known of a table or an image."""
+    told = {name: chunk.extras[name] for name in SEGMENT_NOTES if chunk.extras.get(name)}
+    return {
+        "kind": chunk.kind,
+        **deepcopy(told),
+        **({"table_header": chunk.extras["header"]} if chunk.extras.get("header") else {}),
+    }
+
+
+def segment_documents(store: Store, view: str) -> list[Document]:
+    """Every chunk as what is indexed of it in a view, with the ids that lead back to it; chunks without the view are left out."""
+    documents = []
+    for row in range(len(store)):
+        chunk, text = store.chunk(row), store.view_text(row, view)
+        if text:
+            metadata = {**store.document(chunk.doc_id).meta, "chunk_id": chunk.id, "doc_id": chunk.doc_id}
+            documents.append(Document(page_content=text, metadata=metadata, id=chunk.id))
+    return documents

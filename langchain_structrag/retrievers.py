@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from pydantic import PrivateAttr
+
+from langchain_structrag.indexing import load_index, make_index
+from langchain_structrag.lexical import LexicalRoute
+from langchain_structrag.results import segment_documents, segment_notes
 from langchain_structrag.retrieving import IndexRetriever
+from structrag.chunks.hiqa import HiQASplitter
+from structrag.errors import check_at_least
+from structrag.index.index import Index
 from structrag.records import Hit
+from structrag.retrieval.hiqa import HiQARetriever as CoreHiQARetriever
 from structrag.retrieval.multiview import MultiViewRetriever as CoreRetriever
+from structrag.retrieval.packing import pack_best
+from structrag.retrieval.tuning import LabelledQuestion, TuningReport
+from structrag.tokens import count_tokens
+
+HIQA_SETTINGS = (
+    "k", "preset", "alpha", "beta", "keywords", "detect_keywords", "fusion", "routes", "diversify", "view", "order", "lexical",
+)  # fmt: skip
 
 
 class MultiViewRetriever(IndexRetriever):
@@ -58,6 +77,134 @@ class MultiViewRetriever(IndexRetriever):
     async def _asearch(self, query: str, k: Any, where: Any) -> list[Hit]:
         return await self._core().asearch(query, k, where=where)
 
+    def _document(self, hit: Hit) -> Document:
+        found = super()._document(hit)
+        found.metadata["routes"] = dict(hit.routes)
+        found.metadata["views_hit"] = list(hit.chunk.extras.get("views_hit", ()))
+        return found
+
     @classmethod
     def _shared_options(cls) -> tuple[str, ...]:
         return ("preset", "views")
+
+
+class HiQARetriever(IndexRetriever):
+    """Finds segments among many look-alike documents by vectors, BM25 and critical keywords put together (HiQA, equation 2).
+
+        retriever = HiQARetriever.from_documents(documents, OpenAIEmbeddings(), keywords=["LM358", "TL431"])
+        retriever.invoke("What is the supply current of the LM358?")
+
+    Made by `from_documents`, `from_texts` or `load`, or from a structrag `Index`. It splits documents into texts, tables and images, each
+    indexed under the titles that lead to it (`splitter=HiQATransformer(...)` changes how). `k` and `where` are also taken by `invoke`,
+    `ainvoke` and `batch`.
+
+    The vectors may be a LangChain vector store's (`vectorstore=...` of `from_documents`), the lexical route any LangChain retriever's:
+    index `retriever.segments()` there, let it return about 50 results, and set `retriever.lexical`.
+
+    Metadata of a result, all JSON: that of `MultiViewRetriever` but for `views_hit`, and `scores`, the three parts of the score under
+    "dense", "bm25" and "keywords"; `keywords`, those of the query that it holds; `kind`, `images` and the rest as in `HiQATransformer`;
+    `cut` where `max_tokens` shortened it.
+
+    Raises:
+        InvalidParameter: a setting is not allowed (a ValueError).
+    """
+
+    k: int = 5
+    """How many results; fewer where fewer were found."""
+    preset: str = "default"
+    """Either "default", or "code" for what the paper's published code does."""
+    alpha: float | str | None = None
+    """Weight of the vectors against BM25, from 0 to 1, or "auto"; None: 0.5."""
+    beta: float | str | None = None
+    """Weight of the keywords, from 0, or "auto"; None: 0.2."""
+    keywords: Sequence[str] | None = None
+    """Critical keywords: names of products, parts, parties."""
+    detect_keywords: Any = True
+    """Whether names in titles and file names are keywords too; or a function that finds names in a title."""
+    fusion: str | None = None
+    """Either "score" (the default) or "rrf"."""
+    routes: Sequence[str] | None = None
+    """Some of "dense", "bm25" and "keywords"; None: all."""
+    diversify: str | None = None
+    """Either None, or "round_robin" for questions that compare several keywords."""
+    view: str = "raw"
+    """Which view of the index is searched."""
+    order: str = "score"
+    """Either "score", or "document" for reading order."""
+    lexical: Any = None
+    """A LangChain retriever over `segments()` in the place of BM25; see `langchain_structrag.lexical.LexicalRoute`."""
+    max_tokens: int | None = None
+    """Tokens that all results may have together, their heading paths included; those that do not fit are left out, and only the best is
+    cut, at the end of a sentence, if it does not fit alone."""
+    counter: Any = count_tokens
+    """What counts these tokens, `str -> int`; by default an estimate."""
+
+    _known: tuple[dict[str, Any], CoreHiQARetriever] | None = PrivateAttr(None)
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Refuse now what a search would refuse."""
+        super().model_post_init(context)
+        self._core()
+        if self.max_tokens is not None:
+            check_at_least("max_tokens", self.max_tokens, 0)
+
+    def segments(self) -> list[Document]:
+        """All segments as a lexical engine has to index them: the index text, the segment's id, and `chunk_id` in the metadata."""
+        return segment_documents(self.index.store, self.view)
+
+    def tune(self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr") -> TuningReport:
+        """Fit alpha and beta to labelled questions and use them from now on; see `structrag.retrieval.tuning.tune_steps`."""
+        return self._tuned(self._core().tune(questions, metric=metric))
+
+    async def atune(self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr") -> TuningReport:
+        """`tune` on an event loop."""
+        return self._tuned(await self._core().atune(questions, metric=metric))
+
+    def _tuned(self, report: TuningReport) -> TuningReport:
+        self.alpha, self.beta = report.alpha, report.beta
+        return report
+
+    def _core(self) -> CoreHiQARetriever:
+        """The retriever of the core, made anew when a field has changed; it keeps the keywords of the index between searches."""
+        settings = {name: getattr(self, name) for name in HIQA_SETTINGS}
+        if self._known is None or self._known[0] != settings or self._known[1].index is not self.index:
+            is_host = isinstance(self.lexical, BaseRetriever)
+            lexical = LexicalRoute(self.lexical, self.index) if is_host else self.lexical
+            self._known = (settings, CoreHiQARetriever(self.index, **{**settings, "lexical": lexical}))
+        return self._known[1]
+
+    def _search(self, query: str, k: Any, where: Any) -> list[Hit]:
+        return self._packed(self._core().search(query, k, where=where))
+
+    async def _asearch(self, query: str, k: Any, where: Any) -> list[Hit]:
+        return self._packed(await self._core().asearch(query, k, where=where))
+
+    def _packed(self, hits: list[Hit]) -> list[Hit]:
+        if self.max_tokens is None:
+            return hits
+        return pack_best(hits, self.max_tokens, self.counter, language=self.index.view_settings.language)
+
+    def _document(self, hit: Hit) -> Document:
+        found = super()._document(hit)
+        found.metadata.update(
+            routes=dict(hit.routes),
+            scores=dict(hit.scores),
+            keywords=list(hit.chunk.extras.get("keywords", ())),
+            **segment_notes(hit.chunk),
+        )
+        return found
+
+    @classmethod
+    def _new_index(cls, **options: Any) -> Index:
+        return _with_segments(make_index(**{"views": ("raw",), **options}), options)
+
+    @classmethod
+    def _opened_index(cls, path: str | os.PathLike[str], **options: Any) -> Index:
+        return _with_segments(load_index(path, **options), options)
+
+
+def _with_segments(index: Index, options: Mapping[str, Any]) -> Index:
+    """The index, with HiQA's splitter unless another was chosen."""
+    if options.get("splitter") is None:
+        index.splitter = HiQASplitter(language=index.view_settings.language)
+    return index

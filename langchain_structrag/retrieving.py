@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -38,17 +39,21 @@ class IndexRetriever(BaseRetriever):
     async def _asearch(self, query: str, k: Any, where: Any) -> list[Hit]:
         """`_search` on an event loop."""
 
+    def _document(self, hit: Hit) -> Document:
+        """A hit as a plain document."""
+        return hit_document(hit, self.index.store)
+
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: float | None = None, where: Any = None
     ) -> list[Document]:
         with inner_callbacks(run_manager.get_child()):
-            return [hit_document(hit, self.index) for hit in self._search(query, k, where)]
+            return [self._document(hit) for hit in self._search(query, k, where)]
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: float | None = None, where: Any = None
     ) -> list[Document]:
         with inner_callbacks(run_manager.get_child()):
-            return [hit_document(hit, self.index) for hit in await self._asearch(query, k, where)]
+            return [self._document(hit) for hit in await self._asearch(query, k, where)]
 
     @classmethod
     def from_documents(cls, documents: Iterable[Document], embedding: Any = None, **options: Any) -> Self:
@@ -65,14 +70,14 @@ class IndexRetriever(BaseRetriever):
         Raises:
             InvalidParameter: a setting is not allowed (a ValueError).
         """
-        retriever = cls._with_index(make_index, {"embedding": embedding, **options})
+        retriever = cls._with_index(cls._new_index, {"embedding": embedding, **options})
         retriever.add_documents(documents)
         return retriever
 
     @classmethod
     async def afrom_documents(cls, documents: Iterable[Document], embedding: Any = None, **options: Any) -> Self:
         """`from_documents` on an event loop."""
-        retriever = cls._with_index(make_index, {"embedding": embedding, **options})
+        retriever = cls._with_index(cls._new_index, {"embedding": embedding, **options})
         await retriever.aadd_documents(documents)
         return retriever
 
@@ -101,7 +106,17 @@ class IndexRetriever(BaseRetriever):
     @classmethod
     def load(cls, path: str | os.PathLike[str], embedding: Any = None, **options: Any) -> Self:
         """A retriever over an index that `save` wrote, with the models it was built with; `options` as for `from_documents`."""
-        return cls._with_index(lambda **others: load_index(path, **others), {"embedding": embedding, **options})
+        return cls._with_index(partial(cls._opened_index, path), {"embedding": embedding, **options})
+
+    @classmethod
+    def _new_index(cls, **options: Any) -> Any:
+        """An empty index such as the retriever searches."""
+        return make_index(**options)
+
+    @classmethod
+    def _opened_index(cls, path: str | os.PathLike[str], **options: Any) -> Any:
+        """A saved index such as the retriever searches."""
+        return load_index(path, **options)
 
     @classmethod
     def _with_index(cls, make: Any, options: dict[str, Any]) -> Self:

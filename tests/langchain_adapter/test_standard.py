@@ -10,7 +10,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
-from langchain_structrag import MultiViewRetriever
+from langchain_structrag import HiQARetriever, MultiViewRetriever
 from langchain_structrag.indexing import core_documents, make_index
 
 TEXT = "# Pets\n\nIntro.\n\n## Cats\n\nCats purr.\n\n## Dogs\n\nDogs bark.\n\n## Birds\n\nBirds sing.\n"
@@ -36,6 +36,12 @@ class Standard(RetrieversIntegrationTests):
 
 class TestWithoutModel(Standard):
     pass
+
+
+class TestHiQA(Standard):
+    @property
+    def retriever_constructor(self) -> type[BaseRetriever]:
+        return HiQARetriever
 
 
 class TestWithEmbeddings(Standard):

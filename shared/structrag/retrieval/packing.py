@@ -54,6 +54,22 @@ def pack(
     return packed
 
 
+def pack_best(
+    hits: Iterable[Hit],
+    max_tokens: int,
+    counter: TokenCounter = count_tokens,
+    *,
+    text_of: Callable[[Chunk], str] = reader_text,
+    language: str = "english",
+) -> list[Hit]:
+    """`pack` by rank, whatever the order of the hits; those that fit are given in the order they came in."""
+    hits = list(hits)
+    places = {hit.rank: place for place, hit in enumerate(hits)}
+    by_rank = sorted(hits, key=lambda hit: hit.rank)
+    packed = pack(by_rank, max_tokens, counter, text_of=text_of, language=language)
+    return sorted(packed, key=lambda hit: places[hit.rank])
+
+
 def _cut(chunk: Chunk, limit: int, counter: TokenCounter, text_of: Callable[[Chunk], str], language: str) -> Chunk:
     """The chunk up to the last end of a sentence at which it fits; with an empty text where there is none."""
     if chunk.kind in _BY_LINE:

@@ -1,0 +1,105 @@
+"""HiQA's Markdown formatter as a LangChain document transformer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from copy import deepcopy
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+from langchain_core.documents import BaseDocumentTransformer, Document
+
+from langchain_structrag.conversion import FORMAT_KEY, check_documents, json_safe
+from langchain_structrag.models import as_language_model
+from langchain_structrag.reading import DocumentQueue
+from structrag.errors import check_choice
+from structrag.formatting.formatter import Formatted
+from structrag.formatting.formatter import HiQAFormatter as CoreFormatter
+from structrag.reading import FORMATS
+from structrag.requests import Usage
+
+PRESETS = ("default", "paper", "code")
+
+
+class HiQAFormatter(BaseDocumentTransformer):
+    """Turns documents of plain text or HTML into structured Markdown, losing none of their words (HiQA).
+
+        markdown = HiQAFormatter(llm).transform_documents(documents)
+        retriever = HiQARetriever.from_documents(markdown, embeddings)
+
+    One document in, one out, with the same id and a copy of the metadata; to this are added `text_format`, "markdown", by which the
+    splitters and retrievers here know how to read it, and `format_report`: mode, windows, retries, fallbacks, restored, uncertain (one
+    sentence for whatever may be wrong) and removed (running heads and page numbers). The documents given are not changed.
+
+    Give it whole documents: where a loader cuts a file into pages, take the loader's mode that joins them (form feeds between pages
+    are understood: running heads and page numbers are then found).
+
+    Args:
+        llm: A chat model or LLM that writes the Markdown, window by window, each answer checked; None: rules and layout alone.
+        preset: "default"; "paper": every heading at level 1, with a number that shows its depth; "code": near the paper's code, small
+            windows with the instruction before and after.
+        format: How documents are read: "markdown", "html", "text", or "auto" as in `ContentAwareTextSplitter`.
+        add_report: Whether `format_report` is added.
+        flat_metadata: Whether it is a string of JSON, for stores that take no nested values.
+        settings: Those of `structrag.HiQAFormatter`: window_words, padding_words, prompt, repeat_prompt, cache, max_concurrency,
+            max_calls, progress.
+
+    Raises:
+        InvalidParameter: a setting is not allowed (a ValueError).
+    """
+
+    def __init__(
+        self,
+        llm: Any = None,
+        *,
+        preset: str = "default",
+        format: str = "auto",
+        add_report: bool = True,
+        flat_metadata: bool = False,
+        **settings: Any,
+    ) -> None:
+        self._format = check_choice("format", format, FORMATS)
+        self._add_report = add_report
+        self._flat_metadata = flat_metadata
+        options = {"preset": preset, "format": format, "add_report": add_report, "flat_metadata": flat_metadata}
+        self._remake = partial(type(self), llm, **options, **settings)  # type: ignore[arg-type]
+        check_choice("preset", preset, PRESETS)
+        make: Any = CoreFormatter if preset == "default" else getattr(CoreFormatter, preset)
+        self.core: CoreFormatter = make(as_language_model(llm), **settings)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._remake, ()  # counts and locks stay behind
+
+    @property
+    def usage(self) -> Usage:
+        """What this formatter has cost so far."""
+        return self.core.usage
+
+    def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
+        """The documents in Markdown, in order."""
+        return list(self.lazy_transform_documents(check_documents(documents)))
+
+    def lazy_transform_documents(self, documents: Iterable[Document]) -> Iterator[Document]:
+        """`transform_documents` as they are ready; of many documents only a few are held at a time."""
+        read = DocumentQueue(documents, self._format)
+        for formatted in self.core.format_all(read):
+            yield self._made(read.next()[0], formatted)
+
+    async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
+        """`transform_documents` on an event loop, by the model's own async calls."""
+        return [document async for document in self.alazy_transform_documents(check_documents(documents))]
+
+    async def alazy_transform_documents(self, documents: Iterable[Document]) -> AsyncIterator[Document]:
+        """`lazy_transform_documents` on an event loop."""
+        read = DocumentQueue(documents, self._format)
+        async for formatted in self.core.aformat_all(read):
+            yield self._made(read.next()[0], formatted)
+
+    def _made(self, parent: Document, formatted: Formatted) -> Document:
+        metadata = {**deepcopy(parent.metadata), FORMAT_KEY: formatted.document.format}
+        if self._add_report:
+            report = json_safe(asdict(formatted.report))
+            metadata["format_report"] = json.dumps(report, ensure_ascii=False) if self._flat_metadata else report
+        return Document(page_content=formatted.document.text, metadata=metadata, id=parent.id)

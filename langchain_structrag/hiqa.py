@@ -1,0 +1,93 @@
+"""HiQA's hierarchical contextual augmentation as a LangChain document transformer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.documents import Document
+
+from langchain_structrag.reading import settings_of
+from langchain_structrag.results import segment_notes
+from langchain_structrag.splitting import LengthFunction, StructureSplitter
+from structrag.chunks.hiqa import HiQASplitter
+from structrag.errors import InvalidParameter
+from structrag.records import Chunk
+from structrag.records import Document as CoreDocument
+from structrag.tokens import count_tokens
+
+
+class HiQATransformer(StructureSplitter):
+    """Splits documents into texts, tables and images, each under the titles that lead to it (HiQA).
+
+        segments = HiQATransformer(add_context=True).transform_documents(documents)
+
+    It is a `TextSplitter` too, so `split_documents`, `create_documents`, `split_text` and `from_tiktoken_encoder` work. For
+    `HiQARetriever` nothing needs to be split before: it takes whole documents, and this as `splitter` where its settings matter.
+
+    Metadata is that of `ContentAwareTextSplitter`, and `kind` ("text", "table" or "image"); `images`, for every image that the segment
+    refers to `file` and `alt` (and `title`), to be shown; where they apply `caption`, `description` (of the vision model), `part` and
+    `parts`, `table_header` (header rows of a cut table), `degraded` (the vision model failed). With `flat_metadata`, `images` is a
+    string of JSON.
+
+    Args:
+        chunk_size: Hard limit of what is indexed of a segment, heading path included, and of the text of a part of a table. An image
+            written as data may be longer.
+        length_function: What measures sizes: estimated tokens by default, since the heading path takes at most 64 of them.
+        add_context: True: `page_content` is what is to be indexed: the heading path, and of a table caption, headers and row labels, of an
+            image alt text, caption and the sentences around it; `text` in the metadata is then the passage as it stands. False:
+            `page_content` is the passage, an exact slice.
+        settings: The other settings of `structrag.HiQASplitter`: metadata, table_cells, describe_image, exclude_titles, plain_headings,
+            language. `format`, `strip_whitespace` and `flat_metadata` as in `ContentAwareTextSplitter`, and what every LangChain
+            splitter takes; there is no overlap.
+
+    Raises:
+        InvalidParameter: a setting is not allowed (a ValueError).
+    """
+
+    def __init__(
+        self,
+        *,
+        chunk_size: int = 512,
+        chunk_overlap: int = 0,
+        length_function: LengthFunction = count_tokens,
+        add_context: bool = False,
+        **settings: Any,
+    ) -> None:
+        own = settings_of(HiQASplitter, settings)
+        super().__init__(chunk_size, chunk_overlap, length_function, **settings)
+        if chunk_overlap:
+            raise InvalidParameter(f"chunk_overlap must be 0 for HiQATransformer; got {chunk_overlap}.")
+        self._add_context = add_context
+        self.core = HiQASplitter(max_tokens=chunk_size, counter=self._counter(), **own)
+
+    @classmethod
+    def paper(cls, **settings: Any) -> HiQATransformer:
+        """As published: a section's text whole, however long, and tables never cut."""
+        return cls(**{"chunk_size": 10**9, **settings})
+
+    @classmethod
+    def code(cls, **settings: Any) -> HiQATransformer:
+        """With the limit of the published code, 8,000 tokens."""
+        return cls(**{"chunk_size": 8000, **settings})
+
+    def _split(self, document: CoreDocument) -> list[Chunk]:
+        return self.core.split(document)
+
+    def _made(self, parent: Document, source: CoreDocument, chunks: Sequence[Chunk]) -> list[Document]:
+        made = super()._made(parent, source, chunks)
+        if self._add_context:
+            for document, chunk in zip(made, chunks, strict=True):
+                document.metadata["text"] = source.text[
+                    document.metadata["start_index"] : document.metadata["end_index"]
+                ]
+                if chunk.extras.get("reduced"):
+                    document.page_content = chunk.index_text
+        return made
+
+    def _notes(self, chunk: Chunk) -> dict[str, Any]:
+        notes = segment_notes(chunk)
+        if self._flat_metadata and "images" in notes:
+            notes["images"] = json.dumps(notes["images"], ensure_ascii=False)
+        return notes

@@ -1,0 +1,150 @@
+"""HiQAFormatter as a LangChain document transformer."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+from typing import Any
+
+import pytest
+from langchain_core.documents import BaseDocumentTransformer, Document
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+
+from langchain_structrag import ContentAwareTextSplitter, HiQAFormatter
+from structrag.errors import BudgetExceeded, InvalidParameter
+from structrag.formatting.formatter import HiQAFormatter as CoreFormatter
+from structrag.reading import read_text
+
+MANUAL = (
+    "1 Overview\n\nThe pump moves water from the tank.\n\n1.1 Safety\n\nSwitch it off before you open it.\n\n"
+    "2 Technical data\n\nIt weighs nine kilograms.\n"
+)
+PAGE = "<html><body><h1>Pump</h1><p>It moves water.</p><h2>Safety</h2><p>Switch it off.</p></body></html>"
+SOURCES = [
+    Document(page_content=MANUAL, metadata={"source": "manual.txt", "tags": ["x"]}, id="m"),
+    Document(page_content=PAGE, metadata={"source": "page.html"}),
+    Document(page_content="# Kept\n\nAs it is.\n", metadata={"source": "kept.md"}),
+    Document(page_content="", metadata={"source": "empty.txt"}),
+]
+
+
+class Markdown(FakeListChatModel):
+    """Makes headings of numbered lines in the part of the message between the marks of a window."""
+
+    responses: list[str] = []  # noqa: RUF012
+    breaks: bool = False
+
+    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
+        shown = str(messages[-1].content)
+        text = "nothing" if self.breaks else re.sub(r"^(\d(?:\.\d)*) ", r"# \1 ", window_of(shown), flags=re.MULTILINE)
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(content=text))])
+
+
+def window_of(message: str) -> str:
+    """The manual, which one window holds whole."""
+    start = message.rindex("1 Overview")
+    return message[start : message.index("nine kilograms.", start) + len("nine kilograms.")]
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"\w+", text)
+
+
+def test_documents_become_markdown_with_a_report_and_are_not_changed() -> None:
+    formatter = HiQAFormatter()
+    assert isinstance(formatter, BaseDocumentTransformer)
+    before = [document.model_copy(deep=True) for document in SOURCES]
+    manual, page, kept, empty = formatter.transform_documents(SOURCES)
+    assert before == SOURCES
+    assert (manual.id, page.id) == ("m", None)
+    assert "# 1 Overview" in manual.page_content and "## 1.1 Safety" in manual.page_content
+    assert words(manual.page_content) == words(MANUAL)
+    assert "# Pump" in page.page_content and "## Safety" in page.page_content and "<" not in page.page_content
+    assert kept.page_content == SOURCES[2].page_content
+    assert empty.page_content == ""
+    assert [d.metadata["format_report"]["mode"] for d in (manual, page, kept)] == ["rules", "layout", "kept"]
+    for document, source in zip((manual, page, kept, empty), SOURCES, strict=True):
+        assert document.metadata["source"] == source.metadata["source"]
+        assert document.metadata["text_format"] == "markdown"
+        assert json.loads(json.dumps(document.metadata)) == document.metadata
+    manual.metadata["tags"].append("y")
+    assert SOURCES[0].metadata["tags"] == ["x"]
+
+
+def test_it_is_the_core_formatter() -> None:
+    core = CoreFormatter().format(read_text(MANUAL, format="text", meta={"source": "manual.txt"}))
+    assert HiQAFormatter().transform_documents(SOURCES[:1])[0].page_content == core.document.text
+
+
+def test_what_follows_reads_it_as_markdown_whatever_the_file_was_called() -> None:
+    (manual,) = HiQAFormatter().transform_documents(SOURCES[:1])
+    chunks = ContentAwareTextSplitter(chunk_size=80, plain_headings=False).split_documents([manual])
+    assert ["1 Overview", "1.1 Safety"] in [chunk.metadata["heading_path"] for chunk in chunks]
+
+
+async def test_a_chat_model_writes_it_sync_and_async() -> None:
+    formatter = HiQAFormatter(Markdown())
+    (manual,) = formatter.transform_documents(SOURCES[:1])
+    assert manual.metadata["format_report"] | {"uncertain": []} == {
+        "mode": "model",
+        "windows": 1,
+        "retries": 0,
+        "fallbacks": 0,
+        "restored": 0,
+        "uncertain": [],
+        "removed": [],
+    }
+    assert "# 1.1 Safety" in manual.page_content
+    assert words(manual.page_content) == words(MANUAL)
+    assert formatter.usage.calls == 1
+    assert await formatter.atransform_documents(SOURCES) == formatter.transform_documents(SOURCES)
+    assert [d async for d in formatter.alazy_transform_documents(SOURCES)] == list(
+        formatter.lazy_transform_documents(SOURCES)
+    )
+
+
+def test_a_model_that_loses_words_is_replaced_by_the_rules() -> None:
+    formatter = HiQAFormatter(Markdown(breaks=True))
+    (manual,) = formatter.transform_documents(SOURCES[:1])
+    report = manual.metadata["format_report"]
+    assert (report["retries"], report["fallbacks"]) == (1, 1)
+    assert words(manual.page_content) == words(MANUAL)
+    assert formatter.usage.fallbacks["windows"] == 1
+    with pytest.raises(BudgetExceeded):
+        HiQAFormatter(Markdown(), max_calls=0).transform_documents(SOURCES[:1])
+
+
+def test_presets_pickling_and_flat_metadata() -> None:
+    formatter = HiQAFormatter(Markdown(), preset="code", flat_metadata=True, repeat_prompt=False)
+    assert formatter.core.settings.window_words == 500
+    again = pickle.loads(pickle.dumps(formatter))
+    assert again.core.settings == formatter.core.settings
+    assert again.transform_documents(SOURCES) == formatter.transform_documents(SOURCES)
+    (manual,) = formatter.transform_documents(SOURCES[:1])
+    assert json.loads(manual.metadata["format_report"])["mode"] == "model"
+    (quiet,) = HiQAFormatter(add_report=False).transform_documents(SOURCES[:1])
+    assert "format_report" not in quiet.metadata
+
+
+@pytest.mark.parametrize(
+    ("settings", "match"),
+    [
+        ({"preset": "thesis"}, "preset"),
+        ({"format": "pdf"}, "format"),
+        ({"window_words": 0}, "window_words"),
+        ({"llm": 3}, "llm"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], match: str) -> None:
+    with pytest.raises(InvalidParameter, match=match):
+        HiQAFormatter(**settings)
+
+
+def test_wrong_documents_are_named() -> None:
+    with pytest.raises(InvalidParameter, match="documents"):
+        HiQAFormatter().transform_documents("text")  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        HiQAFormatter(window=3)

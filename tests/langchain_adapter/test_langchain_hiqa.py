@@ -1,0 +1,133 @@
+"""HiQATransformer: exact passages, index texts, images, limits."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.documents import BaseDocumentTransformer, Document
+from langchain_text_splitters import TextSplitter
+
+from langchain_structrag import HiQATransformer
+from structrag.chunks.hiqa import HiQASplitter
+from structrag.errors import InvalidParameter
+from structrag.reading import read_text
+from structrag.tokens import count_tokens
+
+TEXT = (
+    "# LM358\n\nA dual amplifier.\n\n## Limits\n\nThese must not be passed.\n\nTable 1: Ratings\n\n"
+    "| Rating | Value |\n|---|---|\n| Supply voltage | 32 V |\n| Power | 830 mW |\n\nBeyond them it breaks.\n\n"
+    '## Pins\n\nThe package has eight pins.\n\n![Pin layout](img/pins.png "Top view")\n\nFigure 2: pins from above\n\n'
+    "See ![icon](img/icon.png) for more.\n"
+)
+PARENT = Document(page_content=TEXT, metadata={"source": "lm358.md", "tags": ["x"]})
+
+
+def by_kind(documents: list[Document]) -> dict[str, Document]:
+    return {document.metadata["kind"]: document for document in documents}
+
+
+def test_segments_are_exact_slices_with_path_kind_and_images() -> None:
+    transformer = HiQATransformer()
+    assert isinstance(transformer, BaseDocumentTransformer) and isinstance(transformer, TextSplitter)
+    segments = list(transformer.transform_documents([PARENT]))
+    for segment in segments:
+        assert segment.page_content == TEXT[segment.metadata["start_index"] : segment.metadata["end_index"]]
+        assert json.loads(json.dumps(segment.metadata)) == segment.metadata
+        assert segment.metadata["source"] == "lm358.md"
+        assert "table_header" not in segment.metadata and "text" not in segment.metadata
+    table, image = by_kind(segments)["table"], by_kind(segments)["image"]
+    assert "32 V" in table.page_content
+    assert table.metadata["heading_path"] == ["LM358", "Limits"]
+    assert table.metadata["caption"] == "Table 1: Ratings"
+    assert image.metadata["images"] == [{"file": "img/pins.png", "alt": "Pin layout", "title": "Top view"}]
+    inline = segments[-1]
+    assert inline.metadata["kind"] == "text" and inline.metadata["images"][0]["file"] == "img/icon.png"
+    assert len({segment.id for segment in segments}) == len(segments)
+    assert [s.id for s in transformer.split_documents([PARENT])] == [s.id for s in segments]
+    segments[0].metadata["tags"].append("y")
+    assert PARENT.metadata["tags"] == ["x"]
+
+
+def test_with_context_the_content_is_what_is_indexed_and_the_passage_is_kept() -> None:
+    segments = HiQATransformer(add_context=True).split_documents([PARENT])
+    core = HiQASplitter().split(read_text(TEXT, meta={"source": "lm358.md"}))
+    for segment, chunk in zip(segments, core, strict=True):
+        if chunk.kind != "text":
+            assert segment.page_content == chunk.index_text
+        assert segment.page_content.startswith(f"{chunk.context}\n" if chunk.context else "")
+        assert segment.metadata["text"] == TEXT[segment.metadata["start_index"] : segment.metadata["end_index"]]
+    table = by_kind(segments)["table"]
+    assert table.page_content.startswith("LM358 > Limits\n")
+    assert "Supply voltage" in table.page_content and "32 V" not in table.page_content
+    assert "32 V" in table.metadata["text"]
+
+
+def test_long_tables_repeat_their_header_and_images_can_be_described() -> None:
+    rows = "".join(f"| part {i} | {i} |\n" for i in range(60))
+    long = "# T\n\n| Name | Price |\n|---|---|\n" + rows
+    parts = HiQATransformer(chunk_size=60).create_documents([long])
+    assert [p.metadata["part"] for p in parts] == list(range(1, len(parts) + 1)) and len(parts) > 3
+    assert all(p.metadata["table_header"].startswith("| Name | Price |") for p in parts[1:])
+    assert "table_header" not in parts[0].metadata
+    described = HiQATransformer(
+        describe_image=lambda file: f"A drawing in {file}.", add_context=True, flat_metadata=True
+    )
+    image = by_kind(described.split_documents([PARENT]))["image"]
+    assert image.metadata["description"] == "A drawing in img/pins.png."
+    assert "A drawing in img/pins.png." in image.page_content
+    assert json.loads(image.metadata["images"])[0]["alt"] == "Pin layout"
+    assert image.metadata["heading_path"] == "LM358 > Pins"
+    failing = HiQATransformer(describe_image=lambda file: 1 / 0)  # type: ignore[arg-type, return-value]
+    assert by_kind(failing.split_documents([PARENT]))["image"].metadata["degraded"] is True
+
+
+async def test_other_ways_in_and_out() -> None:
+    transformer = HiQATransformer(chunk_size=40)
+    segments = transformer.split_documents([PARENT])
+    assert list(await transformer.atransform_documents([PARENT])) == segments
+    assert transformer.split_text(TEXT) == [s.page_content for s in segments]
+    assert pickle.loads(pickle.dumps(transformer)).split_documents([PARENT]) == segments
+    in_tokens = HiQATransformer.from_tiktoken_encoder("cl100k_base", chunk_size=30, add_context=True)
+    contents = [s.page_content for s in in_tokens.split_documents([PARENT])]
+    assert contents and max(map(in_tokens._length_function, contents)) <= 30
+    assert transformer.transform_documents([]) == []
+    assert transformer.create_documents(["", " \n"]) == []
+
+
+def test_presets() -> None:
+    long = "# T\n\n" + "One sentence of some words. " * 3000
+    assert len(HiQATransformer.paper().split_text(long)) == 1
+    assert 1 < len(HiQATransformer.code().split_text(long)) < len(HiQATransformer().split_text(long))
+    section = HiQATransformer(metadata="section", add_context=True).split_documents([PARENT])
+    assert by_kind(section)["table"].page_content.startswith("Limits\n")
+
+
+@given(
+    st.lists(st.sampled_from(TEXT.splitlines(keepends=True)), max_size=12).map("".join), st.sampled_from([8, 20, 60])
+)
+def test_nothing_is_lost_and_index_texts_keep_the_limit(text: str, size: int) -> None:
+    exact = HiQATransformer(chunk_size=size, strip_whitespace=False).split_text(text)
+    assert "".join(exact) == (text if text.strip() else "")
+    for segment in HiQATransformer(chunk_size=size, add_context=True).create_documents([text]):
+        assert count_tokens(segment.page_content) <= size or segment.metadata.get("oversize")
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "match"),
+    [
+        ({"chunk_overlap": 10}, InvalidParameter, "chunk_overlap must be 0"),
+        ({"chunk_size": 0}, InvalidParameter, "chunk_size"),
+        ({"metadata": "all"}, InvalidParameter, "metadata"),
+        ({"describe_image": "gpt"}, InvalidParameter, "describe_image"),
+        ({"exclude_titles": "References"}, InvalidParameter, "exclude_titles"),
+        ({"chunk_siez": 3}, TypeError, "chunk_siez"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], error: type[Exception], match: str) -> None:
+    with pytest.raises(error, match=match):
+        HiQATransformer(**settings)
