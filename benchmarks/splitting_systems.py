@@ -40,10 +40,8 @@ def systems(embedder: Any, runner: Runner) -> tuple[dict[str, Splitting], list[s
     found["ContentAwareSplitter"] = partial(_plain, ContentAwareSplitter())
     reading = {
         "PICSplitter": PICSplitter(),
-        "PICSplitter, no path": PICSplitter(context=False),
         "PICSplitter.paper": PICSplitter.paper(),
         "IDMSSplitter": IDMSSplitter(),
-        "IDMSSplitter, no path": IDMSSplitter(heading_path=False),
     }
     found |= {name: partial(_reading, splitter, runner) for name, splitter in reading.items()}
     return found, absent

@@ -1,7 +1,7 @@
 """Documents with their headings taken out, and where those stood: what a splitter must find by reading.
 
-The text of each section's own body follows the one before it after a blank line. Sections of fewer than `LEAST_SENTENCES` sentences are left
-out, since a heading over one line is a label and not a change of subject.
+The text of each section's own body follows the one before it after a blank line. Sections of fewer than `LEAST_SENTENCES` sentences are
+left out, since a heading over one line is a label and not a change of subject.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 from benchmarks.datasets import data_root
 from structrag.reading import read_file
@@ -20,6 +19,7 @@ from structrag.sentences import sentence_spans
 
 LEAST_SENTENCES = 3
 LEAST_SECTIONS = 4
+LARGEST = 100_000  # characters; two huge change logs would weigh more than all the rest
 FOLDERS = ("fastapi/en", "rust_reference", "commonmark_spec")
 
 
@@ -78,7 +78,3 @@ def _all() -> Iterator[Unheaded]:
             made = unheaded(read_file(path))
             if made is not None and len(made.document.text) < LARGEST:
                 yield made
-
-
-LARGEST = 100_000  # characters; two huge change logs would weigh more than all the rest
-__all__ = ["Path", "Unheaded", "unheaded", "unheaded_documents"]
