@@ -172,11 +172,12 @@ def page(results: Mapping[str, Any]) -> str:
 
 def _reading() -> str:
     return (
-        "Recall is the share of the gold text in the chunks that fit a token budget (500, 1,000, 2,000), in percent, each question "
-        'searched inside its own document; "dense" by vectors alone, "both" with BM25. Chunks are handed over in rank order, the last one cut where '
-        "the budget ends. The last column is the difference in points to the best splitter by size alone, with the 95% interval of a "
-        "paired bootstrap over the questions. Pk and WindowDiff: lower is better; F1 of boundaries within one sentence: higher is better. Rows in "
-        "brackets are segmentations that read nothing: none, all, as many at random, as many at equal distances."
+        "Recall is the share of the gold text in the chunks that fit a token budget (500, 1,000, 2,000), in percent, each "
+        'question searched inside its own document; "dense" by vectors alone, "both" with BM25. Chunks are handed over in rank '
+        "order, the last one cut where the budget ends. The last column is the difference in points to the best splitter by size "
+        "alone, with the 95% interval of a paired bootstrap over the questions. Pk and WindowDiff: lower is better; F1 of "
+        "boundaries within one sentence: higher is better. Rows in brackets are segmentations that read nothing: none, all, as "
+        "many at random, as many at equal distances."
     )
 
 

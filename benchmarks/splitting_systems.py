@@ -31,19 +31,19 @@ def systems(embedder: Any, runner: Runner) -> tuple[dict[str, Splitting], list[s
     """
     embedder.model.encode = partial(_kept_vectors, runner)
     semantic, absent = peers(embedder)
-    found: dict[str, Splitting] = {FIXED.format(size): partial(_plain, FixedSplitter(size)) for size in SIZES}
+    found: dict[str, Splitting] = {FIXED.format(size): plain(FixedSplitter(size)) for size in SIZES}
     try:
-        found |= {RECURSIVE.format(size): _each_text(_recursive(size)) for size in SIZES}
+        found |= {RECURSIVE.format(size): recursive(size) for size in SIZES}
     except ImportError as error:
         absent.append(f"{RECURSIVE.format('')} ({error.name})")
     found |= {name: _each_document(semantic[name]) for name in (LANGCHAIN, LLAMA, CHONKIE) if name in semantic}
-    found["ContentAwareSplitter"] = partial(_plain, ContentAwareSplitter())
-    reading = {
+    found["ContentAwareSplitter"] = plain(ContentAwareSplitter())
+    read = {
         "PICSplitter": PICSplitter(),
         "PICSplitter.paper": PICSplitter.paper(),
         "IDMSSplitter": IDMSSplitter(),
     }
-    found |= {name: partial(_reading, splitter, runner) for name, splitter in reading.items()}
+    found |= {name: reading(splitter, runner) for name, splitter in read.items()}
     return found, absent
 
 
@@ -80,25 +80,25 @@ def _vectors(texts: tuple[str, ...]) -> Steps[Any]:
     return vectors
 
 
-def _plain(splitter: Any, documents: Sequence[Document]) -> list[list[Chunk]]:
-    return [splitter.split(document) for document in documents]
+def plain(splitter: Any) -> Splitting:
+    """A splitter that asks no model."""
+    return lambda documents: [splitter.split(document) for document in documents]
 
 
-def _reading(splitter: Any, runner: Runner, documents: Sequence[Document]) -> list[list[Chunk]]:
-    return list(splitter.split_all(documents, runner=runner))
+def reading(splitter: Any, runner: Runner) -> Splitting:
+    """A splitter that asks the runner's models."""
+    return lambda documents: list(splitter.split_all(documents, runner=runner))
 
 
-def _each_text(split: Callable[[str], list[str]]) -> Splitting:
-    return lambda documents: [located(document, split(document.text)) for document in documents]
+def recursive(size: int) -> Splitting:
+    """LangChain's recursive splitter with this many tokens a chunk; ImportError where it is not installed."""
+    from langchain_text_splitters import RecursiveCharacterTextSplitter
+
+    splitter = RecursiveCharacterTextSplitter(chunk_size=size, chunk_overlap=0, length_function=count_tokens)
+    return lambda documents: [located(document, splitter.split_text(document.text)) for document in documents]
 
 
 def _each_document(split: Callable[[Sequence[Document]], list[list[str]]]) -> Splitting:
     return lambda documents: [
         located(document, texts) for document, texts in zip(documents, split(documents), strict=True)
     ]
-
-
-def _recursive(size: int) -> Callable[[str], list[str]]:
-    from langchain_text_splitters import RecursiveCharacterTextSplitter
-
-    return RecursiveCharacterTextSplitter(chunk_size=size, chunk_overlap=0, length_function=count_tokens).split_text

@@ -1,0 +1,176 @@
+"""What stands behind the default settings of PIC and IDMS: one setting changed at a time; prints the table and writes it.
+
+    python benchmarks/splitting_choices.py [--sets qasper,covid_qa,qmsum,cuad]
+
+Only sentences are embedded: a chunk is the mean of its sentences' vectors, weighted by their length. So a variant costs seconds, and its
+recall is a stand-in for that of `benchmarks/splitting.py`, which embeds the chunks of the chosen settings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import numpy as np
+
+from benchmarks import quality
+from benchmarks.datasets import Dataset, load, load_or_exit
+from benchmarks.quality_tables import markdown_table
+from benchmarks.splitting import BUDGETS, SAMPLES, UNHEADED, boundary_rows, recalls
+from benchmarks.splitting_systems import Splitting, plain, reading, recursive
+from benchmarks.unheaded import Unheaded, unheaded, unheaded_documents
+from structrag.cache import Cache
+from structrag.chunks.content_aware import ContentAwareSplitter
+from structrag.chunks.fixed import FixedSplitter
+from structrag.chunks.idms import IDMSSplitter
+from structrag.chunks.pic import PICSplitter
+from structrag.models.embedders import FunctionEmbedder
+from structrag.records import Chunk
+from structrag.sentences import sentence_spans
+from structrag.steps import Embed, Runner, Steps
+from structrag.tokens import TokenCounter
+
+SETS = ("qasper", "covid_qa", "qmsum", "cuad")
+POINTS = [f"both {budget}" for budget in BUDGETS]
+
+PIC_CHANGES: tuple[dict[str, Any], ...] = (
+    {},
+    {"min_tokens": 40, "hysteresis": 0.0},
+    {"hysteresis": 0.0},
+    {"hysteresis": 1.0},
+    {"min_tokens": 150},
+    {"hysteresis": 0.0, "smooth": True},
+    {"hysteresis": 0.0, "bounds": "dp"},
+    {"scope": "document"},
+    {"pseudo_instruction": "mean"},
+    {"respect_sections": False, "scope": "document"},
+    {"context": False},
+)
+IDMS_CHANGES: tuple[dict[str, Any], ...] = (
+    {},
+    {"history": 5},
+    {"min_tokens": 100},
+    {"min_tokens": 60, "max_tokens": 200},
+    {"min_tokens": 100, "max_tokens": 400},
+    {"context": "window:2"},
+    {"context": "window:8"},
+    {"merge": "dp", "theta_dp": -0.4},
+    {"respect_sections": False},
+    {"heading_path": False},
+    {"margin": "words"},
+)
+
+
+@dataclass(frozen=True)
+class SentenceMeans:
+    """Gives chunks the mean of their sentences' vectors, and questions their own."""
+
+    dataset: Dataset
+    sentences: Mapping[str, tuple[list[tuple[int, int]], Any]]  # document id -> spans, vectors
+    questions: Mapping[str, Any]  # text -> vector
+
+    def embedder(self, chunks: Sequence[Sequence[Chunk]]) -> FunctionEmbedder:
+        """An embedder that knows the index texts of these chunks and the questions."""
+        known = {chunk.index_text: self._mean(chunk) for several in chunks for chunk in several}
+        known.update(self.questions)
+        return FunctionEmbedder(lambda texts: np.stack([known[text] for text in texts]), name="sentence means")
+
+    def _mean(self, chunk: Chunk) -> Any:
+        spans, vectors = self.sentences[chunk.doc_id]
+        first = max(0, bisect_right(spans, (chunk.start, sys.maxsize)) - 1)
+        total = np.full(vectors.shape[1], 1e-9, dtype=np.float32)
+        for (start, end), vector in zip(spans[first:], vectors[first:], strict=True):
+            if start >= chunk.end:
+                break
+            total += max(0, min(end, chunk.end) - max(start, chunk.start)) * vector
+        return total / np.linalg.norm(total)
+
+
+def sentence_means(dataset: Dataset, runner: Runner) -> SentenceMeans:
+    """Every sentence and question of a set embedded once."""
+    sentences = {}
+    for document in dataset.documents:
+        spans = [(start, end) for start, end in sentence_spans(document.text) if document.text[start:end].strip()]
+        texts = tuple(document.text[start:end].strip() for start, end in spans)
+        sentences[document.id] = (spans, runner.run(_vectors(texts)))
+    asked = tuple(dict.fromkeys(question.question for question in dataset.questions))
+    return SentenceMeans(dataset, sentences, dict(zip(asked, runner.run(_vectors(asked, query=True)), strict=True)))
+
+
+def variants(runner: Runner) -> dict[str, Splitting]:
+    """What is compared, by name: splitters by size and by structure, then PIC and IDMS with one thing changed."""
+    found: dict[str, Splitting] = {f"fixed {size}": plain(FixedSplitter(size)) for size in (200, 300)}
+    found |= {f"LangChain recursive {size}": recursive(size) for size in (200, 300)}
+    found |= {f"content-aware {size}": plain(ContentAwareSplitter(max_tokens=size)) for size in (200, 300)}
+    makers: tuple[tuple[str, Callable[..., Any], tuple[dict[str, Any], ...]], ...] = (
+        ("PIC", PICSplitter, PIC_CHANGES),
+        ("IDMS", IDMSSplitter, IDMS_CHANGES),
+    )
+    for name, make, changes in makers:
+        for change in changes:
+            label = ", ".join(f"{key}={value!r}" for key, value in change.items()) or "default"
+            found[f"{name}: {label}"] = reading(make(**change), runner)
+    return found
+
+
+def row(
+    split: Splitting, means: Sequence[SentenceMeans], unheaded_sets: Sequence[Sequence[Unheaded]], counter: TokenCounter
+) -> list[str]:
+    """A variant's mean recall at each budget, their mean, its recall at 1,000 tokens set by set, Pk and WindowDiff on each document set."""
+    by_set = []
+    for mean in means:
+        chunks = split(mean.dataset.documents)
+        found = recalls(mean.dataset, chunks, mean.embedder(chunks), None, counter)
+        by_set.append([100 * float(np.mean(found[point])) for point in POINTS])
+    average = np.mean(by_set, axis=0)
+    cells = [f"{value:.1f}" for value in (*average, average.mean(), *(one[1] for one in by_set))]
+    for documents in unheaded_sets:
+        scores = boundary_rows(documents, {"": split})[""]
+        cells += [f"{scores[0]:.3f}", f"{scores[1]:.3f}"]
+    return cells
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run every variant."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sets", default=",".join(SETS), help="some of them")
+    parser.add_argument("--output", type=Path, default=quality.RESULTS, help="folder for the result")
+    options = parser.parse_args(arguments)
+    names = options.sets.split(",")
+    if set(names) - set(SETS):
+        parser.error(f"--sets must be some of {', '.join(SETS)}; got {options.sets!r}.")
+    embedder, label = quality.chosen_embedder("minilm")
+    runner = Runner(embedder=embedder, cache=Cache(quality.CACHE), batch_size=256)
+    counter, _ = quality.reader_counter()
+    means = [sentence_means(quality.sampled(load_or_exit(name), SAMPLES[name], None), runner) for name in names]
+    papers = [made for made in map(unheaded, load("qasper").documents) if made is not None]
+    unheaded_sets = (unheaded_documents(UNHEADED), papers)
+    rows = []
+    for name, split in variants(runner).items():
+        rows.append([name, *row(split, means, unheaded_sets, counter)])
+        print(" | ".join(rows[-1]), file=sys.stderr, flush=True)
+    head = ["splitter", *(f"at {budget:,}" for budget in BUDGETS), "mean", *(f"{name} at 1,000" for name in names)]
+    head += ["Pk, parsing", "WD, parsing", "Pk, papers", "WD, papers"]
+    page = f"# What the defaults of PIC and IDMS rest on\n\n- sentences by {label}; chunks by the mean of their sentences, with BM25\n\n"
+    page += markdown_table(head, rows, labels=1) + "\n"
+    print(page)
+    options.output.mkdir(parents=True, exist_ok=True)
+    (options.output / "splitting_choices.md").write_text(page, encoding="utf-8")
+
+
+def _vectors(texts: tuple[str, ...], *, query: bool = False) -> Steps[Any]:
+    (vectors,) = yield [Embed(texts, query)]
+    return np.asarray(vectors)
+
+
+if __name__ == "__main__":
+    main()
