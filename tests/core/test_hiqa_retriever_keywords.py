@@ -174,7 +174,7 @@ def test_names_by_a_function_of_the_title() -> None:
 
 
 def test_the_only_outermost_heading_and_the_file_name_are_titles_too() -> None:
-    text = "# Elektor Uno R4\n\n## Hardware\n\nRAM 2KB\n"
+    text = "Licence of all boards.\n\n# Elektor Uno R4\n\n## Hardware\n\nRAM 2KB\n"
     index = indexed(
         [Document(text, title="boards/atmel/uno_r4.md", format="markdown", meta={"source": "boards/atmel/uno_r4.md"})]
     )

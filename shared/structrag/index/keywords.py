@@ -162,7 +162,7 @@ class Keywords:
                 continue
             if store.changes == changes:
                 break
-        tops = {chunk.path[0] if chunk.path else "" for chunk in chunks}
+        tops = {chunk.path[0] for chunk in chunks if chunk.path}
         files = [document.meta.get(key) for key in _FILE_KEYS]
         names = self._names(
             [document.title, *(tops if len(tops) == 1 else ())], [file for file in files if isinstance(file, str)]

@@ -169,7 +169,7 @@ def _report(
         held_out = float(np.mean([values[i, choice] for i, choice in enumerate(fitted)]))
     note = "Questions left out did at least as well with fitted weights as with the default."
     if held_out is None or n < FEW:
-        note = f"{n} question{' is' if n == 1 else 's are'} little to choose weights by; with {FEW} or more, better 50, the choice means something."
+        note = f"{n} question{' is' if n == 1 else 's are'} little to choose weights by; {FEW}, better 50, would say something."
     if best == default:
         note = (
             f"{note} No weights did better than the default." if n < FEW else "No weights did better than the default."
