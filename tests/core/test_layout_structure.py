@@ -70,6 +70,16 @@ def test_a_heading_of_several_rows_is_one() -> None:
     assert headings(page(*lines)) == [(1, "A title that goes on in a second row")]
 
 
+def test_headings_below_one_another_stay_apart() -> None:
+    lines = [
+        line("Part", 100, size=16),
+        line("Chapter", 132, size=16),
+        line("Section", 164, size=16),
+        *text_from(200, 6),
+    ]
+    assert [title for _, title in headings(page(*lines))] == ["Part", "Chapter", "Section"]
+
+
 def test_a_number_apart_from_its_title_is_part_of_it() -> None:
     lines = [line("1.", 100, size=16), line("Results", 100, 100, size=16), *text_from(130)]
     assert headings(page(*lines)) == [(1, "1. Results")]
@@ -158,6 +168,11 @@ def test_numbered_lists(labels: list[str], shown: list[str]) -> None:
     lines = rows([(f"{label} item text", 60) for label in labels], step=30)
     found = draft(page(*text_from(100), *lines)).text
     assert found.splitlines()[2:] == [f"{label} item text" for label in shown]
+
+
+def test_a_lone_dash_begins_no_list() -> None:
+    found = draft(page(*text_from(100), line("— Italo Calvino", 160), *text_from(200)))
+    assert "\n\n— Italo Calvino\n\n" in found.text
 
 
 def test_a_lone_number_begins_no_list() -> None:

@@ -46,7 +46,7 @@ def find_tables(rows: Sequence[Row]) -> list[Stretch]:
             wrapped = end < len(rows) and _goes_on(rows[start:end], rows[end])
             if cells and not wrapped:
                 found.append(Stretch(start, end, cells))
-            elif cells or all(len(row.cells) > 2 for row in rows[start:end]):
+            elif cells or (all(len(row.cells) > 2 for row in rows[start:end]) and not _is_justified(rows[start:end])):
                 found.append(Stretch(start, end, None))
         start = max(end, start + 1)
     return found
@@ -64,6 +64,13 @@ def _follows(above: Row, below: Row) -> bool:
 def _is_list(rows: Sequence[Row]) -> bool:
     """Labels beside text: bullets, (a), 1."""
     return all(len(row.cells) == 2 and _LABEL.fullmatch(row.cells[0].text.strip()) for row in rows)
+
+
+def _is_justified(rows: Sequence[Row]) -> bool:
+    """Rows that all reach both edges: the gaps are the wide spaces of justified text."""
+    return all(
+        max(edges) - min(edges) <= _ALIGNED for edges in zip(*((row.left, row.right) for row in rows), strict=True)
+    )
 
 
 def _table(rows: Sequence[Row]) -> list[list[str]] | None:

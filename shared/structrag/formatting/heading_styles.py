@@ -12,7 +12,7 @@ from structrag.formatting.rows import Row
 from structrag.sections.plain_titles import MARK, is_clean, read_number
 
 _LARGER = 1.15  # times the size of the body's type, and a point more
-_MOST_WORDS, _MOST_ROWS = 25, 4  # of a heading in larger type
+_MOST_WORDS, _MOST_ROWS = 25, 8  # of a heading in larger type
 _BOLD_WORDS, _BOLD_ROWS = 15, 2  # of one in bold type
 _SAME_SIZE = 1.05  # sizes nearer than this are one
 _LEADERS = re.compile(r"\.{4}|(?:\.\s){4}|…{2}")
@@ -51,7 +51,7 @@ def _half(size: float) -> float:
 def heading_style(rows: Sequence[Row], text: str, body: Body, *, before_text: bool) -> Style | None:
     """The style of a paragraph that is a heading, else None.
 
-    It is one if its type is at least 15 % and a point larger than the body's and it has at most 25 words and 4 rows; if it is all
+    It is one if its type is at least 15 % and a point larger than the body's and it has at most 25 words and 8 rows; if it is all
     bold where the body is not, at most 15 words and 2 rows, without a sentence's end; or if it is one row in the body's
     type with a number of two components or more or a label (Chapter, Article) and a clean title, or a clean title in
     capitals, and `before_text`: a paragraph follows.

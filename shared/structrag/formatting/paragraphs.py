@@ -17,6 +17,7 @@ _BULLET = re.compile(r"([•‣◦▪▫●○■□❖➢➤✓✔★◆◇►�
 _LABEL = re.compile(r"(\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,5})[.)])\s+(?=\S)")
 _END = re.compile(r"""[.!?:;。！？：；…।؟۔]["'”’»)\]]*$""")
 _HYPHEN = re.compile(r"[^\W\d_][-\u2010\u00ad]$")
+_DASHES = frozenset("–—*-·")  # may also begin a row that is no item
 _ROMAN = {"i": 1, "v": 5, "x": 10}
 _NEAR_ROWS = 12  # of a paragraph that tell where its text stands
 _NEAR = 60  # rows in which the item before or behind must stand
@@ -47,12 +48,14 @@ class Paragraph:
 
 
 class Spacing(NamedTuple):
-    """Usual distances from one row to the next, by the size of the type."""
+    """Usual distances from one row to the next."""
 
-    pitches: dict[float, float]
+    pitches: dict[float, float]  # by size of the type
+    body: float  # that of the size with most rows, as a multiple of it
 
     def of(self, size: float) -> float:
-        return self.pitches.get(round(size), 1.2 * size)
+        """The distance for this size; larger type is hardly set wider than the body."""
+        return min(self.pitches.get(round(size), self.body * size), 1.1 * self.body * size)
 
 
 def spacing_of(rows: Sequence[Row]) -> Spacing:
@@ -62,7 +65,9 @@ def spacing_of(rows: Sequence[Row]) -> Spacing:
         distance = below.top - above.top
         if above.page == below.page and _same_size(above, below) and 0.8 * above.size <= distance <= 2.2 * above.size:
             found[round(above.size)].append(distance)
-    return Spacing({size: median(distances) for size, distances in found.items()})
+    pitches = {size: median(distances) for size, distances in found.items()}
+    most = max(pitches, key=lambda size: (len(found[size]), -size), default=0.0)
+    return Spacing(pitches, pitches[most] / max(most, 1.0) if pitches else 1.2)
 
 
 def paragraphs_of(rows: Sequence[Row], spacing: Spacing) -> list[Paragraph]:
@@ -109,7 +114,7 @@ def _link(current: Paragraph, rows: Sequence[Row], i: int, edge: float, spacing:
         return "join" if not ended and _same_size(above, row) and _goes_on(current, rows, i) else "new"
     if row.top - above.top > 1.35 * spacing.of(max(above.size, row.size)):
         return "new"
-    if not _same_size(above, row) and (ended or not _is_word_in_other_type(current, row)):
+    if not _same_size(above, row) and (ended or not _lies_inside(current, rows, i)):
         return "new"
     if ended and (above.bold != row.bold or _END.search(above.text)):
         return "new"
@@ -119,13 +124,15 @@ def _link(current: Paragraph, rows: Sequence[Row], i: int, edge: float, spacing:
     return "line" if ended or has_leaders(above.text) else "join"
 
 
-def _is_word_in_other_type(current: Paragraph, row: Row) -> bool:
-    """Whether a row in other type may lie inside the paragraph: a file name in small type fills a row, and text goes on."""
-    above = current.rows[-1]
-    if _END.search(above.text) or not 0.75 <= row.size / above.size <= 1.34:
+def _lies_inside(current: Paragraph, rows: Sequence[Row], i: int) -> bool:
+    """Whether row i in other type lies inside the paragraph: a file name in small type fills a row, and text goes on."""
+    above, row = current.rows[-1], rows[i]
+    if _END.search(above.text) or above.bold != row.bold or not 0.75 <= row.size / above.size <= 1.34:
         return False
-    full = len(current.rows) > 1 and above.right >= 0.9 * max(other.right for other in current.rows)
-    return (row.size < above.size and full) or any(_same_size(row, other) for other in current.rows)
+    if any(_same_size(row, other) for other in current.rows[-_NEAR_ROWS:]):
+        return True
+    below = rows[i + 1] if i + 1 < len(rows) and rows[i + 1].page == row.page else None
+    return below is not None and _same_size(below, above) and 0 < below.top - row.top <= 1.6 * above.size
 
 
 def _ends_early(above: Row, below: Row, edge: float) -> bool:
@@ -160,20 +167,22 @@ def _is_indented(current: Paragraph, row: Row, ended: bool) -> bool:
 
 
 def _mark(rows: Sequence[Row], i: int, current: Paragraph | None, link: str) -> Mark | None:
-    """The mark of a row that begins an item of a list. A number needs its neighbour above or below."""
+    """The mark of a row that begins an item of a list. A number, and a dash, needs its neighbour above or below."""
     row = rows[i]
+    around = (range(i - 1, max(-1, i - 1 - _NEAR), -1), range(i + 1, min(len(rows), i + 1 + _NEAR)))
     if found := _BULLET.match(row.text):
-        free = link != "join" or found[1] not in "–—*-" or (current is not None and current.mark is not None)
-        return Mark(found[1], found.end()) if free else None
+        mark = Mark(found[1], found.end())
+        if found[1] not in _DASHES:
+            return mark
+        free = link != "join" or (current is not None and current.mark is not None)
+        return mark if free and any(_stands_near(rows, row, places, (found[1], 0)) for places in around) else None
     found = _LABEL.match(row.text)
     if not found or (link == "join" and current is not None and not (current.mark or _END.search(rows[i - 1].text))):
         return None
-    mark = Mark(found[1], found.end())
+    above, below = around
     for kind, value in _readings(found[1]):
-        if _stands_near(rows, range(i - 1, max(-1, i - 1 - _NEAR), -1), row, (kind, value - 1)):
-            return mark
-        if _stands_near(rows, range(i + 1, min(len(rows), i + 1 + _NEAR)), row, (kind, value + 1)):
-            return mark
+        if _stands_near(rows, row, above, (kind, value - 1)) or _stands_near(rows, row, below, (kind, value + 1)):
+            return Mark(found[1], found.end())
     return None
 
 
@@ -192,11 +201,12 @@ def _readings(label: str) -> list[tuple[str, int]]:
     return readings
 
 
-def _stands_near(rows: Sequence[Row], places: range, row: Row, reading: tuple[str, int]) -> bool:
-    """Whether a row there begins with such a label, at the same distance from the left edge; on another page roughly."""
+def _stands_near(rows: Sequence[Row], row: Row, places: range, reading: tuple[str, int]) -> bool:
+    """Whether a row there begins with such a label or sign, at the same distance from the left edge; on another page roughly."""
     for j in places:
         drift = _SAME_PLACE if rows[j].page == row.page else _OTHER_PAGE
-        found = _LABEL.match(rows[j].text) if abs(rows[j].left - row.left) <= drift else None
-        if found and reading in _readings(found[1]):
-            return True
+        if abs(rows[j].left - row.left) <= drift:
+            sign, label = _BULLET.match(rows[j].text), _LABEL.match(rows[j].text)
+            if (sign and reading == (sign[1], 0)) or (label and reading in _readings(label[1])):
+                return True
     return False

@@ -13,6 +13,7 @@ _LEAST_LINES = 4  # on each side of a gutter
 _LEAST_WORDS = 3  # of a column's typical line; the cells of a table are shorter
 _FILLED = 0.65  # of the column's width, by its typical line
 _MOST_ACROSS = 0.35  # of the lines may cross a gutter (titles, wide tables)
+_OVER_THE_EDGE = 0.03  # of the lines may run over a gutter's edge
 _GUTTER = 6.0  # points
 
 
@@ -60,17 +61,33 @@ def _ordered(lines: list[Line], depth: int) -> list[Line]:
     gutter = _gutter(lines) if depth < 4 else None
     if gutter is None:
         return in_rows(lines)
-    across = sorted((line for line in lines if line.left < gutter < line.right), key=lambda line: line.top)
+    across = sorted((line for line in lines if _divides(line, lines, gutter)), key=lambda line: line.top)
     ordered: list[Line] = []
-    rest = [line for line in lines if not line.left < gutter < line.right]
+    rest = [line for line in lines if line not in across]
     for border in [*across, None]:
         above = [line for line in rest if border is None or _middle(line) < _middle(border)]
         rest = [line for line in rest if border is not None and _middle(line) >= _middle(border)]
-        for side in ([line for line in above if line.right <= gutter], [line for line in above if line.left >= gutter]):
-            ordered += _ordered(side, depth + 1)
+        for right in (False, True):
+            ordered += _ordered([line for line in above if (_centre(line) >= gutter) == right], depth + 1)
         if border is not None:
             ordered.append(border)
     return ordered
+
+
+def _divides(line: Line, lines: Sequence[Line], gutter: float) -> bool:
+    """Whether a line stands across the gutter, with nothing beside it; else it only runs over the edge of its column."""
+    if not line.left < gutter < line.right:
+        return False
+    beside = (
+        other.right <= gutter if _centre(line) >= gutter else other.left >= gutter
+        for other in lines
+        if other is not line and min(other.bottom, line.bottom) - max(other.top, line.top) > 0.5 * other.size
+    )
+    return not any(beside)
+
+
+def _centre(line: Line) -> float:
+    return (line.left + line.right) / 2
 
 
 def _middle(line: Line) -> float:
@@ -79,14 +96,17 @@ def _middle(line: Line) -> float:
 
 def in_rows(lines: Sequence[Line]) -> list[Line]:
     """Top to bottom, and left to right where lines stand on one row."""
-    ordered: list[Line] = []
-    row: list[Line] = []
+    return [line for row in _rows(lines) for line in row]
+
+
+def _rows(lines: Sequence[Line]) -> list[list[Line]]:
+    rows: list[list[Line]] = []
     for line in sorted(lines, key=lambda line: (_middle(line), line.left)):
-        if row and _middle(line) - _middle(row[0]) > 0.35 * max(1.0, min(line.size, row[0].size)):
-            ordered += sorted(row, key=lambda line: line.left)
-            row = []
-        row.append(line)
-    return ordered + sorted(row, key=lambda line: line.left)
+        if rows and _middle(line) - _middle(rows[-1][0]) <= 0.35 * max(1.0, min(line.size, rows[-1][0].size)):
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    return [sorted(row, key=lambda line: line.left) for row in rows]
 
 
 def _gutter(lines: Sequence[Line]) -> float | None:
@@ -107,13 +127,22 @@ def _gutter(lines: Sequence[Line]) -> float | None:
     fewest = min((cover[step] for step in inner), default=len(lines))
     if fewest > _MOST_ACROSS * len(lines):
         return None
-    gaps = _stretches([step for step in inner if cover[step] == fewest])
+    few = fewest + _OVER_THE_EDGE * len(lines)
+    gaps = _stretches([step for step in inner if cover[step] <= few])
     for first, last in sorted(gaps, key=lambda gap: (gap[0] - gap[1], gap[0])):
         middle = left + (first + last + 1) / 2
         sides = ([line for line in lines if line.right <= middle], [line for line in lines if line.left >= middle])
-        if last - first + 1 >= _GUTTER - 1 and all(_reads_like_column(side) for side in sides):
+        wide = last - first + 1 >= _GUTTER - 1
+        if wide and all(_reads_like_column(side) for side in sides) and _divides_seldom(lines, middle):
             return middle
     return None
+
+
+def _divides_seldom(lines: Sequence[Line], gutter: float) -> bool:
+    """Between lines across the gutter there are four rows or more; wide spaces of justified rows meet by chance in fewer."""
+    across = [any(_divides(line, row, gutter) for line in row) for row in _rows(lines)]
+    parts = sum(not here and (i == 0 or across[i - 1]) for i, here in enumerate(across))
+    return across.count(False) >= _LEAST_LINES * parts
 
 
 def _stretches(steps: Sequence[int]) -> list[tuple[int, int]]:
@@ -127,11 +156,13 @@ def _stretches(steps: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _reads_like_column(lines: Sequence[Line]) -> bool:
-    if len(lines) < _LEAST_LINES:
+    """Rows of text that fill the width; wide spaces in justified rows part lines, so rows are looked at, not lines."""
+    rows = _rows(lines)
+    if len(rows) < _LEAST_LINES:
         return False
     width = max(line.right for line in lines) - min(line.left for line in lines)
-    filled = median(line.right - line.left for line in lines) >= _FILLED * width
-    return filled and median(_words(line.text) for line in lines) >= _LEAST_WORDS
+    inked = median(sum(line.right - line.left for line in row) for row in rows)
+    return inked >= _FILLED * width and median(sum(_words(line.text) for line in row) for row in rows) >= _LEAST_WORDS
 
 
 def _words(text: str) -> float:
