@@ -1,15 +1,18 @@
 """Structure-aware splitters and retrievers for LangChain, over the core package `structrag`."""
 
+from langchain_structrag.d3 import D3Retriever
 from langchain_structrag.formatting import HiQAFormatter
 from langchain_structrag.hiqa import HiQATransformer
 from langchain_structrag.idms import IDMSTextSplitter
 from langchain_structrag.models import LangChainEmbedder, LangChainModel
 from langchain_structrag.pic import PICTextSplitter
 from langchain_structrag.retrievers import HiQARetriever, MultiViewRetriever
+from langchain_structrag.selfask import SelfAsk
 from langchain_structrag.splitters import ContentAwareTextSplitter, FixedTextSplitter
 
 __all__ = [
     "ContentAwareTextSplitter",
+    "D3Retriever",
     "FixedTextSplitter",
     "HiQAFormatter",
     "HiQARetriever",
@@ -19,4 +22,5 @@ __all__ = [
     "LangChainModel",
     "MultiViewRetriever",
     "PICTextSplitter",
+    "SelfAsk",
 ]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from pydantic import PrivateAttr
+from pydantic import Field
 
 from langchain_structrag.indexing import load_index, make_index
 from langchain_structrag.lexical import LexicalRoute
@@ -23,10 +23,6 @@ from structrag.retrieval.multiview import MultiViewRetriever as CoreRetriever
 from structrag.retrieval.packing import pack_best
 from structrag.retrieval.tuning import LabelledQuestion, TuningReport
 from structrag.tokens import count_tokens
-
-HIQA_SETTINGS = (
-    "k", "preset", "alpha", "beta", "keywords", "detect_keywords", "fusion", "routes", "diversify", "view", "order", "lexical",
-)  # fmt: skip
 
 
 class MultiViewRetriever(IndexRetriever):
@@ -47,6 +43,10 @@ class MultiViewRetriever(IndexRetriever):
         InvalidParameter: a setting is not allowed (a ValueError).
     """
 
+    SETTINGS: ClassVar[tuple[str, ...]] = ("k", "preset", "routes", "views", "fusion", "weights", "order")
+
+    index: Index = Field(repr=False)
+    """What is searched."""
     k: int | float = 5
     """How many results; a fraction only with preset "paper"."""
     preset: str = "default"
@@ -62,20 +62,16 @@ class MultiViewRetriever(IndexRetriever):
     order: str = "score"
     """Either "score", or "document" for reading order."""
 
-    def model_post_init(self, context: Any, /) -> None:
-        """Refuse now what a search would refuse."""
-        super().model_post_init(context)
-        self._core()
-
-    def _core(self) -> CoreRetriever:
-        names = ("k", "preset", "routes", "views", "fusion", "weights", "order")
-        return CoreRetriever(self.index, **{name: getattr(self, name) for name in names})
+    def _make_core(self, settings: dict[str, Any]) -> CoreRetriever:
+        return CoreRetriever(self.index, **settings)
 
     def _search(self, query: str, k: Any, where: Any) -> list[Hit]:
-        return self._core().search(query, k, where=where)
+        found: list[Hit] = self._core().search(query, k, where=where)
+        return found
 
     async def _asearch(self, query: str, k: Any, where: Any) -> list[Hit]:
-        return await self._core().asearch(query, k, where=where)
+        found: list[Hit] = await self._core().asearch(query, k, where=where)
+        return found
 
     def _document(self, hit: Hit) -> Document:
         found = super()._document(hit)
@@ -109,6 +105,12 @@ class HiQARetriever(IndexRetriever):
         InvalidParameter: a setting is not allowed (a ValueError).
     """
 
+    SETTINGS: ClassVar[tuple[str, ...]] = (
+        "k", "preset", "alpha", "beta", "keywords", "detect_keywords", "fusion", "routes", "diversify", "view", "order", "lexical",
+    )  # fmt: skip
+
+    index: Index = Field(repr=False)
+    """What is searched."""
     k: int = 5
     """How many results; fewer where fewer were found."""
     preset: str = "default"
@@ -139,12 +141,9 @@ class HiQARetriever(IndexRetriever):
     counter: Any = count_tokens
     """What counts these tokens, `str -> int`; by default an estimate."""
 
-    _known: tuple[dict[str, Any], CoreHiQARetriever] | None = PrivateAttr(None)
-
     def model_post_init(self, context: Any, /) -> None:
         """Refuse now what a search would refuse."""
         super().model_post_init(context)
-        self._core()
         if self.max_tokens is not None:
             check_at_least("max_tokens", self.max_tokens, 0)
 
@@ -164,14 +163,10 @@ class HiQARetriever(IndexRetriever):
         self.alpha, self.beta = report.alpha, report.beta
         return report
 
-    def _core(self) -> CoreHiQARetriever:
-        """The retriever of the core, made anew when a field has changed; it keeps the keywords of the index between searches."""
-        settings = {name: getattr(self, name) for name in HIQA_SETTINGS}
-        if self._known is None or self._known[0] != settings or self._known[1].index is not self.index:
-            is_host = isinstance(self.lexical, BaseRetriever)
-            lexical = LexicalRoute(self.lexical, self.index) if is_host else self.lexical
-            self._known = (settings, CoreHiQARetriever(self.index, **{**settings, "lexical": lexical}))
-        return self._known[1]
+    def _make_core(self, settings: dict[str, Any]) -> CoreHiQARetriever:
+        if isinstance(settings["lexical"], BaseRetriever):
+            settings["lexical"] = LexicalRoute(settings["lexical"], self.index)
+        return CoreHiQARetriever(self.index, **settings)
 
     def _search(self, query: str, k: Any, where: Any) -> list[Hit]:
         return self._packed(self._core().search(query, k, where=where))

@@ -6,30 +6,51 @@ import os
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
 from langchain_core.runnables import run_in_executor
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 from typing_extensions import Self
 
 from langchain_structrag.conversion import as_documents
 from langchain_structrag.indexing import core_documents, load_index, make_index, vectorstore_of
 from langchain_structrag.models import LangChainEmbedder, inner_callbacks
 from langchain_structrag.results import hit_document
-from structrag.index.index import AddReport, Index
+from structrag.index.index import Index
 from structrag.records import Hit
 
 
 class IndexRetriever(BaseRetriever):
-    """A retriever over a structrag `Index`. Subclasses say how it is searched."""
+    """A retriever over a structrag index. Subclasses say how it is searched, most by a retriever of the core with their own fields."""
 
-    index: Index = Field(repr=False)
+    SETTINGS: ClassVar[tuple[str, ...]] = ()
+
+    index: Any = Field(repr=False)
     """What is searched."""
     format: str = "auto"
     """Of the documents added: "markdown", "html", "text" or "auto"."""
+
+    _known: tuple[dict[str, Any], Any] | None = PrivateAttr(None)
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Refuse now what a search would refuse."""
+        super().model_post_init(context)
+        if self.SETTINGS:
+            self._core()
+
+    def _core(self) -> Any:
+        """The retriever of the core, made anew when a field named in SETTINGS has changed."""
+        settings = {name: getattr(self, name) for name in ("index", *self.SETTINGS)}
+        if self._known is None or self._known[0] != settings:
+            self._known = (settings, self._make_core({name: settings[name] for name in self.SETTINGS}))
+        return self._known[1]
+
+    def _make_core(self, settings: dict[str, Any]) -> Any:
+        """A retriever of the core over the index, with these settings."""
+        raise NotImplementedError(f"{type(self).__name__} must define _make_core, since it names SETTINGS.")
 
     @abstractmethod
     def _search(self, query: str, k: Any, where: Any) -> list[Hit]:
@@ -41,7 +62,11 @@ class IndexRetriever(BaseRetriever):
 
     def _document(self, hit: Hit) -> Document:
         """A hit as a plain document."""
-        return hit_document(hit, self.index.store)
+        return hit_document(hit, self._searched().store)
+
+    def _searched(self) -> Index:
+        """The index that the hits come from."""
+        return self.index  # type: ignore[no-any-return]
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: float | None = None, where: Any = None
@@ -124,18 +149,19 @@ class IndexRetriever(BaseRetriever):
         fields = {name: value for name, value in options.items() if name in cls.model_fields}
         shared = cls._shared_options()
         index = make(**{name: value for name, value in options.items() if name not in fields or name in shared})
-        return cls(index=index, **{**{name: getattr(index, name) for name in shared}, **fields})
+        known = {name: getattr(index, name) for name in shared if hasattr(index, name)}
+        return cls(index=index, **{**known, **fields})
 
     @classmethod
     def _shared_options(cls) -> tuple[str, ...]:
         """Fields that the index has too."""
         return ()
 
-    def add_documents(self, documents: Iterable[Document]) -> AddReport:
-        """Add whole documents. Unchanged ones cost nothing, one that changed under its id is replaced."""
+    def add_documents(self, documents: Iterable[Document]) -> Any:
+        """Add whole documents. Unchanged ones cost nothing, one that changed under its id is replaced. Returns the index's report."""
         return self.index.add(core_documents(documents, self.format))
 
-    async def aadd_documents(self, documents: Iterable[Document]) -> AddReport:
+    async def aadd_documents(self, documents: Iterable[Document]) -> Any:
         """`add_documents` on an event loop."""
         return await self.index.aadd(core_documents(documents, self.format))
 
@@ -150,12 +176,12 @@ class IndexRetriever(BaseRetriever):
         return await run_in_executor(None, self.delete, ids)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the index to a folder. Models and a vector store are not part of it."""
+        """Write the index to a folder. Models and a host's stores are not part of it."""
         self.index.save(path)
 
     def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
         params = super()._get_ls_params(**kwargs)
-        embedder, store = self.index.embedder, vectorstore_of(self.index)
+        embedder, store = self._searched().embedder, vectorstore_of(self._searched())
         if isinstance(embedder, LangChainEmbedder):
             params["ls_embedding_provider"] = type(embedder.embeddings).__name__
             params["ls_embedding_model"] = embedder.name

@@ -10,8 +10,9 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
-from langchain_structrag import HiQARetriever, MultiViewRetriever
+from langchain_structrag import D3Retriever, HiQARetriever, MultiViewRetriever
 from langchain_structrag.indexing import core_documents, make_index
+from structrag.retrieval.d3.index import D3Index
 
 TEXT = "# Pets\n\nIntro.\n\n## Cats\n\nCats purr.\n\n## Dogs\n\nDogs bark.\n\n## Birds\n\nBirds sing.\n"
 
@@ -42,6 +43,18 @@ class TestHiQA(Standard):
     @property
     def retriever_constructor(self) -> type[BaseRetriever]:
         return HiQARetriever
+
+
+class TestD3(Standard):
+    @property
+    def retriever_constructor(self) -> type[BaseRetriever]:
+        return D3Retriever
+
+    @property
+    def retriever_constructor_params(self) -> dict[str, Any]:
+        index = D3Index()
+        index.add(core_documents([Document(page_content=TEXT, metadata={"source": "pets.md"})], "auto"))
+        return {"index": index}
 
 
 class TestWithEmbeddings(Standard):

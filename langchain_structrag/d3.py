@@ -1,0 +1,175 @@
+"""D3 for LangChain: from a document's outline to the paragraphs that are evidence."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from langchain_core.documents import Document
+from pydantic import Field
+
+from langchain_structrag.models import as_embedder, as_language_model
+from langchain_structrag.retrieving import IndexRetriever
+from structrag.cache import Cache
+from structrag.index.index import Index
+from structrag.records import Hit
+from structrag.requests import Progress, Usage
+from structrag.retrieval.d3.estimating import Estimate
+from structrag.retrieval.d3.index import D3Index
+from structrag.retrieval.d3.outlines import Routing
+from structrag.retrieval.d3.results import D3Result
+from structrag.retrieval.d3.retriever import D3Retriever as CoreD3Retriever
+from structrag.retrieval.d3.selection import Selection
+
+
+class D3Retriever(IndexRetriever):
+    """Finds the paragraphs that answer a question: first the sections of the outline that may help, then the evidence in them (D3).
+
+        retriever = D3Retriever.from_documents(documents, OpenAIEmbeddings(), llm=ChatOpenAI())
+        print(retriever.estimate("Which data sets were used?").expected_total)
+        retriever.invoke("Which data sets were used?")
+
+    With a language model two calls: it reads the outline and names sections, then reads their paragraphs and names the evidence. Without
+    one, BM25 and vectors do both. Made by `from_documents`, `from_texts` or `load`, or from a structrag `D3Index`. Results are plain
+    Documents in reading order, as many as there is evidence; `k` and `where` are also taken by `invoke`, `ainvoke` and `batch`.
+
+    Metadata of a result, all JSON: its document's, and `doc_id`, `heading_path`, `section_id`, `start_index` and `end_index`
+    (characters, exact), `score` (1.0 where the strategy gives none), `rank` by it, `scores` (its parts, where there are any), `kind`
+    ("paragraph", "list", "table" and so on), `route` (how the sections were chosen: "llm", "scores", "cross_encoder", "direct" or "all")
+    and, with `join_adjacent`, `paragraphs` (their ids). What a question costs is in `result`, what it would cost in `estimate`.
+
+    Raises:
+        InvalidParameter: a setting is not allowed (a ValueError).
+    """
+
+    SETTINGS: ClassVar[tuple[str, ...]] = (
+        "llm", "preset", "router", "strategy", "routing", "selection", "k", "max_tokens", "cross_encoder", "join_adjacent", "cache",
+        "max_concurrency", "max_calls", "progress",
+    )  # fmt: skip
+
+    index: D3Index = Field(repr=False)
+    """What is searched."""
+    llm: Any = Field(None, repr=False)
+    """A chat model or LLM that routes and selects; None: neither."""
+    preset: str = "default"
+    """Either "default", or "paper": section names instead of ids, nothing where nothing was named."""
+    router: str = "auto"
+    """One of "llm", "scores", "cross_encoder" and "auto": "llm" where there is one, else "scores"."""
+    strategy: str | None = None
+    """Either "fused", or a strategy of `structrag`'s `Selection` such as "base", "hierbase", "monot5" or "base+monot5"; None: "base"
+    with a language model, else "fused"."""
+    routing: Routing | None = None
+    """Settings of the first stage."""
+    selection: Selection | None = None
+    """Settings of the second stage."""
+    k: int | None = None
+    """With "fused" and the strategies that score: at most so many results; None: no limit with "fused", else that of `selection`."""
+    max_tokens: int | None = 1000
+    """With "fused": at most so many tokens together; None: no limit."""
+    cross_encoder: Any = None
+    """For the router "cross_encoder"."""
+    join_adjacent: bool = False
+    """Whether evidence paragraphs that follow each other become one result."""
+    cache: Cache | str | os.PathLike[str] | None = None
+    """For the calls; None: the index's."""
+    max_concurrency: int = 8
+    """Most calls in flight, over the questions of one call of `results`."""
+    max_calls: int | None = None
+    """Most calls in all."""
+    progress: Progress | None = None
+    """Called with (what, done, total)."""
+
+    @property
+    def usage(self) -> Usage:
+        """What the questions have cost so far."""
+        usage: Usage = self._core().usage
+        return usage
+
+    def result(self, question: str, *, where: Any = None) -> D3Result:
+        """The evidence with the route, the model's answers, and the calls and tokens of each stage."""
+        result: D3Result = self._core().result(question, where=where)
+        return result
+
+    async def aresult(self, question: str, *, where: Any = None) -> D3Result:
+        """`result` on an event loop."""
+        result: D3Result = await self._core().aresult(question, where=where)
+        return result
+
+    def results(self, questions: Sequence[str], *, where: Any = None) -> list[D3Result]:
+        """`result` for several questions, whose calls go out together, at most `max_concurrency` at a time."""
+        results: list[D3Result] = self._core().results(questions, where=where)
+        return results
+
+    async def aresults(self, questions: Sequence[str], *, where: Any = None) -> list[D3Result]:
+        """`results` on an event loop."""
+        results: list[D3Result] = await self._core().aresults(questions, where=where)
+        return results
+
+    def estimate(self, question: str, *, where: Any = None) -> Estimate:
+        """What `result` would cost, stage by stage: expected, and at most. Asks no model and embeds nothing."""
+        estimate: Estimate = self._core().estimate(question, where=where)
+        return estimate
+
+    def documents(self, result: D3Result) -> list[Document]:
+        """The evidence of a result as `invoke` gives it."""
+        return [self._document(hit) for hit in _routed(result)]
+
+    def _make_core(self, settings: dict[str, Any]) -> CoreD3Retriever:
+        core = CoreD3Retriever(self.index, **{**settings, "llm": as_language_model(settings["llm"])})
+        return core if settings["k"] is None else _limited(core, settings["k"])
+
+    def _search(self, query: str, k: Any, where: Any) -> list[Hit]:
+        core = self._core() if k is None else _limited(self._core(), k)
+        return _routed(core.result(query, where=where))
+
+    async def _asearch(self, query: str, k: Any, where: Any) -> list[Hit]:
+        core = self._core() if k is None else _limited(self._core(), k)
+        return _routed(await core.aresult(query, where=where))
+
+    def _document(self, hit: Hit) -> Document:
+        found = super()._document(hit)
+        found.metadata["kind"] = hit.chunk.kind
+        if hit.scores:
+            found.metadata["scores"] = {name: float(score) for name, score in hit.scores.items()}
+        for name in ("route", "paragraphs"):
+            if name in hit.chunk.extras:
+                found.metadata[name] = hit.chunk.extras[name]
+        return found
+
+    def _searched(self) -> Index:
+        return self.index.paragraphs
+
+    @classmethod
+    def _shared_options(cls) -> tuple[str, ...]:
+        return ("llm", "preset", "cache", "max_concurrency", "max_calls", "progress")
+
+    @classmethod
+    def _new_index(cls, *, embedding: Any = None, llm: Any = None, **options: Any) -> D3Index:
+        """A `D3Index`; `summariser` is who condenses long sections: a model, None (extractive); default the `llm`."""
+        summariser = as_language_model(options.pop("summariser", llm))
+        return D3Index(embedder=as_embedder(embedding), llm=summariser, **options)
+
+    @classmethod
+    def _opened_index(
+        cls, path: str | os.PathLike[str], *, embedding: Any = None, llm: Any = None, **options: Any
+    ) -> D3Index:
+        options.pop("preset", None)  # the index has its own, saved with it
+        summariser = as_language_model(options.pop("summariser", llm))
+        return D3Index.load(path, embedder=as_embedder(embedding), llm=summariser, **options)
+
+
+def _limited(core: CoreD3Retriever, k: int) -> CoreD3Retriever:
+    """The same retriever, counts and limits included, that gives at most `k` results."""
+    limited = copy(core)
+    limited.selection = replace(core.selection, k=k)  # checks it
+    limited.k = k
+    return limited
+
+
+def _routed(result: D3Result) -> list[Hit]:
+    """The hits, each with the route it came by."""
+    extras = {"route": result.route.how}
+    return [replace(hit, chunk=replace(hit.chunk, extras={**hit.chunk.extras, **extras})) for hit in result.hits]

@@ -1,0 +1,224 @@
+"""D3Retriever as a LangChain retriever: with and without a chat model, costs, settings."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import pytest
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+
+from langchain_structrag import D3Retriever
+from structrag.errors import BudgetExceeded
+from structrag.retrieval.d3.index import D3Index
+from structrag.retrieval.d3.outlines import Routing
+from structrag.retrieval.d3.retriever import D3Retriever as CoreRetriever
+from structrag.retrieval.d3.selection import Selection
+
+PAPER = (
+    "# Pumps\n\nAll about pumps.\n\n## Data\n\nWe measured forty pumps in nine plants.\n\nEach ran for a year.\n\n"
+    "## Results\n\nThe blue pump leaks least.\n\nThe red pump costs less.\n\n## Outlook\n\nMore pumps will be measured.\n"
+)
+OTHER = "# Valves\n\n## Data\n\nTen valves were opened and closed.\n"
+DOCUMENTS = [
+    Document(page_content=PAPER, metadata={"source": "pumps.md", "year": 2020}),
+    Document(page_content=OTHER, metadata={"source": "valves.md", "year": 2021}),
+]
+QUESTION = "Which pump leaks least?"
+
+
+class BagOfWords(Embeddings):
+    """Words hashed into 256 places."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        places = [crc32(word.encode()) % 256 for word in re.findall(r"\w+", text.lower())]
+        return [0.01 + places.count(place) for place in range(256)]
+
+
+class Scripted(FakeListChatModel):
+    """Answers a prompt by a function of it."""
+
+    responses: list[str] = []  # noqa: RUF012
+    script: Callable[[str], str]
+
+    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
+        return ChatResult(
+            generations=[ChatGeneration(message=AIMessage(content=self.script(str(messages[-1].content))))]
+        )
+
+
+def names_what_it_is_told(prompt: str) -> str:
+    """The ids of the sections named Results, then of the paragraph on leaks; of a text without ids a summary."""
+    shown = prompt.partition(QUESTION)[0]
+    named = re.findall(r"\[(\d+)\][^\[]*?(?:Results|leaks least)", shown)
+    return ", ".join(dict.fromkeys(named)) if "[1]" in shown else "A summary."
+
+
+MODEL = Scripted(script=names_what_it_is_told)
+KINDS = pytest.mark.parametrize(
+    "options", [{}, {"embedding": BagOfWords()}, {"llm": MODEL}], ids=["lsa", "embedding", "llm"]
+)
+
+
+def made(**options: Any) -> D3Retriever:
+    return D3Retriever.from_documents(DOCUMENTS, **options)
+
+
+def facts(documents: Sequence[Document]) -> list[Any]:
+    return [(d.id, d.page_content, d.metadata) for d in documents]
+
+
+@KINDS
+async def test_results_are_plain_paragraphs_in_reading_order_sync_and_async(options: dict[str, Any]) -> None:
+    retriever = made(**options)
+    found = retriever.invoke(QUESTION)
+    assert "The blue pump leaks least." in [d.page_content for d in found]
+    for document in found:
+        meta = document.metadata
+        assert type(document) is Document and json.loads(json.dumps(meta)) == meta
+        source = PAPER if meta["doc_id"] == "pumps.md" else OTHER
+        assert source[meta["start_index"] : meta["end_index"]] == document.page_content
+        assert meta["kind"] == "paragraph" and isinstance(meta["rank"], int)
+        assert meta["route"] == ("llm" if "llm" in options else "scores")
+    best = min(found, key=lambda d: d.metadata["rank"])
+    assert best.metadata["heading_path"] == ["Pumps", "Results"]
+    places = [(d.metadata["doc_id"], d.metadata["start_index"]) for d in found]
+    assert places == sorted(places)
+    assert facts(await retriever.ainvoke(QUESTION)) == facts(found)
+    grown = await D3Retriever.afrom_documents(DOCUMENTS, **options)
+    assert facts(grown.invoke(QUESTION)) == facts(found)
+    assert retriever.invoke(" ") == []
+    assert facts(retriever.batch([QUESTION, QUESTION])[1]) == facts(found)
+
+
+async def test_two_calls_and_their_cost() -> None:
+    retriever = made(llm=MODEL, summariser=None)
+    assert retriever.index.usage.calls == 0
+    estimate = retriever.estimate(QUESTION)
+    assert estimate.expected_total.calls == 2 and retriever.usage.calls == 0
+    result = retriever.result(QUESTION)
+    assert [d.page_content for d in retriever.documents(result)] == ["The blue pump leaks least."]
+    assert result.total.calls == retriever.usage.calls == 2
+    assert {stage: cost.calls for stage, cost in result.cost.items()} == {"route": 1, "select": 1}
+    assert result.total.tokens <= estimate.upper_total.tokens
+    assert (await retriever.aresult(QUESTION)).hits == result.hits
+    assert [r.hits for r in retriever.results([QUESTION, QUESTION])] == [result.hits] * 2
+    assert [r.hits for r in await retriever.aresults([QUESTION])] == [result.hits]
+    assert facts(retriever.documents(result)) == facts(retriever.invoke(QUESTION))
+
+
+async def test_the_calls_are_child_runs_and_failures_are_counted() -> None:
+    runs: dict[str, list[Any]] = {"retriever": [], "model": []}
+
+    class Recorder(BaseCallbackHandler):
+        def on_retriever_start(self, *args: Any, run_id: Any, **kwargs: Any) -> None:
+            runs["retriever"].append(run_id)
+
+        def on_chat_model_start(self, *args: Any, parent_run_id: Any = None, **kwargs: Any) -> None:
+            runs["model"].append(parent_run_id)
+
+    retriever = made(llm=MODEL)
+    retriever.invoke(QUESTION, config={"callbacks": [Recorder()]})
+    await retriever.ainvoke(QUESTION, config={"callbacks": [Recorder()]})
+    assert runs["model"] == [run for run in runs["retriever"] for _ in range(2)]
+
+    def fail(prompt: str) -> str:
+        raise RuntimeError("down")
+
+    down = made(llm=Scripted(script=fail), summariser=None)
+    result = down.result(QUESTION)
+    assert result.degraded == 2 and "The blue pump leaks least." in [h.chunk.text.strip() for h in result.hits]
+
+
+def test_k_where_and_strategies() -> None:
+    retriever = made(embedding=BagOfWords(), max_tokens=None)
+    everything = retriever.invoke(QUESTION)
+    assert len(everything) > 3
+    assert [len(retriever.invoke(QUESTION, k=k)) for k in (1, 2, 3)] == [1, 2, 3]
+    assert retriever.invoke(QUESTION, k=1)[0].page_content == "The blue pump leaks least."
+    assert len(made(k=2).invoke(QUESTION)) == 2
+    assert {d.metadata["doc_id"] for d in retriever.invoke("opened", where={"year": 2021})} == {"valves.md"}
+    lexical = made(strategy="lexical", selection=Selection(k=2, threshold=0.0))
+    assert [len(lexical.invoke(QUESTION)), len(lexical.invoke(QUESTION, k=1))] == [2, 1]
+    chained = made(llm=MODEL, strategy="base+lexical")
+    assert [d.page_content for d in chained.invoke(QUESTION)] == ["The blue pump leaks least."]
+    joined = made(join_adjacent=True, max_tokens=None).invoke("The blue pump and the red pump")
+    assert any(len(d.metadata.get("paragraphs", ())) == 2 for d in joined)
+    retriever.k = 1
+    assert len(retriever.invoke(QUESTION)) == 1
+
+
+def test_it_is_the_core_retriever() -> None:
+    retriever = made(llm=MODEL, preset="paper", routing=Routing(answer_format="ids", on_empty="all"))
+    core = CoreRetriever(
+        retriever.index, llm=names_what_it_is_told, preset="paper", routing=Routing(answer_format="ids", on_empty="all")
+    )
+    assert [h.chunk.id for h in core.search(QUESTION)] == [d.id for d in retriever.invoke(QUESTION)]
+    assert D3Retriever(index=D3Index()).invoke("anything") == []
+
+
+@pytest.mark.parametrize("options", [{}, {"embedding": BagOfWords()}, {"llm": MODEL, "preset": "paper"}])
+async def test_add_change_delete_save_and_load(options: dict[str, Any], tmp_path: Path) -> None:
+    retriever = D3Retriever.from_documents(DOCUMENTS, **options)
+    assert retriever.add_documents(DOCUMENTS).sections.unchanged == 2
+    new = Document(
+        page_content="# Whales\n\n## Results\n\nThe whale leaks least of all.\n", metadata={"source": "w.md"}
+    )
+    assert (await retriever.aadd_documents([new])).paragraphs.added == 1
+    retriever.save(tmp_path / "index")
+    loaded = D3Retriever.load(tmp_path / "index", **options)
+    assert loaded.add_documents([*DOCUMENTS, new]).paragraphs.unchanged == 3
+    assert facts(loaded.invoke(QUESTION)) == facts(retriever.invoke(QUESTION))
+    assert await retriever.adelete("w.md")
+    assert "w.md" not in {d.metadata["doc_id"] for d in retriever.invoke("whale leaks")}
+    assert retriever.index.document_ids == ["pumps.md", "valves.md"]
+
+
+def test_the_model_condenses_sections_unless_told_otherwise() -> None:
+    long = Document(
+        page_content="# Sea\n\n## Whales\n\n" + "The whale swims in the deep sea. " * 60, metadata={"source": "s.md"}
+    )
+    asked: list[str] = []
+
+    def told(prompt: str) -> str:
+        asked.append(prompt)
+        return "About whales."
+
+    model = Scripted(script=told)
+    condensed = D3Retriever.from_documents([long], llm=model)
+    assert asked and condensed.index.usage.calls == len(asked)
+    asked.clear()
+    D3Retriever.from_documents([long], llm=model, summariser=None)
+    assert not asked
+    D3Retriever.from_documents([long], summariser=model)
+    assert asked
+    with pytest.raises(BudgetExceeded):
+        D3Retriever.from_documents([long], llm=model, max_calls=0)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"k": 0}, {"router": "llm"}, {"router": "best"}, {"strategy": "best"}, {"preset": "code"}, {"max_tokens": 0},
+     {"router": "cross_encoder"}, {"max_concurrency": 0}],
+)  # fmt: skip
+def test_bad_settings_are_refused_at_once(options: dict[str, Any]) -> None:
+    name = next(iter(options))
+    with pytest.raises(ValueError, match="llm" if options == {"router": "llm"} else name):
+        made(**options)
+
+
+def test_names_that_do_not_exist_are_refused() -> None:
+    with pytest.raises(TypeError):
+        made(chunk_size=3)
