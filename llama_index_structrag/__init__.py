@@ -1,15 +1,20 @@
 """structrag for LlamaIndex: node parsers and retrievers that follow a document's own structure."""
 
 from llama_index_structrag.events import IndexBuildEndEvent, IndexBuildStartEvent
+from llama_index_structrag.formatting import HiQAFormatter
+from llama_index_structrag.hiqa import HiQANodeParser
 from llama_index_structrag.idms import IDMSNodeParser
 from llama_index_structrag.models import LlamaIndexEmbedder, LlamaIndexModel
 from llama_index_structrag.node_parsers import ContentAwareNodeParser, FixedNodeParser
 from llama_index_structrag.pic import PICNodeParser
-from llama_index_structrag.retrievers import MultiViewRetriever
+from llama_index_structrag.retrievers import HiQARetriever, MultiViewRetriever
 
 __all__ = [
     "ContentAwareNodeParser",
     "FixedNodeParser",
+    "HiQAFormatter",
+    "HiQANodeParser",
+    "HiQARetriever",
     "IDMSNodeParser",
     "IndexBuildEndEvent",
     "IndexBuildStartEvent",

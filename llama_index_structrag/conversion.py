@@ -19,12 +19,14 @@ from llama_index.core.schema import (
     TextNode,
 )
 
+from llama_index_structrag.segments import INDEX_TEXT_KEY, SEGMENT_KEYS, TEXT_KEY
 from structrag.context import SEPARATOR
-from structrag.reading import SUFFIXES, read_text
+from structrag.reading import FORMATS, SUFFIXES, read_text
 from structrag.records import Chunk, Document, Hit
 
 CONTEXT_KEY = "heading_context"  # the only key of ours that embedding models and language models see
 EMBED_EXCLUDED_KEY = "metadata_not_embedded"  # names the keys of a document's metadata that are too long to embed
+FORMAT_KEY, FORMAT_REPORT_KEY = "text_format", "format_report"  # what a formatter here has made of the text, and how
 HIDDEN_KEYS = (
     EMBED_EXCLUDED_KEY,
     "heading_path",
@@ -34,8 +36,12 @@ HIDDEN_KEYS = (
     "source_end",
     "context_shortened",
     "oversize",
+    FORMAT_KEY,
+    FORMAT_REPORT_KEY,
     "routes",
+    "scores",
     "views_hit",
+    "keywords_hit",
     "pic_relevant",
     "pic_mean_similarity",
     "pic_threshold",
@@ -48,7 +54,9 @@ HIDDEN_KEYS = (
     "idms_action",
     "idms_reduced",
     "idms_added",
+    *SEGMENT_KEYS,
 )
+OWN_KEYS = (*HIDDEN_KEYS, INDEX_TEXT_KEY, TEXT_KEY)  # which nodes made of a node do not take over
 _MIME_TYPES = {"text/html": "html", "application/xhtml+xml": "html", "text/markdown": "markdown"}
 EXCLUSIONS_KEY = "llama_index"  # of a core document's meta
 _EXCLUSIONS = ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
@@ -58,6 +66,8 @@ _SOURCE_KEYS = ("source", "file_path", "file_name")
 def read_node(node: BaseNode, id: str, *, format: str = "auto", drop_navigation: bool = False) -> Document:
     """A node's text as a document of the core; with "auto" its metadata tells the format, else the text does."""
     metadata = node.metadata
+    if format == "auto" and metadata.get(FORMAT_KEY) in FORMATS:
+        format = metadata[FORMAT_KEY]
     source = next((str(metadata[key]) for key in _SOURCE_KEYS if metadata.get(key)), "")
     text = node.get_content(metadata_mode=MetadataMode.NONE)
     if format == "auto":
@@ -108,7 +118,9 @@ def make_node(
     source: RelatedNodeInfo,
 ) -> TextNode:
     """A text node with our metadata over its parent's, our structural keys hidden from both kinds of model."""
-    inherited = ("metadata_template", "metadata_separator", "text_template")
+    inherited = ["metadata_template", "metadata_separator"]
+    if "{content}" in getattr(parent, "text_template", ""):
+        inherited.append("text_template")
     hidden_embed = list(parent.excluded_embed_metadata_keys) if parent else []
     hidden_llm = list(parent.excluded_llm_metadata_keys) if parent else []
     return TextNode(
@@ -141,12 +153,11 @@ def index_document(node: BaseNode, *, format: str = "auto") -> Document:
     return replace(document, meta={**meta, **({EXCLUSIONS_KEY: hidden} if hidden else {})})
 
 
-def hit_to_node(hit: Hit, document: Document) -> NodeWithScore:
-    """A hit as a scored text node. `ref_doc_id` is the document's id; offsets are exact."""
+def hit_to_node(hit: Hit, document: Document, notes: Mapping[str, Any]) -> NodeWithScore:
+    """A hit as a scored text node. `ref_doc_id` is the document's id; offsets are exact; the metadata also tells the notes."""
     chunk = stripped(hit.chunk)
     metadata = {key: value for key, value in document.meta.items() if key != EXCLUSIONS_KEY}
-    routes = {name: int(rank) for name, rank in hit.routes.items()}
-    own = {**chunk_metadata(chunk), "routes": routes, "views_hit": list(chunk.extras.get("views_hit", ()))}
+    own = {**chunk_metadata(chunk), **notes}
     source = RelatedNodeInfo(node_id=chunk.doc_id, node_type=ObjectType.DOCUMENT, metadata=copy.deepcopy(metadata))
     node = make_node(chunk.id, chunk.text, (chunk.start, chunk.end), {**metadata, **own}, None, source)
     for name, keys in document.meta.get(EXCLUSIONS_KEY, {}).items():

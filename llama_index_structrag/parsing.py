@@ -16,7 +16,7 @@ from typing_extensions import Self
 
 from llama_index_structrag.conversion import CONTEXT_KEY, link_neighbours, read_node
 from llama_index_structrag.placing import inherit
-from llama_index_structrag.settings import IdFunc, Tokenizer, picklable, span_id, stable_id, token_counter
+from llama_index_structrag.settings import IdFunc, Tokenizer, defaults_of, picklable, span_id, stable_id, token_counter
 from structrag.errors import check_choice
 from structrag.records import Chunk, Document
 from structrag.sentences import LANGUAGES
@@ -74,6 +74,12 @@ class StructureNodeParser(NodeParser):
         """The same as calling the class."""
         return cls(**settings)
 
+    def shared_with(self, splitter: type) -> dict[str, Any]:
+        """The settings that the core's splitter, a dataclass, has by the same name."""
+        names = defaults_of(splitter).keys() & type(self).model_fields.keys()
+        values = {name: getattr(self, name) for name in sorted(names)}
+        return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+
     @abstractmethod
     def core_splitter(self, limit: int, counter: TokenCounter, *, context: bool = True) -> Splitter:
         """The core's splitter for these settings and a limit of `limit` tokens."""
@@ -118,6 +124,9 @@ class StructureNodeParser(NodeParser):
         while True:
             chunks = yield from split_steps(self.core_splitter(limit, counter, context=context), document)
             made = [parent.make(chunk, document, strip=self.strip) for chunk in chunks]
+            if self.include_metadata:
+                for child, chunk in zip(made, chunks, strict=True):
+                    self.show(child, chunk)
             sizes = [counter(child.get_content(metadata_mode=MetadataMode.EMBED)) for child in made]
             whole = [size for size, chunk in zip(sizes, chunks, strict=True) if context or not _is_oversize(chunk)]
             excess = max(whole, default=0) - self.chunk_size
@@ -134,6 +143,9 @@ class StructureNodeParser(NodeParser):
                 child.metadata.update({"oversize": True} if size > self.chunk_size else {})
         return list(made)
 
+    def show(self, node: TextNode, chunk: Chunk) -> None:
+        """Set what models see of a chunk besides text and context; nothing here."""
+
     def told(self, chunk: Chunk) -> dict[str, Any]:
         """What a node's metadata tells of its chunk besides its place; no key that models would see."""
         return {}
@@ -141,8 +153,9 @@ class StructureNodeParser(NodeParser):
     def __getstate__(self) -> dict[Any, Any]:
         """The state for pickle; unlike the base class it never drops a setting, nor touches this object."""
         state = dict(BaseModel.__getstate__(self))
-        fields = {name: value for name, value in state["__dict__"].items() if name != "callback_manager"}
-        return {**state, "__dict__": {**fields, **picklable(tokenizer=self.tokenizer, id_func=self.id_func)}}
+        kept = {name: value for name, value in state["__dict__"].items() if name != "callback_manager"}
+        functions = {name: kept[name] for name in ("id_func", "describe_image") if name in kept}
+        return {**state, "__dict__": {**kept, **picklable(self.tokenizer, **functions)}}
 
 
 def split_steps(splitter: Any, document: Document) -> Steps[list[Chunk]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from llama_index.core.schema import BaseNode, MetadataMode, RelatedNodeInfo, TextNode
 
-from llama_index_structrag.conversion import EMBED_EXCLUDED_KEY, HIDDEN_KEYS, chunk_metadata, make_node, stripped
+from llama_index_structrag.conversion import EMBED_EXCLUDED_KEY, OWN_KEYS, chunk_metadata, make_node, stripped
 from llama_index_structrag.settings import stable_id
 from structrag.records import Chunk, Document
 from structrag.tokens import TokenCounter
@@ -68,7 +68,7 @@ def inherit(node: BaseNode, room: int, counter: TokenCounter, *, with_metadata: 
     place = place_of(node)
     if not with_metadata:
         return Inherited(node, place, {}, (), 0, False)
-    metadata = {key: value for key, value in node.metadata.items() if key not in HIDDEN_KEYS}
+    metadata = {key: value for key, value in node.metadata.items() if key not in OWN_KEYS}
     shown = TextNode(
         metadata=metadata,
         excluded_embed_metadata_keys=list(node.excluded_embed_metadata_keys),

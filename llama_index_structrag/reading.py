@@ -100,14 +100,14 @@ class ReadingNodeParser(StructureNodeParser):
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any) -> list[BaseNode]:
         runner = self._runner()
         made: list[list[BaseNode]] = []
-        for group in get_tqdm_iterable(_groups(nodes), show_progress, "Parsing nodes"):
+        for group in get_tqdm_iterable(node_groups(nodes), show_progress, "Parsing nodes"):
             made += runner.run(self._group_steps(group, runner))
         return self._finished(nodes, made)
 
     async def _aparse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **kw: Any) -> list[BaseNode]:
         runner = self._runner()
         made: list[list[BaseNode]] = []
-        for group in get_tqdm_iterable(_groups(nodes), show_progress, "Parsing nodes"):
+        for group in get_tqdm_iterable(node_groups(nodes), show_progress, "Parsing nodes"):
             made += await runner.arun(self._group_steps(group, runner))
         return self._finished(nodes, made)
 
@@ -116,16 +116,22 @@ class ReadingNodeParser(StructureNodeParser):
         return together([remembering(answered(self._node_steps(node, counter), runner)) for node in nodes])
 
     def _runner(self) -> Runner:
-        if self.cache is not None and not isinstance(self.cache, Cache):
-            raise InvalidParameter(f"cache must be a structrag Cache or None; got {type(self.cache).__name__}.")
         return Runner(
             llm=core_model(self.llm),
             embedder=core_embedder(self.embed_model),
-            cache=self.cache,
+            cache=checked_cache(self.cache),
             batch_size=self.batch_size,
             max_concurrency=self.max_concurrency,
         )
 
 
-def _groups(nodes: Sequence[BaseNode]) -> list[list[BaseNode]]:
+def checked_cache(cache: Any) -> Cache | None:
+    """The cache; InvalidParameter if it is none of structrag's."""
+    if cache is not None and not isinstance(cache, Cache):
+        raise InvalidParameter(f"cache must be a structrag Cache or None; got {type(cache).__name__}.")
+    return cache
+
+
+def node_groups(nodes: Sequence[BaseNode]) -> list[list[BaseNode]]:
+    """The nodes in groups of bounded text."""
     return list(groups_of(nodes, lambda node: len(node.get_content(metadata_mode=MetadataMode.NONE))))

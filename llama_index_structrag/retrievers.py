@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
 
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.schema import MetadataMode, NodeWithScore, TextNode
+
+from llama_index_structrag.lexical import LexicalRoute, segment_nodes
 from llama_index_structrag.retrieving import IndexRetriever
+from llama_index_structrag.segments import segment_notes, show_index_text
+from llama_index_structrag.settings import token_counter
+from structrag.chunks.hiqa import HiQASplitter
+from structrag.errors import check_at_least
 from structrag.index.index import Index
-from structrag.records import Hit
+from structrag.records import Chunk, Document, Hit
+from structrag.retrieval.hiqa import HiQARetriever as CoreHiQARetriever
 from structrag.retrieval.multiview import MultiViewRetriever as CoreRetriever
+from structrag.retrieval.packing import pack_best
+from structrag.retrieval.tuning import LabelledQuestion, TuningReport
 
 
 class MultiViewRetriever(IndexRetriever):
@@ -35,6 +47,8 @@ class MultiViewRetriever(IndexRetriever):
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
     """
+
+    SHARED_OPTIONS: ClassVar[tuple[str, ...]] = ("preset", "views")
 
     def __init__(
         self,
@@ -67,3 +81,148 @@ class MultiViewRetriever(IndexRetriever):
 
     async def _asearch(self, query: str) -> list[Hit]:
         return await self.retriever.asearch(query, self.similarity_top_k, where=self.where)
+
+    def _notes(self, hit: Hit) -> dict[str, Any]:
+        return {**super()._notes(hit), "views_hit": list(hit.chunk.extras.get("views_hit", ()))}
+
+
+class HiQARetriever(IndexRetriever):
+    """Finds segments among many look-alike documents by vectors, BM25 and critical keywords put together (HiQA, equation 2).
+
+        retriever = HiQARetriever.from_documents(documents, embed_model=Settings.embed_model, keywords=["LM358", "TL431"])
+        RetrieverQueryEngine.from_args(retriever)
+
+    Made by `from_documents` or `load`, or from a structrag `Index`. It splits documents into texts, tables and images, each indexed under
+    the titles that lead to it (`node_parser=HiQANodeParser(...)` changes how).
+
+    The vectors may be a LlamaIndex vector store's (`vector_store=...` of `from_documents`), the lexical route any LlamaIndex retriever's:
+    index `retriever.segments()` there, let it return about 50 results, and set `retriever.lexical`.
+
+    Nodes are as those of `MultiViewRetriever`, text and table in full for language models, and their metadata has in place of `views_hit`:
+    `scores`, the three parts of the score under "dense", "bm25" and "keywords"; `keywords_hit`, the query's keywords that it holds; and
+    `hiqa_kind`, `hiqa_images` and the rest as in `HiQANodeParser`; `hiqa_cut` where `max_tokens` shortened it.
+
+    Args:
+        index: The structrag `Index` to search.
+        similarity_top_k: How many nodes; fewer where fewer were found.
+        preset, alpha, beta, keywords, detect_keywords, fusion, routes, diversify, view, order: As for structrag's `HiQARetriever`.
+        lexical: A LlamaIndex retriever over `segments()` in the place of BM25; see `llama_index_structrag.lexical.LexicalRoute`.
+        max_tokens: Tokens that the nodes may have together as language models see them, metadata included; those that do not fit are left
+            out, and only the best is cut, at the end of a sentence, if it does not fit alone. None: no limit.
+        tokenizer: What counts these tokens, as in the node parsers; None: LlamaIndex's global tokenizer.
+        options: As for `MultiViewRetriever`.
+
+    Raises:
+        InvalidParameter: a setting is not allowed (a ValueError).
+    """
+
+    def __init__(
+        self,
+        index: Index,
+        *,
+        similarity_top_k: int = 5,
+        preset: str = "default",
+        alpha: float | str | None = None,
+        beta: float | str | None = None,
+        keywords: Iterable[str] | None = None,
+        detect_keywords: Any = True,
+        fusion: str | None = None,
+        routes: Sequence[str] | None = None,
+        diversify: str | None = None,
+        view: str = "raw",
+        order: str = "score",
+        lexical: Any = None,
+        max_tokens: int | None = None,
+        tokenizer: Any = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(index, **options)
+        if max_tokens is not None:
+            check_at_least("max_tokens", max_tokens, 0)
+        self.max_tokens = max_tokens
+        self.tokenizer = tokenizer
+        self.similarity_top_k = similarity_top_k
+        self._settings: dict[str, Any] = {
+            "k": similarity_top_k,
+            "preset": preset,
+            "alpha": alpha,
+            "beta": beta,
+            "keywords": keywords if keywords is None or isinstance(keywords, str) else list(keywords),
+            "detect_keywords": detect_keywords,
+            "fusion": fusion,
+            "routes": routes,
+            "diversify": diversify,
+            "view": view,
+            "order": order,
+        }
+        self.lexical = lexical
+
+    @property
+    def lexical(self) -> Any:
+        """What takes the place of BM25; None: nothing does."""
+        return self._lexical
+
+    @lexical.setter
+    def lexical(self, lexical: Any) -> None:
+        route = LexicalRoute(lexical, self.index) if isinstance(lexical, BaseRetriever) else lexical
+        self.retriever = CoreHiQARetriever(self.index, **self._settings, lexical=route)
+        self._lexical = lexical
+
+    def segments(self) -> list[TextNode]:
+        """All segments as a lexical engine has to index them: the index text as text, under the segment's id."""
+        return segment_nodes(self.index.store, self._settings["view"])
+
+    def tune(self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr") -> TuningReport:
+        """Fit alpha and beta to labelled questions and use them from now on; see `structrag.retrieval.tuning.tune_steps`."""
+        return self._tuned(self.retriever.tune(questions, metric=metric))
+
+    async def atune(self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr") -> TuningReport:
+        """`tune` on an event loop."""
+        return self._tuned(await self.retriever.atune(questions, metric=metric))
+
+    def _tuned(self, report: TuningReport) -> TuningReport:
+        self._settings |= {"alpha": report.alpha, "beta": report.beta}
+        return report
+
+    def _search(self, query: str) -> list[Hit]:
+        return self._packed(self.retriever.search(query, self.similarity_top_k, where=self.where))
+
+    async def _asearch(self, query: str) -> list[Hit]:
+        return self._packed(await self.retriever.asearch(query, self.similarity_top_k, where=self.where))
+
+    def _packed(self, hits: list[Hit]) -> list[Hit]:
+        if self.max_tokens is None:
+            return hits
+        language = self.index.view_settings.language
+        return pack_best(hits, self.max_tokens, token_counter(self.tokenizer), text_of=self._shown, language=language)
+
+    def _shown(self, chunk: Chunk) -> str:
+        """A chunk as language models see it."""
+        (found,) = self.nodes_of([Hit(chunk, 0.0, 1)])
+        return found.node.get_content(metadata_mode=MetadataMode.LLM)
+
+    def _node(self, hit: Hit, document: Document) -> NodeWithScore:
+        found = super()._node(hit, document)
+        if isinstance(found.node, TextNode):
+            show_index_text(found.node, hit.chunk)
+        return found
+
+    def _notes(self, hit: Hit) -> dict[str, Any]:
+        keywords = list(hit.chunk.extras.get("keywords", ()))
+        own = {"scores": dict(hit.scores), "keywords_hit": keywords, **segment_notes(hit.chunk)}
+        return {**super()._notes(hit), **own}
+
+    @classmethod
+    def _new_index(cls, **options: Any) -> Index:
+        return _with_segments(super()._new_index(**{"views": ("raw",), **options}), options)
+
+    @classmethod
+    def _opened_index(cls, persist_dir: str | os.PathLike[str], **options: Any) -> Index:
+        return _with_segments(super()._opened_index(persist_dir, **options), options)
+
+
+def _with_segments(index: Index, options: Mapping[str, Any]) -> Index:
+    """The index, with HiQA's splitter unless another was chosen."""
+    if options.get("node_parser") is None and options.get("splitter") is None:
+        index.splitter = HiQASplitter(language=index.view_settings.language)
+    return index

@@ -8,7 +8,8 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.callbacks import CallbackManager
@@ -23,6 +24,7 @@ from llama_index_structrag.events import IndexBuildEndEvent, IndexBuildStartEven
 from llama_index_structrag.indexing import bound, index_options, prompts_of, updated_prompts, where_of
 from structrag.index.adding import AddReport
 from structrag.index.index import Index
+from structrag.index.store import Store
 from structrag.records import Document, Hit
 
 Where = Mapping[str, Any] | Callable[[dict[str, Any]], bool]
@@ -31,6 +33,8 @@ dispatcher = get_dispatcher(__name__)
 
 class IndexRetriever(BaseRetriever):
     """A retriever over a structrag `Index`. Subclasses say how it is searched."""
+
+    SHARED_OPTIONS: ClassVar[tuple[str, ...]] = ()  # arguments that the index has too
 
     def __init__(
         self,
@@ -72,41 +76,66 @@ class IndexRetriever(BaseRetriever):
                 keywords; None: extractive), `vector_store` (a LlamaIndex vector store that keeps the vectors), `node_parser`, and
                 other arguments of structrag's `Index`: cache, language, batch_size, max_concurrency, max_calls, prompts.
         """
-        retriever = cls._made(lambda others: Index(**others), options)
+        retriever = cls._with_index(cls._new_index, options)
         retriever.add(documents)
         return retriever
 
     @classmethod
     async def afrom_documents(cls, documents: Sequence[BaseNode], **options: Any) -> Self:
         """`from_documents` on an event loop."""
-        retriever = cls._made(lambda others: Index(**others), options)
+        retriever = cls._with_index(cls._new_index, options)
         await retriever.aadd(documents)
         return retriever
 
     @classmethod
     def load(cls, persist_dir: str | os.PathLike[str], **options: Any) -> Self:
         """A retriever over an index that `save` wrote, with the models it was built with; `options` as for `from_documents`."""
-        return cls._made(lambda others: Index.load(persist_dir, **others), options)
+        return cls._with_index(partial(cls._opened_index, persist_dir), options)
 
     @classmethod
-    def _made(cls, make: Callable[[dict[str, Any]], Index], options: dict[str, Any]) -> Self:
-        own = set(inspect.signature(cls.__init__).parameters) | set(
-            inspect.signature(IndexRetriever.__init__).parameters
-        )
-        shared = {"preset", "views"}
+    def _new_index(cls, **options: Any) -> Any:
+        """An empty index such as the retriever searches."""
+        return Index(**index_options(**options))
+
+    @classmethod
+    def _opened_index(cls, persist_dir: str | os.PathLike[str], **options: Any) -> Any:
+        """A saved index such as the retriever searches."""
+        return Index.load(persist_dir, **index_options(**options))
+
+    @classmethod
+    def _with_index(cls, make: Callable[..., Any], options: dict[str, Any]) -> Self:
+        """A retriever with what `make` returns; options that are the class's arguments stay here, shared ones go to both."""
+        own = {name for kind in (cls, IndexRetriever) for name in inspect.signature(kind.__init__).parameters}
         given = {name: value for name, value in options.items() if name in own}
-        others = {name: value for name, value in options.items() if name not in own or (name in shared and value)}
-        return cls(make(index_options(**others)), **given)
+        for_index = {
+            name: value
+            for name, value in options.items()
+            if name not in own or (name in cls.SHARED_OPTIONS and value is not None)
+        }
+        return cls(make(**for_index), **given)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return self._nodes(self._search(query_bundle.query_str))
+        return self.nodes_of(self._search(query_bundle.query_str))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return self._nodes(await self._asearch(query_bundle.query_str))
+        return self.nodes_of(await self._asearch(query_bundle.query_str))
 
-    def _nodes(self, hits: Sequence[Hit]) -> list[NodeWithScore]:
-        documents = {doc_id: self.index.store.document(doc_id) for doc_id in {hit.chunk.doc_id for hit in hits}}
-        return [hit_to_node(hit, documents[hit.chunk.doc_id]) for hit in hits]
+    def nodes_of(self, hits: Sequence[Hit]) -> list[NodeWithScore]:
+        """Hits of this retriever's index as scored nodes, in their order."""
+        documents = {doc_id: self._store.document(doc_id) for doc_id in {hit.chunk.doc_id for hit in hits}}
+        return [self._node(hit, documents[hit.chunk.doc_id]) for hit in hits]
+
+    def _node(self, hit: Hit, document: Document) -> NodeWithScore:
+        return hit_to_node(hit, document, self._notes(hit))
+
+    def _notes(self, hit: Hit) -> dict[str, Any]:
+        """What a node's metadata tells of a hit besides its document and place."""
+        return {"routes": {name: int(rank) for name, rank in hit.routes.items()}}
+
+    @property
+    def _store(self) -> Store:
+        """Where the hits' chunks and documents are."""
+        return self.index.store
 
     @dispatcher.span
     def add(self, documents: Sequence[BaseNode]) -> AddReport:

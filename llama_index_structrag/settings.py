@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import pickle
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from multiprocessing.reduction import ForkingPickler
 from typing import Annotated, Any
 
-from llama_index.core.bridge.pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+from llama_index.core.bridge.pydantic import BeforeValidator, PlainSerializer, ValidationInfo, WithJsonSchema
 from llama_index.core.schema import BaseNode
 from llama_index.core.utils import get_tokenizer
 
@@ -39,17 +39,22 @@ def token_counter(tokenizer: Any) -> TokenCounter:
     return TokenizerCounter(getattr(tokenizer, "encode_ordinary", None) or getattr(tokenizer, "encode", tokenizer))
 
 
-def picklable(*, tokenizer: Any, id_func: Any) -> dict[str, Any]:
-    """Both for another process; a global tokenizer that somebody set goes along, LlamaIndex's own is made anew there.
+def defaults_of(splitter: type) -> dict[str, Any]:
+    """The defaults of a splitter of the core, a dataclass."""
+    return {field.name: field.default for field in fields(splitter)}
+
+
+def picklable(tokenizer: Any, **functions: Any) -> dict[str, Any]:
+    """All for another process; a global tokenizer that somebody set goes along, LlamaIndex's own is made anew there.
 
     Raises InvalidParameter for a callable that cannot be pickled.
     """
     if tokenizer is None and not _is_standard(get_tokenizer()):
         tokenizer = get_tokenizer()
-    chosen = {"tokenizer": tokenizer, "id_func": id_func}
+    chosen = {"tokenizer": tokenizer, **functions}
     for name, value in chosen.items():
         try:
-            pickle.dumps(value)
+            ForkingPickler.dumps(value)
         except Exception as error:
             raise InvalidParameter(
                 f"{name} must be a function defined at the top level of a module to be pickled, which num_workers > 1 "
@@ -104,6 +109,22 @@ def _read_id_func(value: Any) -> Any:
     return value
 
 
+def _read_function(value: Any, info: ValidationInfo) -> Any:
+    name = info.field_name
+    if isinstance(value, dict):
+        raise InvalidParameter(
+            f"{name} must be passed again to read these settings, as from_dict(data, {name}=...): they were made with "
+            f"{value.get('name')!r}."
+        )
+    if value is not None and not callable(value):
+        raise InvalidParameter(f"{name} must be a function or None; got {value!r}.")
+    return value
+
+
+def _function_name(value: Any) -> dict[str, str] | None:
+    return None if value is None else {"name": counter_name(value)}
+
+
 def _id_func_name(value: Any) -> dict[str, str]:
     return {"id_func_name": counter_name(value), "title": "id_func"}
 
@@ -121,4 +142,7 @@ IdFunc = Annotated[
     BeforeValidator(_read_id_func),
     PlainSerializer(_id_func_name, return_type=dict[str, str]),
     _SCHEMA,
+]
+NamedFunction = Annotated[
+    Any, BeforeValidator(_read_function), PlainSerializer(_function_name), WithJsonSchema({"type": "object"})
 ]

@@ -1,0 +1,130 @@
+"""HiQA's Markdown formatter as a transformation of an ingestion pipeline."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any, Literal
+
+from llama_index.core.bridge.pydantic import ConfigDict, Field, model_validator
+from llama_index.core.schema import BaseNode, Document, MetadataMode, TextNode, TransformComponent
+from llama_index.core.utils import get_tqdm_iterable
+from typing_extensions import Self
+
+from llama_index_structrag.conversion import FORMAT_KEY, FORMAT_REPORT_KEY, read_node
+from llama_index_structrag.reading import LanguageModelField, checked_cache, core_model, node_groups
+from structrag.driving import together
+from structrag.formatting.formatter import Formatted
+from structrag.formatting.formatter import HiQAFormatter as CoreFormatter
+from structrag.steps import Steps
+
+_PRESETS: dict[str, Callable[..., CoreFormatter]] = {
+    "default": CoreFormatter,
+    "paper": CoreFormatter.paper,
+    "code": CoreFormatter.code,
+}
+_HIDDEN = (FORMAT_KEY, FORMAT_REPORT_KEY)
+
+
+class HiQAFormatter(TransformComponent):
+    """Turns documents of plain text or HTML into structured Markdown, losing none of their words (HiQA).
+
+        IngestionPipeline(transformations=[HiQAFormatter(llm=Settings.llm), HiQANodeParser(), Settings.embed_model])
+        retriever = HiQARetriever.from_documents(HiQAFormatter()(documents))
+
+    One document in, a copy of it out, with the same id and metadata; to this are added, seen by no model, `text_format`, "markdown", by
+    which the parsers and retrievers here know how to read it, and `format_report`, a string of JSON: mode, windows, retries, fallbacks,
+    restored, uncertain (one sentence for whatever may be wrong) and removed (running heads and page numbers).
+
+    Give it whole documents: where a reader cuts a file into pages, join them (form feeds between pages are understood: running heads and
+    page numbers are then found). Nodes without text are passed on.
+    """
+
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+
+    llm: LanguageModelField = Field(
+        default=None,
+        description="LlamaIndex LLM that writes the Markdown window by window, each answer checked; None: rules and layout.",
+    )
+    preset: Literal["default", "paper", "code"] = Field(
+        default="default", description="'paper': headings at level 1 with numbers; 'code': near the paper's code."
+    )
+    window_words: int | None = Field(default=None, description="Words that a call converts; None: by preset.")
+    padding_words: int | None = Field(default=None, description="Words shown around them; None: by preset.")
+    prompt: str | None = Field(default=None, description="The instruction of each message; None: by preset.")
+    repeat_prompt: bool | None = Field(
+        default=None, description="Whether it also stands at the end of each message; None: by preset."
+    )
+    format: Literal["auto", "html", "markdown", "text"] = Field(
+        default="auto", description="Format of the documents; auto: told by file_type, the file's suffix or the text."
+    )
+    add_report: bool = Field(default=True, description="Whether format_report is added.")
+    algorithm_version: Literal[1] = Field(
+        default=1, description="Changes when the same input would be formatted differently."
+    )
+    cache: Any = Field(
+        default=None, exclude=True, description="A structrag Cache that keeps finished calls; None: none."
+    )
+    max_concurrency: int = Field(default=8, gt=0, exclude=True, description="Most calls in flight.")
+    max_calls: int | None = Field(
+        default=None, gt=0, exclude=True, description="Most calls of one run; None: no limit."
+    )
+
+    @classmethod
+    def class_name(cls) -> str:
+        return "HiQAFormatter"
+
+    @model_validator(mode="after")
+    def _check_core(self) -> Self:
+        self._core()
+        return self
+
+    def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
+        """The documents in Markdown, in order. Those given are not changed."""
+        core, made = self._core(), []
+        for group in get_tqdm_iterable(node_groups(nodes), bool(kwargs.get("show_progress")), "Formatting documents"):
+            made += self._made(group, core.runner.run(self._steps(core, group)))
+        return made
+
+    async def acall(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
+        """The same by the model's own asynchronous calls."""
+        core, made = self._core(), []
+        for group in get_tqdm_iterable(node_groups(nodes), bool(kwargs.get("show_progress")), "Formatting documents"):
+            made += self._made(group, await core.runner.arun(self._steps(core, group)))
+        return made
+
+    def _core(self) -> CoreFormatter:
+        chosen = {name: getattr(self, name) for name in ("window_words", "padding_words", "prompt", "repeat_prompt")}
+        return _PRESETS[self.preset](
+            core_model(self.llm),
+            cache=checked_cache(self.cache),
+            max_concurrency=self.max_concurrency,
+            max_calls=self.max_calls,
+            **{name: value for name, value in chosen.items() if value is not None},
+        )
+
+    def _steps(self, core: CoreFormatter, nodes: Sequence[BaseNode]) -> Steps[list[Formatted]]:
+        return together(
+            [core.steps(read_node(node, node.node_id, format=self.format)) for node in nodes if _text(node)]
+        )
+
+    def _made(self, nodes: Sequence[BaseNode], results: Sequence[Formatted]) -> list[BaseNode]:
+        ready = iter(results)
+        return [self._copy(node, next(ready)) if _text(node) else node for node in nodes]
+
+    def _copy(self, node: BaseNode, formatted: Formatted) -> BaseNode:
+        made = node.model_copy(deep=True)
+        made.set_content(formatted.document.text)
+        made.metadata[FORMAT_KEY] = formatted.document.format
+        if self.add_report:
+            made.metadata[FORMAT_REPORT_KEY] = json.dumps(asdict(formatted.report), ensure_ascii=False)
+        for keys in (made.excluded_embed_metadata_keys, made.excluded_llm_metadata_keys):
+            keys += [key for key in _HIDDEN if key not in keys]
+        if isinstance(made, TextNode) and not isinstance(made, Document):
+            made.start_char_idx = made.end_char_idx = None
+        return made
+
+
+def _text(node: BaseNode) -> str:
+    return node.get_content(metadata_mode=MetadataMode.NONE).strip()

@@ -1,0 +1,328 @@
+"""HiQANodeParser and HiQAFormatter: what models see of texts, tables and images; Markdown in a pipeline."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import pickle
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from llama_index.core import Document, VectorStoreIndex
+from llama_index.core.ingestion import IngestionCache, IngestionPipeline
+from llama_index.core.node_parser import SentenceSplitter
+from llama_index.core.schema import ImageDocument, MetadataMode, TextNode
+from llama_index.core.utils import get_tokenizer
+from llama_index_fakes import HashEmbedding, ScriptedLLM
+
+from llama_index_structrag import ContentAwareNodeParser, HiQAFormatter, HiQANodeParser
+from structrag.cache import Cache
+from structrag.chunks.hiqa import HiQASplitter
+from structrag.formatting.formatter import HiQAFormatter as CoreFormatter
+
+MANUAL = """# Pump A
+
+Intro text of the pump.
+
+## Data
+
+Electrical values at 25 C.
+
+| Name | Value |
+|---|---|
+| Voltage | 12 V |
+| Current | 300 mA |
+
+Values are typical.
+
+![Wiring of the pump](img/wiring.png "Plan")
+
+Figure 1: wiring.
+
+See the picture above.
+"""
+TABLE = "| Name | Value |\n|---|---|\n| Voltage | 12 V |\n| Current | 300 mA |"
+PLAIN = "1 INTRODUCTION\n\nSome words here.\n\n2 METHODS\n\nMore words.\n"
+DATA = Path(os.environ.get("STRUCTRAG_DATA", Path(__file__).parents[3] / "shared" / "data"))
+MARKDOWN = st.lists(
+    st.sampled_from(
+        [
+            "# A",
+            "## B c d",
+            "text here.",
+            "One. Two. Three.",
+            "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |",
+            "| bad | table |\n| 1 |",
+            "![alt words](a.png)",
+            "今天天气很好。",
+            "",
+            "w " * 40,
+        ]
+    ),
+    max_size=10,
+).map("\n\n".join)
+
+
+def parse(text: str, parser: HiQANodeParser | None = None, **metadata: Any) -> list[Any]:
+    return (parser or HiQANodeParser()).get_nodes_from_documents([Document(text=text, id_="d", metadata=metadata)])
+
+
+def seen(node: TextNode, mode: MetadataMode) -> str:
+    return node.get_content(metadata_mode=mode)
+
+
+def of_kind(nodes: list[Any], kind: str) -> list[Any]:
+    return [node for node in nodes if node.metadata["hiqa_kind"] == kind]
+
+
+def shout(address: str) -> str:
+    return f"A drawing in {address}"
+
+
+def test_a_table_is_embedded_by_its_labels_and_read_in_full() -> None:
+    (table,) = of_kind(parse(MANUAL, year=2020), "table")
+    assert table.text == TABLE
+    assert MANUAL[table.start_char_idx : table.end_char_idx] == TABLE
+    assert seen(table, MetadataMode.EMBED) == (
+        "year: 2020\nheading_context: Pump A > Data\nsegment_index_text: Electrical values at 25 C.\nName | Value\nVoltage\nCurrent\n"
+        "Values are typical."
+    )
+    assert seen(table, MetadataMode.LLM) == f"year: 2020\nheading_context: Pump A > Data\nsegment_text: \n{TABLE}"
+    assert seen(table, MetadataMode.NONE) == TABLE
+
+
+def test_an_image_is_embedded_by_its_words_and_can_be_shown() -> None:
+    (image,) = of_kind(parse(MANUAL), "image")
+    assert json.loads(image.metadata["hiqa_images"]) == [
+        {"file": "img/wiring.png", "alt": "Wiring of the pump", "title": "Plan"}
+    ]
+    assert image.metadata["hiqa_caption"] == "Figure 1: wiring."
+    assert "Figure 1: wiring." in seen(image, MetadataMode.EMBED) and "img/wiring.png" not in seen(
+        image, MetadataMode.EMBED
+    )
+    assert seen(image, MetadataMode.LLM).endswith('![Wiring of the pump](img/wiring.png "Plan")')
+
+
+def test_language_models_see_each_title_once() -> None:
+    first, data, *_ = of_kind(parse(MANUAL), "text")
+    assert seen(first, MetadataMode.LLM) == first.text == "# Pump A\n\nIntro text of the pump."
+    assert seen(data, MetadataMode.LLM) == "heading_context: Pump A\n\n## Data\n\nElectrical values at 25 C."
+    assert all(seen(node, MetadataMode.LLM).count("Pump A") == 1 for node in parse(MANUAL))
+
+
+def test_a_vision_model_describes_and_may_fail() -> None:
+    (image,) = of_kind(parse(MANUAL, HiQANodeParser(describe_image=shout)), "image")
+    assert image.metadata["hiqa_description"] == "A drawing in img/wiring.png"
+    assert "A drawing in img/wiring.png" in seen(image, MetadataMode.EMBED)
+
+    def broken(address: str) -> str:
+        raise RuntimeError("no")
+
+    (image,) = of_kind(parse(MANUAL, HiQANodeParser(describe_image=broken)), "image")
+    assert image.metadata["hiqa_degraded"] is True
+
+
+def test_the_ablations() -> None:
+    for metadata, contexts in (
+        ("none", {None}),
+        ("section", {"Data", "Pump A", None}),
+        ("path", {"Pump A > Data", "Pump A", None}),
+    ):
+        nodes = parse(MANUAL, HiQANodeParser(metadata=metadata))
+        assert {node.metadata.get("heading_context") for node in nodes} <= contexts
+        (table,) = of_kind(nodes, "table")
+        assert ("Pump A" in seen(table, MetadataMode.EMBED)) == (metadata == "path")
+        if metadata == "none":
+            assert not any("# " in seen(node, MetadataMode.EMBED) for node in nodes)
+            assert seen(nodes[1], MetadataMode.LLM).endswith(nodes[1].text)
+    (table,) = of_kind(parse(MANUAL, HiQANodeParser(table_cells=True)), "table")
+    assert "300 mA" in seen(table, MetadataMode.EMBED)
+
+
+@settings(max_examples=60, deadline=None)
+@given(text=MARKDOWN, size=st.integers(4, 80))
+def test_nodes_keep_the_limit_and_quote_the_document(text: str, size: int) -> None:
+    nodes = parse(text, HiQANodeParser(chunk_size=size), title="A title of the document")
+    count = get_tokenizer()
+    for node in nodes:
+        assert text[node.start_char_idx : node.end_char_idx] == node.text and node.text.strip()
+        assert node.text in seen(node, MetadataMode.LLM)
+        assert len(count(seen(node, MetadataMode.EMBED))) <= size or (node.metadata["oversize"] and len(node.text) <= 2)
+        assert all(isinstance(value, str | int | bool) for value in node.metadata.values())
+    spans = [(0, 0), *((node.start_char_idx, node.end_char_idx) for node in nodes), (len(text), len(text))]
+    assert not "".join(text[a[1] : b[0]] for a, b in itertools.pairwise(spans)).strip()
+    tiled = parse(text, HiQANodeParser(chunk_size=size, strip=False))
+    assert "".join(node.text for node in tiled) == (text if text.strip() else "")
+
+
+def test_defaults_are_those_of_the_core() -> None:
+    parser, core = HiQANodeParser(), HiQASplitter()
+    assert (parser.chunk_size, parser.metadata, parser.table_cells) == (
+        core.max_tokens,
+        core.metadata,
+        core.table_cells,
+    )
+    assert HiQANodeParser.paper().chunk_size == 10**9 and HiQANodeParser.code().chunk_size == 8000
+
+
+def test_settings_make_a_round_trip_and_functions_are_passed_again() -> None:
+    parser = HiQANodeParser(chunk_size=64, table_cells=True, exclude_titles=["Data"])
+    for other in (HiQANodeParser.from_dict(parser.to_dict()), pickle.loads(pickle.dumps(parser))):
+        assert other.to_dict() == parser.to_dict() and parse(MANUAL, other) == parse(MANUAL, parser)
+    told = HiQANodeParser(describe_image=shout).to_dict()
+    assert told != HiQANodeParser().to_dict()
+    with pytest.raises(ValueError, match="describe_image must be passed again"):
+        HiQANodeParser.from_dict(told)
+    assert HiQANodeParser.from_dict(told, describe_image=shout).to_dict() == told
+    with pytest.raises(ValueError, match="describe_image must be a function defined at the top level"):
+        pickle.dumps(HiQANodeParser(describe_image=lambda address: "x"))
+    with pytest.raises(ValueError, match="describe_image must be a function or None"):
+        HiQANodeParser(describe_image=3)
+
+
+def test_nodes_keep_both_texts_through_a_pipelines_cache_and_a_store() -> None:
+    pipeline = IngestionPipeline(transformations=[HiQANodeParser()], cache=IngestionCache(), disable_cache=False)
+    document = Document(text=MANUAL, id_="d")
+    first, again = pipeline.run(documents=[document]), pipeline.run(documents=[document])
+    for mode in (MetadataMode.EMBED, MetadataMode.LLM, MetadataMode.NONE):
+        assert [seen(node, mode) for node in first] == [seen(node, mode) for node in again]
+    index = VectorStoreIndex(first, embed_model=HashEmbedding())
+    best = (
+        index.as_retriever(similarity_top_k=1).retrieve("Electrical values name value voltage current typical")[0].node
+    )
+    assert best.text == TABLE and "segment_text" in seen(best, MetadataMode.LLM)
+
+
+def test_another_parser_behind_it_takes_nothing_over_that_is_not_its_own() -> None:
+    nodes = HiQANodeParser()([Document(text=MANUAL, id_="d")])
+    again = ContentAwareNodeParser()(nodes)
+    assert [node.text for node in again] == [node.text for node in nodes]
+    assert not any(key.startswith(("segment_", "hiqa_")) for node in again for key in node.metadata)
+    assert all(seen(node, MetadataMode.EMBED).endswith(node.text) for node in again)
+
+
+async def test_async_gives_the_same_nodes() -> None:
+    document = Document(text=MANUAL, id_="d")
+    parser = HiQANodeParser(describe_image=shout)
+    assert await parser.aget_nodes_from_documents([document]) == parser.get_nodes_from_documents([document])
+
+
+def test_without_metadata_only_text_and_place() -> None:
+    nodes = parse(MANUAL, HiQANodeParser(include_metadata=False), year=1)
+    assert all(node.metadata == {} and seen(node, MetadataMode.EMBED) == node.text for node in nodes)
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the evaluation data is not there: set STRUCTRAG_DATA")
+def test_real_documents() -> None:
+    paths = sorted((DATA / "messy").rglob("*.md"))[:3] or sorted(DATA.rglob("*.md"))[:3]
+    assert paths
+    count = get_tokenizer()
+    for path in paths:
+        text = path.read_text(encoding="utf-8", errors="replace")[:60_000]
+        nodes = parse(text, file_name=path.name)
+        assert nodes
+        for node in nodes:
+            assert text[node.start_char_idx : node.end_char_idx] == node.text
+            assert len(count(seen(node, MetadataMode.EMBED))) <= 512 or node.metadata["oversize"]
+
+
+# -- the formatter
+
+
+def formatted(text: str, formatter: HiQAFormatter | None = None, **metadata: Any) -> Any:
+    (made,) = (formatter or HiQAFormatter())([Document(text=text, id_="d", metadata=metadata)])
+    return made
+
+
+def test_plain_text_becomes_markdown_without_a_model() -> None:
+    document = Document(text=PLAIN, id_="d", metadata={"file_name": "a.txt"})
+    (made,) = HiQAFormatter()([document])
+    assert made.text == CoreFormatter().format(PLAIN).document.text
+    assert made.text.startswith("# 1 INTRODUCTION") and isinstance(made, Document) and made.id_ == "d"
+    assert document.text == PLAIN and document.metadata == {"file_name": "a.txt"}
+    report = json.loads(made.metadata["format_report"])
+    assert made.metadata["text_format"] == "markdown" and report["mode"] == "rules"
+    for mode in (MetadataMode.EMBED, MetadataMode.LLM):
+        assert seen(made, mode) == f"file_name: a.txt\n\n{made.text}".strip()
+
+
+def test_html_becomes_markdown_and_parsers_know_it() -> None:
+    made = formatted(
+        "<html><body><h1>T</h1><p>One <b>two</b>.</p><h2>S</h2><p>Three.</p></body></html>", file_name="a.html"
+    )
+    assert "# T" in made.text and "## S" in made.text and "<" not in made.text
+    nodes = HiQANodeParser()([made])
+    assert [node.metadata["heading_path"] for node in nodes] == ["T", "T > S"]
+    assert all("text_format" not in node.metadata and "source_start" not in node.metadata for node in nodes)
+
+
+def test_a_model_is_asked_and_its_answers_are_checked() -> None:
+    llm = ScriptedLLM(prompts=[], answer="# Introduction\n\nSome words here.")
+    made = formatted(PLAIN, HiQAFormatter(llm=llm))
+    report = json.loads(made.metadata["format_report"])
+    assert len(llm.prompts) == 2 and (report["mode"], report["retries"], report["fallbacks"]) == ("model", 1, 1)
+    assert re.findall(r"\w+", made.text) == re.findall(r"\w+", PLAIN)
+    good = ScriptedLLM(prompts=[], answer="# 1 Introduction\n\nSome words here.\n\n# 2 Methods\n\nMore words.")
+    assert formatted(PLAIN, HiQAFormatter(llm=good)).text.startswith("# 1 Introduction")
+
+
+async def test_the_formatter_is_native_async_in_a_pipeline() -> None:
+    llm = ScriptedLLM(prompts=[], answer="# 1 Introduction\n\nSome words here.\n\n# 2 Methods\n\nMore words.")
+    pipeline = IngestionPipeline(transformations=[HiQAFormatter(llm=llm), HiQANodeParser()])
+    documents = [Document(text=text, id_=text[-6:]) for text in (PLAIN, PLAIN.replace("\n\n", "\n\n\n"))]
+    found = await pipeline.arun(documents=documents)
+    assert llm.async_calls == 2
+    assert [node.metadata["heading_path"] for node in found] == ["1 Introduction", "2 Methods"] * 2
+    assert found == IngestionPipeline(transformations=[HiQAFormatter(llm=llm), HiQANodeParser()]).run(
+        documents=documents
+    )
+
+
+def test_models_and_prompts_are_told_apart_by_the_pipelines_cache(tmp_path: Path) -> None:
+    formatters = [
+        HiQAFormatter(),
+        HiQAFormatter(llm=ScriptedLLM()),
+        HiQAFormatter(llm=ScriptedLLM(temperature=1.0)),
+        HiQAFormatter(llm=ScriptedLLM(), prompt="Format it."),
+        HiQAFormatter(llm=ScriptedLLM(), preset="paper"),
+    ]
+    told = [str(formatter.to_dict()) for formatter in formatters]
+    assert len(set(told)) == len(told) and not any("sk-secret" in text for text in told)
+    assert HiQAFormatter.from_dict(formatters[0].to_dict()) == formatters[0]
+    with pytest.raises(ValueError, match="llm must be passed again"):
+        HiQAFormatter.from_dict(formatters[1].to_dict())
+    assert pickle.loads(pickle.dumps(formatters[3])).to_dict() == formatters[3].to_dict()
+    llm = ScriptedLLM(prompts=[])
+    for _ in range(2):
+        formatted(PLAIN, HiQAFormatter(llm=llm, cache=Cache(tmp_path / "calls")))
+    assert len(llm.prompts) == 2
+
+
+def test_nodes_without_text_pass_and_changed_text_has_no_offsets() -> None:
+    picture = ImageDocument(image=b"abc")
+    node = TextNode(text=PLAIN, id_="n", start_char_idx=5, end_char_idx=5 + len(PLAIN))
+    passed, made = HiQAFormatter(add_report=False)([picture, node])
+    assert passed is picture
+    assert made.start_char_idx is None and "format_report" not in made.metadata and node.start_char_idx == 5
+    assert SentenceSplitter()([made])[0].text.startswith("# 1 INTRODUCTION")
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"window_words": 0}, "window_words must be"),
+        ({"padding_words": -1}, "padding_words must be"),
+        ({"prompt": " "}, "prompt must be an instruction"),
+        ({"preset": "best"}, "preset"),
+        ({"llm": 3}, "llm must be"),
+        ({"cache": "here"}, "cache must be a structrag Cache"),
+    ],
+)
+def test_bad_settings_are_refused_when_the_formatter_is_made(bad: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        HiQAFormatter(**bad)
