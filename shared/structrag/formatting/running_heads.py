@@ -48,33 +48,31 @@ def find_running_heads(pages: Sequence[Page]) -> Heads:
         for j in _margin_lines(pages[i]):
             for key in _keys(pages[i].lines[j], i):
                 places[key].append((i, j))
+    counted = [(key, _at_one_height(pages, found)) for key, found in [*places.items(), *_restarted(places)]]
+    heads = [(key, found) for key, found in counted if _is_head(key, found, filled)]
+    numbers = {place for (_, lead), found in heads if lead is not None for place in found}
+    heads += [(key, found) for key, found in counted if key[1] is None and _stand_beside(pages, found, numbers)]
     removed: dict[int, set[int]] = defaultdict(set)
-    numbers: set[_Place] = set()
     notes: dict[str, None] = {}
-
-    def remove(text: str, offset: int | None, found: list[_Place]) -> None:
+    for (text, lead), found in heads:
         if any(j not in removed[i] for i, j in found):
             i, j = found[0]
-            notes[_note(pages[i].lines[j].text, text, offset, len({i for i, _ in found}), len(filled))] = None
+            notes[_note(pages[i].lines[j].text, text, lead, len({i for i, _ in found}), len(filled))] = None
         for i, j in found:
             removed[i].add(j)
-
-    aligned = [(key, _at_one_height(pages, found)) for key, found in [*places.items(), *_restarted(places)]]
-    for (text, offset), found in aligned:
-        on_pages = {i for i, _ in found}
-        if len(on_pages) >= _least_pages(text, offset) and _is_enough(on_pages, filled, offset is None):
-            remove(text, offset, found)
-            numbers |= set(found) if offset is not None else set()
-    for (text, offset), found in aligned:
-        if (
-            offset is None
-            and len({i for i, _ in found}) > 1
-            and all(_is_beside(pages, place, numbers) for place in found)
-        ):
-            remove(text, offset, found)
     if all(len(removed[i]) == len(pages[i].lines) for i in filled):
         return Heads((frozenset(),) * len(pages), ())
     return Heads(tuple(frozenset(removed[i]) for i in range(len(pages))), tuple(notes))
+
+
+def _is_head(key: tuple[str, int | None], found: list[_Place], filled: list[int]) -> bool:
+    on_pages = {i for i, _ in found}
+    return len(on_pages) >= _least_pages(*key) and _is_enough(on_pages, filled, key[1] is None)
+
+
+def _stand_beside(pages: Sequence[Page], found: list[_Place], numbers: set[_Place]) -> bool:
+    """Whether a text on two pages or more always shares its row with a page number."""
+    return len({i for i, _ in found}) > 1 and all(_is_beside(pages, place, numbers) for place in found)
 
 
 def _is_beside(pages: Sequence[Page], place: _Place, numbers: set[_Place]) -> bool:
@@ -121,8 +119,8 @@ def _restarted(
 ) -> Iterator[tuple[tuple[str, int | None], list[_Place]]]:
     """Page numbers that start anew, after a preface in Roman ones for example, taken together."""
     together: dict[str, list[_Place]] = defaultdict(list)
-    for (text, offset), found in places.items():
-        if offset is not None and len(found) > 1:
+    for (text, lead), found in places.items():
+        if lead is not None and len(found) > 1:
             together[text] += found
     for text, found in together.items():
         yield (text, 0), sorted(set(found))
@@ -134,8 +132,8 @@ def _at_one_height(pages: Sequence[Page], found: list[_Place]) -> list[_Place]:
     return [place for place in found if abs(tops[place] - usual) <= _DRIFT]
 
 
-def _least_pages(text: str, offset: int | None) -> int:
-    return 2 if offset is None or _PAGE_WORDS.issuperset(_LETTERS.findall(text)) else 3
+def _least_pages(text: str, lead: int | None) -> int:
+    return 2 if lead is None or _PAGE_WORDS.issuperset(_LETTERS.findall(text)) else 3
 
 
 def _is_enough(on_pages: set[int], filled: list[int], same_text: bool) -> bool:
@@ -153,9 +151,9 @@ def _is_enough_of_a_part(on_pages: set[int], filled: list[int]) -> bool:
     return len(on_pages) >= _SIDE_PAGES and len(on_pages) >= SHARE * len(part)
 
 
-def _note(shown: str, text: str, offset: int | None, count: int, pages: int) -> str:
+def _note(shown: str, text: str, lead: int | None, count: int, pages: int) -> str:
     shown = " ".join(shown.split())
-    if offset is None:
+    if lead is None:
         return f"The running head {shown!r} was left out on {count} of {pages} pages."
     bare = not any(character.isalpha() for character in text)
     kind = "Page numbers" if bare else "Running heads with the page's number"
