@@ -55,14 +55,9 @@ class Oracle:
         for question in questions:
             gold = gold_chunks(question, paragraphs)
             texts = [chunk.text for chunk in gold] + short_forms(gold, Selection(strategy="hierbase"))
-            own = {chunk.section_id for chunk in gold}
-            routed = [
-                s
-                for s in sections
-                if s.section_id in own or any(s.start <= g.start < s.end and s.doc_id == g.doc_id for g in gold)
-            ]
+            routed = [s for s in sections if any(s.start <= g.start < s.end and s.doc_id == g.doc_id for g in gold)]
             self.paragraphs.setdefault(question.question, set()).update(text.strip()[:SHOWN] for text in texts)
-            self.sections.setdefault(question.question, set()).update(_squeezed(" > ".join(s.path)) for s in routed)
+            self.sections.setdefault(question.question, set()).update(map(_shown_path, routed))
 
     def complete(self, prompt: str) -> str:
         """Ids, "yes" or "no", a follow-up question (the question itself) or the answer, as the prompt asks for."""
@@ -85,7 +80,7 @@ class Oracle:
     def _ids(self, prompt: str, question: str) -> list[str]:
         found = []
         for item in _ITEM.finditer(prompt):
-            line = _squeezed(prompt[item.end() :].split("\n", 1)[0])
+            line = _squeezed(prompt[item.end() :].split("\n", 1)[0]).removeprefix("Document: ")
             is_section = line and any(path == line or path.endswith(f" > {line}") for path in self.sections[question])
             if is_section or any(prompt.startswith(text, item.end()) for text in self.paragraphs[question]):
                 found.append(item[1])
@@ -141,6 +136,12 @@ def oracle_for(dataset: Dataset) -> Oracle:
     paragraphs = [chunk for document in dataset.documents for chunk in ParagraphSplitter().split(document)]
     sections = [chunk for document in dataset.documents for chunk in SectionSplitter().split(document)]
     return Oracle(dataset.questions, paragraphs, sections)
+
+
+def _shown_path(section: Chunk) -> str:
+    """How a prompt shows a section, but for titles in front."""
+    part = " (part {} of {})".format(*section.extras["part"]) if "part" in section.extras else ""
+    return _squeezed(" > ".join(section.path)) + part
 
 
 def _squeezed(text: str) -> str:

@@ -43,7 +43,12 @@ markdown = st.lists(
 def test_units_are_slices_in_order_and_each_paragraph_is_in_one_section_and_one_part(text: str) -> None:
     document = read_text(text, format="markdown")
     paragraphs = ParagraphSplitter().split(document)
-    for unit in (SectionSplitter(), PartSplitter(5)):
+    for unit in (
+        SectionSplitter(),
+        SectionSplitter(section_tokens=4),
+        SectionSplitter(section_tokens=0),
+        PartSplitter(5),
+    ):
         chunks = unit.split(document)
         assert all(chunk.text == text[chunk.start : chunk.end] and chunk.text.strip() for chunk in chunks)
         assert all(a.end <= b.start for a, b in pairwise(chunks))
@@ -106,12 +111,42 @@ def test_useless_summaries_are_replaced_by_the_sections_own_words(answer: str | 
     assert bool(chunks[1].extras.get("degraded")) == (answer != LONG * 3)
 
 
+def test_a_long_section_is_listed_in_parts_that_tile_it() -> None:
+    text = "# Top\n\n## Long\n\n" + "\n\n".join(f"Text {i}. {LONG}" for i in range(6)) + "\n\n## Short\n\nWords.\n"
+    document = read_text(text, format="markdown")
+    whole = SectionSplitter(section_tokens=0).split(document)
+    chunks = SectionSplitter().split(document)
+    parts = [chunk for chunk in chunks if "part" in chunk.extras]
+    assert [chunk.extras["part"] for chunk in parts] == [[i, len(parts)] for i in range(1, len(parts) + 1)]
+    assert len(parts) > 2
+    assert "".join(chunk.text for chunk in parts) == whole[1].text
+    assert {(chunk.path, chunk.section_id) for chunk in parts} == {(whole[1].path, whole[1].section_id)}
+    assert all(chunk.n_tokens <= 1010 for chunk in parts)
+    assert len({chunk.extras["summary"] for chunk in parts}) == len(parts)
+    assert [chunk for chunk in chunks if "part" not in chunk.extras] == [whole[0], whole[2]]
+    assert all("part" not in chunk.extras for chunk in SectionSplitter.paper().split(document, llm=ScriptedModel("S")))
+
+
+def test_the_model_is_told_how_many_words() -> None:
+    document = read_text(PAPER, format="markdown")
+    for tokens, words in ((60, 46), (130, 100)):
+        model = ScriptedModel("A summary.")
+        SectionSplitter(summary_tokens=tokens).split(document, llm=model)
+        assert f"of at most {words} words" in model.prompts[0]
+    model = ScriptedModel("A summary.")
+    SectionSplitter(prompt="{{words}} {words} {text}").split(document, llm=model)
+    assert model.prompts[0].startswith("{words} 46 Sentence")
+
+
 def test_a_section_of_200_000_tokens() -> None:
     text = "# Big\n\n" + "\n\n".join(f"Paragraph {i}. " + "word and other words here. " * 30 for i in range(1000))
     started = time.process_time()
-    (chunk,) = SectionSplitter().split(read_text(text, format="markdown"))
+    (chunk,) = SectionSplitter(section_tokens=0).split(read_text(text, format="markdown"))
     assert chunk.n_tokens > 150_000
     assert 0 < count_tokens(chunk.extras["summary"]) <= SUMMARY_TOKENS
+    parts = SectionSplitter().split(read_text(text, format="markdown"))
+    assert len(parts) > 150
+    assert all(0 < count_tokens(part.extras["summary"]) <= SUMMARY_TOKENS for part in parts)
     assert time.process_time() - started < 60
 
 
@@ -119,8 +154,11 @@ def test_a_section_of_200_000_tokens() -> None:
     "changes",
     [
         {"whole_tokens": -1},
+        {"section_tokens": -1},
+        {"summary_tokens": 0},
         {"window_tokens": 1},
         {"prompt": "{title}"},
+        {"prompt": 3},
         {"prompt": "{text} {x}"},
         {"summaries": "no"},
         {"exclude_titles": "A"},

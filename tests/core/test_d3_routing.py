@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
+from dataclasses import replace
 
 import pytest
 from doubles import ScriptedModel
@@ -107,10 +109,68 @@ def test_an_id_of_another_window_is_dropped() -> None:
     assert reading.dropped == reading.windows - 1
 
 
-def test_several_documents_have_their_titles_first() -> None:
-    _, model = routed("none", [section(0, "Intro", doc="a"), section(1, "Intro", doc="b")])
-    assert "[1] A > Intro" in model.prompts[0]
-    assert "[2] B > Intro" in model.prompts[0]
+def test_several_documents_are_told_apart() -> None:
+    outline = [section(0, doc="a"), section(1, "Intro", doc="a"), section(2, "Intro", doc="b")]
+    _, model = routed("none", outline)
+    beginning = "Document: A > Intro\n\n[1] Beginning\nSummary 0.\n\n[2] Intro\nSummary 1."
+    assert f"{beginning}\n\n[3] Document: B > Intro\nSummary 2.\n" in model.prompts[0]
+
+
+PARTS = [
+    section(0, "Paper"),
+    *(replace(section(i, "Paper", "Long"), section_id="d#1", part=i, parts=3) for i in (1, 2, 3)),
+    section(4, "Paper", "Long", "Deep"),
+    section(5, "Paper", "Short"),
+]
+
+
+def test_the_documents_title_is_said_once_in_a_call_and_parts_are_entries() -> None:
+    reading, model = routed("3", PARTS)
+    assert "[1] Document: Paper\nSummary 0.\n\n[2] Long (part 1 of 3)\nSummary 1." in model.prompts[0]
+    assert model.prompts[0].count("Paper") == 1
+    assert reading.chosen == {2}
+    for call in windows("What?", PARTS * 30, range(len(PARTS) * 30), Routing(context_tokens=300, answer_tokens=50)):
+        assert call.prompt.count("Document: Paper") == 1 or 0 in (i % 6 for i in call.positions)
+
+
+def test_a_name_stands_for_all_parts() -> None:
+    assert routed("Paper > Long", PARTS, answer_format="names")[0].chosen == {1, 2, 3}
+
+
+def test_what_is_below_a_section_is_below_each_of_its_parts() -> None:
+    assert with_children(PARTS, {2}, always=True) == [2, 4]
+    assert with_children(PARTS, {2}, always=False) == [2]
+    model = ScriptedModel(lambda prompt: "2, 4, 6" if "Short" in prompt else "5")
+    reading = Runner(llm=model).run(route_steps("What?", PARTS, Routing(drill="levels")))
+    assert len(model.prompts) == 2
+    assert "[2] Long (part 1 of 3)" in model.prompts[1]
+    assert "[3]" not in model.prompts[1]
+    assert reading.chosen == {4, 5}
+
+
+paths = st.lists(st.sampled_from(["T", "A", "B", "A, B"]), max_size=3)
+
+
+@given(shape=st.lists(st.tuples(st.sampled_from("ab"), paths, st.booleans()), min_size=1, max_size=30))
+@settings(max_examples=100, deadline=None)
+def test_every_section_is_shown_once_in_order_under_its_document(
+    shape: list[tuple[str, list[str], bool]],
+) -> None:
+    outline = [
+        section(i, *path, doc=doc, tokens=10 * filled)
+        for i, (doc, path, filled) in enumerate(sorted(shape, key=lambda item: item[0]))
+    ]
+    for routing in (Routing(), Routing(context_tokens=200, answer_tokens=0)):
+        calls = windows("What?", outline, range(len(outline)), routing)
+        shown = "\n".join(call.prompt for call in calls)
+        assert re.findall(r"^\[(\d+)\] \S", shown, re.MULTILINE) == [str(i + 1) for i in range(len(outline))]
+        for i, each in enumerate(outline):
+            assert len(re.findall(rf"\nSummary {i}\.\n", shown)) == 1
+            title = each.path[-1] if each.path else "Beginning"
+            assert re.search(rf"^\[{i + 1}\] .*{title}\nSummary {i}\.$", shown, re.MULTILINE)
+        assert all(
+            call.prompt.count("Document: ") == len({outline[i].doc_id for i in call.positions}) for call in calls
+        )
 
 
 def test_levels_show_the_first_level_then_what_is_below_the_choice() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,18 +14,18 @@ from structrag.chunks.summaries import Summary, pack, summary_steps
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.models.extractive import keywords, section_frequencies, summarise
 from structrag.records import Block, Chunk, Document
-from structrag.retrieval.d3.paragraphs import Span, check_titles, keyword_title, section_spans
+from structrag.retrieval.d3.paragraphs import SECTION_TOKENS, Span, check_titles, keyword_title, section_spans
 from structrag.sections import parse
 from structrag.sentences import LANGUAGES, sentence_spans
 from structrag.steps import Steps
 from structrag.tokens import TokenCounter, count_tokens
 
-SUMMARY_TOKENS = 142  # of a summary at most: max_length of bart-large-cnn
-SUMMARY_WORDS = 109  # as many by `count_tokens`
+SUMMARY_TOKENS = 60  # of a summary at most
+PAPER_TOKENS = 142  # max_length of bart-large-cnn
 EXTRACT_TOKENS = 8000  # of text whose sentences are weighed against each other at once
 
 PROMPT = """\
-Summarise the following section of a document in one paragraph of at most 100 words, in its own language, so that a reader of the \
+Summarise the following section of a document in one paragraph of at most {words} words, in its own language, so that a reader of the \
 summary can tell which questions the section answers: name what it treats, its terms, names and results. State only what it states.
 
 Title: {title}
@@ -33,28 +34,35 @@ Section:
 {text}
 
 Summary:"""
+_WORDS = re.compile(r"(?<!\{)\{words\}(?!\})")
 
 
 @dataclass(frozen=True, slots=True)
 class SectionSplitter(ReadingSplitter):
     """One chunk for each section: heading and own body, condensed for indexing to path, summary and keywords.
 
-    `text` is the whole section; `extras["summary"]` is what the router reads (at most about 142 tokens, "" for a heading without
-    a body) and `extras["reduced"]` what stands for the text in an index. A body of at most `whole_tokens` is its own summary. A section
-    that the language model failed on has its extractive summary and `extras["degraded"]`. A document without headings gives runs of whole
-    paragraphs of up to 1,000 tokens, titled by their keywords, with `extras["pseudo"]`. An empty or blank document has no chunk.
+    `text` is the whole section; `extras["summary"]` is what the router reads ("" for a heading without a body) and `extras["reduced"]` what
+    stands for the text in an index. A section of more than `section_tokens` is several chunks, runs of whole paragraphs with a summary each
+    and `extras["part"]`, [1, 3] for the first of three. A section that the language model failed on has its extractive summary and
+    `extras["degraded"]`. A document without headings gives runs of whole paragraphs of up to 1,000 tokens, titled by their keywords, with
+    `extras["pseudo"]`. An empty or blank document has no chunk.
 
     Attributes:
         summaries: "auto": by the language model where there is one, else extractive. "extractive": never by the model.
+        summary_tokens: Most tokens of a summary, by `counter`; longer ones are cut behind a sentence.
         whole_tokens: A body of at most so many tokens stands for itself; 0: every section is summarised (preset `paper`).
+        section_tokens: A body of more tokens is listed in parts of at most so many, but of one paragraph at least; 0: never (`paper`).
         window_tokens: What the summariser reads at once. A longer section is summarised in parts, then those summaries are.
         keywords: At most so many beside the summary; 0: none.
-        prompt: What the model is asked, with {title} and {text}; "{text}" for a model that only summarises, such as BART.
+        prompt: What the model is asked, with {title}, {text} and, if wanted, {words}, how many the summary may have; "{text}" for a model
+            that only summarises, such as BART.
         exclude_titles, plain_headings, counter, language: As in `ParagraphSplitter`.
     """
 
     summaries: str = "auto"
-    whole_tokens: int = 150
+    summary_tokens: int = SUMMARY_TOKENS
+    whole_tokens: int = 60
+    section_tokens: int = SECTION_TOKENS
     window_tokens: int = 1000
     keywords: int = 12
     prompt: str = PROMPT
@@ -65,13 +73,15 @@ class SectionSplitter(ReadingSplitter):
 
     def __post_init__(self) -> None:
         check_choice("summaries", self.summaries, ("auto", "extractive"))
+        check_at_least("summary_tokens", self.summary_tokens, 8)
         check_at_least("whole_tokens", self.whole_tokens, 0)
+        check_at_least("section_tokens", self.section_tokens, 0)
         check_at_least("window_tokens", self.window_tokens, 16)
         check_at_least("keywords", self.keywords, 0)
         check_titles(self.exclude_titles)
         try:
-            shown = self.prompt.format(title="", text="\0")
-        except (LookupError, ValueError, AttributeError) as error:
+            shown = self._prompt.format(title="", text="\0")
+        except (LookupError, ValueError, AttributeError, TypeError) as error:
             raise InvalidParameter(
                 f"prompt must be a template with the places {{title}} and {{text}}; {error!r}."
             ) from error
@@ -80,13 +90,20 @@ class SectionSplitter(ReadingSplitter):
 
     @classmethod
     def paper(cls, **changes: Any) -> SectionSplitter:
-        """The settings of the paper: every section is summarised, its text alone is given to the summariser, no keywords."""
-        return cls(**{"whole_tokens": 0, "keywords": 0, "prompt": "{text}", **changes})
+        """The settings of the paper: every section is summarised as a whole, its text alone is given to the summariser, no keywords."""
+        same = {
+            "summary_tokens": PAPER_TOKENS,
+            "whole_tokens": 0,
+            "section_tokens": 0,
+            "keywords": 0,
+            "prompt": "{text}",
+        }
+        return cls(**{**same, **changes})
 
     def split_steps(self, document: Document) -> Steps[list[Chunk]]:
         """The condensed sections of a document, in pre-order, as steps."""
         outline = parse(document, plain_headings=self.plain_headings)
-        spans = section_spans(outline, self.exclude_titles, self.counter)
+        spans = section_spans(outline, self.exclude_titles, self.counter, self.section_tokens)
         bodies = [_body(document.text, span) for span in spans]
         titles = [
             keyword_title(body, self.language) if span.pseudo else span.section.title
@@ -116,13 +133,13 @@ class SectionSplitter(ReadingSplitter):
             texts = [list(self._pieces(document.text, spans[i].blocks, self.window_tokens)) for i in long]
             paths = [" > ".join(spans[i].section.path) or titles[i] or document.title for i in long]
             asked = yield from summary_steps(
-                paths, texts, self.prompt, window=self.window_tokens, language=self.language
+                paths, texts, self._prompt, window=self.window_tokens, language=self.language
             )
         for i, summary in zip(long, asked, strict=True):
             text = summary.text
-            if not text and self.counter(bodies[i]) > SUMMARY_TOKENS:
+            if not text and self.counter(bodies[i]) > self.summary_tokens:
                 text = self._extract(document.text, spans[i].blocks)
-            if not text or len(text) > len(bodies[i]) or self.counter(text) > SUMMARY_TOKENS:
+            if not text or len(text) > len(bodies[i]) or self.counter(text) > self.summary_tokens:
                 text = self.first_sentences(text if 0 < len(text) <= len(bodies[i]) else bodies[i])
             done[i] = Summary(text, summary.failure)
         return done
@@ -135,7 +152,7 @@ class SectionSplitter(ReadingSplitter):
         return self._central(parts[0])
 
     def _central(self, text: str) -> str:
-        return summarise(text, max_words=SUMMARY_WORDS, language=self.language)
+        return summarise(text, max_words=self._summary_words, language=self.language)
 
     def _pieces(self, text: str, blocks: Sequence[Block], window: int) -> Iterator[str]:
         """The blocks' texts, those above the window cut at their sentences."""
@@ -148,17 +165,27 @@ class SectionSplitter(ReadingSplitter):
                 yield from (text[piece.start : piece.end] for piece in cutter.cut(text, [block], window))
 
     def first_sentences(self, text: str) -> str:
-        """The text's first sentences of together at most 142 tokens; of a longer first sentence the first words."""
-        head = text[: SUMMARY_TOKENS * 40]
+        """The text's first sentences of together at most `summary_tokens`; of a longer first sentence the first words."""
+        limit = self.summary_tokens
+        head = text[: limit * 40]
         end = 0
         for _, stop in sentence_spans(head, language=self._sentence_language()):
-            if self.counter(head[:stop]) > SUMMARY_TOKENS:
+            if self.counter(head[:stop]) > limit:
                 break
             end = stop
         if end:
             return head[:end].strip()
-        pieces = Cutter(self.counter).cut(head, [Block("paragraph", 0, len(head))], SUMMARY_TOKENS)
+        pieces = Cutter(self.counter).cut(head, [Block("paragraph", 0, len(head))], limit)
         return head[pieces[0].start : pieces[0].end].strip() if pieces else ""
+
+    @property
+    def _summary_words(self) -> int:
+        return self.summary_tokens * 10 // 13  # `count_tokens` estimates 1.3 tokens a word
+
+    @property
+    def _prompt(self) -> str:
+        """The prompt with the number of words in its place."""
+        return _WORDS.sub(str(self._summary_words), self.prompt)
 
     def _sentence_language(self) -> str:
         return self.language if self.language in LANGUAGES else "english"
@@ -181,6 +208,8 @@ def _chunk(
         notes |= {"degraded": True, "failure": summary.failure}
     if span.pseudo:
         notes["pseudo"] = True
+    if span.parts:
+        notes["part"] = [span.part, span.parts]
     chunk = maker.chunk(span.section, Piece(span.start, span.end), context, extras=notes)
     section_id = f"{chunk.section_id}.{number}" if span.pseudo else chunk.section_id
     shown = replace(chunk, path=path, section_id=section_id, kind="section")

@@ -18,7 +18,7 @@ from structrag.models.embedders import as_embedder
 from structrag.models.llm import as_language_model
 from structrag.models.summariser import TransformersSummariser
 from structrag.records import Document
-from structrag.retrieval.d3.condensing import PROMPT, SectionSplitter
+from structrag.retrieval.d3.condensing import SectionSplitter
 from structrag.retrieval.d3.layout import Layout, build_layout
 from structrag.retrieval.d3.paragraphs import PART_TOKENS, ParagraphSplitter, PartSplitter
 from structrag.retrieval.d3.saving import save_folder, saved_options
@@ -52,8 +52,9 @@ class D3Index:
     Args:
         embedder: Of parts and paragraphs, what `as_embedder` takes; None: LSA over each.
         llm: Summarises long sections: a function `str -> str`, a `LanguageModel`, or a `TransformersSummariser`; None: extractive.
-        preset: "default", or "paper": every section is summarised, however short, and has no keywords.
-        whole_tokens, window_tokens, keywords, prompt: As in `SectionSplitter`; None: by the preset.
+        preset: "default", or "paper": every section is summarised, however short, and listed whole, however long; no keywords.
+        summary_tokens, whole_tokens, section_tokens, keywords, prompt: As in `SectionSplitter`; None: by the preset.
+        window_tokens: As in `SectionSplitter`.
         part_tokens: As `max_tokens` in `PartSplitter`.
         exclude_titles, plain_headings, counter, language: As in `SectionSplitter`.
         cache, batch_size, max_concurrency, max_calls, progress, dtype: As in `Index`; one cache serves all three.
@@ -65,7 +66,9 @@ class D3Index:
         embedder: Any = None,
         llm: Any = None,
         preset: str = "default",
+        summary_tokens: int | None = None,
         whole_tokens: int | None = None,
+        section_tokens: int | None = None,
         window_tokens: int = 1000,
         keywords: int | None = None,
         prompt: str | None = None,
@@ -89,22 +92,24 @@ class D3Index:
             "counter": counter,
             "language": language,
         }
-        plain = paper or isinstance(llm, TransformersSummariser)
-        splitter = SectionSplitter(
-            whole_tokens=whole_tokens if whole_tokens is not None else 0 if paper else 150,
-            window_tokens=window_tokens,
-            keywords=keywords if keywords is not None else 0 if paper else 12,
-            prompt=prompt if prompt is not None else "{text}" if plain else PROMPT,
-            **texts,
-        )
+        if prompt is None and isinstance(llm, TransformersSummariser):
+            prompt = "{text}"
+        given: dict[str, Any] = {
+            "summary_tokens": summary_tokens,
+            "whole_tokens": whole_tokens,
+            "section_tokens": section_tokens,
+            "keywords": keywords,
+            "prompt": prompt,
+        }
+        changes = {name: value for name, value in given.items() if value is not None}
+        make = SectionSplitter.paper if paper else SectionSplitter
+        splitter = make(window_tokens=window_tokens, **changes, **texts)
         self.cache = Cache(cache) if isinstance(cache, str | os.PathLike) else cache
         self._saved: dict[str, Any] = {
             "preset": preset,
-            "whole_tokens": splitter.whole_tokens,
+            **{name: getattr(splitter, name) for name in given},
             "window_tokens": window_tokens,
-            "keywords": splitter.keywords,
             "part_tokens": part_tokens,
-            "prompt": splitter.prompt,
             "plain_headings": plain_headings,
             "language": language,
             "exclude_titles": list(texts["exclude_titles"]),

@@ -16,7 +16,7 @@ from structrag.index.store import Store
 
 @dataclass(frozen=True, slots=True)
 class OutlineSection:
-    """One section as a router sees it. Its paragraphs are the rows `[first, last)` of the paragraph index.
+    """One entry of the outline, a section or a part of a long one. Its paragraphs are the rows `[first, last)` of the paragraph index.
 
     Attributes:
         doc_id, section_id: Where it is.
@@ -25,6 +25,7 @@ class OutlineSection:
         summary: "" for a heading without a body of its own.
         tokens: Of its own paragraphs.
         pseudo: Whether it is a run of paragraphs of a document without headings.
+        part, parts: Which part of its section it is, from 1, and of how many; 0, 0: all of it.
     """
 
     doc_id: str
@@ -36,6 +37,8 @@ class OutlineSection:
     last: int
     tokens: int
     pseudo: bool = False
+    part: int = 0
+    parts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,7 @@ def build_layout(sections: Store, parts: Store, paragraphs: Store) -> Layout:
                 last,
                 int(sums[last] - sums[first]),
                 bool(chunk.extras.get("pseudo")),
+                *chunk.extras.get("part", (0, 0)),
             )
         )
     spans = [rows(part.doc_id, part.start, part.end) for part in map(parts.chunk, range(len(parts)))]
@@ -91,7 +95,7 @@ def build_layout(sections: Store, parts: Store, paragraphs: Store) -> Layout:
 
 
 def paths_of(sections: Sequence[OutlineSection]) -> list[tuple[str, ...]]:
-    """The paths that are shown: with the document's title (or id) first where there are several documents; never empty."""
+    """The whole paths: with the document's title (or id) first where there are several documents; never empty."""
     several = len({section.doc_id for section in sections}) > 1
     shown = []
     for section in sections:
@@ -101,13 +105,36 @@ def paths_of(sections: Sequence[OutlineSection]) -> list[tuple[str, ...]]:
     return shown
 
 
+def document_names(sections: Sequence[OutlineSection]) -> dict[str, tuple[tuple[str, ...], int]]:
+    """Document -> what to call it, and how many leading titles of its paths that says already, 0 or 1.
+
+    It is called by the title that all its paths begin with, else by its own title, else, where there are several documents, by its
+    id; () where there is none of these. Where there are several documents and the two titles differ, by both.
+    """
+    firsts: dict[str, set[str]] = {}
+    own: dict[str, str] = {}
+    for section in sections:
+        firsts.setdefault(section.doc_id, set()).update(("",) if section.pseudo else section.path[:1])
+        own[section.doc_id] = section.title
+    names: dict[str, tuple[tuple[str, ...], int]] = {}
+    for doc_id, found in firsts.items():
+        common = tuple(found) if len(found) == 1 and all(map(str.strip, found)) else ()
+        title = own[doc_id] or (doc_id if len(firsts) > 1 and not common else "")
+        lead = title and (len(firsts) > 1 or not common) and not is_same_title(title, common)
+        names[doc_id] = ((title,) if lead else ()) + common, len(common)
+    return names
+
+
 def descendants(sections: Sequence[OutlineSection], position: int) -> Iterator[int]:
-    """The positions of the sections below one; none for the text before the first heading."""
+    """The positions of the sections below one, the other parts of itself left out; none for the text before the first heading."""
     top = sections[position]
     if not top.path or top.pseudo:
         return
     for i in range(position + 1, len(sections)):
-        if sections[i].doc_id != top.doc_id or len(sections[i].path) <= len(top.path):
+        below = sections[i]
+        if (below.doc_id, below.section_id) == (top.doc_id, top.section_id):
+            continue
+        if below.doc_id != top.doc_id or len(below.path) <= len(top.path):
             return
         yield i
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from structrag.context import SEPARATOR
 from structrag.errors import InvalidParameter, check_at_least, check_choice
-from structrag.retrieval.d3.layout import OutlineSection, paths_of
+from structrag.retrieval.d3.layout import OutlineSection, document_names, paths_of
 from structrag.tokens import TokenCounter, count_tokens
 
 ON_EMPTY = ("none", "lexical", "all")
+Entry = Callable[[int, int | None], str]  # a position, and the one before it in the same call -> what is shown
 
 IDS_PROMPT = """\
 Sections of a document, each behind its id: its place in the outline, and what it says or a summary of that.
@@ -36,7 +37,8 @@ class Routing:
     """Settings of `route_steps` and of routing without a language model.
 
     Attributes:
-        answer_format: "ids": sections are shown with ids 1 to n. "names" (paper): the model names them.
+        answer_format: "ids": sections are shown with ids 1 to n under their document's title. "names" (paper): the model names them by
+            their whole paths; a name stands for all parts of a section.
         drill: "outline": all sections are shown. "levels": those of the first level, then what is below each chosen one.
         expand_children: Whether a chosen section brings everything below it; a heading without paragraphs of its own always does.
         on_empty: Where nothing was chosen: "none" (paper), "lexical": what routing without a language model chooses, "all".
@@ -110,31 +112,60 @@ class Window:
 def windows(question: str, sections: Sequence[OutlineSection], shown: Sequence[int], settings: Routing) -> list[Window]:
     """The calls that show each of the sections once, in order, as many to a call as the context holds, at least one."""
     count = settings.counter
-    paths = paths_of(sections)
-    room = (
-        settings.context_tokens
-        - settings.answer_tokens
-        - count(settings.template.format(outline="", question=question))
-    )
+    frame = count(settings.template.format(outline="", question=question))
+    room = settings.context_tokens - settings.answer_tokens - frame
+    entry = _named_entries(sections) if settings.answer_format == "names" else _numbered_entries(sections)
     groups: list[list[int]] = []
-    texts: dict[int, str] = {}
+    texts: list[list[str]] = []
     left = 0
     for position in shown:
-        label = f"[{position + 1}] " if settings.answer_format == "ids" else ""
-        texts[position] = f"{label}{section_name(paths[position])}\n{sections[position].summary}".rstrip()
-        tokens = count(texts[position] + "\n\n")
-        if not groups or tokens > left:
+        before = groups[-1][-1] if groups else None
+        text = entry(position, before)
+        tokens = count(text + "\n\n")
+        if before is None or tokens > left:
             groups.append([])
-            left = room
+            texts.append([])
+            text = entry(position, None)
+            tokens, left = count(text + "\n\n"), room
         groups[-1].append(position)
+        texts[-1].append(text)
         left -= tokens
     return [
-        Window(
-            tuple(group),
-            settings.template.format(outline="\n\n".join(texts[i] for i in group), question=question),
-        )
-        for group in groups
+        Window(tuple(group), settings.template.format(outline="\n\n".join(shown_texts), question=question))
+        for group, shown_texts in zip(groups, texts, strict=True)
     ]
+
+
+def _named_entries(sections: Sequence[OutlineSection]) -> Entry:
+    """Entries as whole path and summary."""
+    paths = paths_of(sections)
+
+    def entry(position: int, before: int | None) -> str:
+        return f"{section_name(paths[position])}\n{sections[position].summary}".rstrip()
+
+    return entry
+
+
+def _numbered_entries(sections: Sequence[OutlineSection]) -> Entry:
+    """Entries as id, path and summary; what the document is called stands before its first entry of a call only."""
+    names = document_names(sections)
+
+    def entry(position: int, before: int | None) -> str:
+        section = sections[position]
+        name, known = names[section.doc_id]
+        document = f"Document: {section_name(name)}" if name else ""
+        begins = bool(document) and (before is None or sections[before].doc_id != section.doc_id)
+        path = section.path[known:]
+        title = section_name(path or section.path or ("Beginning",))
+        if (
+            begins and section.path and not path
+        ):  # the section below the document's title: it says what to call the document
+            title, document = document, ""
+        part = f" (part {section.part} of {section.parts})" if section.parts else ""
+        head = f"{document}\n\n" if begins and document else ""
+        return f"{head}[{position + 1}] {title}{part}\n{section.summary}".rstrip()
+
+    return entry
 
 
 def section_name(path: Sequence[str]) -> str:

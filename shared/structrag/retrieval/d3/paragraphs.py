@@ -14,19 +14,23 @@ from structrag.sections import Outline, parse
 from structrag.tokens import TokenCounter, count_tokens
 
 PSEUDO_TOKENS = 1000  # of whole paragraphs, in a section made up for a document without headings
+SECTION_TOKENS = 1000  # of a body that is listed as one entry; of a longer one, so many to an entry
 PART_TOKENS = 500  # of whole paragraphs, in a part of a section that routing without a language model scores
 TITLE_WORDS = 3  # keywords in the title of such a section
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A section as D3 sees it: heading and own body `[start, end)`, or a run of paragraphs of a document without headings."""
+    """What D3 lists as one entry: a section's heading and own body `[start, end)`, a part of a long one, or a run of paragraphs of
+    a document without headings."""
 
     section: Section
     start: int
     end: int
     blocks: tuple[Block, ...]  # of the own body, blank ones left out
     pseudo: bool = False
+    part: int = 0  # which part of its section, from 1; 0: all of it
+    parts: int = 0  # how many there are
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,26 +98,31 @@ class PartSplitter:
         for section in kept_sections(outline, self.exclude_titles):
             blocks = tuple(filled_blocks(outline, section))
             context = maker.context(section.path, own=True)
-            whole = Span(section, section.start, section.body_end, blocks)
-            for run in _runs(document.text, whole, self.counter, self.max_tokens):
-                chunks.append(maker.chunk(section, Piece(run.start, run.end), context))
+            for run in _runs(document.text, blocks, self.counter, self.max_tokens):
+                chunks.append(maker.chunk(section, Piece(run[0].start, run[-1].end), context))
         return chunks
 
 
-def section_spans(outline: Outline, exclude_titles: Sequence[str], counter: TokenCounter) -> list[Span]:
+def section_spans(
+    outline: Outline, exclude_titles: Sequence[str], counter: TokenCounter, limit: int = SECTION_TOKENS
+) -> list[Span]:
     """The sections of a document in pre-order, those without any text left out.
 
+    A body above `limit` tokens is several spans, runs of whole paragraphs of up to that, which tile the section; 0: there is no limit.
     A document in which no heading was found gives runs of whole paragraphs of up to 1,000 tokens.
     """
     text = outline.document.text
-    spans = []
+    flat = len(outline.sections) == 1
+    spans: list[Span] = []
     for section in kept_sections(outline, exclude_titles):
         blocks = tuple(filled_blocks(outline, section))
-        if blocks or (section.ordinal and text[section.start : section.body_end].strip()):
-            spans.append(Span(section, section.start, section.body_end, blocks))
-    if len(outline.sections) > 1 or not spans:
-        return spans
-    return list(_runs(text, spans[0], counter, PSEUDO_TOKENS))
+        if flat:
+            runs = _runs(text, blocks, counter, PSEUDO_TOKENS)
+            spans += [Span(section, run[0].start, run[-1].end, run, pseudo=True) for run in runs]
+        elif blocks or (section.ordinal and text[section.start : section.body_end].strip()):
+            parts = _parts(section, list(_runs(text, blocks, counter, limit))) if limit else []
+            spans += parts if len(parts) > 1 else [Span(section, section.start, section.body_end, blocks)]
+    return spans
 
 
 def kept_sections(outline: Outline, exclude_titles: Sequence[str]) -> list[Section]:
@@ -143,16 +152,22 @@ def check_titles(titles: Sequence[str]) -> None:
         raise InvalidParameter(f"exclude_titles must be a sequence of titles; got the string {titles!r}.")
 
 
-def _runs(text: str, whole: Span, counter: TokenCounter, limit: int) -> Iterator[Span]:
-    """The blocks of a span in runs of whole ones up to the limit, of one where it alone is above it."""
+def _parts(section: Section, runs: Sequence[tuple[Block, ...]]) -> list[Span]:
+    """The parts of a section: the first with its heading, each up to where the next one starts."""
+    starts = [section.start, *(run[0].start for run in runs[1:]), section.body_end]
+    return [Span(section, starts[i], starts[i + 1], run, part=i + 1, parts=len(runs)) for i, run in enumerate(runs)]
+
+
+def _runs(text: str, blocks: Sequence[Block], counter: TokenCounter, limit: int) -> Iterator[tuple[Block, ...]]:
+    """The blocks in runs of whole ones up to the limit, of one where it alone is above it."""
     run: list[Block] = []
     size = 0
-    for block in whole.blocks:
+    for block in blocks:
         tokens = counter(text[block.start : block.end])
         if run and size + tokens > limit:
-            yield Span(whole.section, run[0].start, run[-1].end, tuple(run), pseudo=True)
+            yield tuple(run)
             run, size = [], 0
         run.append(block)
         size += tokens
     if run:
-        yield Span(whole.section, run[0].start, run[-1].end, tuple(run), pseudo=True)
+        yield tuple(run)

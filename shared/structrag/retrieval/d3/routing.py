@@ -75,7 +75,7 @@ def route_steps(question: str, sections: Sequence[OutlineSection], settings: Rou
     top, expandable = first_levels(sections)
     first = yield from _asked(question, sections, [top], settings, reading)
     subtrees = subtrees_of(sections, sorted(first), expandable)
-    reading.chosen |= first - {several[0] for several in subtrees}
+    reading.chosen |= first.difference(*subtrees)
     if subtrees:
         reading.chosen |= yield from _asked(question, sections, subtrees, settings, reading)
     return reading
@@ -85,7 +85,8 @@ def first_levels(sections: Sequence[OutlineSection]) -> tuple[list[int], set[int
     """The sections of each document down to the first level that has several, and those of that level."""
     depths: dict[str, Counter[int]] = {}
     for section in sections:
-        depths.setdefault(section.doc_id, Counter())[len(section.path)] += 1
+        own = depths.setdefault(section.doc_id, Counter())
+        own[len(section.path)] += section.part <= 1  # the parts of a section are one
     levels = {
         doc_id: min((depth for depth, count in counts.items() if depth and count > 1), default=max(counts))
         for doc_id, counts in depths.items()
@@ -95,9 +96,13 @@ def first_levels(sections: Sequence[OutlineSection]) -> tuple[list[int], set[int
 
 
 def subtrees_of(sections: Sequence[OutlineSection], tops: Sequence[int], expandable: set[int]) -> list[list[int]]:
-    """Each of `tops` that may be expanded and has something below it, with what is below it."""
-    below = [[i, *descendants(sections, i)] for i in tops if i in expandable]
-    return [several for several in below if len(several) > 1]
+    """Each section of `tops` that may be expanded and has something below it, with what is below it; its parts are one section."""
+    own: dict[tuple[str, str], list[int]] = {}
+    for i in tops:
+        if i in expandable:
+            own.setdefault((sections[i].doc_id, sections[i].section_id), []).append(i)
+    below = [(parts, list(descendants(sections, parts[0]))) for parts in own.values()]
+    return [parts + deeper for parts, deeper in below if deeper]
 
 
 def _asked(

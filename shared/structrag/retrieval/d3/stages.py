@@ -47,11 +47,14 @@ class Scope:
         return [row for part in parts for row in range(*self.layout.parts[part].tolist())]
 
     def section_scores(self, parts: Mapping[int, float]) -> dict[int, float]:
-        """The score of each section of the outline that has a part: its best part's."""
+        """The score of each entry of the outline that a part lies in or reaches into: its best part's."""
         scores: dict[int, float] = {}
         for part, score in parts.items():
-            position = self.position_of[self.layout.section_of(int(self.layout.parts[part][0]))]
-            scores[position] = max(scores.get(position, 0.0), score)
+            first, last = self.layout.parts[part].tolist()
+            for place in range(self.layout.section_of(first), self.layout.section_of(last - 1) + 1):
+                position = self.position_of[place]
+                if self.outline[position].first < self.outline[position].last:
+                    scores[position] = max(scores.get(position, 0.0), score)
         return scores
 
 
