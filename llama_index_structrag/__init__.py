@@ -1,6 +1,7 @@
 """structrag for LlamaIndex: node parsers and retrievers that follow a document's own structure."""
 
-from llama_index_structrag.events import IndexBuildEndEvent, IndexBuildStartEvent
+from llama_index_structrag.d3 import D3Retriever
+from llama_index_structrag.events import IndexBuildEndEvent, IndexBuildStartEvent, RetrievalCostEvent
 from llama_index_structrag.formatting import HiQAFormatter
 from llama_index_structrag.hiqa import HiQANodeParser
 from llama_index_structrag.idms import IDMSNodeParser
@@ -8,9 +9,11 @@ from llama_index_structrag.models import LlamaIndexEmbedder, LlamaIndexModel
 from llama_index_structrag.node_parsers import ContentAwareNodeParser, FixedNodeParser
 from llama_index_structrag.pic import PICNodeParser
 from llama_index_structrag.retrievers import HiQARetriever, MultiViewRetriever
+from llama_index_structrag.self_ask import SelfAskQueryEngine
 
 __all__ = [
     "ContentAwareNodeParser",
+    "D3Retriever",
     "FixedNodeParser",
     "HiQAFormatter",
     "HiQANodeParser",
@@ -22,4 +25,6 @@ __all__ = [
     "LlamaIndexModel",
     "MultiViewRetriever",
     "PICNodeParser",
+    "RetrievalCostEvent",
+    "SelfAskQueryEngine",
 ]

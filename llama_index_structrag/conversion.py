@@ -55,6 +55,9 @@ HIDDEN_KEYS = (
     "idms_reduced",
     "idms_added",
     *SEGMENT_KEYS,
+    "d3_kind",
+    "d3_route",
+    "d3_paragraphs",
 )
 OWN_KEYS = (*HIDDEN_KEYS, INDEX_TEXT_KEY, TEXT_KEY)  # which nodes made of a node do not take over
 _MIME_TYPES = {"text/html": "html", "application/xhtml+xml": "html", "text/markdown": "markdown"}

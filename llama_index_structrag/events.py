@@ -29,3 +29,15 @@ class IndexBuildEndEvent(BaseEvent):
     @classmethod
     def class_name(cls) -> str:
         return "IndexBuildEndEvent"
+
+
+class RetrievalCostEvent(BaseEvent):
+    """A question was retrieved for by `D3Retriever`: what each stage took, and how many calls failed and were replaced by scores."""
+
+    question: str
+    cost: dict[str, dict[str, int]]  # stage -> calls, prompt_tokens, answer_tokens, scored
+    degraded: int
+
+    @classmethod
+    def class_name(cls) -> str:
+        return "RetrievalCostEvent"

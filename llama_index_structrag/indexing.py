@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -16,10 +17,10 @@ from llama_index_structrag.parsing import StructureNodeParser
 from llama_index_structrag.settings import token_counter
 from llama_index_structrag.stores import LlamaIndexDenseStore
 from structrag.errors import InvalidParameter
-from structrag.index.index import Index
 from structrag.views import Prompts
 
 _PROMPTS = ("merged", "summary", "keywords")
+_PLACES = ("title", "text")
 
 
 def index_options(
@@ -35,11 +36,11 @@ def index_options(
     return {**{name: value for name, value in chosen.items() if value is not None}, **options}
 
 
-def bound(index: Index) -> Index:
-    """The index, known to its vector store."""
-    if isinstance(index.dense_store, LlamaIndexDenseStore):
-        index.dense_store.index = index
-    return index
+def bind(index: Any) -> None:
+    """Make the index known to its vector store, if it has one."""
+    store = getattr(index, "dense_store", None)
+    if isinstance(store, LlamaIndexDenseStore):
+        store.index = index
 
 
 def where_of(where: Any, filters: MetadataFilters | None) -> Any:
@@ -57,23 +58,30 @@ def where_of(where: Any, filters: MetadataFilters | None) -> Any:
     return meets
 
 
+def prompt_of(template: str, places: Sequence[str]) -> PromptTemplate:
+    """A template of the core as LlamaIndex's, where braces other than those places stand for themselves."""
+    return PromptTemplate(template.format(**{name: f"{{{name}}}" for name in places}))
+
+
+def template_of(prompt: BasePromptTemplate, places: Sequence[str]) -> str:
+    """Any kind of LlamaIndex prompt with those places as a template of the core."""
+    marks: dict[str, Any] = {name: f"\x00{name}\x00" for name in places}
+    template = prompt.format(**marks)
+    template = template.replace("{", "{{").replace("}", "}}")
+    for name in places:
+        template = template.replace(f"\x00{name}\x00", f"{{{name}}}")
+    return template
+
+
 def prompts_of(prompts: Prompts) -> dict[str, BasePromptTemplate]:
-    """The core's templates as LlamaIndex's, where braces other than {title} and {text} stand for themselves."""
-    return {
-        f"{name}_prompt": PromptTemplate(getattr(prompts, name).format(title="{title}", text="{text}"))
-        for name in _PROMPTS
-    }
+    """The core's templates of views as LlamaIndex's."""
+    return {f"{name}_prompt": prompt_of(getattr(prompts, name), _PLACES) for name in _PROMPTS}
 
 
 def updated_prompts(prompts: Prompts, changes: Mapping[str, BasePromptTemplate]) -> Prompts:
-    """The core's templates with those of `changes` replaced; any kind of LlamaIndex prompt with {title} and {text} will do."""
-    templates = {name: getattr(prompts, name) for name in _PROMPTS}
-    for name in _PROMPTS:
-        if f"{name}_prompt" in changes:
-            filled = changes[f"{name}_prompt"].format(title="\x00title\x00", text="\x00text\x00")
-            escaped = filled.replace("{", "{{").replace("}", "}}")
-            templates[name] = escaped.replace("\x00title\x00", "{title}").replace("\x00text\x00", "{text}")
-    return Prompts(**templates)
+    """The core's templates with those of `changes` replaced."""
+    new = {name: template_of(changes[f"{name}_prompt"], _PLACES) for name in _PROMPTS if f"{name}_prompt" in changes}
+    return replace(prompts, **new)
 
 
 def _core_splitter(node_parser: Any) -> Any:

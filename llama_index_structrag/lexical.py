@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import BaseNode, NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
 
+from llama_index_structrag.hosted import aretrieved
 from llama_index_structrag.stores import CHUNK_KEY, DOCUMENT_KEY
 from structrag.errors import InvalidParameter
 from structrag.index.index import Index
@@ -35,9 +35,7 @@ class LexicalRoute:
 
     async def asearch(self, request: Search) -> Ranking:
         """`search` by the retriever's own async call; in a worker thread where it has none."""
-        if type(self.retriever)._aretrieve is BaseRetriever._aretrieve:
-            return await asyncio.to_thread(self.search, request)
-        return self._ranking(await self.retriever.aretrieve(request.query))
+        return self._ranking(await aretrieved(self.retriever, request.query))
 
     def _ranking(self, found: Sequence[NodeWithScore]) -> Ranking:
         names = [self._segment(each.node) for each in found]

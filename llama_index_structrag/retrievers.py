@@ -76,12 +76,6 @@ class MultiViewRetriever(IndexRetriever):
             order=order,
         )
 
-    def _search(self, query: str) -> list[Hit]:
-        return self.retriever.search(query, self.similarity_top_k, where=self.where)
-
-    async def _asearch(self, query: str) -> list[Hit]:
-        return await self.retriever.asearch(query, self.similarity_top_k, where=self.where)
-
     def _notes(self, hit: Hit) -> dict[str, Any]:
         return {**super()._notes(hit), "views_hit": list(hit.chunk.extras.get("views_hit", ()))}
 
@@ -185,10 +179,10 @@ class HiQARetriever(IndexRetriever):
         return report
 
     def _search(self, query: str) -> list[Hit]:
-        return self._packed(self.retriever.search(query, self.similarity_top_k, where=self.where))
+        return self._packed(super()._search(query))
 
     async def _asearch(self, query: str) -> list[Hit]:
-        return self._packed(await self.retriever.asearch(query, self.similarity_top_k, where=self.where))
+        return self._packed(await super()._asearch(query))
 
     def _packed(self, hits: list[Hit]) -> list[Hit]:
         if self.max_tokens is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
-from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -21,8 +20,7 @@ from typing_extensions import Self
 
 from llama_index_structrag.conversion import hit_to_node, index_document
 from llama_index_structrag.events import IndexBuildEndEvent, IndexBuildStartEvent
-from llama_index_structrag.indexing import bound, index_options, prompts_of, updated_prompts, where_of
-from structrag.index.adding import AddReport
+from llama_index_structrag.indexing import bind, index_options, prompts_of, updated_prompts, where_of
 from structrag.index.index import Index
 from structrag.index.store import Store
 from structrag.records import Document, Hit
@@ -32,13 +30,15 @@ dispatcher = get_dispatcher(__name__)
 
 
 class IndexRetriever(BaseRetriever):
-    """A retriever over a structrag `Index`. Subclasses say how it is searched."""
+    """A retriever over a structrag `Index`. Subclasses set `retriever` and `similarity_top_k`."""
 
     SHARED_OPTIONS: ClassVar[tuple[str, ...]] = ()  # arguments that the index has too
+    retriever: Any  # the core's
+    similarity_top_k: float | None
 
     def __init__(
         self,
-        index: Index,
+        index: Any,
         *,
         where: Where | None = None,
         filters: MetadataFilters | None = None,
@@ -49,17 +49,20 @@ class IndexRetriever(BaseRetriever):
         verbose: bool = False,
     ) -> None:
         super().__init__(callback_manager, object_map, objects, verbose)
-        self.index = bound(index)
+        bind(index)
+        self.index = index
         self.where = where_of(where, filters)
         self.format = format
 
-    @abstractmethod
     def _search(self, query: str) -> list[Hit]:
         """The hits for a query."""
+        hits: list[Hit] = self.retriever.search(query, self.similarity_top_k, where=self.where)
+        return hits
 
-    @abstractmethod
     async def _asearch(self, query: str) -> list[Hit]:
         """`_search` on an event loop."""
+        hits: list[Hit] = await self.retriever.asearch(query, self.similarity_top_k, where=self.where)
+        return hits
 
     @classmethod
     def from_index(cls, index: Index, **options: Any) -> Self:
@@ -135,23 +138,32 @@ class IndexRetriever(BaseRetriever):
     @property
     def _store(self) -> Store:
         """Where the hits' chunks and documents are."""
-        return self.index.store
+        store: Store = self.index.store
+        return store
 
     @dispatcher.span
-    def add(self, documents: Sequence[BaseNode]) -> AddReport:
-        """Add whole documents. Unchanged ones cost nothing, one that changed under its id is replaced."""
+    def add(self, documents: Sequence[BaseNode]) -> Any:
+        """Add whole documents; the report is the index's. Unchanged ones cost nothing, one that changed under its id is replaced."""
         read = self._read(documents)
         with self.callback_manager.as_trace("index_construction"):
-            return _reported(self.index.add(read))
+            return self._reported(self.index.add(read))
 
     @dispatcher.span
-    async def aadd(self, documents: Sequence[BaseNode]) -> AddReport:
+    async def aadd(self, documents: Sequence[BaseNode]) -> Any:
         """`add` on an event loop; in a worker thread where a vector store keeps the vectors."""
         read = await asyncio.to_thread(self._read, documents)
         with self.callback_manager.as_trace("index_construction"):
-            if self.index.dense_store is not None:
-                return _reported(await asyncio.to_thread(self.index.add, read))
-            return _reported(await self.index.aadd(read))
+            if getattr(self.index, "dense_store", None) is not None:
+                return self._reported(await asyncio.to_thread(self.index.add, read))
+            return self._reported(await self.index.aadd(read))
+
+    def _reported(self, report: Any) -> Any:
+        dispatcher.event(self._built(report))
+        return report
+
+    def _built(self, report: Any) -> IndexBuildEndEvent:
+        """What documents have cost to add."""
+        return IndexBuildEndEvent.model_validate(asdict(report))
 
     def _read(self, documents: Sequence[BaseNode]) -> list[Document]:
         dispatcher.event(IndexBuildStartEvent(n_documents=len(documents)))
@@ -159,7 +171,8 @@ class IndexRetriever(BaseRetriever):
 
     def delete(self, doc_id: str) -> bool:
         """Remove a document from every view; False if there is none of this id."""
-        return self.index.delete(doc_id)
+        deleted: bool = self.index.delete(doc_id)
+        return deleted
 
     def save(self, persist_dir: str | os.PathLike[str]) -> None:
         """Write the index to a folder. Models and a vector store are not part of it; persist the store by its own means."""
@@ -172,8 +185,3 @@ class IndexRetriever(BaseRetriever):
         """Takes effect for documents added from now on; adding one again makes its views anew."""
         settings = self.index.view_settings
         self.index.view_settings = replace(settings, prompts=updated_prompts(settings.prompts, prompts))
-
-
-def _reported(report: AddReport) -> AddReport:
-    dispatcher.event(IndexBuildEndEvent.model_validate(asdict(report)))
-    return report

@@ -1,0 +1,216 @@
+"""D3 for LlamaIndex: from a document's outline to the paragraphs that are evidence."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any, ClassVar
+
+from llama_index.core.prompts.mixin import PromptDictType
+from llama_index.core.schema import NodeWithScore
+
+from llama_index_structrag.events import IndexBuildEndEvent, RetrievalCostEvent
+from llama_index_structrag.indexing import prompt_of, template_of
+from llama_index_structrag.reading import core_embedder, core_model
+from llama_index_structrag.retrieving import IndexRetriever, dispatcher
+from structrag.cache import Cache
+from structrag.errors import InvalidParameter
+from structrag.index.store import Store
+from structrag.records import Hit
+from structrag.retrieval.d3.estimating import Estimate
+from structrag.retrieval.d3.index import D3AddReport, D3Index
+from structrag.retrieval.d3.outlines import Routing
+from structrag.retrieval.d3.results import D3Result
+from structrag.retrieval.d3.retriever import D3Retriever as CoreD3Retriever
+from structrag.retrieval.d3.selection import Selection
+from structrag.steps import Progress, Usage
+
+_ROUTE_PLACES, _SELECT_PLACES = ("outline", "question"), ("paragraphs", "question")
+
+
+class D3Retriever(IndexRetriever):
+    """Finds the paragraphs that answer a question: first the sections of the outline that may help, then the evidence in them (D3).
+
+        retriever = D3Retriever.from_documents(documents, embed_model=Settings.embed_model, llm=Settings.llm)
+        print(retriever.estimate("Which data sets were used?").expected_total)
+        RetrieverQueryEngine.from_args(retriever)
+
+    With a language model two calls: it reads the outline and names sections, then reads their paragraphs and names the evidence. Without
+    one, BM25 and vectors do both. Made by `from_documents` or `load`, or from a structrag `D3Index`. Nodes are in reading order, as many as
+    there is evidence; their text, offsets and `heading_context` are as those of `MultiViewRetriever`.
+
+    Metadata of a node that no model sees, all JSON: `scores`, the parts of the score, where there are any; `d3_kind` ("paragraph", "list",
+    "table" and so on); `d3_route`, how the sections were chosen ("llm", "scores", "cross_encoder", "direct" or "all"); and with
+    `join_adjacent` `d3_paragraphs` (their ids). What a question costs is in `result` and in the event `RetrievalCostEvent`, what it
+    would cost in `estimate`.
+
+    Args:
+        index: The structrag `D3Index` to search.
+        llm: A LlamaIndex LLM that routes and selects; None: neither.
+        similarity_top_k: Most nodes of the strategy "fused" and of those that score; None: no limit with "fused", else that of `selection`.
+        preset, router, strategy, routing, selection, max_tokens, cross_encoder, join_adjacent, cache, max_concurrency, max_calls, progress:
+            As for structrag's `D3Retriever`.
+        options: `where`, `filters`, `format`, `callback_manager` and so on, as for `MultiViewRetriever`. `from_documents` and `load` also
+            take `embed_model`, `summariser` (who condenses long sections: a model, or None: extractive; default the `llm`), and the other
+            arguments of structrag's `D3Index`.
+
+    Raises:
+        InvalidParameter: a setting is not allowed (a ValueError).
+    """
+
+    SHARED_OPTIONS: ClassVar[tuple[str, ...]] = (
+        "llm",
+        "preset",
+        "cache",
+        "max_concurrency",
+        "max_calls",
+        "progress",
+    )
+
+    def __init__(
+        self,
+        index: D3Index,
+        *,
+        llm: Any = None,
+        similarity_top_k: int | None = None,
+        preset: str = "default",
+        router: str = "auto",
+        strategy: str | None = None,
+        routing: Routing | None = None,
+        selection: Selection | None = None,
+        max_tokens: int | None = 1000,
+        cross_encoder: Any = None,
+        join_adjacent: bool = False,
+        cache: Cache | str | os.PathLike[str] | None = None,
+        max_concurrency: int = 8,
+        max_calls: int | None = None,
+        progress: Progress | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(index, **options)
+        self.similarity_top_k = similarity_top_k
+        self.retriever = CoreD3Retriever(
+            index,
+            llm=core_model(llm),
+            preset=preset,
+            router=router,
+            strategy=strategy,
+            routing=routing,
+            selection=selection,
+            k=similarity_top_k,
+            max_tokens=max_tokens,
+            cross_encoder=cross_encoder,
+            join_adjacent=join_adjacent,
+            cache=cache,
+            max_concurrency=max_concurrency,
+            max_calls=max_calls,
+            progress=progress,
+        )
+        if similarity_top_k is not None:
+            self.retriever.selection = replace(self.retriever.selection, k=similarity_top_k)
+
+    @property
+    def usage(self) -> Usage:
+        """What the questions have cost so far."""
+        usage: Usage = self.retriever.usage
+        return usage
+
+    def result(self, question: str) -> D3Result:
+        """The evidence with the route, the model's answers, and the calls and tokens of each stage."""
+        return _told(self.retriever.result(question, where=self.where))
+
+    async def aresult(self, question: str) -> D3Result:
+        """`result` on an event loop."""
+        return _told(await self.retriever.aresult(question, where=self.where))
+
+    def results(self, questions: Sequence[str]) -> list[D3Result]:
+        """`result` for several questions, whose calls go out together, at most `max_concurrency` at a time."""
+        return [_told(result) for result in self.retriever.results(questions, where=self.where)]
+
+    async def aresults(self, questions: Sequence[str]) -> list[D3Result]:
+        """`results` on an event loop."""
+        return [_told(result) for result in await self.retriever.aresults(questions, where=self.where)]
+
+    def estimate(self, question: str) -> Estimate:
+        """What `result` would cost, stage by stage: expected, and at most. Asks no model and embeds nothing."""
+        estimate: Estimate = self.retriever.estimate(question, where=self.where)
+        return estimate
+
+    def nodes(self, result: D3Result) -> list[NodeWithScore]:
+        """The evidence of a result as `retrieve` gives it."""
+        return self.nodes_of(_routed(result))
+
+    def _search(self, query: str) -> list[Hit]:
+        return _routed(self.result(query))
+
+    async def _asearch(self, query: str) -> list[Hit]:
+        return _routed(await self.aresult(query))
+
+    def _notes(self, hit: Hit) -> dict[str, Any]:
+        told = {name: hit.chunk.extras[name] for name in ("route", "paragraphs") if name in hit.chunk.extras}
+        scores = {"scores": {name: float(score) for name, score in hit.scores.items()}} if hit.scores else {}
+        return {**scores, "d3_kind": hit.chunk.kind, **{f"d3_{name}": value for name, value in told.items()}}
+
+    @property
+    def _store(self) -> Store:
+        store: Store = self.index.paragraphs.store
+        return store
+
+    @classmethod
+    def _new_index(cls, *, embed_model: Any = None, llm: Any = None, **options: Any) -> D3Index:
+        return D3Index(**_models(embed_model, llm, options), **options)
+
+    @classmethod
+    def _opened_index(
+        cls, persist_dir: str | os.PathLike[str], *, embed_model: Any = None, llm: Any = None, **options: Any
+    ) -> D3Index:
+        options.pop("preset", None)  # the index has its own, saved with it
+        return D3Index.load(persist_dir, **_models(embed_model, llm, options), **options)
+
+    def _built(self, report: D3AddReport) -> IndexBuildEndEvent:
+        reports = (report.sections, report.parts, report.paragraphs)
+        usage: Counter[str] = Counter()
+        fallbacks: Counter[str] = Counter()
+        for each in reports:
+            counts = dict(each.usage)
+            fallbacks.update(counts.pop("fallbacks"))
+            usage.update(counts)
+        told = {**asdict(report.sections), "chunks": report.paragraphs.chunks}
+        return IndexBuildEndEvent.model_validate({**told, "usage": {**usage, "fallbacks": dict(fallbacks)}})
+
+    def _get_prompts(self) -> PromptDictType:
+        return {
+            "route_prompt": prompt_of(self.retriever.routing.template, _ROUTE_PLACES),
+            "select_prompt": prompt_of(self.retriever.selection.prompt, _SELECT_PLACES),
+        }
+
+    def _update_prompts(self, prompts: PromptDictType) -> None:
+        core = self.retriever
+        if "route_prompt" in prompts:
+            core.routing = replace(core.routing, prompt=template_of(prompts["route_prompt"], _ROUTE_PLACES))
+        if "select_prompt" in prompts:
+            core.selection = replace(core.selection, prompt=template_of(prompts["select_prompt"], _SELECT_PLACES))
+
+
+def _models(embed_model: Any, llm: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """The models of a `D3Index`; `summariser` is taken out of the options."""
+    for name in ("node_parser", "vector_store"):
+        if options.pop(name, None) is not None:
+            raise InvalidParameter(
+                f"{name} must be left out: D3Retriever reads whole documents by their sections and paragraphs, and keeps their vectors."
+            )
+    return {"embedder": core_embedder(embed_model), "llm": core_model(options.pop("summariser", llm))}
+
+
+def _told(result: D3Result) -> D3Result:
+    cost = {stage: asdict(cost) for stage, cost in result.cost.items()}
+    dispatcher.event(RetrievalCostEvent(question=result.question, cost=cost, degraded=result.degraded))
+    return result
+
+
+def _routed(result: D3Result) -> list[Hit]:
+    """The hits, each with the route it came by."""
+    extras = {"route": result.route.how}
+    return [replace(hit, chunk=replace(hit.chunk, extras={**hit.chunk.extras, **extras})) for hit in result.hits]

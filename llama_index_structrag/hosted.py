@@ -1,0 +1,75 @@
+"""Any LlamaIndex retriever as one of the core, for the parts that work over several searches."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any
+
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
+
+from llama_index_structrag.conversion import CONTEXT_KEY
+from structrag.errors import InvalidParameter
+from structrag.records import Chunk, Hit
+from structrag.steps import Runner, Search, Steps
+
+ROUTE = "host"
+
+
+async def aretrieved(retriever: BaseRetriever, query: str) -> list[NodeWithScore]:
+    """What a retriever finds, by its own asynchronous call; in a worker thread where it has none."""
+    if type(retriever)._aretrieve is BaseRetriever._aretrieve:
+        return await asyncio.to_thread(retriever.retrieve, query)
+    return await retriever.aretrieve(query)
+
+
+@dataclass(frozen=True)
+class HostRetriever:
+    """A LlamaIndex retriever with `steps`, as the core's retrievers have them; each result is a hit, ranked as it came."""
+
+    retriever: BaseRetriever
+    runner: Runner = field(default_factory=Runner)
+
+    def __post_init__(self) -> None:
+        self.runner.routes[ROUTE] = self
+
+    def steps(self, question: str, /, *, where: Any = None) -> Steps[list[Hit]]:
+        """The results as hits. Raises InvalidParameter for a `where`, which only the retrievers of this package know."""
+        if where is not None:
+            raise InvalidParameter(
+                f"where must be None with a {type(self.retriever).__name__}: only the retrievers of llama_index_structrag take it."
+            )
+        (found,) = yield [Search(ROUTE, question, None, 0)]
+        return [hit_of(node, rank) for rank, node in enumerate(found, start=1)]
+
+    def search(self, request: Search) -> Any:
+        """The retriever's nodes."""
+        return self.retriever.retrieve(QueryBundle(request.query))
+
+    async def asearch(self, request: Search) -> Any:
+        """`search` by the retriever's own async call."""
+        return await aretrieved(self.retriever, request.query)
+
+
+def hit_of(found: NodeWithScore, rank: int) -> Hit:
+    """A result of another retriever as a hit; where its metadata has a heading path, that is its context."""
+    text = found.node.get_content(metadata_mode=MetadataMode.NONE)
+    start = getattr(found.node, "start_char_idx", None) or 0
+    chunk = Chunk(
+        id=found.node.node_id,
+        doc_id=found.node.ref_doc_id or found.node.node_id,
+        section_id="",
+        start=start,
+        end=start + len(text),
+        text=text,
+        context=str(found.node.metadata.get(CONTEXT_KEY, "")),
+        extras={"node": found},
+    )
+    return Hit(chunk, 1 / rank, rank)
+
+
+def node_of(hit: Hit) -> NodeWithScore:
+    """The node that `hit_of` made the hit of."""
+    node: NodeWithScore = hit.chunk.extras["node"]
+    return node
