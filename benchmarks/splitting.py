@@ -1,6 +1,6 @@
 """Retrieval quality of splitters at equal token budgets, and how well they find where sections began: prints the tables and writes them.
 
-    python benchmarks/splitting.py [--sets chroma,cuad,covid_qa,qmsum,qasper] [--questions N] [--full]
+    python benchmarks/splitting.py [--sets qasper,covid_qa,qmsum,cuad,chroma] [--questions N] [--full]
 
 Every splitter's chunks are indexed alike: one view, all-MiniLM-L6-v2 and BM25. Boundaries are measured on Markdown documents of the set
 `parsing` and on the papers of qasper, their headings taken out.
@@ -26,7 +26,7 @@ from benchmarks import quality
 from benchmarks.datasets import Dataset, load, load_or_exit
 from benchmarks.quality_tables import markdown_table
 from benchmarks.splitting_systems import FIXED, RECURSIVE, SIZES, Splitting, systems
-from benchmarks.unheaded import Unheaded, unheaded, unheaded_documents
+from benchmarks.unheaded import Unheaded, segmentation, unheaded, unheaded_documents
 from structrag import __version__
 from structrag.cache import Cache
 from structrag.evaluation import (
@@ -45,7 +45,7 @@ from structrag.retrieval.multiview import MultiViewRetriever
 from structrag.steps import Runner
 from structrag.tokens import TokenCounter
 
-SAMPLES: Mapping[str, int | None] = {"chroma": None, "cuad": 6, "covid_qa": 12, "qmsum": 8, "qasper": None}  # documents
+SAMPLES: Mapping[str, int | None] = {"qasper": 6, "covid_qa": 8, "qmsum": 5, "cuad": 4, "chroma": None}  # documents
 LARGEST = 150_000  # characters; without --full longer documents are left out, which in chroma are two of five
 BUDGETS = (500, 1000, 2000)
 ROUTES = {"dense": ("dense",), "both": ("dense", "bm25")}
@@ -118,13 +118,13 @@ def boundary_rows(documents: Sequence[Unheaded], splitters: Mapping[str, Splitti
     """System -> mean Pk, WindowDiff, boundary F1 within one sentence, and segments a document; the baselines first."""
     found: dict[str, list[Sequence[int]]] = {"reference": [document.reference for document in documents]}
     for document in documents:
-        for name, segmentation in baseline_segmentations(document.reference).items():
-            found.setdefault(f"({name})", []).append(segmentation)
+        for name, gaps in baseline_segmentations(document.reference).items():
+            found.setdefault(f"({name})", []).append(gaps)
     texts = [document.document for document in documents]
     for name, split in splitters.items():
         chunks = split(texts)
         starts = [[chunk.start for chunk in several] for several in chunks]
-        found[name] = [document.segmentation(own) for document, own in zip(documents, starts, strict=True)]
+        found[name] = [segmentation(document.sentences, own) for document, own in zip(documents, starts, strict=True)]
     return {name: _boundary_scores(documents, segmentations) for name, segmentations in found.items()}
 
 

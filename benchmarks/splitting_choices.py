@@ -25,7 +25,7 @@ import numpy as np
 from benchmarks import quality
 from benchmarks.datasets import Dataset, load, load_or_exit
 from benchmarks.quality_tables import markdown_table
-from benchmarks.splitting import BUDGETS, SAMPLES, UNHEADED, boundary_rows, recalls
+from benchmarks.splitting import BUDGETS, UNHEADED, boundary_rows, recalls
 from benchmarks.splitting_systems import Splitting, plain, reading, recursive
 from benchmarks.unheaded import Unheaded, unheaded, unheaded_documents
 from structrag.cache import Cache
@@ -39,7 +39,7 @@ from structrag.sentences import sentence_spans
 from structrag.steps import Embed, Runner, Steps
 from structrag.tokens import TokenCounter
 
-SETS = ("qasper", "covid_qa", "qmsum", "cuad")
+SETS = {"qasper": None, "covid_qa": 12, "qmsum": 8, "cuad": 12}  # documents
 POINTS = [f"both {budget}" for budget in BUDGETS]
 
 PIC_CHANGES: tuple[dict[str, Any], ...] = (
@@ -151,7 +151,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     embedder, label = quality.chosen_embedder("minilm")
     runner = Runner(embedder=embedder, cache=Cache(quality.CACHE), batch_size=256)
     counter, _ = quality.reader_counter()
-    means = [sentence_means(quality.sampled(load_or_exit(name), SAMPLES[name], None), runner) for name in names]
+    means = [sentence_means(quality.sampled(load_or_exit(name), SETS[name], None), runner) for name in names]
     papers = [made for made in map(unheaded, load("qasper").documents) if made is not None]
     unheaded_sets = (unheaded_documents(UNHEADED), papers)
     rows = []

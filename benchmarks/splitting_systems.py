@@ -36,7 +36,6 @@ def systems(embedder: Any, runner: Runner) -> tuple[dict[str, Splitting], list[s
         found |= {RECURSIVE.format(size): recursive(size) for size in SIZES}
     except ImportError as error:
         absent.append(f"{RECURSIVE.format('')} ({error.name})")
-    found |= {name: _each_document(semantic[name]) for name in (LANGCHAIN, LLAMA, CHONKIE) if name in semantic}
     found["ContentAwareSplitter"] = plain(ContentAwareSplitter())
     read = {
         "PICSplitter": PICSplitter(),
@@ -44,6 +43,7 @@ def systems(embedder: Any, runner: Runner) -> tuple[dict[str, Splitting], list[s
         "IDMSSplitter": IDMSSplitter(),
     }
     found |= {name: reading(splitter, runner) for name, splitter in read.items()}
+    found |= {name: _each_document(semantic[name]) for name in (LANGCHAIN, LLAMA, CHONKIE) if name in semantic}
     return found, absent
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate
 
 from benchmarks.datasets import data_root
 from structrag.reading import read_file
@@ -31,17 +31,18 @@ class Unheaded:
     sentences: tuple[tuple[int, int], ...]  # (start, end) characters of the units that boundaries lie between
     reference: tuple[int, ...]  # for each gap between two units 1 where a section began behind it, else 0
 
-    def segmentation(self, starts: Sequence[int]) -> list[int]:
-        """The gaps at which chunks with these starts (characters) begin; a start inside a sentence counts for the nearer end of it."""
-        firsts = [start for start, _ in self.sentences]
-        gaps = [0] * (len(firsts) - 1)
-        for place in starts:
-            unit = bisect_left(firsts, place)
-            if unit and (unit == len(firsts) or place - firsts[unit - 1] < firsts[unit] - place):
-                unit -= 1
-            if unit:
-                gaps[unit - 1] = 1
-        return gaps
+
+def segmentation(sentences: Sequence[tuple[int, int]], places: Sequence[int]) -> list[int]:
+    """The gaps at which parts with these places (characters) begin; a place inside a sentence counts for the nearer end of it."""
+    firsts = [start for start, _ in sentences]
+    gaps = [0] * (len(firsts) - 1)
+    for place in places:
+        unit = bisect_left(firsts, place)
+        if unit and (unit == len(firsts) or place - firsts[unit - 1] < firsts[unit] - place):
+            unit -= 1
+        if unit:
+            gaps[unit - 1] = 1
+    return gaps
 
 
 def unheaded(document: Document) -> Unheaded | None:
@@ -54,15 +55,9 @@ def unheaded(document: Document) -> Unheaded | None:
     if len(bodies) < LEAST_SECTIONS:
         return None
     text = "\n\n".join(bodies)
-    ends = [0]
-    for body in bodies:
-        ends.append(ends[-1] + len(body) + 2)
+    places = [0, *accumulate(len(body) + 2 for body in bodies)]  # where each body begins
     sentences = tuple((start, end) for start, end in sentence_spans(text) if text[start:end].strip())
-    edges = set(ends[1:-1])
-    reference = tuple(
-        int(any(before < edge <= behind for edge in edges)) for (before, _), (behind, _) in pairwise(sentences)
-    )
-    return Unheaded(Document(text, id=document.id), sentences, reference)
+    return Unheaded(Document(text, id=document.id), sentences, tuple(segmentation(sentences, places[1:-1])))
 
 
 def unheaded_documents(most: int) -> list[Unheaded]:
