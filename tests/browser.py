@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
+from urllib.request import ProxyHandler, build_opener
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
@@ -70,11 +70,11 @@ class Page:
             raise RuntimeError(json.dumps(answer["exceptionDetails"])[:2000])
         return answer["result"].get("value")
 
-    def until(self, script: str, seconds: float = 30) -> Any:
-        """The first true value of an expression."""
+    def until(self, script: str, seconds: float = 15) -> Any:
+        """The first true value of an expression; True for an element."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            if value := self.run(script):
+            if value := self.run(f"((value) => (value instanceof Node ? true : value))({script})"):
                 return value
             time.sleep(0.02)
         raise TimeoutError(f"never true: {script}; {self.errors()}")
@@ -153,7 +153,7 @@ def browser(program: str) -> Iterator[Page]:
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             port = _port(process, Path(folder) / "DevToolsActivePort")
-            with urlopen(f"http://127.0.0.1:{port}/json/list") as answer:
+            with build_opener(ProxyHandler({})).open(f"http://127.0.0.1:{port}/json/list") as answer:
                 (target, *_) = [each for each in json.load(answer) if each["type"] == "page"]
             with connect(target["webSocketDebuggerUrl"], max_size=None, proxy=None) as socket:
                 yield Page(socket)

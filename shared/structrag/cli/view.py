@@ -12,6 +12,7 @@ from structrag.cli.options import Embedder, Format, MaxTokens, Paths, documents,
 from structrag.cli.printing import show_progress
 from structrag.errors import InvalidParameter
 from structrag.models.embedders import as_embedder
+from structrag.records import Document
 from structrag.view import gather, write_page
 
 
@@ -32,7 +33,7 @@ def view(
     _check_output(output, paths)
     chosen = splitters(method, max_tokens)
     data = gather(
-        list(documents(paths, format=format)),
+        [each for each in documents(paths, format=format) if not _is_file(each, output)],
         chosen,
         query=query,
         k=k,
@@ -44,6 +45,10 @@ def view(
     typer.echo(f"{output}: {len(data['documents'])} documents by {names}; {size / 1000:,.0f} kB")
     if open_page:
         webbrowser.open(output.resolve().as_uri())
+
+
+def _is_file(document: Document, path: Path) -> bool:
+    return Path(str(document.meta["source"])).resolve() == path.resolve()
 
 
 def _check_output(output: Path, paths: list[Path]) -> None:

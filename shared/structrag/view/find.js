@@ -44,7 +44,7 @@ function stepMatch(by) {
     const first = countUpTo(matches, topPlace() - 1, (match) => match[0]);
     found.at = by > 0 ? first % matches.length : (first - 1 + matches.length) % matches.length;
   } else found.at = (found.at + by + matches.length) % matches.length;
-  showPlace(matches[found.at][0], true);
+  showPlace(matches[found.at][0], { gently: true });
   showCount();
   paintMatches();
 }

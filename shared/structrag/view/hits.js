@@ -37,11 +37,13 @@ function drawHitList(method) {
 
 function drawHit(method, hit, at) {
   const { routes, hits } = DATA.searches[method];
-  const found = DATA.documents[hit.document];
-  const { path } = found.splits[method].chunks[hit.chunk];
+  const found = documentAt(hit.document);
+  const chunk = found.splits[method].chunks[hit.chunk];
   const here = method === state.method && hit.document === state.document && hit.chunk === state.chunk;
   const brought = routes.map((route, i) => `${route} ${hit.shares[i].toFixed(2)}`).join(", ");
-  const title = path.slice(-2).join(" › ") || "(no heading)";
+  const title = titleOf(found, chunk);
+  const words = found.text.slice(chunk.from, chunk.from + 200).split(/\s+/).join(" ").trim();
+  const source = DATA.documents.length > 1 ? `${nameOf(found)} · ` : "";
   const button = make(
     "button",
     {
@@ -52,9 +54,9 @@ function drawHit(method, hit, at) {
       on: { click: () => goToHit(method, at) },
     },
     make("span", { class: "rank", text: String(at + 1) }),
-    make("span", { class: "hit-title", text: title, title: path.join(" › ") }),
+    make("span", { class: "hit-title", text: title, title: chunk.path.join(" › ") }),
     make("small", { text: hit.score.toFixed(2) }),
-    DATA.documents.length > 1 ? make("small", { class: "source", text: nameOf(found) }) : null,
+    make("small", { class: "words", text: `${source}${words}` }),
     stack(method, hit, hits[0].score),
   );
   return make("li", {}, button);

@@ -47,7 +47,7 @@ function pick(method, number, { scroll = true, focus = false, tab = true } = {})
       for (const run of blocks[i].runs) run.span.classList.toggle("picked", run.chunk === number && number >= 0);
     }
   }
-  if (chunk && scroll) showPlace(chunk.from, true);
+  if (chunk && scroll) showPlace(chunk.from, { gently: true });
   if (tab && number >= 0 && state.tab !== "chunk") chooseTab("chunk");
   else drawPanel();
   if (tab && chunk && isNarrow()) setOpen("panel", true);
@@ -118,14 +118,15 @@ function remember() {
   }
 }
 
-function readAddress() {
+function readAddress({ first = false } = {}) {
   const parts = new URLSearchParams(location.hash.slice(1));
-  const method = METHODS.findIndex(({ name }) => name === parts.get("method"));
+  const method = Math.max(0, METHODS.findIndex(({ name }) => name === parts.get("method")));
   const chunk = Number(parts.get("chunk")) - 1;
   const number = within(Number(parts.get("document") || 1) - 1 || 0, 0, DATA.documents.length - 1);
-  state.method = Math.max(0, method);
-  chooseDocument(number);
-  if (chunksOf(state.method)[chunk]) pick(state.method, chunk);
+  if (first) state.method = method;
+  if (first || number !== state.document) chooseDocument(number);
+  if (chunksOf(method)[chunk]) pick(method, chunk);
+  else chooseMethod(method);
 }
 
 const KEYS = {
@@ -203,7 +204,8 @@ function start() {
   watchFind();
   watchKeys();
   watchReader();
-  readAddress();
+  addEventListener("hashchange", () => readAddress());
+  readAddress({ first: true });
   reader.focus({ preventScroll: true });
   document.documentElement.dataset.ready = String(Math.round(performance.now()));
 }

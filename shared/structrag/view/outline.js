@@ -102,7 +102,7 @@ function markSection(place) {
 function goToSection(item) {
   const section = current().sections[item.dataset.section];
   if (isNarrow()) setOpen("outline", false);
-  showPlace(section.from);
+  showPlace(section.from, { top: true });
 }
 
 function watchOutline() {

@@ -18,6 +18,7 @@ function drawTabs() {
     }),
   );
   byId("tabs").replaceChildren(...tabs);
+  byId("close-panel").onclick = () => setOpen("panel", false);
   byId("tabs").onkeydown = (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;
@@ -79,9 +80,11 @@ function chunkFacts(method, chunk) {
   const limit = METHODS[method].max_tokens;
   const counted = chunk.extras.index_tokens ?? chunk.tokens;
   const meter = limit ? make("meter", { min: 0, max: limit, value: Math.min(counted, limit), "aria-label": "Share of the limit" }) : null;
+  const filled = limit ? [meter, `${counted} of ${limit}`] : [String(counted)];
   const rest = Object.entries(chunk.extras).filter(([name]) => !["index_tokens", "reduced"].includes(name));
   return [
-    fact("tokens", `${chunk.tokens}`, make("small", { text: counted === chunk.tokens ? "" : ` · ${counted} as indexed` }), ...(meter ? [meter, make("small", { text: `of ${limit}` })] : [])),
+    fact("tokens", String(chunk.tokens)),
+    fact("as indexed", ...filled),
     fact("characters", `${chunk.start.toLocaleString("en")} – ${chunk.end.toLocaleString("en")}`),
     ...(chunk.kind === "text" ? [] : [fact("kind", chunk.kind)]),
     ...rest.map(([name, value]) => fact(name.replaceAll("_", " "), valueOf(value))),
@@ -200,7 +203,7 @@ function showTip(method, number, segment) {
     make("b", { text: `${METHODS[method].name} ${number + 1} of ${chunksOf(method).length}` }),
     make("span", { text: chunk.path.slice(-2).join(" › ") || "no heading" }),
     make("span", { text: [plural(chunk.tokens, "token"), ...values].join(" · ") }),
-    hit && make("span", { text: `hit ${hit.rank}, score ${hit.score.toFixed(3)}` }),
+    ...(hit ? [make("span", { text: `hit ${hit.rank}, score ${hit.score.toFixed(3)}` })] : []),
   );
   tip.hidden = false;
   const box = segment.getBoundingClientRect();

@@ -113,8 +113,8 @@ function drawSegment(block, method, number, top, bottom) {
     "aria-current": picked ? "true" : null,
     "data-method": method,
     "data-chunk": number,
-    text: hit && starts ? String(hit.rank) : "",
   });
+  if (hit && starts) segment.append(make("span", { class: "badge", text: String(hit.rank) }));
   segment.style.top = `${top}px`;
   segment.style.height = `${Math.max(2, bottom - top - (ends ? 2 : 0))}px`;
   return segment;
@@ -125,7 +125,7 @@ function drawSeries(block, height, full) {
   if (seriesShown < 0) return;
   const { from, to, values, thresholds, low, high } = current().splits[seriesShown].series;
   const width = block.series.clientWidth;
-  const across = (value) => ((value - low) / (high - low)) * (width - 6) + 2;
+  const across = (value) => within(((value - low) / (high - low)) * (width - 6) + 3, 0, width);
   const first = Math.max(0, countUpTo(from, block.from) - 1);
   const marks = [];
   for (let i = first; i < from.length && from[i] < block.to; i++) {
@@ -133,14 +133,15 @@ function drawSeries(block, height, full) {
     const top = from[i] > block.from ? height(from[i]) : 0;
     const bottom = to[i] < block.to ? height(to[i]) : full;
     const above = thresholds[i] === null || values[i] >= thresholds[i];
-    const bar = { x: across(Math.min(values[i], 0)), y: top, width: Math.max(1, across(values[i]) - across(Math.min(values[i], 0))) };
+    const ends = [across(values[i]), thresholds[i] === null ? 0 : across(thresholds[i])].sort((a, b) => a - b);
+    const bar = { x: ends[0], y: top, width: Math.max(1, ends[1] - ends[0]) };
     const note = `${decimal(values[i])}, threshold ${decimal(thresholds[i])}`;
     const title = drawing("title", {});
     title.textContent = note;
     const shape = { ...bar, height: Math.max(1.5, bottom - top - 1.5), rx: 1.5, class: above ? "above" : "below" };
     marks.push(drawing("rect", shape, title));
     if (thresholds[i] !== null) {
-      const x = within(across(thresholds[i]), 0, width);
+      const x = across(thresholds[i]);
       marks.push(drawing("line", { x1: x, x2: x, y1: top, y2: bottom, class: "threshold" }));
     }
   }

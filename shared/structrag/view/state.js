@@ -81,9 +81,9 @@ function documentAt(number) {
     series.from = series.starts.map(unit);
     series.to = series.ends.map(unit);
     series.notes = series.notes.map(([start, end, note]) => ({ from: unit(start), to: unit(end), note }));
-    const known = [...series.values, ...series.thresholds].filter((value) => value !== null);
-    series.low = known.reduce((least, value) => Math.min(least, value), 0);
-    series.high = known.reduce((most, value) => Math.max(most, value), series.low + 0.01);
+    const known = [...series.values, ...series.thresholds].filter((value) => value !== null).sort((a, b) => a - b);
+    series.low = known[Math.floor(known.length * 0.02)] ?? 0; // the few beyond are drawn to the edge
+    series.high = Math.max(known[Math.floor(known.length * 0.98)] ?? 0, series.low + 0.01);
   }
   found.tokens = found.sections[0].tokens;
   found.ready = true;
@@ -107,6 +107,13 @@ function hitOf(method, number, inDocument = state.document) {
   if (!search) return null;
   const at = search.hits.findIndex((hit) => hit.document === inDocument && hit.chunk === number);
   return at < 0 ? null : { rank: at + 1, ...search.hits[at] };
+}
+
+// The title a chunk stands under, whether or not its splitter looks at headings.
+function titleOf(shown, chunk) {
+  const { sections } = shown;
+  const title = chunk.path[chunk.path.length - 1] || sections[countUpTo(sections, chunk.start, (section) => section.start) - 1].title;
+  return title || "(no heading)";
 }
 
 const tintOf = (chunk, number) => (chunk.extras.relevant === false ? `low${number % 2}` : `tint${number % TINTS}`);

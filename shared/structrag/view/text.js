@@ -111,7 +111,6 @@ function nodeAt(place) {
 function rangeOf(from, to) {
   const range = new Range();
   range.setStart(...nodeAt(from));
-  range.setEnd(...nodeAt(Math.max(from, to - 1)));
   const [node, place] = nodeAt(Math.max(from, to - 1));
   range.setEnd(node, Math.min(place + 1, node.length));
   return range;
@@ -165,15 +164,15 @@ function topPlace() {
   return block.from;
 }
 
-// Bring a place to a quarter of the height, unless it can be read already and `gently`.
-function showPlace(place, gently = false) {
+// Bring a place to a fifth of the height, or right under the top; nothing moves when it can be read already and `gently`.
+function showPlace(place, { gently = false, top = false } = {}) {
   const block = blockAt(place);
   const settle = () => {
     const view = reader.getBoundingClientRect();
     const box = block.body.getBoundingClientRect();
     const y = box.top - view.top + heightAt(block, place, box);
     if (gently && y > 40 && y < view.height * 0.6) return;
-    reader.scrollTop += y - view.height * 0.2;
+    reader.scrollTop += y - (top ? byId("axis").offsetHeight + 6 : view.height * 0.2);
   };
   settle();
   gently = false;
