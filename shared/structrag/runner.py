@@ -8,6 +8,7 @@ import threading
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from structrag.cache import Cache
 from structrag.calls import (
@@ -60,7 +61,7 @@ class Runner:
         routes: Name -> route, answers `Search`.
         cache: Keeps finished language-model answers, and vectors, by model name and request; None: nothing is kept.
         batch_size: Most texts in one embedding call, and most choices in one call of an `llm` with `choose_many`.
-        max_concurrency: Most language-model calls in flight.
+        max_concurrency: Most language-model calls in flight, of each `run` and of all `arun` on one event loop together.
         max_calls: Most language-model calls in all; those are made, and the next one raises BudgetExceeded. None: no limit.
         progress: Called with (what, done, total) as work is done.
     """
@@ -93,6 +94,7 @@ class Runner:
         self._static: Embedder | None = None  # the static vectors of `embedder`, once they were asked for
         self._granted = 0  # calls that were begun, of `max_calls`
         self._lock = threading.Lock()  # of the counts
+        self._gates: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
     def run(self, steps: Steps[T]) -> T:
         """Drive an algorithm to its result."""
@@ -146,7 +148,7 @@ class Runner:
         answers: list[Any] = [None] * len(requests)
         calls = self._calls(requests, answers)
         granted = self._grant(calls)
-        gate = asyncio.Semaphore(self.max_concurrency)
+        gate = self._gates.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self.max_concurrency))
         done = 0
 
         async def ask(job: list[Call]) -> None:

@@ -17,6 +17,7 @@ from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.retriever import D3Retriever
 from structrag.retrieval.d3.selection import Selection
+from structrag.retrieval.d3.selfask import SelfAsk
 
 FILLER = "Nothing of interest happens in this long paragraph about weather and trains. " * 12
 TEXT = f"""# Report
@@ -260,3 +261,115 @@ def test_settings_are_checked(index: D3Index) -> None:
     assert D3Retriever(index, selection=Selection(strategy="lexical")).strategy == "lexical"
     assert D3Retriever(index, llm=ScriptedModel("1")).strategy == "base"
     assert D3Retriever(index).strategy == "fused"
+
+
+class Open:
+    """A model that counts how many of its calls are open at once."""
+
+    name = "open"
+
+    def __init__(self) -> None:
+        self.open = self.most = 0
+
+    def complete(self, prompt: str) -> str:
+        return "1"
+
+    async def acomplete(self, prompt: str) -> str:
+        self.open += 1
+        self.most = max(self.most, self.open)
+        await asyncio.sleep(0.002)
+        self.open -= 1
+        return "1"
+
+
+def test_single_calls_asked_at_the_same_time_share_the_limit(index: D3Index) -> None:
+    model = Open()
+    retriever = D3Retriever(index, llm=model, max_concurrency=3)
+    questions = [f"What does the heron eat, {i}?" for i in range(20)]
+
+    async def all_at_once() -> list[Any]:
+        return await asyncio.gather(*(retriever.aresult(question) for question in questions))
+
+    first = asyncio.run(all_at_once())
+    assert model.most == 3
+    assert first == asyncio.run(all_at_once()) == retriever.results(questions)
+
+
+def test_self_ask_names_the_embedder_that_fails() -> None:
+    class Down(HashEmbedder):
+        def embed(self, texts: Any, *, query: bool = False) -> Any:
+            if query:
+                raise OSError("down")
+            return super().embed(texts, query=query)
+
+    index = D3Index(embedder=Down())
+    index.add([document()])
+    retriever = D3Retriever(index, llm=answering("none", "1"))
+    with pytest.raises(ModelFailed):
+        retriever.search("What does the heron eat?")
+    with pytest.raises(ModelFailed):
+        SelfAsk(retriever, llm=ScriptedModel("Follow up: What does the heron eat?")).answer("What?")
+
+
+class Slow(HashEmbedder):
+    """Later calls are answered earlier."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+
+    async def aembed(self, texts: Any, *, query: bool = False) -> Any:
+        self.calls += 1
+        await asyncio.sleep(0.02 / self.calls)
+        return self.embed(texts, query=query)
+
+
+def test_documents_added_at_the_same_time_are_added_one_call_after_the_other() -> None:
+    texts = {f"d{i}": TEXT.replace("heron", f"heron{i}") for i in range(8)}
+    one_by_one = D3Index(embedder=HashEmbedder())
+    one_by_one.add([document(text, name) for name, text in texts.items()])
+    index = D3Index(embedder=Slow())
+
+    async def all_at_once() -> None:
+        again = [index.aadd([document(texts["d3"], "d3")]), index.aadd([document(OTHER, "d4")])]
+        adding = [index.aadd([document(text, name)]) for name, text in texts.items()]
+        back = index.aupdate([document(texts["d4"], "d4")])
+        failing = index.aupdate([document(OTHER, "unknown")])
+        threads = [asyncio.to_thread(index.add, [document(OTHER, "d5")]), asyncio.to_thread(index.delete, "d5")]
+        found = await asyncio.gather(*adding, *again, failing, back, *threads, return_exceptions=True)
+        assert [type(each) for each in found if isinstance(each, Exception)] == [InvalidParameter]
+        await index.aadd([document(texts["d5"], "d5")])
+
+    asyncio.run(all_at_once())
+    assert len({tuple(each.document_ids) for each in index.indexes}) == 1
+    assert sorted(index.document_ids) == sorted(texts)
+    layout = index.layout()
+    firsts = [section.first for section in layout.sections]
+    assert firsts == sorted(firsts)
+    for name in texts:
+        where, question = {"doc_id": name}, "What does the heron eat?"
+        found = D3Retriever(index).result(question, where=where)
+        expected = D3Retriever(one_by_one).result(question, where=where)
+        assert [hit.chunk for hit in found.hits] == [hit.chunk for hit in expected.hits]
+
+
+def test_a_plain_call_amid_an_awaited_one_says_so_instead_of_waiting_for_ever() -> None:
+    index = D3Index(embedder=Slow())
+
+    async def amid() -> None:
+        adding = asyncio.ensure_future(index.aadd([document()]))
+        await asyncio.sleep(0)
+        with pytest.raises(InvalidParameter, match="event loop"):
+            index.delete("report")
+        await adding
+        assert index.delete("report")
+        stopped = asyncio.ensure_future(index.aadd([document()]))
+        waiting = asyncio.ensure_future(index.aadd([document(OTHER, "other")]))
+        await asyncio.sleep(0)
+        stopped.cancel()
+        await waiting
+        with pytest.raises(asyncio.CancelledError):
+            await stopped
+
+    asyncio.run(amid())
+    assert index.document_ids == ["other"]

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from threading import RLock
 from typing import Any
 
 from structrag.cache import Cache
@@ -22,6 +21,7 @@ from structrag.retrieval.d3.condensing import SectionSplitter
 from structrag.retrieval.d3.layout import Layout, build_layout
 from structrag.retrieval.d3.paragraphs import PART_TOKENS, ParagraphSplitter, PartSplitter
 from structrag.retrieval.d3.saving import save_folder, saved_options
+from structrag.retrieval.d3.turns import Turns
 from structrag.steps import Progress, Usage
 from structrag.tokens import TokenCounter, count_tokens
 
@@ -134,7 +134,7 @@ class D3Index:
             self._models["parts"] = self._models["paragraphs"] = {"embedder": shared}
         self.sections, self.parts, self.paragraphs = (self._index(name) for name in self._splitters)
         self._layout: tuple[tuple[int, ...], Layout] | None = None
-        self._changing = RLock()
+        self._changing = Turns()
 
     def _index(self, name: str, path: Path | None = None, *, verify: bool = False) -> Index:
         options: dict[str, Any] = {**self._options, **self._models[name], "splitter": self._splitters[name]}
@@ -166,9 +166,10 @@ class D3Index:
         return len(self.paragraphs)
 
     def add(self, documents: Iterable[Document]) -> D3AddReport:
-        """Add documents, or replace those that changed.
+        """Add documents, or replace those that changed; after another call that is changing the index, never amid it.
 
-        Errors are those of `Index.add`; a document that one of the three failed on is in none.
+        Errors are those of `Index.add`; a document that one of the three failed on is in none. InvalidParameter on an event loop where an
+        `aadd` is under way.
         """
         return self._add(documents, known_only=False)
 
@@ -178,7 +179,7 @@ class D3Index:
 
     def _add(self, documents: Iterable[Document], *, known_only: bool) -> D3AddReport:
         given = documents if isinstance(documents, Document) else list(documents)
-        with self._changing:
+        with self._changing.taken():
             try:
                 reports = [index.update(given) if known_only else index.add(given) for index in self.indexes]
             except BaseException:
@@ -196,11 +197,12 @@ class D3Index:
 
     async def _aadd(self, documents: Iterable[Document], *, known_only: bool) -> D3AddReport:
         given: Any = documents if isinstance(documents, Document) else list(documents)
-        try:
-            reports = [await (index.aupdate(given) if known_only else index.aadd(given)) for index in self.indexes]
-        except BaseException:
-            self._make_whole(given)
-            raise
+        async with self._changing.awaited():
+            try:
+                reports = [await (index.aupdate(given) if known_only else index.aadd(given)) for index in self.indexes]
+            except BaseException:
+                self._make_whole(given)
+                raise
         return D3AddReport(*reports)
 
     def _make_whole(self, documents: Any) -> None:
@@ -209,12 +211,15 @@ class D3Index:
             if isinstance(document, Document) and any(document.id in index.store for index in self.indexes):
                 new = [index.store.fingerprint(document.id) == index.fingerprint(document) for index in self.indexes]
                 if any(new) and not all(new):
-                    self.delete(document.id)
+                    self._delete(document.id)
 
     def delete(self, doc_id: str) -> bool:
         """Remove a document; False if there is none of this id."""
-        with self._changing:
-            deleted = [index.delete(doc_id) for index in self.indexes]
+        with self._changing.taken():
+            return self._delete(doc_id)
+
+    def _delete(self, doc_id: str) -> bool:
+        deleted = [index.delete(doc_id) for index in self.indexes]
         return any(deleted)
 
     @property
@@ -237,7 +242,7 @@ class D3Index:
         Raises InvalidParameter if `path` is a file, or a folder that holds something else; then nothing is changed.
         """
         indexes = dict(zip(self._splitters, self.indexes, strict=True))
-        with self._changing:
+        with self._changing.taken():
             save_folder(Path(path), {name: index.save for name, index in indexes.items()}, self._saved)
 
     @classmethod

@@ -137,19 +137,19 @@ class D3Retriever:
             NoModel: the strategy asks a language model and there is none.
             BudgetExceeded: `max_calls` is reached.
         """
-        return self._run(self.steps(question, where=where))
+        return self.run(self.steps(question, where=where))
 
     async def aresult(self, question: str, *, where: Any = None) -> D3Result:
         """`result` on an event loop."""
-        return await self._arun(self.steps(question, where=where))
+        return await self.arun(self.steps(question, where=where))
 
     def results(self, questions: Sequence[str], *, where: Any = None) -> list[D3Result]:
         """`result` for several questions, whose calls go out together, at most `max_concurrency` at a time."""
-        return self._run(together([self.steps(question, where=where) for question in _checked(questions)]))
+        return self.run(together([self.steps(question, where=where) for question in _checked(questions)]))
 
     async def aresults(self, questions: Sequence[str], *, where: Any = None) -> list[D3Result]:
         """`results` on an event loop."""
-        return await self._arun(together([self.steps(question, where=where) for question in _checked(questions)]))
+        return await self.arun(together([self.steps(question, where=where) for question in _checked(questions)]))
 
     def estimate(self, question: str, *, where: Any = None) -> Estimate:
         """What `result` would cost, stage by stage: at most, and what is to be expected. Asks no model and embeds nothing."""
@@ -203,11 +203,13 @@ class D3Retriever:
         evidence = Evidence(tuple(places), tuple(fused[row] for row in kept), StageCost(scored=len(found.rows)))
         return evidence, [scores[row] for row in kept]
 
-    def _run(self, steps: Steps[T]) -> T:
+    def run(self, steps: Steps[T]) -> T:
+        """Drive steps with this retriever's models: its own, or those of an agent such as `SelfAsk` around it."""
         with embedder_errors(self.index.paragraphs.embedder.name):
             return self.runner.run(steps)
 
-    async def _arun(self, steps: Steps[T]) -> T:
+    async def arun(self, steps: Steps[T]) -> T:
+        """`run` on an event loop; calls asked at the same time by others share the limit `max_concurrency`."""
         with embedder_errors(self.index.paragraphs.embedder.name):
             return await self.runner.arun(steps)
 
