@@ -9,6 +9,8 @@ from langchain_structrag.pic import PICTextSplitter
 from langchain_structrag.retrievers import HiQARetriever, MultiViewRetriever
 from langchain_structrag.selfask import SelfAsk
 from langchain_structrag.splitters import ContentAwareTextSplitter, FixedTextSplitter
+from langchain_structrag.twohop import TwoHopRetriever
+from langchain_structrag.vision import ImageDescriber
 
 __all__ = [
     "ContentAwareTextSplitter",
@@ -18,9 +20,11 @@ __all__ = [
     "HiQARetriever",
     "HiQATransformer",
     "IDMSTextSplitter",
+    "ImageDescriber",
     "LangChainEmbedder",
     "LangChainModel",
     "MultiViewRetriever",
     "PICTextSplitter",
     "SelfAsk",
+    "TwoHopRetriever",
 ]

@@ -1,4 +1,4 @@
-"""HiQA's Markdown formatter as a LangChain document transformer."""
+"""HiQA's Markdown formatter as a LangChain document transformer, and as a parser of files."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
+from langchain_core.document_loaders import BaseBlobParser, Blob
 from langchain_core.documents import BaseDocumentTransformer, Document
 
 from langchain_structrag.conversion import FORMAT_KEY, check_documents, json_safe
@@ -23,7 +24,7 @@ from structrag.requests import Usage
 PRESETS = ("default", "paper", "code")
 
 
-class HiQAFormatter(BaseDocumentTransformer):
+class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
     """Turns documents of plain text or HTML into structured Markdown, losing none of their words (HiQA).
 
         markdown = HiQAFormatter(llm).transform_documents(documents)
@@ -33,8 +34,12 @@ class HiQAFormatter(BaseDocumentTransformer):
     splitters and retrievers here know how to read it, and `format_report`: mode, windows, retries, fallbacks, restored, uncertain (one
     sentence for whatever may be wrong) and removed (running heads and page numbers). The documents given are not changed.
 
-    Give it whole documents: where a loader cuts a file into pages, take the loader's mode that joins them (form feeds between pages
-    are understood: running heads and page numbers are then found).
+    It also reads files, PDF by the layout of its pages (extra `pdf`), alone or as the parser of a loader:
+
+        HiQAFormatter(llm).parse(Blob.from_path("manual.pdf"))
+
+    Give it whole documents: where another loader cuts a file into pages, take the loader's mode that joins them (form feeds between
+    pages are understood: running heads and page numbers are then found).
 
     Args:
         llm: A chat model or LLM that writes the Markdown, window by window, each answer checked; None: rules and layout alone.
@@ -43,6 +48,7 @@ class HiQAFormatter(BaseDocumentTransformer):
         format: How documents are read: "markdown", "html", "text", or "auto" as in `ContentAwareTextSplitter`.
         add_report: Whether `format_report` is added.
         flat_metadata: Whether it is a string of JSON, for stores that take no nested values.
+        password: For encrypted PDF files.
         settings: Those of `structrag.HiQAFormatter`: window_words, padding_words, prompt, repeat_prompt, cache, max_concurrency,
             max_calls, progress.
 
@@ -58,12 +64,20 @@ class HiQAFormatter(BaseDocumentTransformer):
         format: str = "auto",
         add_report: bool = True,
         flat_metadata: bool = False,
+        password: str | None = None,
         **settings: Any,
     ) -> None:
         self._format = check_choice("format", format, FORMATS)
         self._add_report = add_report
         self._flat_metadata = flat_metadata
-        options = {"preset": preset, "format": format, "add_report": add_report, "flat_metadata": flat_metadata}
+        self._password = password
+        options = {
+            "preset": preset,
+            "format": format,
+            "add_report": add_report,
+            "flat_metadata": flat_metadata,
+            "password": password,
+        }
         self._remake = partial(type(self), llm, **options, **settings)  # type: ignore[arg-type]
         check_choice("preset", preset, PRESETS)
         make: Any = CoreFormatter if preset == "default" else getattr(CoreFormatter, preset)
@@ -96,6 +110,23 @@ class HiQAFormatter(BaseDocumentTransformer):
         read = DocumentQueue(documents, self._format)
         async for formatted in self.core.aformat_all(read):
             yield self._made(read.next()[0], formatted)
+
+    def lazy_parse(self, blob: Blob) -> Iterator[Document]:
+        """The Markdown of a file, one document with its `source`, of a PDF also the number of `pages`.
+
+        Raises:
+            InvalidDocument: a PDF is a scan, encrypted or damaged (a ValueError).
+            MissingExtra: a PDF, and pypdfium2 is not installed (an ImportError).
+        """
+        metadata = {**blob.metadata, **({"source": str(blob.source)} if blob.source else {})}
+        if blob.mimetype != "application/pdf":
+            yield from self.transform_documents([Document(page_content=blob.as_string(), metadata=metadata)])
+            return
+        from structrag.formatting.pdf import read_pdf  # with the packages of an extra
+
+        pages = read_pdf(blob.path if blob.path is not None else blob.as_bytes(), password=self._password)
+        parent = Document(page_content="", metadata={**metadata, "pages": len(pages)})
+        yield self._made(parent, self.core.format(pages))
 
     def _made(self, parent: Document, formatted: Formatted) -> Document:
         metadata = {**deepcopy(parent.metadata), FORMAT_KEY: formatted.document.format}

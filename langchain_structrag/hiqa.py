@@ -38,9 +38,9 @@ class HiQATransformer(StructureSplitter):
         add_context: True: `page_content` is what is to be indexed: the heading path, and of a table caption, headers and row labels, of an
             image alt text, caption and the sentences around it; `text` in the metadata is then the passage as it stands. False:
             `page_content` is the passage, an exact slice.
-        settings: The other settings of `structrag.HiQASplitter`: metadata, table_cells, describe_image, exclude_titles, plain_headings,
-            language. `format`, `strip_whitespace` and `flat_metadata` as in `ContentAwareTextSplitter`, and what every LangChain
-            splitter takes; there is no overlap.
+        settings: The other settings of `structrag.HiQASplitter`: metadata, table_cells, describe_image (a function, or an
+            `ImageDescriber`), exclude_titles, plain_headings, language. `format`, `strip_whitespace` and `flat_metadata` as in
+            `ContentAwareTextSplitter`, and what every LangChain splitter takes; there is no overlap.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).

@@ -1,7 +1,8 @@
-"""Any LangChain retriever as one of the core, for the parts that work over several searches."""
+"""LangChain retrievers as retrievers of the core, for the parts that search several times."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +18,17 @@ from structrag.records import Chunk, Hit
 from structrag.steps import Runner, Search, Steps
 
 ROUTE = "host"
+
+
+def stepped(retriever: BaseRetriever) -> tuple[Any, Callable[[Hit], Document]]:
+    """A LangChain retriever as the core's multi-hop parts take it, and how its hits become documents.
+
+    Raises InvalidParameter for anything else.
+    """
+    if not isinstance(retriever, BaseRetriever):
+        raise InvalidParameter(f"retriever must be a LangChain retriever; got {type(retriever).__name__}.")
+    own = getattr(retriever, "_stepped", None)
+    return (HostRetriever(retriever), document_of) if own is None else own()
 
 
 @dataclass(frozen=True)

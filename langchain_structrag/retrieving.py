@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -63,6 +63,10 @@ class IndexRetriever(BaseRetriever):
     def _document(self, hit: Hit) -> Document:
         """A hit as a plain document."""
         return hit_document(hit, self._searched().store)
+
+    def _stepped(self) -> tuple[Any, Callable[[Hit], Document]]:
+        """The retriever of the core, and how its hits become documents."""
+        return self._core(), self._document
 
     def _searched(self) -> Index:
         """The index that the hits come from."""

@@ -12,9 +12,8 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableConfig
 
-from langchain_structrag.hosted import HostRetriever, document_of
+from langchain_structrag.hosted import stepped
 from langchain_structrag.models import as_language_model, inner_callbacks
-from langchain_structrag.retrieving import IndexRetriever
 from structrag.errors import InvalidParameter
 from structrag.records import Hit
 from structrag.retrieval.d3.hops import Hop, SelfAskPrompts, SelfAskResult
@@ -58,10 +57,7 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
         evidence_tokens: int = 3000,
         prompts: SelfAskPrompts | None = None,
     ) -> None:
-        if not isinstance(retriever, BaseRetriever):
-            raise InvalidParameter(f"retriever must be a LangChain retriever; got {type(retriever).__name__}.")
         self.retriever = retriever
-        self._host: Any = None if isinstance(retriever, IndexRetriever) else HostRetriever(retriever)
         self._settings: dict[str, Any] = {
             "llm": as_language_model(llm),
             "max_followups": max_followups,
@@ -69,7 +65,7 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
             "evidence_tokens": evidence_tokens,
             "prompts": prompts,
         }
-        self._core()
+        self._made()  # refuses now what an answer would refuse
 
     def invoke(
         self, input: Any, config: RunnableConfig | None = None, *, where: Any = None, **kwargs: Any
@@ -92,31 +88,32 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
 
     def _answer(self, input: Any, run_manager: CallbackManagerForChainRun, *, where: Any) -> dict[str, Any]:
         question, where = _read(input, where)
+        core, document = self._made()
         with inner_callbacks(run_manager.get_child()):
-            return self._told(self._core().answer(question, where=where))
+            return _told(core.answer(question, where=where), document)
 
     async def _aanswer(self, input: Any, run_manager: AsyncCallbackManagerForChainRun, *, where: Any) -> dict[str, Any]:
         question, where = _read(input, where)
+        core, document = self._made()
         with inner_callbacks(run_manager.get_child()):
-            return self._told(await self._core().aanswer(question, where=where))
+            return _told(await core.aanswer(question, where=where), document)
 
-    def _core(self) -> CoreSelfAsk:
-        retriever = self.retriever._core() if isinstance(self.retriever, IndexRetriever) else self._host
-        return CoreSelfAsk(retriever, **self._settings)
+    def _made(self) -> tuple[CoreSelfAsk, Callable[[Hit], Document]]:
+        """The core's self-ask over the retriever as it is now, and how hits become documents."""
+        retriever, document = stepped(self.retriever)
+        return CoreSelfAsk(retriever, **self._settings), document
 
-    def _told(self, result: SelfAskResult) -> dict[str, Any]:
-        document: Callable[[Hit], Document] = document_of
-        if isinstance(self.retriever, IndexRetriever):
-            document = self.retriever._document
-        return {
-            "question": result.question,
-            "answer": result.answer,
-            "evidence": [document(hit) for hit in result.evidence],
-            "trace": [_hop(hop, document) for hop in result.trace],
-            "stopped": result.stopped,
-            "cost": {stage: asdict(cost) for stage, cost in result.cost.items()},
-            "failures": result.failures,
-        }
+
+def _told(result: SelfAskResult, document: Callable[[Hit], Document]) -> dict[str, Any]:
+    return {
+        "question": result.question,
+        "answer": result.answer,
+        "evidence": [document(hit) for hit in result.evidence],
+        "trace": [_hop(hop, document) for hop in result.trace],
+        "stopped": result.stopped,
+        "cost": {stage: asdict(cost) for stage, cost in result.cost.items()},
+        "failures": result.failures,
+    }
 
 
 def _hop(hop: Hop, document: Callable[[Hit], Document]) -> dict[str, Any]:

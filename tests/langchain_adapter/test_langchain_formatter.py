@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import pickle
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.document_loaders import Blob
 from langchain_core.documents import BaseDocumentTransformer, Document
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
 from langchain_structrag import ContentAwareTextSplitter, HiQAFormatter
-from structrag.errors import BudgetExceeded, InvalidParameter
+from structrag.errors import BudgetExceeded, InvalidDocument, InvalidParameter
 from structrag.formatting.formatter import HiQAFormatter as CoreFormatter
 from structrag.reading import read_text
 
@@ -148,3 +150,39 @@ def test_wrong_documents_are_named() -> None:
         HiQAFormatter().transform_documents("text")  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         HiQAFormatter(window=3)
+
+
+# -- files
+
+
+def test_files_are_parsed_pdf_by_its_layout(tmp_path: Path) -> None:
+    (tmp_path / "manual.txt").write_text(MANUAL, encoding="utf-8")
+    (parsed,) = HiQAFormatter().parse(Blob.from_path(tmp_path / "manual.txt", metadata={"year": 2020}))
+    (given,) = HiQAFormatter().transform_documents(SOURCES[:1])
+    assert parsed.page_content == given.page_content
+    assert (parsed.metadata["source"], parsed.metadata["year"]) == (str(tmp_path / "manual.txt"), 2020)
+    assert HiQAFormatter().parse(Blob.from_data(PAGE))[0].page_content.startswith("# Pump")
+
+
+def test_pdf_files(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
+    canvas = pytest.importorskip("reportlab.pdfgen.canvas")
+    path = tmp_path / "pump.pdf"
+    page = canvas.Canvas(str(path), invariant=True)
+    for y, size, line in (
+        (780, 20, "Pump"),
+        (740, 10, "It moves water from the tank."),
+        (700, 14, "1 Safety"),
+        (680, 10, "Switch it off."),
+    ):
+        page.setFont("Helvetica", size)
+        page.drawString(60, y, line)
+    page.save()
+    for blob in (Blob.from_path(path), Blob.from_data(path.read_bytes(), mime_type="application/pdf", path=str(path))):
+        (parsed,) = HiQAFormatter().parse(blob)
+        assert "# Pump" in parsed.page_content and "# 1 Safety" in parsed.page_content
+        assert (parsed.metadata["source"], parsed.metadata["pages"]) == (str(path), 1)
+        assert parsed.metadata["format_report"]["mode"] == "layout"
+    (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.4 broken")
+    with pytest.raises(InvalidDocument, match="broken"):
+        HiQAFormatter().parse(Blob.from_path(tmp_path / "broken.pdf"))

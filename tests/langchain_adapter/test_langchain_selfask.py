@@ -1,4 +1,4 @@
-"""SelfAsk as a Runnable: over the retrievers here and any other, traced, sync and async."""
+"""SelfAsk as a Runnable and TwoHopRetriever: over the retrievers here and any other, traced, sync and async."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 
-from langchain_structrag import D3Retriever, HiQARetriever, MultiViewRetriever, SelfAsk
+from langchain_structrag import D3Retriever, HiQARetriever, MultiViewRetriever, SelfAsk, TwoHopRetriever
 from structrag.errors import InvalidParameter, ModelFailed, NoModel
 from structrag.retrieval.d3.selfask import SelfAsk as CoreSelfAsk
+from structrag.retrieval.d3.twohop import TwoHop
 
 TEXTS = {
     "x100": "# X100\n\nThe X100 is made by Acme.\n",
@@ -69,6 +70,7 @@ RETRIEVERS: dict[str, Callable[[], BaseRetriever]] = {
     "multiview": lambda: MultiViewRetriever.from_documents(DOCUMENTS, k=1),
     "hiqa": lambda: HiQARetriever.from_documents(DOCUMENTS, k=1),
     "other": lambda: Words(),
+    "twohop": lambda: TwoHopRetriever(retriever=MultiViewRetriever.from_documents(DOCUMENTS, k=1)),
 }
 
 
@@ -167,3 +169,29 @@ def test_models_that_fail_or_are_missing() -> None:
 def test_what_cannot_be_is_refused(make: Callable[[], Any], match: str) -> None:
     with pytest.raises(InvalidParameter, match=match):
         make()
+
+
+@pytest.mark.parametrize("kind", ["d3", "multiview", "hiqa", "other"])
+async def test_two_hops_without_a_model(kind: str) -> None:
+    one = RETRIEVERS[kind]()
+    if isinstance(one, D3Retriever):
+        one.k = 1
+    two = TwoHopRetriever(retriever=one)
+    question = "Who makes the X100 lamp?"
+    found = two.invoke(question)
+    if kind == "other":
+        assert "acme.md" in [d.metadata["source"] for d in found]
+        assert "acme.md" not in [d.metadata["source"] for d in one.invoke(question)]
+    else:
+        assert [d.id for d in found] == [hit.chunk.id for hit in TwoHop(one._core()).search(question)]  # type: ignore[attr-defined]
+    assert all("Acme" in d.metadata["entities"] for d in found)
+    assert [d.metadata["rank"] for d in found] == list(range(1, len(found) + 1))
+    assert await two.ainvoke(question) == found
+    assert two.invoke(question, k=1) == TwoHopRetriever(retriever=one, k=1).invoke(question) == found[:1]
+    if kind != "other":
+        assert {d.metadata["source"] for d in two.invoke(question, where={"doc_id": "zeta.md"})} <= {"zeta.md"}
+    nothing = TwoHopRetriever(retriever=one, find_entities=lambda text: []).invoke(question)
+    assert [d.id for d in nothing] == [d.id for d in one.invoke(question)]
+    for settings in ({"k": 0}, {"max_entities": 0}, {"retriever": "bm25"}):
+        with pytest.raises(ValueError, match=next(iter(settings)) if "k" not in settings else "limit"):
+            TwoHopRetriever(**{"retriever": one, **settings})

@@ -10,7 +10,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
-from langchain_structrag import D3Retriever, HiQARetriever, MultiViewRetriever
+from langchain_structrag import D3Retriever, HiQARetriever, MultiViewRetriever, TwoHopRetriever
 from langchain_structrag.indexing import core_documents, make_index
 from structrag.retrieval.d3.index import D3Index
 
@@ -55,6 +55,16 @@ class TestD3(Standard):
         index = D3Index()
         index.add(core_documents([Document(page_content=TEXT, metadata={"source": "pets.md"})], "auto"))
         return {"index": index}
+
+
+class TestTwoHop(Standard):
+    @property
+    def retriever_constructor(self) -> type[BaseRetriever]:
+        return TwoHopRetriever
+
+    @property
+    def retriever_constructor_params(self) -> dict[str, Any]:
+        return {"retriever": MultiViewRetriever(**super().retriever_constructor_params)}
 
 
 class TestWithEmbeddings(Standard):

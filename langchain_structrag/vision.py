@@ -1,0 +1,79 @@
+"""A LangChain chat model that sees, as what describes images."""
+
+from __future__ import annotations
+
+import os
+from base64 import b64encode
+from dataclasses import dataclass
+from mimetypes import guess_type
+from pathlib import Path
+from typing import Any
+
+from langchain_core.language_models import BaseLanguageModel
+from langchain_core.messages import HumanMessage
+
+from langchain_structrag.models import answer_text, inner_config
+from langchain_structrag.naming import model_name
+from structrag.errors import InvalidDocument, InvalidParameter
+
+PROMPT = "Describe this picture from a document in one or two sentences: what it shows, and every name and label on it."
+
+
+@dataclass(frozen=True)
+class ImageDescriber:
+    """Describes images by a chat model: `HiQATransformer(describe_image=ImageDescriber(model, folder="docs"))`.
+
+    Addresses of the web are handed on for the model's provider to fetch, images written as data are sent. Files are read from `folder` and
+    what is below it alone, since an address comes from a document; without a folder none are.
+
+    Attributes:
+        model: A chat model that takes images.
+        prompt: What it is asked.
+        folder: Where the documents' relative addresses begin.
+    """
+
+    model: BaseLanguageModel[Any]
+    prompt: str = PROMPT
+    folder: str | os.PathLike[str] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.model, BaseLanguageModel) and not hasattr(self.model, "bound"):
+            raise InvalidParameter(f"model must be a LangChain chat model; got {type(self.model).__name__}.")
+
+    @property
+    def name(self) -> str:
+        """For the fingerprints of an index: the model with its settings, never a key, and the prompt."""
+        return f"{model_name(self.model)}: {self.prompt}"
+
+    def __call__(self, address: str) -> str:
+        """The description of the image at an address.
+
+        Raises:
+            InvalidDocument: it is a file outside `folder`, or one that cannot be read.
+        """
+        content: list[str | dict[Any, Any]] = [{"type": "text", "text": self.prompt}, self._block(address)]
+        return str(answer_text(self.model.invoke([HumanMessage(content=content)], inner_config())))
+
+    def _block(self, address: str) -> dict[str, str]:
+        """The image as a content block."""
+        scheme, _, rest = address.partition(":")
+        if scheme.lower() in ("http", "https"):
+            return {"type": "image", "url": address}
+        if scheme.lower() == "data":
+            kind, _, data = rest.partition(",")
+            return {"type": "image", "base64": data, "mime_type": kind.partition(";")[0]}
+        path = self._file(address)
+        try:
+            data = b64encode(path.read_bytes()).decode()
+        except OSError as error:
+            raise InvalidDocument(f"Cannot read the image {str(path)!r}: {error.strerror}.") from error
+        return {"type": "image", "base64": data, "mime_type": guess_type(path.name)[0] or "image/png"}
+
+    def _file(self, address: str) -> Path:
+        if self.folder is None:
+            raise InvalidDocument(f"The image {address!r} is a file; give the folder of the documents as folder=...")
+        folder = Path(self.folder).resolve()
+        path = (folder / address).resolve()
+        if not path.is_relative_to(folder):
+            raise InvalidDocument(f"The image {address!r} is outside {str(folder)!r}, and is not read.")
+        return path
