@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from structrag.chunks.cutting import lines_block
 from structrag.records import Block, Section
 from structrag.sections import Outline
+
+# The place of a generated table of contents, in reStructuredText and in Markdown: it says nothing itself.
+_CONTENTS = re.compile(
+    r"\.\.[ ]contents::[^\n]*(?:\n[ \t]+:[^\n]*)*|\[\[?_?TOC_?\]?\]|\{:toc\}|\{\{<[ ]*toc[ ]*>\}\}", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +81,9 @@ def _close(divisions: list[Division], waiting: Section | None, end: int, text: s
 
 
 def _has_body(section: Section, text: str) -> bool:
-    return bool(text[section.body_start : section.body_end].strip())
+    """Whether words stand between a heading and the next; a mark that a table of contents is made of says nothing."""
+    body = text[section.body_start : section.body_end].strip()
+    return bool(body) and not _CONTENTS.fullmatch(body)
 
 
 def _filled(outline: Outline) -> list[bool]:
