@@ -10,6 +10,7 @@ from llama_index_structrag.node_parsers import ContentAwareNodeParser, FixedNode
 from llama_index_structrag.pic import PICNodeParser
 from llama_index_structrag.retrievers import HiQARetriever, MultiViewRetriever
 from llama_index_structrag.self_ask import SelfAskQueryEngine
+from llama_index_structrag.two_hop import TwoHopRetriever
 
 __all__ = [
     "ContentAwareNodeParser",
@@ -27,4 +28,5 @@ __all__ = [
     "PICNodeParser",
     "RetrievalCostEvent",
     "SelfAskQueryEngine",
+    "TwoHopRetriever",
 ]

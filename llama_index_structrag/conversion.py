@@ -19,47 +19,11 @@ from llama_index.core.schema import (
     TextNode,
 )
 
-from llama_index_structrag.segments import INDEX_TEXT_KEY, SEGMENT_KEYS, TEXT_KEY
+from llama_index_structrag.keys import CONTEXT_KEY, FORMAT_KEY, HIDDEN_KEYS
 from structrag.context import SEPARATOR
 from structrag.reading import FORMATS, SUFFIXES, read_text
 from structrag.records import Chunk, Document, Hit
 
-CONTEXT_KEY = "heading_context"  # the only key of ours that embedding models and language models see
-EMBED_EXCLUDED_KEY = "metadata_not_embedded"  # names the keys of a document's metadata that are too long to embed
-FORMAT_KEY, FORMAT_REPORT_KEY = "text_format", "format_report"  # what a formatter here has made of the text, and how
-HIDDEN_KEYS = (
-    EMBED_EXCLUDED_KEY,
-    "heading_path",
-    "heading_titles",
-    "section_id",
-    "source_start",
-    "source_end",
-    "context_shortened",
-    "oversize",
-    FORMAT_KEY,
-    FORMAT_REPORT_KEY,
-    "routes",
-    "scores",
-    "views_hit",
-    "keywords_hit",
-    "pic_relevant",
-    "pic_mean_similarity",
-    "pic_threshold",
-    "pic_degraded",
-    "idms_margin",
-    "idms_margin_source",
-    "idms_margin_fallbacks",
-    "idms_degraded",
-    "idms_density",
-    "idms_action",
-    "idms_reduced",
-    "idms_added",
-    *SEGMENT_KEYS,
-    "d3_kind",
-    "d3_route",
-    "d3_paragraphs",
-)
-OWN_KEYS = (*HIDDEN_KEYS, INDEX_TEXT_KEY, TEXT_KEY)  # which nodes made of a node do not take over
 _MIME_TYPES = {"text/html": "html", "application/xhtml+xml": "html", "text/markdown": "markdown"}
 EXCLUSIONS_KEY = "llama_index"  # of a core document's meta
 _EXCLUSIONS = ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
@@ -69,16 +33,10 @@ _SOURCE_KEYS = ("source", "file_path", "file_name")
 def read_node(node: BaseNode, id: str, *, format: str = "auto", drop_navigation: bool = False) -> Document:
     """A node's text as a document of the core; with "auto" its metadata tells the format, else the text does."""
     metadata = node.metadata
-    if format == "auto" and metadata.get(FORMAT_KEY) in FORMATS:
-        format = metadata[FORMAT_KEY]
     source = next((str(metadata[key]) for key in _SOURCE_KEYS if metadata.get(key)), "")
     text = node.get_content(metadata_mode=MetadataMode.NONE)
     if format == "auto":
-        by_type = _MIME_TYPES.get(str(metadata.get("file_type", "")).lower())
-        told = by_type or SUFFIXES.get(PurePath(source).suffix.lower(), "auto")
-        format = (
-            "auto" if told == "html" and "</" not in text else told
-        )  # many readers have rendered it to text already
+        format = _told_format(metadata, source, text)
     title = metadata.get("title")
     return read_text(
         text,
@@ -88,6 +46,15 @@ def read_node(node: BaseNode, id: str, *, format: str = "auto", drop_navigation:
         meta={"source": source} if source else {},
         drop_navigation=drop_navigation,
     )
+
+
+def _told_format(metadata: Mapping[str, Any], source: str, text: str) -> str:
+    """The format by a formatter here, by the type or by the file's suffix; "auto" where none of them tells."""
+    if metadata.get(FORMAT_KEY) in FORMATS:
+        return str(metadata[FORMAT_KEY])
+    by_type = _MIME_TYPES.get(str(metadata.get("file_type", "")).lower())
+    told = by_type or SUFFIXES.get(PurePath(source).suffix.lower(), "auto")
+    return "auto" if told == "html" and "</" not in text else told  # many readers have rendered it to text already
 
 
 def chunk_metadata(chunk: Chunk, document: Document | None = None) -> dict[str, Any]:

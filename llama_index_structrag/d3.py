@@ -13,6 +13,7 @@ from llama_index.core.schema import NodeWithScore
 
 from llama_index_structrag.events import IndexBuildEndEvent, RetrievalCostEvent
 from llama_index_structrag.indexing import prompt_of, template_of
+from llama_index_structrag.keys import D3_KEYS
 from llama_index_structrag.reading import core_embedder, core_model
 from llama_index_structrag.retrieving import IndexRetriever, dispatcher
 from structrag.cache import Cache
@@ -149,9 +150,9 @@ class D3Retriever(IndexRetriever):
         return _routed(await self.aresult(query))
 
     def _notes(self, hit: Hit) -> dict[str, Any]:
-        told = {name: hit.chunk.extras[name] for name in ("route", "paragraphs") if name in hit.chunk.extras}
-        scores = {"scores": {name: float(score) for name, score in hit.scores.items()}} if hit.scores else {}
-        return {**scores, "d3_kind": hit.chunk.kind, **{f"d3_{name}": value for name, value in told.items()}}
+        facts = {**hit.chunk.extras, "kind": hit.chunk.kind}
+        told = {key: facts[name] for name, key in D3_KEYS.items() if name in facts}
+        return {**told, "scores": {name: float(score) for name, score in hit.scores.items()}} if hit.scores else told
 
     @property
     def _store(self) -> Store:

@@ -12,7 +12,8 @@ from llama_index.core.schema import BaseNode, Document, MetadataMode, TextNode, 
 from llama_index.core.utils import get_tqdm_iterable
 from typing_extensions import Self
 
-from llama_index_structrag.conversion import FORMAT_KEY, FORMAT_REPORT_KEY, read_node
+from llama_index_structrag.conversion import read_node
+from llama_index_structrag.keys import FORMAT_KEY, FORMAT_REPORT_KEY
 from llama_index_structrag.reading import LanguageModelField, checked_cache, core_model, node_groups
 from structrag.driving import together
 from structrag.formatting.formatter import Formatted

@@ -8,7 +8,7 @@ from llama_index.core.bridge.pydantic import Field
 from llama_index.core.schema import TextNode
 from typing_extensions import Self
 
-from llama_index_structrag.parsing import Splitter, StructureNodeParser
+from llama_index_structrag.parsing import UNLIMITED, Splitter, StructureNodeParser
 from llama_index_structrag.segments import segment_notes, show_index_text
 from llama_index_structrag.settings import NamedFunction, defaults_of
 from structrag.chunks.hiqa import HiQASplitter
@@ -63,16 +63,16 @@ class HiQANodeParser(StructureNodeParser):
     @classmethod
     def paper(cls, **settings: Any) -> Self:
         """As published: a section's text whole, however long, and tables never cut."""
-        return cls(**{"chunk_size": 10**9, **settings})
+        return cls(**{"chunk_size": UNLIMITED, **settings})
 
     @classmethod
     def code(cls, **settings: Any) -> Self:
-        """With the limit of the published code, 8,000 tokens."""
-        return cls(**{"chunk_size": 8000, **settings})
+        """With the limit of the published code, 8,000 tokens a node."""
+        return cls(**{"chunk_size": HiQASplitter.code().max_tokens, **settings})
 
     def core_splitter(self, limit: int, counter: TokenCounter, *, context: bool = True) -> Splitter:
         metadata = self.metadata if context and self.add_context else "none"
-        settings = {**self.shared_with(HiQASplitter), "metadata": metadata, "max_tokens": limit, "counter": counter}
+        settings = {**self.shared(HiQASplitter, self), "metadata": metadata, "max_tokens": limit, "counter": counter}
         return HiQASplitter(**settings)
 
     def show(self, node: TextNode, chunk: Chunk) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 
-from llama_index_structrag.conversion import CONTEXT_KEY
+from llama_index_structrag.keys import CONTEXT_KEY
+from llama_index_structrag.retrieving import IndexRetriever
 from structrag.errors import InvalidParameter
 from structrag.records import Chunk, Hit
 from structrag.steps import Runner, Search, Steps
@@ -52,6 +54,24 @@ class HostRetriever:
         return await aretrieved(self.retriever, request.query)
 
 
+@dataclass(frozen=True)
+class Stepped:
+    """A LlamaIndex retriever as the parts that work over several searches take it."""
+
+    core: Any  # with `steps`
+    where: Any  # the condition on documents that it was made with
+    nodes_of: Callable[[Sequence[Hit]], list[NodeWithScore]]  # from its hits to nodes
+
+
+def stepped(retriever: Any) -> Stepped:
+    """A retriever of this package by the core's, another LlamaIndex retriever by its own calls; InvalidParameter if it is none."""
+    if isinstance(retriever, IndexRetriever):
+        return Stepped(retriever.retriever, retriever.where, retriever.nodes_of)
+    if not isinstance(retriever, BaseRetriever):
+        raise InvalidParameter(f"retriever must be a LlamaIndex retriever; got {type(retriever).__name__}.")
+    return Stepped(HostRetriever(retriever), None, lambda hits: [_node_of(hit) for hit in hits])
+
+
 def hit_of(found: NodeWithScore, rank: int) -> Hit:
     """A result of another retriever as a hit; where its metadata has a heading path, that is its context."""
     text = found.node.get_content(metadata_mode=MetadataMode.NONE)
@@ -69,7 +89,7 @@ def hit_of(found: NodeWithScore, rank: int) -> Hit:
     return Hit(chunk, 1 / rank, rank)
 
 
-def node_of(hit: Hit) -> NodeWithScore:
+def _node_of(hit: Hit) -> NodeWithScore:
     """The node that `hit_of` made the hit of."""
     node: NodeWithScore = hit.chunk.extras["node"]
     return node

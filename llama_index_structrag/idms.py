@@ -8,14 +8,16 @@ from typing import Any, ClassVar, Literal
 from llama_index.core.bridge.pydantic import Field, model_validator
 from typing_extensions import Self
 
-from llama_index_structrag.parsing import Splitter
+from llama_index_structrag.keys import IDMS_KEYS
+from llama_index_structrag.parsing import UNLIMITED, Splitter
 from llama_index_structrag.reading import ReadingNodeParser
-from llama_index_structrag.settings import token_counter
+from llama_index_structrag.settings import defaults_of, token_counter
 from structrag.chunks.idms import IDMSSplitter
-from structrag.chunks.margin_steps import PAPER_PROMPT, PROMPT
 from structrag.chunks.reading import ReadingSplitter
 from structrag.enrichment import with_enrichment
 from structrag.tokens import TokenCounter
+
+_DEFAULTS = defaults_of(IDMSSplitter)
 
 
 class IDMSNodeParser(ReadingNodeParser):
@@ -30,48 +32,55 @@ class IDMSNodeParser(ReadingNodeParser):
     offsets), which where `add_context` follow the titles in `heading_context`; the node's text stays.
     """
 
-    EXTRAS: ClassVar[Mapping[str, str]] = {
-        "margin": "idms_margin",
-        "margin_source": "idms_margin_source",
-        "margin_fallbacks": "idms_margin_fallbacks",
-        "degraded": "idms_degraded",
-        "density": "idms_density",
-        "action": "idms_action",
-        "reduced": "idms_reduced",
-        "added": "idms_added",
-    }
+    EXTRAS: ClassVar[Mapping[str, str]] = IDMS_KEYS
 
-    chunk_size: int = Field(default=400, gt=0, description="Most tokens of a node's text as it is embedded.")
+    chunk_size: int = Field(
+        default=_DEFAULTS["max_tokens"], gt=0, description="Most tokens of a node's text as it is embedded."
+    )
     min_chunk_size: int | None = Field(
-        default=None,
+        default=_DEFAULTS["min_tokens"],
         ge=0,
-        description="Segments of fewer tokens are merged where both fit; None: a quarter of chunk_size.",
+        description="Segments of fewer tokens are merged where both fit; None: half of chunk_size.",
     )
     target_chunk_size: int | None = Field(
-        default=None, gt=0, description="Tokens that merge='greedy' fills up to; None: half of chunk_size."
+        default=None, gt=0, description="Tokens that merge='greedy' fills up to; None: two thirds of chunk_size."
     )
     margin: Literal["auto", "llm", "similarity", "words"] = Field(
-        default="auto",
+        default=_DEFAULTS["margin"],
         description="What says that two sides belong together; auto: the llm, else embed_model, else words.",
     )
     context: str = Field(
-        default="window:4", description="What stands on each side of a gap: adjacent, window:w, chunk."
+        default=_DEFAULTS["context"], description="What stands on each side of a gap: adjacent, window:w, chunk."
     )
-    theta0: float = Field(default=0.0, description="The threshold until `warmup` margins were seen.")
-    warmup: int = Field(default=5, ge=0, description="Margins seen before the threshold follows them.")
-    history: int | None = Field(default=5, ge=1, description="Margins whose mean is the threshold; None: all.")
-    merge: Literal["weakest", "dp", "greedy", "none"] = Field(default="weakest", description="How segments grow.")
-    theta_dp: float = Field(default=-0.2, description="What merge='dp' compares margins with.")
-    debias: bool = Field(default=False, description="Ask with both orders of the options: twice the calls.")
-    prompt: str = Field(default=PROMPT, description="The question, with {left}, {right}, {first} and {second}.")
-    respect_sections: bool = Field(default=True, description="Whether no node crosses the border of a section.")
+    theta0: float = Field(default=_DEFAULTS["theta0"], description="The threshold until `warmup` margins were seen.")
+    warmup: int = Field(
+        default=_DEFAULTS["warmup"], ge=0, description="Margins seen before the threshold follows them."
+    )
+    history: int | None = Field(
+        default=_DEFAULTS["history"], ge=1, description="Margins whose mean is the threshold; None: all."
+    )
+    merge: Literal["weakest", "dp", "greedy", "none"] = Field(
+        default=_DEFAULTS["merge"], description="How segments grow."
+    )
+    theta_dp: float = Field(default=_DEFAULTS["theta_dp"], description="What merge='dp' compares margins with.")
+    debias: bool = Field(
+        default=_DEFAULTS["debias"], description="Ask with both orders of the options: twice the calls."
+    )
+    prompt: str = Field(
+        default=_DEFAULTS["prompt"], description="The question, with {left}, {right}, {first} and {second}."
+    )
+    respect_sections: bool = Field(
+        default=_DEFAULTS["respect_sections"], description="Whether no node crosses the border of a section."
+    )
     enrich: Literal["none", "reduce", "supplement", "both"] = Field(
         default="none", description="Whether nodes that say little get a shorter text, and dense ones explanations."
     )
     exclude_titles: list[str] = Field(
         default_factory=list, description="Titles, in any case, of sections left out with everything below them."
     )
-    plain_headings: bool = Field(default=True, description="Whether headings are looked for in plain text.")
+    plain_headings: bool = Field(
+        default=_DEFAULTS["plain_headings"], description="Whether headings are looked for in plain text."
+    )
 
     @classmethod
     def class_name(cls) -> str:
@@ -80,52 +89,32 @@ class IDMSNodeParser(ReadingNodeParser):
     @classmethod
     def paper(cls, embed_model: Any = None, llm: Any = None, **settings: Any) -> Self:
         """As published: the chunk so far against the next sentence, merged up to 260 tokens (200 words), no limit, no sections."""
-        published: dict[str, Any] = {
-            "margin": "llm",
-            "context": "chunk",
-            "merge": "greedy",
-            "prompt": PAPER_PROMPT,
-            "chunk_size": 10**9,
-            "min_chunk_size": 0,
-            "target_chunk_size": 260,
-            "respect_sections": False,
-            "add_context": False,
-            "plain_headings": False,
-        }
+        core = IDMSSplitter.paper()
+        sizes = {"chunk_size": UNLIMITED, "min_chunk_size": core.min_tokens, "target_chunk_size": core.target_tokens}
+        published = {**cls.shared(IDMSSplitter, core), **sizes, "add_context": False, "plain_headings": False}
         return cls(embed_model=embed_model, llm=llm, **{**published, **settings})
 
     @model_validator(mode="after")
     def _check_core(self) -> Self:
-        self._core(self.chunk_size, token_counter(self.tokenizer), self._least(), self.add_context)
+        self._core(self.chunk_size, token_counter(self.tokenizer), self.min_chunk_size, self.add_context)
         return self
 
     def core_splitter(self, limit: int, counter: TokenCounter, *, context: bool = True) -> Splitter:
         context = context and self.add_context
-        splitter: ReadingSplitter = self._core(limit, counter, min(self._least(), limit), context)
+        least = None if self.min_chunk_size is None else min(self.min_chunk_size, limit)
+        splitter: ReadingSplitter = self._core(limit, counter, least, context)
         return with_enrichment(splitter, self.enrich, max_tokens=limit, counter=counter, into_context=context)
 
-    def _least(self) -> int:
-        return self.chunk_size // 4 if self.min_chunk_size is None else self.min_chunk_size
-
-    def _core(self, limit: int, counter: TokenCounter, least: int, context: bool) -> IDMSSplitter:
-        without = self.margin == "auto" and self.embed_model is None and self.llm is None
+    def _core(self, limit: int, counter: TokenCounter, least: int | None, context: bool) -> IDMSSplitter:
+        settings = self.settings_of(IDMSSplitter)
+        if self.margin == "auto" and self.embed_model is None and self.llm is None:
+            settings["margin"] = "words"
+        share = self.chunk_size * _DEFAULTS["target_tokens"] // _DEFAULTS["max_tokens"]
         return IDMSSplitter(
-            margin="words" if without else self.margin,
-            context=self.context,
-            theta0=self.theta0,
-            warmup=self.warmup,
-            history=self.history,
-            merge=self.merge,
-            theta_dp=self.theta_dp,
+            **settings,
             min_tokens=least,
-            target_tokens=max(1, self.chunk_size // 2) if self.target_chunk_size is None else self.target_chunk_size,
+            target_tokens=self.target_chunk_size or max(1, share),
             max_tokens=limit,
-            debias=self.debias,
-            prompt=self.prompt,
-            respect_sections=self.respect_sections,
             heading_path=context,
-            exclude_titles=tuple(self.exclude_titles),
-            plain_headings=self.plain_headings,
             counter=counter,
-            language=self.language,
         )

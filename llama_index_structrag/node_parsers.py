@@ -56,15 +56,13 @@ class ContentAwareNodeParser(StructureNodeParser):
 
     def core_splitter(self, limit: int, counter: TokenCounter, *, context: bool = True) -> Splitter:
         return ContentAwareSplitter(
+            **self.shared(ContentAwareSplitter, self),
             max_tokens=limit,
             flat_max_tokens=self.flat_chunk_size,
             min_tokens=self.min_chunk_size,
             overlap=min(self.chunk_overlap, limit // 2),
             context=context and self.add_context,
-            exclude_titles=tuple(self.exclude_titles),
-            plain_headings=self.plain_headings,
             counter=counter,
-            language=self.language,
         )
 
 
@@ -81,9 +79,8 @@ class FixedNodeParser(StructureNodeParser):
 
     def core_splitter(self, limit: int, counter: TokenCounter, *, context: bool = True) -> Splitter:
         return FixedSplitter(
+            **self.shared(FixedSplitter, self),
             max_tokens=limit,
-            within_sections=self.within_sections,
             context=context and self.add_context,
             counter=counter,
-            language=self.language,
         )

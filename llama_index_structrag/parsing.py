@@ -14,14 +14,17 @@ from llama_index.core.schema import Document as LlamaDocument
 from llama_index.core.utils import get_tqdm_iterable
 from typing_extensions import Self
 
-from llama_index_structrag.conversion import CONTEXT_KEY, link_neighbours, read_node
-from llama_index_structrag.placing import inherit
+from llama_index_structrag.conversion import link_neighbours, read_node
+from llama_index_structrag.keys import CONTEXT_KEY
+from llama_index_structrag.placing import Inherited, inherit
 from llama_index_structrag.settings import IdFunc, Tokenizer, defaults_of, picklable, span_id, stable_id, token_counter
 from structrag.errors import check_choice
 from structrag.records import Chunk, Document
 from structrag.sentences import LANGUAGES
 from structrag.steps import Runner, Steps
 from structrag.tokens import TokenCounter
+
+UNLIMITED = 10**9  # as chunk_size
 
 
 class Splitter(Protocol):
@@ -74,11 +77,12 @@ class StructureNodeParser(NodeParser):
         """The same as calling the class."""
         return cls(**settings)
 
-    def shared_with(self, splitter: type) -> dict[str, Any]:
-        """The settings that the core's splitter, a dataclass, has by the same name."""
-        names = defaults_of(splitter).keys() & type(self).model_fields.keys()
-        values = {name: getattr(self, name) for name in sorted(names)}
-        return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    @classmethod
+    def shared(cls, splitter: type, values: Any) -> dict[str, Any]:
+        """The settings that this class and a splitter of the core, a dataclass, have by the same name, as `values` has them."""
+        names = sorted(defaults_of(splitter).keys() & cls.model_fields.keys())
+        found = {name: getattr(values, name) for name in names}
+        return {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
 
     @abstractmethod
     def core_splitter(self, limit: int, counter: TokenCounter, *, context: bool = True) -> Splitter:
@@ -123,15 +127,11 @@ class StructureNodeParser(NodeParser):
         limit = room - label if context else room
         while True:
             chunks = yield from split_steps(self.core_splitter(limit, counter, context=context), document)
-            made = [parent.make(chunk, document, strip=self.strip) for chunk in chunks]
-            if self.include_metadata:
-                for child, chunk in zip(made, chunks, strict=True):
-                    self.show(child, chunk)
+            made = [self._child(parent, chunk, document) for chunk in chunks]
             sizes = [counter(child.get_content(metadata_mode=MetadataMode.EMBED)) for child in made]
             whole = [size for size, chunk in zip(sizes, chunks, strict=True) if context or not _is_oversize(chunk)]
             excess = max(whole, default=0) - self.chunk_size
-            useless = context and not any(chunk.context for chunk in chunks)
-            if useless or (context and excess > 0 and (excess * 4 > limit or any(map(_is_oversize, chunks)))):
+            if context and _is_better_without(chunks, excess, limit):
                 limit, context = room, False
             elif excess <= 0 or limit == 1:
                 break
@@ -142,6 +142,12 @@ class StructureNodeParser(NodeParser):
                 child.metadata.update(self.told(chunk))
                 child.metadata.update({"oversize": True} if size > self.chunk_size else {})
         return list(made)
+
+    def _child(self, parent: Inherited, chunk: Chunk, document: Document) -> TextNode:
+        child = parent.make(chunk, document, strip=self.strip)
+        if self.include_metadata:
+            self.show(child, chunk)
+        return child
 
     def show(self, node: TextNode, chunk: Chunk) -> None:
         """Set what models see of a chunk besides text and context; nothing here."""
@@ -163,6 +169,13 @@ def split_steps(splitter: Any, document: Document) -> Steps[list[Chunk]]:
     if hasattr(splitter, "split_steps"):
         return (yield from splitter.split_steps(document))  # type: ignore[no-any-return]
     return splitter.split(document)  # type: ignore[no-any-return]
+
+
+def _is_better_without(chunks: Sequence[Chunk], excess: int, limit: int) -> bool:
+    """Whether chunks with context should be made anew without: they have none, or it takes too much of the limit."""
+    if not any(chunk.context for chunk in chunks):
+        return True
+    return excess > 0 and (excess * 4 > limit or any(map(_is_oversize, chunks)))
 
 
 def _is_oversize(chunk: Chunk) -> bool:

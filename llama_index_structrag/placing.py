@@ -8,7 +8,8 @@ from typing import Any
 
 from llama_index.core.schema import BaseNode, MetadataMode, RelatedNodeInfo, TextNode
 
-from llama_index_structrag.conversion import EMBED_EXCLUDED_KEY, OWN_KEYS, chunk_metadata, make_node, stripped
+from llama_index_structrag.conversion import chunk_metadata, make_node, stripped
+from llama_index_structrag.keys import EMBED_EXCLUDED_KEY, OWN_KEYS
 from llama_index_structrag.settings import stable_id
 from structrag.records import Chunk, Document
 from structrag.tokens import TokenCounter

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -15,12 +16,13 @@ from llama_index_structrag.models import LlamaIndexEmbedder, LlamaIndexModel
 from llama_index_structrag.parsing import StructureNodeParser
 from llama_index_structrag.settings import token_counter
 from structrag.cache import Cache
-from structrag.chunks.reading import answered, groups_of
+from structrag.chunks.reading import answered, groups_of, read_boundary_embedder
 from structrag.driving import remembering, together
 from structrag.errors import InvalidParameter
 from structrag.models.embedders import as_embedder
 from structrag.models.llm import as_language_model
 from structrag.records import Chunk
+from structrag.requests import STATIC
 from structrag.steps import Embedder, LanguageModel, Runner, Steps
 
 
@@ -56,6 +58,28 @@ def _refuse_saved(name: str, value: Any) -> None:
         )
 
 
+def boundary_model(value: Any) -> Any:
+    """What compares sentences in place of the embedding model, as the core takes it; a folder or a name is loaded once."""
+    if value is None or value == STATIC:
+        return value
+    return _static_model(value) if isinstance(value, str) else core_embedder(value)
+
+
+@lru_cache(maxsize=4)
+def _static_model(name: str) -> Any:
+    return read_boundary_embedder(name)
+
+
+def _read_boundary_embedder(value: Any) -> Any:
+    _refuse_saved("boundary_embedder", value)
+    boundary_model(value)
+    return value
+
+
+def _boundary_embedder_name(value: Any) -> Any:
+    return value if isinstance(value, str) else _embed_model_name(value)
+
+
 def _embed_model_name(value: Any) -> dict[str, str] | None:
     embedder = core_embedder(value)
     return None if embedder is None else {"name": embedder.name}
@@ -68,6 +92,9 @@ def _llm_name(value: Any) -> dict[str, str] | None:
 
 _SCHEMA = WithJsonSchema({"type": "object"})
 EmbedModel = Annotated[Any, BeforeValidator(_read_embed_model), PlainSerializer(_embed_model_name), _SCHEMA]
+BoundaryEmbedder = Annotated[
+    Any, BeforeValidator(_read_boundary_embedder), PlainSerializer(_boundary_embedder_name), _SCHEMA
+]
 LanguageModelField = Annotated[Any, BeforeValidator(_read_llm), PlainSerializer(_llm_name), _SCHEMA]
 
 
@@ -87,11 +114,19 @@ class ReadingNodeParser(StructureNodeParser):
     llm: LanguageModelField = Field(
         default=None, description="LlamaIndex LLM, or a function from str to str; None: none."
     )
+    boundary_embedder: BoundaryEmbedder = Field(
+        default=None,
+        description="What compares sentences in place of embed_model: 'static', its static vectors; the folder of a static model; a model.",
+    )
     cache: Any = Field(
         default=None, exclude=True, description="A structrag Cache that keeps finished calls and vectors; None: none."
     )
     batch_size: int = Field(default=64, gt=0, exclude=True, description="Most texts in one embedding call.")
     max_concurrency: int = Field(default=8, gt=0, exclude=True, description="Most language-model calls in flight.")
+
+    def settings_of(self, splitter: type) -> dict[str, Any]:
+        """The settings that the core's splitter has by the same name, models as the core takes them."""
+        return {**self.shared(splitter, self), "boundary_embedder": boundary_model(self.boundary_embedder)}
 
     def told(self, chunk: Chunk) -> dict[str, Any]:
         """What the metadata tells of a chunk: its extras that are known."""

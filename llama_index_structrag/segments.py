@@ -7,22 +7,16 @@ from typing import Any
 
 from llama_index.core.schema import TextNode
 
+from llama_index_structrag.keys import HIQA_KEYS, INDEX_TEXT_KEY, TEXT_KEY
 from structrag.records import Chunk
-
-INDEX_TEXT_KEY, TEXT_KEY = (
-    "segment_index_text",
-    "segment_text",
-)  # what embedding models see, and what language models see
-_NOTES = ("caption", "description", "part", "parts", "header", "degraded", "cut")  # extras of a segment
-SEGMENT_KEYS = ("hiqa_kind", "hiqa_images", *(f"hiqa_{name}" for name in _NOTES))
 
 
 def segment_notes(chunk: Chunk) -> dict[str, Any]:
     """A segment's kind, the images it refers to (a JSON list of `file`, `alt` and `title`) and what is known of a table or an image."""
-    notes: dict[str, Any] = {"hiqa_kind": chunk.kind}
-    if chunk.extras.get("images"):
-        notes["hiqa_images"] = json.dumps(chunk.extras["images"], ensure_ascii=False)
-    return {**notes, **{f"hiqa_{name}": chunk.extras[name] for name in _NOTES if chunk.extras.get(name)}}
+    facts = {**chunk.extras, "kind": chunk.kind}
+    if facts.get("images"):
+        facts["images"] = json.dumps(facts["images"], ensure_ascii=False)
+    return {key: facts[name] for name, key in HIQA_KEYS.items() if facts.get(name)}
 
 
 def show_index_text(node: TextNode, chunk: Chunk) -> None:

@@ -16,11 +16,9 @@ from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
 from llama_index.core.schema import NodeWithScore, QueryBundle
 from typing_extensions import Self
 
-from llama_index_structrag.hosted import HostRetriever, node_of
+from llama_index_structrag.hosted import Stepped, stepped
 from llama_index_structrag.indexing import prompt_of, template_of
 from llama_index_structrag.reading import core_model
-from llama_index_structrag.retrieving import IndexRetriever
-from structrag.errors import InvalidParameter
 from structrag.retrieval.d3.answering import EVIDENCE_TOKENS
 from structrag.retrieval.d3.hops import SelfAskPrompts, SelfAskResult
 from structrag.retrieval.d3.selfask import SelfAsk
@@ -69,11 +67,9 @@ class SelfAskQueryEngine(BaseQueryEngine):
         prompts: SelfAskPrompts | None = None,
         callback_manager: CallbackManager | None = None,
     ) -> None:
-        if not isinstance(retriever, BaseRetriever):
-            raise InvalidParameter(f"retriever must be a LlamaIndex retriever; got {type(retriever).__name__}.")
+        stepped(retriever)
         super().__init__(callback_manager or retriever.callback_manager)
         self.retriever = retriever
-        self._host: Any = None if isinstance(retriever, IndexRetriever) else HostRetriever(retriever)
         self._settings: dict[str, Any] = {
             "llm": core_model(llm),
             "max_followups": max_followups,
@@ -81,7 +77,7 @@ class SelfAskQueryEngine(BaseQueryEngine):
             "evidence_tokens": evidence_tokens,
         }
         self.prompts = prompts or SelfAskPrompts()
-        self._core()
+        self._agent()
 
     @classmethod
     def from_args(cls, retriever: BaseRetriever, llm: Any = None, **settings: Any) -> Self:
@@ -98,13 +94,15 @@ class SelfAskQueryEngine(BaseQueryEngine):
 
     def _query(self, query_bundle: QueryBundle) -> Response:
         with self._event(query_bundle) as event:
-            response = self._response(self._core().answer(query_bundle.query_str, where=self._where))
+            agent, over = self._agent()
+            response = _response(agent.answer(query_bundle.query_str, where=over.where), over)
             event.on_end(payload={EventPayload.RESPONSE: response})
         return response
 
     async def _aquery(self, query_bundle: QueryBundle) -> Response:
         with self._event(query_bundle) as event:
-            response = self._response(await self._core().aanswer(query_bundle.query_str, where=self._where))
+            agent, over = self._agent()
+            response = _response(await agent.aanswer(query_bundle.query_str, where=over.where), over)
             event.on_end(payload={EventPayload.RESPONSE: response})
         return response
 
@@ -114,35 +112,9 @@ class SelfAskQueryEngine(BaseQueryEngine):
         with self.callback_manager.event(CBEventType.QUERY, payload=payload) as event:
             yield event
 
-    def _core(self) -> SelfAsk:
-        retriever = self.retriever.retriever if isinstance(self.retriever, IndexRetriever) else self._host
-        return SelfAsk(retriever, **self._settings, prompts=self.prompts)
-
-    @property
-    def _where(self) -> Any:
-        return getattr(self.retriever, "where", None) if self._host is None else None
-
-    def _response(self, result: SelfAskResult) -> Response:
-        if isinstance(self.retriever, IndexRetriever):
-            nodes = self.retriever.nodes_of(result.evidence)
-        else:
-            nodes = [node_of(hit) for hit in result.evidence]
-        trace = [
-            {
-                "follow_up": hop.follow_up,
-                "answer": hop.answer,
-                "evidence": [hit.chunk.id for hit in hop.evidence],
-                "cost": asdict(hop.cost),
-            }
-            for hop in result.trace
-        ]
-        told = {
-            "trace": trace,
-            "stopped": result.stopped,
-            "cost": {stage: asdict(cost) for stage, cost in result.cost.items()},
-            "failures": result.failures,
-        }
-        return Response(result.answer, source_nodes=nodes, metadata=told)
+    def _agent(self) -> tuple[SelfAsk, Stepped]:
+        over = stepped(self.retriever)
+        return SelfAsk(over.core, **self._settings, prompts=self.prompts), over
 
     def _get_prompts(self) -> PromptDictType:
         return {f"{name}_prompt": prompt_of(getattr(self.prompts, name), places) for name, places in _PLACES.items()}
@@ -157,3 +129,22 @@ class SelfAskQueryEngine(BaseQueryEngine):
 
     def _get_prompt_modules(self) -> PromptMixinType:
         return {"retriever": self.retriever}
+
+
+def _response(result: SelfAskResult, over: Stepped) -> Response:
+    trace = [
+        {
+            "follow_up": hop.follow_up,
+            "answer": hop.answer,
+            "evidence": [hit.chunk.id for hit in hop.evidence],
+            "cost": asdict(hop.cost),
+        }
+        for hop in result.trace
+    ]
+    told = {
+        "trace": trace,
+        "stopped": result.stopped,
+        "cost": {stage: asdict(cost) for stage, cost in result.cost.items()},
+        "failures": result.failures,
+    }
+    return Response(result.answer, source_nodes=over.nodes_of(result.evidence), metadata=told)

@@ -29,6 +29,7 @@ from llama_index_structrag import (
     MultiViewRetriever,
     RetrievalCostEvent,
     SelfAskQueryEngine,
+    TwoHopRetriever,
 )
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.retriever import D3Retriever as CoreRetriever
@@ -275,7 +276,7 @@ class FixedRetriever(BaseRetriever):
 RETRIEVERS: dict[str, Any] = {
     "d3": lambda: D3Retriever.from_documents(documents(), similarity_top_k=2),
     "multi-view": lambda: MultiViewRetriever.from_documents(
-        documents(), embed_model=HashEmbedding(), similarity_top_k=1
+        documents(), embed_model=HashEmbedding(), similarity_top_k=3
     ),
     "hiqa": lambda: HiQARetriever.from_documents(documents(), similarity_top_k=2),
     "other": FixedRetriever,
@@ -376,3 +377,45 @@ async def test_a_blocking_retriever_leaves_the_loop_free() -> None:
     await SelfAskQueryEngine(FixedRetriever(delay=0.1), asker()).aquery(QUESTION)
     ticker.cancel()
     assert ticks > 10
+
+
+# -- TwoHopRetriever
+
+
+@pytest.mark.parametrize("name", list(RETRIEVERS))
+async def test_names_in_the_first_nodes_lead_to_the_second(name: str) -> None:
+    retriever = TwoHopRetriever(RETRIEVERS[name]())
+    found = retriever.retrieve("Who directed The Lantern?")
+    assert name == "other" or any("Ada Holm was born in Bergen" in n.text for n in found)
+    assert all("Ada Holm" in n.metadata["entities"] for n in found) and len({n.node_id for n in found}) == len(found)
+    assert not any("entities" in n.node.get_content(metadata_mode=MetadataMode.LLM) for n in found)
+    assert await retriever.aretrieve("Who directed The Lantern?") == found
+    one = TwoHopRetriever(RETRIEVERS[name](), similarity_top_k=1)
+    assert [n.node_id for n in one.retrieve("Who directed The Lantern?")] == [found[0].node_id]
+
+
+def test_two_hops_keep_the_condition_and_change_no_node_of_another_package() -> None:
+    limited = TwoHopRetriever(D3Retriever.from_documents(documents(), where={"doc_id": "other"}))
+    assert {n.node.ref_doc_id for n in limited.retrieve("Who directed The Lantern?")} <= {"other"}
+    node = TextNode(text="Made by Ada Holm.", id_="n")
+
+    class Kept(BaseRetriever):
+        def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+            return [NodeWithScore(node=node, score=1.0)]
+
+    (found,) = TwoHopRetriever(Kept()).retrieve("Who made it?")
+    assert found.metadata["entities"] and node.metadata == {}
+    assert str(SelfAskQueryEngine(TwoHopRetriever(FixedRetriever()), asker()).query(QUESTION)) == "Bergen"
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"retriever": 3}, "retriever must be a LlamaIndex retriever"),
+        ({"similarity_top_k": 0}, "similarity_top_k must be a number of at least 1"),
+        ({"max_entities": 0}, "max_entities must be"),
+    ],
+)
+def test_two_hops_refuse_bad_settings(bad: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        TwoHopRetriever(**{"retriever": FixedRetriever(), **bad})

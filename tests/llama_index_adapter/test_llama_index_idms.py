@@ -17,6 +17,7 @@ from llama_index.core.schema import MetadataMode
 from llama_index_fakes import HashEmbedding, ScriptedLLM
 
 from llama_index_structrag import IDMSNodeParser, LlamaIndexModel
+from llama_index_structrag.settings import defaults_of
 from structrag.cache import Cache
 from structrag.chunks.idms import IDMSSplitter
 from structrag.errors import InvalidParameter, NoModel
@@ -168,6 +169,21 @@ def test_the_paper_preset() -> None:
         HashEmbedding(), Weigher(), tokenizer=count, target_chunk_size=200
     ).get_nodes_from_documents([Document(text=text)])
     assert [len(node.text.split()) for node in nodes] == [200, 200]
+
+
+def test_defaults_and_presets_are_those_of_the_core() -> None:
+    skipped = {"counter", "max_tokens", "min_tokens", "plain_headings"}
+    models: dict[str, Any] = {"embed_model": HashEmbedding(), "llm": MockLLM()}
+    for parser, core in (
+        (IDMSNodeParser(**models), IDMSSplitter()),
+        (IDMSNodeParser.paper(**models), IDMSSplitter.paper()),
+    ):
+        made = parser.core_splitter(parser.chunk_size, len)
+        names = defaults_of(IDMSSplitter).keys() - skipped
+        assert {name: getattr(made, name) for name in names} == {name: getattr(core, name) for name in names}
+        assert parser.min_chunk_size == core.min_tokens
+    assert IDMSNodeParser().chunk_size == IDMSSplitter().max_tokens
+    assert IDMSNodeParser().core_splitter(300, len).least_tokens == IDMSSplitter().least_tokens
 
 
 def test_without_any_model_the_words_decide() -> None:

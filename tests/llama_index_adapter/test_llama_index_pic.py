@@ -16,7 +16,9 @@ from llama_index.core.schema import BaseNode, MetadataMode
 from llama_index.core.utils import get_tokenizer
 
 from llama_index_structrag import PICNodeParser
+from llama_index_structrag.settings import defaults_of
 from structrag.cache import Cache
+from structrag.chunks.pic import PICSplitter
 from structrag.errors import InvalidParameter
 
 TEXT = "# Animals\n\n" + " ".join(
@@ -168,6 +170,31 @@ def test_odd_texts(text: str) -> None:
 def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], match: str) -> None:
     with pytest.raises(ValueError, match=match):
         PICNodeParser(**settings)
+
+
+def test_defaults_and_presets_are_those_of_the_core() -> None:
+    for parser, core in ((PICNodeParser(), PICSplitter()), (PICNodeParser.paper(), PICSplitter.paper())):
+        made = parser.core_splitter(parser.chunk_size, len)
+        skipped = {"counter", "max_tokens", "min_tokens"}
+        assert {n: getattr(made, n) for n in defaults_of(PICSplitter) if n not in skipped} == {
+            n: getattr(core, n) for n in defaults_of(PICSplitter) if n not in skipped
+        }
+    assert PICNodeParser().chunk_size == PICSplitter().max_tokens
+    assert PICNodeParser().core_splitter(300, len).least_tokens == PICSplitter().least_tokens
+
+
+def test_another_embedder_may_compare_the_sentences() -> None:
+    seen.clear()
+    parser = PICNodeParser(embed_model=MockEmbedding(embed_dim=3), boundary_embedder=Words(), chunk_size=90)
+    expected = PICNodeParser(embed_model=Words(), chunk_size=90).get_nodes_from_documents(documents())
+    assert [node.text for node in parser.get_nodes_from_documents(documents())] == [node.text for node in expected]
+    assert parser.to_dict()["boundary_embedder"] == {"name": parser.to_dict()["boundary_embedder"]["name"]}
+    with pytest.raises(ValueError, match="boundary_embedder must be passed again"):
+        PICNodeParser.from_dict(parser.to_dict(), embed_model=Words())
+    static = PICNodeParser(boundary_embedder="static", chunk_size=90)
+    assert PICNodeParser.from_dict(static.to_dict()).boundary_embedder == "static"
+    with pytest.raises(ValueError, match="embedder must be"):
+        PICNodeParser(boundary_embedder=3)
 
 
 def test_a_cache_must_be_one() -> None:
