@@ -2,6 +2,7 @@
 
 python benchmarks/d3.py --oracle                    a scripted model that answers from the gold evidence
 python benchmarks/d3.py --llm package.module:name   any function str -> str, or object with name, complete and acomplete
+python benchmarks/d3.py --evidence                  without a language model, against plain retrieval of paragraphs
 python benchmarks/d3.py --slow-server               a model that takes 0.2 s for every answer
 """
 
@@ -20,13 +21,14 @@ from typing import Any
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks.d3_evidence import evidence_page, evidence_scores, summary_scores
 from benchmarks.d3_oracle import oracle_for
 from benchmarks.d3_scores import averaged, comparison_table, scored, stage_means, stage_table, target_lines
 from benchmarks.d3_server import server_lines
 from benchmarks.d3_systems import BASELINES, D3, NAMES, SELF_ASK, System, baseline, drill_down, run_all, self_ask
-from benchmarks.datasets import Dataset, load_or_exit
+from benchmarks.datasets import Dataset, load_or_exit, visible
 from benchmarks.machine import corpus_line, machine_line
-from benchmarks.quality import sampled
+from benchmarks.quality import CACHE, CUAD_DOCUMENTS, SETS, chosen_embedder, sampled
 from structrag import __version__
 from structrag.cache import Cache
 from structrag.models.llm import as_language_model
@@ -36,6 +38,11 @@ from structrag.retrieval.d3.retriever import D3Retriever
 from structrag.steps import LanguageModel, Runner
 
 RESULTS = Path(__file__).parent / "results"
+ORACLE = (
+    "- The oracle answers from the gold evidence and makes no mistakes: scores of 100 are its own, and only tokens and calls are "
+    "measured. It needs no summary to know a section. So the table cannot tell what shorter summaries lose, what a model costs that "
+    "names more sections than it should, or what is lost where it overlooks one."
+)
 
 
 def compare(
@@ -80,17 +87,39 @@ def loaded_model(name: str) -> LanguageModel:
     return llm
 
 
-def page(title: str, dataset: Dataset, results: dict[str, Any]) -> str:
+def page(title: str, dataset: Dataset, results: dict[str, Any], *, oracle: bool = False) -> str:
     """The results as Markdown."""
     facts = [
         f"- structrag {__version__}; {machine_line()}",
         f"- {corpus_line(dataset.name, (document.text for document in dataset.documents))}; {len(dataset.questions)} questions",
         "- Means over the questions. Tokens (estimated by `count_tokens`): prompts and answers of finding the evidence, of self-ask all.",
         "- The paper's figures: 150 documents, gpt-3.5-turbo, summaries by BART. They show directions only.",
+        *([ORACLE] if oracle else []),
     ]
     parts = [f"# {title}", "\n".join(facts), comparison_table(results), stage_table(results)]
     targets = target_lines(results)
     return "\n\n".join([*parts, *(["\n".join(f"- {line}" for line in targets)] if targets else [])]) + "\n"
+
+
+def evidence(names: Sequence[str], embedder: str, questions: int | None) -> tuple[str, dict[str, Any]]:
+    """The page on evidence without a language model, and its figures as JSON values."""
+    model, label = chosen_embedder(embedder)
+    cache = None if model is None else Cache(CACHE)
+    results, summaries = {}, {}
+    for name in names:
+        whole = visible(load_or_exit(name))
+        dataset = sampled(whole, CUAD_DOCUMENTS if name == "cuad" else None, questions)
+        share = "" if len(dataset.documents) == len(whole.documents) else f" (of {len(whole.documents)})"
+        size = f"{len(dataset.documents)} documents{share}, {len(dataset.questions)} questions"
+        print(f"{name}: {size}", file=sys.stderr)
+        results[name] = size, evidence_scores(dataset, model, cache)
+        summaries[name] = summary_scores(dataset, model, cache)
+    facts = [f"structrag {__version__}; {machine_line()}", f"Vectors: {label}", "Tokens: `count_tokens`, an estimate"]
+    figures = {
+        name: {system: {each: found.mean(each) for each in found.values} for system, found in systems.items()}
+        for name, (_, systems) in results.items()
+    }
+    return evidence_page(facts, results, summaries), {"systems": figures, "summaries": summaries}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -99,8 +128,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--oracle", action="store_true")
     which.add_argument("--llm", metavar="MODULE:NAME")
+    which.add_argument("--evidence", action="store_true")
     which.add_argument("--slow-server", action="store_true")
-    parser.add_argument("--set", default="qasper", help="the question set")
+    parser.add_argument(
+        "--set", help=f"the question set, default qasper; of --evidence several, default {','.join(SETS)}"
+    )
+    parser.add_argument("--embedder", choices=("minilm", "lsa"), default="minilm", help="of --evidence")
     parser.add_argument("--systems", default=",".join(NAMES), help=f"some of {', '.join(NAMES)}")
     parser.add_argument("--questions", type=int, help="at most so many")
     parser.add_argument("--cache", type=Path, help="file that keeps finished calls")
@@ -110,21 +143,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
     names = [name.strip() for name in options.systems.split(",") if name.strip()]
     if not names or set(names) - set(NAMES):
         parser.error(f"--systems must be some of {', '.join(NAMES)}; got {options.systems!r}.")
-    dataset = sampled(load_or_exit(options.set), None, options.questions)
-    options.output.mkdir(parents=True, exist_ok=True)
+    if options.evidence:
+        sets = [name.strip() for name in (options.set or ",".join(SETS)).split(",")]
+        text, results = evidence(sets, options.embedder, options.questions)
+        written(options.output, "d3_evidence", text, results)
+        return
+    dataset = sampled(load_or_exit(options.set or "qasper"), None, options.questions)
     if options.slow_server:
-        text = "\n".join(server_lines(dataset))
-        print(text)
-        (options.output / "d3_server.md").write_text(text + "\n", encoding="utf-8")
+        written(options.output, "d3_server", "\n".join(server_lines(dataset)) + "\n")
         return
     llm = oracle_for(dataset) if options.oracle else loaded_model(options.llm)
     cache = Cache(options.cache) if options.cache else None
     results = compare(dataset, llm, names, cache=cache, max_concurrency=options.max_concurrency)
-    text = page(f"D3 with {llm.name}", dataset, results)
+    text = page(f"D3 with {llm.name}", dataset, results, oracle=options.oracle)
+    written(options.output, "d3_oracle" if options.oracle else "d3", text, results)
+
+
+def written(folder: Path, stem: str, text: str, results: dict[str, Any] | None = None) -> None:
+    """Print a page, and write it with its figures."""
     print(text)
-    stem = "d3_oracle" if options.oracle else "d3"
-    (options.output / f"{stem}.md").write_text(text, encoding="utf-8")
-    (options.output / f"{stem}.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{stem}.md").write_text(text, encoding="utf-8")
+    if results is not None:
+        (folder / f"{stem}.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

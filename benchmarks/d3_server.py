@@ -10,6 +10,8 @@ from typing import Any
 from benchmarks.d3_oracle import SlowServer, oracle_for
 from benchmarks.d3_systems import document_of
 from benchmarks.datasets import Dataset
+from benchmarks.machine import machine_line
+from structrag import __version__
 from structrag.driving import together
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.retriever import D3Retriever
@@ -22,21 +24,24 @@ DELAY, LIMIT, QUESTIONS, MOST = 0.2, 8, 100, 1.2
 def server_lines(dataset: Dataset) -> list[str]:
     """One line for each way of running 100 different questions."""
     lines = [
-        f"{QUESTIONS} questions, {DELAY} s for an answer, at most {LIMIT} calls at once; target {MOST} times the ideal."
+        f"structrag {__version__}; {machine_line()}\n",
+        f"{QUESTIONS} questions, {DELAY} s for an answer, at most {LIMIT} calls at once; target {MOST} times the ideal.",
     ]
     for name, agent in (("D3-BASE", False), ("self-ask over D3-BASE", True)):
         for way in ("sync", "async"):
-            seconds, server = timed(dataset, agent=agent, asynchronous=way == "async")
+            seconds, busy, server = timed(dataset, agent=agent, asynchronous=way == "async")
             ideal = server.calls * DELAY / LIMIT
             lines.append(
                 f"- {name}, {way}: {server.calls} calls, at most {server.most} at once, {seconds:.2f} s, ideal {ideal:.2f} s, "
-                f"{seconds / ideal:.2f} times"
+                f"{seconds / ideal:.2f} times; {busy:.2f} s of them at work on a processor"
             )
     return lines
 
 
-def timed(dataset: Dataset, *, agent: bool, asynchronous: bool, delay: float = DELAY) -> tuple[float, SlowServer]:
-    """Seconds for all questions, and the server with its counts."""
+def timed(
+    dataset: Dataset, *, agent: bool, asynchronous: bool, delay: float = DELAY
+) -> tuple[float, float, SlowServer]:
+    """Seconds for all questions, those of them on the processor, and the server with its counts."""
     server = SlowServer(oracle_for(dataset), 0.0)
     index = D3Index()
     index.add(dataset.documents)
@@ -52,9 +57,9 @@ def timed(dataset: Dataset, *, agent: bool, asynchronous: bool, delay: float = D
 
     expected = retriever.runner.run(all_steps())
     server.delay, server.calls, server.most = delay, 0, 0
-    began = time.perf_counter()
+    began, busy = time.perf_counter(), time.process_time()
     found = asyncio.run(retriever.runner.arun(all_steps())) if asynchronous else retriever.runner.run(all_steps())
-    seconds = time.perf_counter() - began
+    seconds, busy = time.perf_counter() - began, time.process_time() - busy
     if found != expected:
         raise RuntimeError("The slow server led to other results than the quick one.")
-    return seconds, server
+    return seconds, busy, server
