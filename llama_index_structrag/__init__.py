@@ -11,6 +11,7 @@ from llama_index_structrag.pic import PICNodeParser
 from llama_index_structrag.retrievers import HiQARetriever, MultiViewRetriever
 from llama_index_structrag.self_ask import SelfAskQueryEngine
 from llama_index_structrag.two_hop import TwoHopRetriever
+from llama_index_structrag.vision import ImageDescriber
 
 __all__ = [
     "ContentAwareNodeParser",
@@ -20,6 +21,7 @@ __all__ = [
     "HiQANodeParser",
     "HiQARetriever",
     "IDMSNodeParser",
+    "ImageDescriber",
     "IndexBuildEndEvent",
     "IndexBuildStartEvent",
     "LlamaIndexEmbedder",

@@ -1,13 +1,17 @@
-"""HiQA's Markdown formatter as a transformation of an ingestion pipeline."""
+"""HiQA's Markdown formatter as a transformation of an ingestion pipeline, and as a reader of files."""
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, Literal
+from pathlib import Path, PurePath
+from typing import Any, Literal, TypeVar
 
-from llama_index.core.bridge.pydantic import ConfigDict, Field, model_validator
+from llama_index.core.bridge.pydantic import BaseModel, ConfigDict, Field, model_validator
+from llama_index.core.readers.base import BaseReader
 from llama_index.core.schema import BaseNode, Document, MetadataMode, TextNode, TransformComponent
 from llama_index.core.utils import get_tqdm_iterable
 from typing_extensions import Self
@@ -16,8 +20,11 @@ from llama_index_structrag.conversion import read_node
 from llama_index_structrag.keys import FORMAT_KEY, FORMAT_REPORT_KEY
 from llama_index_structrag.reading import LanguageModelField, checked_cache, core_model, node_groups
 from structrag.driving import together
+from structrag.errors import InvalidDocument
 from structrag.formatting.formatter import Formatted
 from structrag.formatting.formatter import HiQAFormatter as CoreFormatter
+from structrag.formatting.pages import Page
+from structrag.reading import decoded
 from structrag.steps import Steps
 
 _PRESETS: dict[str, Callable[..., CoreFormatter]] = {
@@ -25,10 +32,12 @@ _PRESETS: dict[str, Callable[..., CoreFormatter]] = {
     "paper": CoreFormatter.paper,
     "code": CoreFormatter.code,
 }
+NodeT = TypeVar("NodeT", bound=BaseNode)
+PAGES_KEY = "pages"
 _HIDDEN = (FORMAT_KEY, FORMAT_REPORT_KEY)
 
 
-class HiQAFormatter(TransformComponent):
+class HiQAFormatter(TransformComponent, BaseReader):
     """Turns documents of plain text or HTML into structured Markdown, losing none of their words (HiQA).
 
         IngestionPipeline(transformations=[HiQAFormatter(llm=Settings.llm), HiQANodeParser(), Settings.embed_model])
@@ -38,8 +47,12 @@ class HiQAFormatter(TransformComponent):
     which the parsers and retrievers here know how to read it, and `format_report`, a string of JSON: mode, windows, retries, fallbacks,
     restored, uncertain (one sentence for whatever may be wrong) and removed (running heads and page numbers).
 
-    Give it whole documents: where a reader cuts a file into pages, join them (form feeds between pages are understood: running heads and
-    page numbers are then found). Nodes without text are passed on.
+    It also reads files, PDF by the layout of its pages (extra `pdf`), alone or for a folder:
+
+        SimpleDirectoryReader("manuals", file_extractor={".pdf": HiQAFormatter()}).load_data()
+
+    Give it whole documents: where another reader cuts a file into pages, join them (form feeds between pages are understood: running
+    heads and page numbers are then found). Nodes without text are passed on.
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
@@ -64,6 +77,7 @@ class HiQAFormatter(TransformComponent):
     algorithm_version: Literal[1] = Field(
         default=1, description="Changes when the same input would be formatted differently."
     )
+    password: str | None = Field(default=None, exclude=True, repr=False, description="For encrypted PDF files.")
     cache: Any = Field(
         default=None, exclude=True, description="A structrag Cache that keeps finished calls; None: none."
     )
@@ -95,6 +109,27 @@ class HiQAFormatter(TransformComponent):
             made += self._made(group, await core.runner.arun(self._steps(core, group)))
         return made
 
+    def load_data(self, file: Any, extra_info: dict[str, Any] | None = None, fs: Any = None) -> list[Document]:
+        """The Markdown of a file, one document whose id is the path; of a PDF `pages` in its metadata is their number.
+
+        Raises:
+            InvalidDocument: a PDF is a scan, encrypted or damaged (a ValueError).
+            MissingExtra: a PDF, and pypdfium2 is not installed (an ImportError).
+        """
+        document, pages = _opened(file, extra_info, fs, self.password)
+        source = pages or read_node(document, document.id_, format=self.format)
+        return [self._copy(document, self._core().format(source))]
+
+    async def aload_data(self, file: Any, extra_info: dict[str, Any] | None = None, fs: Any = None) -> list[Document]:
+        """`load_data` by the model's own asynchronous calls."""
+        document, pages = await asyncio.to_thread(_opened, file, extra_info, fs, self.password)
+        source = pages or read_node(document, document.id_, format=self.format)
+        return [self._copy(document, await self._core().aformat(source))]
+
+    def __getstate__(self) -> dict[Any, Any]:
+        """The state for pickle; unlike the base class it never drops a setting."""
+        return dict(BaseModel.__getstate__(self))
+
     def _core(self) -> CoreFormatter:
         chosen = {name: getattr(self, name) for name in ("window_words", "padding_words", "prompt", "repeat_prompt")}
         return _PRESETS[self.preset](
@@ -114,7 +149,7 @@ class HiQAFormatter(TransformComponent):
         ready = iter(results)
         return [self._copy(node, next(ready)) if _text(node) else node for node in nodes]
 
-    def _copy(self, node: BaseNode, formatted: Formatted) -> BaseNode:
+    def _copy(self, node: NodeT, formatted: Formatted) -> NodeT:
         made = node.model_copy(deep=True)
         made.set_content(formatted.document.text)
         made.metadata[FORMAT_KEY] = formatted.document.format
@@ -125,6 +160,30 @@ class HiQAFormatter(TransformComponent):
         if isinstance(made, TextNode) and not isinstance(made, Document):
             made.start_char_idx = made.end_char_idx = None
         return made
+
+
+def _opened(
+    file: str | os.PathLike[str], extra_info: Mapping[str, Any] | None, fs: Any, password: str | None
+) -> tuple[Document, list[Page]]:
+    """A file as a document, and of a PDF its pages, whose text is still to come."""
+    name = os.fspath(file)
+    metadata = {"file_path": name, "file_name": PurePath(name).name, **(extra_info or {})}
+    is_pdf = PurePath(name).suffix.lower() == ".pdf"
+    data: Any = name  # PDFium reads a file itself
+    if fs is not None or not is_pdf:
+        try:
+            data = Path(name).read_bytes() if fs is None else fs.read_bytes(name)
+        except OSError as error:
+            raise InvalidDocument(f"Cannot read {name!r}: {error.strerror or error}.") from error
+    if not is_pdf:
+        return Document(text=decoded(data, name), id_=name, metadata=metadata), []
+    from structrag.formatting.pdf import read_pdf  # with the packages of an extra
+
+    pages = read_pdf(data, password=password)
+    document = Document(text="", id_=name, metadata={**metadata, PAGES_KEY: len(pages)})
+    for keys in (document.excluded_embed_metadata_keys, document.excluded_llm_metadata_keys):
+        keys.append(PAGES_KEY)
+    return document, pages
 
 
 def _text(node: BaseNode) -> str:

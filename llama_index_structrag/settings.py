@@ -14,6 +14,7 @@ from llama_index.core.schema import BaseNode
 from llama_index.core.utils import get_tokenizer
 
 from structrag.errors import InvalidParameter
+from structrag.index.identity import setting_name
 from structrag.tokens import TokenCounter, counter_name, huggingface_counter
 
 _NAMESPACE = uuid.UUID("6f1ff4c2-6a52-5d53-9d3c-5c1f3a0b6b7e")
@@ -122,7 +123,7 @@ def _read_function(value: Any, info: ValidationInfo) -> Any:
 
 
 def _function_name(value: Any) -> dict[str, str] | None:
-    return None if value is None else {"name": counter_name(value)}
+    return None if value is None else {"name": setting_name(value)}
 
 
 def _id_func_name(value: Any) -> dict[str, str]:

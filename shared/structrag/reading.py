@@ -108,7 +108,7 @@ def read_file(path: str | os.PathLike[str], *, format: str = "auto", **options: 
             else str(getattr(error, "strerror", None) or error)
         )
         raise InvalidDocument(f"Cannot read {str(path)!r}: {reason}.") from error
-    text = _decode(data, path)
+    text = decoded(data, str(path))
     if format == "auto":
         format = SUFFIXES.get(path.suffix.lower(), "auto")
     options["meta"] = {"source": str(path), **(options.get("meta") or {})}
@@ -159,12 +159,13 @@ def _read_pdf(path: Path, format: str, options: dict[str, Any]) -> Document:
     return pdf_document(path, **options)
 
 
-def _decode(data: bytes, path: Path) -> str:
+def decoded(data: bytes, name: str) -> str:
+    """The text of a file's bytes, as `read_file` reads them; InvalidDocument, which gives the name, if they hold none."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "surrogatepass").removeprefix("\ufeff")
     if b"\0" in data[:8192] or data.startswith(b"%PDF-"):
         raise InvalidDocument(
-            f"{str(path)!r} does not hold text (NUL bytes or PDF). Convert it to Markdown, HTML or plain text first, "
+            f"{name!r} does not hold text (NUL bytes or PDF). Convert it to Markdown, HTML or plain text first, "
             "or give a PDF its suffix .pdf."
         )
     try:

@@ -13,16 +13,18 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from llama_index.core import Document, VectorStoreIndex
+from llama_index.core import Document, SimpleDirectoryReader, VectorStoreIndex
 from llama_index.core.ingestion import IngestionCache, IngestionPipeline
+from llama_index.core.llms import ChatMessage, ChatResponse
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import ImageDocument, MetadataMode, TextNode
 from llama_index.core.utils import get_tokenizer
 from llama_index_fakes import HashEmbedding, ScriptedLLM
 
-from llama_index_structrag import ContentAwareNodeParser, HiQAFormatter, HiQANodeParser
+from llama_index_structrag import ContentAwareNodeParser, HiQAFormatter, HiQANodeParser, ImageDescriber
 from structrag.cache import Cache
 from structrag.chunks.hiqa import HiQASplitter
+from structrag.errors import InvalidDocument
 from structrag.formatting.formatter import HiQAFormatter as CoreFormatter
 
 MANUAL = """# Pump A
@@ -326,3 +328,89 @@ def test_nodes_without_text_pass_and_changed_text_has_no_offsets() -> None:
 def test_bad_settings_are_refused_when_the_formatter_is_made(bad: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         HiQAFormatter(**bad)
+
+
+# -- files
+
+
+def test_files_are_read_by_their_suffix(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes("\ufeff".encode() + PLAIN.encode())
+    (tmp_path / "b.html").write_text("<html><body><h1>T</h1><p>One.</p></body></html>", encoding="utf-8")
+    reader = HiQAFormatter()
+    (made,) = reader.load_data(tmp_path / "a.txt", extra_info={"year": 2020})
+    assert made.text == formatted(PLAIN).text and made.id_ == str(tmp_path / "a.txt") and made.metadata["year"] == 2020
+    extractors = {".txt": reader, ".html": reader}
+    found = SimpleDirectoryReader(str(tmp_path), file_extractor=extractors, raise_on_error=True).load_data()
+    assert [document.text.split("\n")[0] for document in found] == ["# 1 INTRODUCTION", "# T"]
+    assert all(document.metadata["text_format"] == "markdown" for document in found)
+    with pytest.raises(ValueError, match="Cannot read"):
+        reader.load_data(tmp_path / "none.txt")
+
+
+async def test_pdf_files_are_read_by_their_layout(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
+    canvas = pytest.importorskip("reportlab.pdfgen.canvas")
+    path = tmp_path / "pump.pdf"
+    page = canvas.Canvas(str(path), invariant=True)
+    for y, size, line in (
+        (780, 20, "Pump"),
+        (740, 10, "It moves water from the tank."),
+        (700, 14, "1 Safety"),
+        (680, 10, "Switch it off."),
+    ):
+        page.setFont("Helvetica", size)
+        page.drawString(60, y, line)
+    page.save()
+    reader = HiQAFormatter()
+    (made,) = reader.load_data(path)
+    assert "# Pump" in made.text and "# 1 Safety" in made.text
+    assert (made.metadata["pages"], json.loads(made.metadata["format_report"])["mode"]) == (1, "layout")
+    assert "pages" not in seen(made, MetadataMode.LLM)
+    assert await reader.aload_data(path) == [made]
+    (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.4 broken")
+    with pytest.raises(ValueError, match="broken"):
+        reader.load_data(tmp_path / "broken.pdf")
+
+
+def test_a_formatter_that_cannot_be_pickled_says_so() -> None:
+    with pytest.raises((AttributeError, TypeError, pickle.PicklingError)):
+        pickle.dumps(HiQAFormatter(llm=lambda prompt: prompt))
+
+
+# -- images
+
+
+class SeeingLLM(ScriptedLLM):
+    """Says what blocks it was shown."""
+
+    def chat(self, messages: Any, **kwargs: Any) -> ChatResponse:
+        text, image = messages[0].blocks
+        shown = str(image.url) if image.url else f"{len(image.image)} bytes {image.image_mimetype}"
+        return ChatResponse(message=ChatMessage(role="assistant", content=f"{text.text} {shown}"))
+
+
+def test_an_llm_describes_images_and_reads_no_file_it_should_not(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    (folder / "img").mkdir(parents=True)
+    (folder / "img" / "wiring.png").write_bytes(b"pixels")
+    (tmp_path / "secret.png").write_bytes(b"secret")
+    describe = ImageDescriber(SeeingLLM(), "What?", folder)
+    assert describe("https://example.org/a.png") == "What? https://example.org/a.png"
+    assert describe("data:image/png;base64,cGl4ZWxz").startswith("What? ") and "image/png" in describe(
+        "data:image/png;base64,cGl4ZWxz"
+    )
+    assert describe("img/wiring.png").startswith("What? 8 bytes")
+    for address in ("../secret.png", str(tmp_path / "secret.png")):
+        with pytest.raises(InvalidDocument, match="is outside"):
+            describe(address)
+    with pytest.raises(InvalidDocument, match="give the folder"):
+        ImageDescriber(SeeingLLM())("a.png")
+    with pytest.raises(InvalidDocument, match="Cannot read the image"):
+        describe("img/none.png")
+    with pytest.raises(ValueError, match="llm must be a LlamaIndex LLM"):
+        ImageDescriber(3)  # type: ignore[arg-type]
+    parser = HiQANodeParser(describe_image=describe)
+    (image,) = of_kind(parse(MANUAL, parser), "image")
+    assert image.metadata["hiqa_description"].startswith("What? 8 bytes")
+    assert "sk-secret" not in str(parser.to_dict())
+    assert parser.to_dict() != HiQANodeParser(describe_image=ImageDescriber(SeeingLLM(), "Who?", folder)).to_dict()
