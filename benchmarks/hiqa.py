@@ -1,0 +1,98 @@
+"""HiQA's index texts and multi-route retriever, beside the hybrid retrievers of LangChain and LlamaIndex and the published table of Chroma.
+
+    python benchmarks/hiqa.py [boards|chroma|pooled|speed|all] [--documents N] [--contracts N] [--embedder minilm|lsa] [--repeat N]
+
+Every part asked for is measured again and written to benchmarks/results/hiqa.json and hiqa.md; the others keep their last figures there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks import hiqa_boards, hiqa_chroma, hiqa_pooled, hiqa_speed, quality
+from benchmarks.datasets import DataMissing
+from benchmarks.hiqa_peers import PACKAGES
+from benchmarks.machine import machine_line, versions_line
+from benchmarks.speed_tables import Table, render
+from structrag.cache import Cache
+
+PARTS = ("boards", "chroma", "pooled", "speed")
+DOCUMENTS = 300  # manuals that the encoder reads; every manual is searched with LSA
+COMMAND = "`python benchmarks/hiqa.py [boards|chroma|pooled|speed|all]`"
+
+
+def tables(part: str, options: argparse.Namespace) -> list[Table]:
+    """Run one part."""
+    if part == "speed":
+        return hiqa_speed.run(options.repeat)
+    embedder, label = quality.chosen_embedder(options.embedder)
+    cache = None if embedder is None else Cache(quality.CACHE)
+    if part == "boards":
+        return hiqa_boards.run(embedder, label, cache, options.documents)
+    counter, counter_label = quality.reader_counter()
+    if part == "chroma":
+        return hiqa_chroma.run(embedder, label, cache, counter, counter_label)
+    return hiqa_pooled.run(embedder, label, cache, options.contracts, counter)
+
+
+def save(folder: Path, part: str, record: dict[str, Any]) -> None:
+    """Replace one part's record in hiqa.json, and write hiqa.md from all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "hiqa.json"
+    records = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    records[part] = record
+    records = {name: records[name] for name in PARTS if name in records}
+    path.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
+    sections = "\n".join(markdown(name, value) for name, value in records.items())
+    (folder / "hiqa.md").write_text(f"# HiQA\n\nMeasured by {COMMAND}.\n\n{sections}", encoding="utf-8")
+
+
+def markdown(part: str, record: dict[str, Any]) -> str:
+    """All tables of a part."""
+    pages = [render(table, machine=record["machine"], versions=record["versions"]) for table in record["tables"]]
+    return "\n".join([f"## {part}\n", *pages])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the parts asked for; print and save their tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", nargs="?", default="all", choices=(*PARTS, "all"))
+    parser.add_argument(
+        "--documents", type=int, default=DOCUMENTS, help="manuals that the encoder reads (default %(default)s)"
+    )
+    parser.add_argument("--contracts", type=int, default=quality.CUAD_DOCUMENTS, help="contracts (default %(default)s)")
+    parser.add_argument("--embedder", choices=("minilm", "lsa"), default="minilm")
+    parser.add_argument("--repeat", type=int, default=5, help="timed repetitions of part speed (default %(default)s)")
+    parser.add_argument("--output", type=Path, default=quality.RESULTS, help="folder for the results")
+    options = parser.parse_args(arguments)
+    for name in ("documents", "contracts", "repeat"):
+        if getattr(options, name) < 1:
+            parser.error(f"--{name} must be at least 1; got {getattr(options, name)}.")
+    for part in PARTS if options.part == "all" else (options.part,):
+        try:
+            found = tables(part, options)
+        except DataMissing as error:
+            print(f"{part}: {error}", file=sys.stderr)
+            continue
+        record = {
+            "machine": machine_line(),
+            "versions": versions_line(PACKAGES),
+            "tables": [table.as_dict() for table in found],
+        }
+        print(markdown(part, record))
+        save(options.output, part, record)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

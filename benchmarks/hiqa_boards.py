@@ -1,0 +1,140 @@
+"""Look-alike manuals: hits and Log-Rank Index by metadata and by route, beside the hybrid retrievers of two frameworks."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from benchmarks import hiqa_peers
+from benchmarks.datasets import Dataset, load
+from benchmarks.hiqa_scores import Points, Search, against, mean_of, place_scores, relevant_ids
+from benchmarks.machine import corpus_line
+from benchmarks.speed_tables import Table
+from structrag.cache import Cache
+from structrag.chunks.hiqa import METADATA, HiQASplitter
+from structrag.index.index import Index
+from structrag.records import Chunk
+from structrag.retrieval.tuning import LabelledQuestion
+
+ROUTES: dict[str, dict[str, Any]] = {
+    "dense": {"routes": ("dense",)},
+    "BM25": {"routes": ("bm25",)},
+    "keywords": {"routes": ("keywords",)},
+    "all three (default)": {},
+}
+MORE: dict[str, dict[str, Any]] = {  # with the path only
+    "dense + BM25": {"routes": ("dense", "bm25")},
+    "dense + keywords": {"routes": ("dense", "keywords")},
+    "BM25 + keywords": {"routes": ("bm25", "keywords")},
+    "all three, alpha and beta auto": {"alpha": "auto", "beta": "auto"},
+    "all three, reciprocal ranks": {"fusion": "rrf"},
+}
+DEFAULT = "all three (default)"
+TUNED = "all three, tuned on 20 other questions"
+TUNING = 20  # questions that are only tuned on
+POINTS = ("hit at 1", "hit at 5", "Log-Rank Index")
+
+
+def sample(dataset: Dataset, documents: int | None) -> Dataset:
+    """The questions about `documents` of the documents that are asked about, taken at even distances, and these documents; None: all."""
+    if documents is None:
+        return dataset
+    asked = {question.gold[0][0] for question in dataset.questions}
+    about = [document for document in dataset.documents if document.id in asked]
+    count = min(documents, len(about))
+    kept = [about[i * len(about) // count] for i in range(count)]
+    ids = {document.id for document in kept}
+    questions = tuple(question for question in dataset.questions if question.gold[0][0] in ids)
+    return replace(dataset, documents=tuple(kept), questions=questions)
+
+
+def run(embedder: Any, label: str, cache: Cache | None, documents: int | None) -> list[Table]:
+    """The tables: all manuals with vectors that cost nothing (LSA), then `documents` of them with the encoder."""
+    whole = load("boards")
+    tables = [measure(whole, None, "LSA fitted on the chunks", None)]
+    if embedder is not None:
+        tables.append(measure(sample(whole, documents), embedder, label, cache))
+    return tables
+
+
+def measure(dataset: Dataset, embedder: Any, label: str, cache: Cache | None) -> Table:
+    """Every system on every kind of index text."""
+    tuning, questions = split(dataset.questions)
+    dataset = replace(dataset, questions=questions)
+    scores: dict[tuple[str, str], Points] = {}
+    chunks = 0
+    for metadata in METADATA[::-1]:
+        index = Index(
+            embedder=embedder, cache=cache, splitter=HiQASplitter(metadata=metadata), views=("raw",), batch_size=256
+        )
+        index.add(dataset.documents)
+        chunks = len(index)
+        by_document = chunks_of(index)
+        relevant = [relevant_ids(question, by_document) for question in questions]
+        for name, search in systems(index, tuning, metadata):
+            scores[metadata, name] = place_scores(dataset, relevant, chunks, search)
+            print(f"boards, {label}: {metadata}, {name}", file=sys.stderr, flush=True)
+    base = scores["path", DEFAULT]
+    rows = [
+        (metadata, name, *(f"{mean_of(points[point]):.1f}" for point in POINTS), _gap(points, base))
+        for (metadata, name), points in scores.items()
+    ]
+    return Table(
+        f"boards: {len(dataset.documents):,} manuals, {chunks:,} chunks, {len(questions)} questions; dense route: {label}",
+        ("index text", "routes", *POINTS, "hit at 1 against the default with path"),
+        tuple(rows),
+        corpus_line("boards", (document.text for document in dataset.documents)),
+        (
+            "In percent. Only the chunk that holds the answer's characters counts; ties by mid-rank, a tied chunk is a hit at 1 only if it "
+            "stands alone there. The Log-Rank Index is among all chunks, gamma 1; what is not among 50 hits has the mean rank of the rest.",
+            "Index text: HiQASplitter with metadata none, section or path. The manuals are reStructuredText, read as plain text, whose "
+            "underlined titles are found.",
+            "Peers fuse the same 50 vectors' and 50 BM25 hits of the same index. Last column: points, 95% interval of a paired bootstrap.",
+            f"{len(tuning)} questions are left out of all rows, because one row's alpha and beta are tuned on them.",
+        ),
+        {
+            f"{metadata} | {name}": {point: mean_of(points[point]) for point in POINTS}
+            for (metadata, name), points in scores.items()
+        },
+    )
+
+
+def split(questions: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]]:
+    """The questions to tune on, at even distances, and the others."""
+    count = min(TUNING, len(questions) // 3)
+    chosen = {i * len(questions) // count for i in range(count)} if count else set()
+    return [questions[i] for i in sorted(chosen)], tuple(q for i, q in enumerate(questions) if i not in chosen)
+
+
+def chunks_of(index: Index) -> dict[str, list[Chunk]]:
+    """The chunks of an index by document id."""
+    found: dict[str, list[Chunk]] = {}
+    for row in range(len(index)):
+        chunk = index.store.chunk(row)
+        found.setdefault(chunk.doc_id, []).append(chunk)
+    return found
+
+
+def systems(index: Index, tuning: Sequence[Any], metadata: str) -> Iterator[tuple[str, Search]]:
+    """The rows for one index."""
+    with_path = metadata == "path"
+    for name, settings in (ROUTES | MORE if with_path else ROUTES).items():
+        yield name, hiqa_peers.hiqa(index, **settings)
+    if with_path and tuning:
+        yield TUNED, tuned(index, tuning)
+    yield from hiqa_peers.peers(index).items()
+
+
+def tuned(index: Index, questions: Sequence[Any]) -> Search:
+    """The retriever with weights fitted to the questions."""
+    from structrag.retrieval.hiqa import HiQARetriever
+
+    report = HiQARetriever(index).tune([LabelledQuestion(each.question, each.gold) for each in questions])
+    print(report, file=sys.stderr)
+    return hiqa_peers.hiqa(index, alpha=report.alpha, beta=report.beta)
+
+
+def _gap(points: Points, base: Points) -> str:
+    return "" if points is base else against(points["hit at 1"], base["hit at 1"])

@@ -1,0 +1,187 @@
+"""Chroma's five corpora as one pool: recall at five chunks and within 1,000 tokens, beside the published tables."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from benchmarks import hiqa_peers
+from benchmarks.datasets import Dataset, load
+from benchmarks.hiqa_scores import Search, Sizes, against, mean_of, recall_points
+from benchmarks.machine import corpus_line
+from benchmarks.speed_tables import Table
+from structrag.cache import Cache
+from structrag.chunks.hiqa import HiQASplitter
+from structrag.evaluation import SpanMeasure, chroma_scores, precision_omega, spans_of
+from structrag.index.index import Index
+from structrag.records import Chunk, Document
+from structrag.tokens import TokenCounter
+
+K = 5
+BUDGET = 1000
+POINT, WITHIN = f"{K} chunks", f"{BUDGET:,} tokens"
+WINDOW = 150  # tokens of the encoder, about 110 words
+RECOMMENDED, SHORTER = 400, 300  # tokens of a chunk
+SEPARATORS = ["\n\n", "\n", ".", "?", "!", " ", ""]  # those of the report
+
+# Smith and Troynikov, July 2024: percent, mean over the 472 questions at five chunks.
+COLUMNS = ("recall", "precision", "precision-omega", "IoU")
+PUBLISHED: Mapping[str, Mapping[str, tuple[float, ...]]] = {
+    "text-embedding-3-large": {
+        "Recursive 800 (~661), overlap 400": (85.4, 1.5, 6.7, 1.5),
+        "TokenText 800, overlap 400": (87.9, 1.4, 4.7, 1.4),
+        "Recursive 400 (~312), overlap 200": (88.1, 3.3, 13.9, 3.3),
+        "TokenText 400, overlap 200": (88.6, 2.7, 8.4, 2.7),
+        "Recursive 400 (~276)": (89.5, 3.6, 17.7, 3.6),
+        "TokenText 400": (89.2, 2.7, 12.5, 2.7),
+        "Recursive 200 (~137)": (88.1, 7.0, 29.9, 6.9),
+        "TokenText 200": (87.0, 5.2, 21.0, 5.1),
+        "Kamradt (~660)": (83.6, 1.5, 7.4, 1.5),
+        "KamradtMod 300 (~397)": (87.1, 2.1, 10.5, 2.1),
+        "Cluster 400 (~182)": (91.3, 4.5, 20.7, 4.5),
+        "Cluster 200 (~103)": (87.3, 8.0, 34.0, 8.0),
+        "LLM GPT-4o (~240)": (91.9, 3.9, 19.9, 3.9),
+    },
+    "all-MiniLM-L6-v2": {
+        "Recursive 250 (~180), overlap 125": (78.7, 4.9, 21.9, 4.9),
+        "TokenText 250, overlap 125": (82.4, 3.6, 11.4, 3.5),
+        "Recursive 250 (~162)": (78.5, 5.4, 26.7, 5.4),
+        "TokenText 250": (77.1, 3.3, 16.4, 3.3),
+        "Recursive 200 (~128)": (75.7, 6.5, 31.2, 6.5),
+        "TokenText 200": (76.6, 4.1, 19.1, 4.1),
+        "Cluster 250 (~168)": (77.3, 6.1, 28.6, 6.0),
+        "Cluster 200 (~102)": (75.2, 7.2, 33.6, 7.2),
+    },
+}
+
+
+@dataclass(frozen=True)
+class Recursive:
+    """LangChain's recursive splitter with the report's separators, sizes in tokens of the counter, chunks at their places."""
+
+    max_tokens: int
+    counter: TokenCounter
+
+    def split(self, document: Document) -> list[Chunk]:
+        """The chunks of a document; their text lacks the white space that the splitter strips."""
+        from langchain_text_splitters import RecursiveCharacterTextSplitter
+
+        splitter = RecursiveCharacterTextSplitter(
+            separators=SEPARATORS, chunk_size=self.max_tokens, chunk_overlap=0, length_function=self.counter
+        )
+        chunks, at = [], 0
+        for text in splitter.split_text(document.text):
+            start = document.text.index(text, at)
+            at = start + len(text)
+            name = f"{document.id}:{start}-{at}"
+            chunks.append(Chunk(name, document.id, "", start, at, text, n_tokens=self.counter(text)))
+        return chunks
+
+
+@dataclass(frozen=True)
+class Row:
+    """One system's scores, question by question, in [0, 1]."""
+
+    chunks: str
+    routes: str
+    scores: dict[str, list[float]]
+
+    @property
+    def cells(self) -> list[float]:
+        """Recall, precision, precision-omega and IoU as Chroma codes them, and recall within the budget, in percent."""
+        return [mean_of(self.scores[name]) for name in (*COLUMNS, WITHIN)]
+
+
+def run(embedder: Any, label: str, cache: Cache | None, counter: TokenCounter, counter_label: str) -> list[Table]:
+    """The table."""
+    dataset = load("chroma")
+    found = rows(dataset, embedder, cache, counter)
+    base = next(row for row in found if row.chunks.startswith("recursive 400") and row.routes == "dense")
+    ours = [_line(row, dataset, base) for row in found]
+    published = [
+        (f"published: {name}", f"dense, {model}", f"{recall:.1f}", "", "", *(f"{value:.1f}" for value in others), "")
+        for model, table in PUBLISHED.items()
+        for name, (recall, *others) in table.items()
+    ]
+    head = ("chunks", "routes", f"recall, {POINT}", f"recall, {WITHIN}", f"tokens, {POINT}")
+    return [
+        Table(
+            f"chroma: {len(dataset.documents)} corpora as one pool, {len(dataset.questions)} questions",
+            (*head, *COLUMNS[1:], f"recall, {POINT}, against recursive 400, dense"),
+            tuple(ours + published),
+            corpus_line("chroma", (document.text for document in dataset.documents)),
+            (
+                f"Vectors: {label}; our indexes embed chunks longer than the encoder reads in windows of {WINDOW} of its tokens "
+                "(about 110 words), and a chunk scores as its best window. BM25 is ours in all rows. Published rows have no BM25.",
+                f"In percent, means over the questions, counted in characters as Chroma's code does; tokens by {counter_label}.",
+                f"{WITHIN}: chunks in rank order, the last one cut at the budget; here by characters that are not white space.",
+                "HiQASplitter on plain text without headings cuts like ContentAwareSplitter: at paragraphs, then sentences.",
+                "Last column: points, 95% interval of a paired bootstrap. Recall at five chunks rises with the size of a chunk.",
+            ),
+            {f"{row.chunks} | {row.routes}": dict(zip((*COLUMNS, WITHIN), row.cells, strict=True)) for row in found},
+        )
+    ]
+
+
+def rows(dataset: Dataset, embedder: Any, cache: Cache | None, counter: TokenCounter) -> list[Row]:
+    """Every system's scores."""
+    found: list[Row] = []
+    sizes = Sizes(counter)
+    splitters = {
+        f"HiQASplitter({RECOMMENDED}), recommended": HiQASplitter(RECOMMENDED),
+        f"HiQASplitter({SHORTER})": HiQASplitter(SHORTER),
+        "recursive 400": Recursive(400, counter),
+    }
+    for name, splitter in splitters.items():
+        index = Index(
+            embedder=embedder, cache=cache, splitter=splitter, views=("raw",), window_tokens=WINDOW, batch_size=256
+        )
+        index.add(dataset.documents)
+        spans = spans_of(index.store.chunk(row) for row in range(len(index)))
+        omega = [precision_omega(question.gold, spans, as_coded=True) or 0.0 for question in dataset.questions]
+        for routes, search in systems(index).items():
+            scores = score(dataset, search, sizes)
+            found.append(Row(f"{name} ({len(index):,})", routes, {**scores, "precision-omega": omega}))
+            print(
+                f"chroma: {name}, {routes}: {mean_of(scores['recall']):.2f} {mean_of(scores[WITHIN]):.2f}",
+                file=sys.stderr,
+                flush=True,
+            )
+    return found
+
+
+def systems(index: Index) -> dict[str, Search]:
+    """The rows of one index."""
+    own = {
+        "dense": hiqa_peers.route(index, "dense"),
+        "BM25": hiqa_peers.route(index, "bm25"),
+        "HiQARetriever": hiqa_peers.hiqa(index),
+        "HiQARetriever, alpha 0.4": hiqa_peers.hiqa(index, alpha=0.4),
+        "HiQARetriever, alpha 0.6": hiqa_peers.hiqa(index, alpha=0.6),
+        "HiQARetriever, reciprocal ranks": hiqa_peers.hiqa(index, fusion="rrf"),
+        "MultiViewRetriever": hiqa_peers.multiview(index),
+    }
+    return own | hiqa_peers.peers(index)
+
+
+def score(dataset: Dataset, search: Search, sizes: Sizes) -> dict[str, list[float]]:
+    """Chroma's scores at five chunks as coded, recall within the budget, and tokens, of every question."""
+    measure = SpanMeasure(dataset.texts)
+    found: list[dict[str, float]] = []
+    for question in dataset.questions:
+        ranking = [chunk for chunk, _ in search(question.question)]
+        coded = chroma_scores(question.gold, spans_of(ranking[:K]), as_coded=True)
+        points = recall_points(ranking, question, measure, sizes, k=K, budgets=(BUDGET,))
+        own = {"recall": coded.recall, "precision": coded.precision, "IoU": coded.iou} if coded else {}
+        found.append({**own, WITHIN: points[WITHIN], "tokens": points["tokens"]})
+    return {name: [row[name] for row in found] for name in found[0]}
+
+
+def _line(row: Row, dataset: Dataset, base: Row) -> tuple[str, ...]:
+    recall, precision, omega, iou, within = (f"{value:.1f}" for value in row.cells)
+    gap = "" if row is base else against(row.scores["recall"], base.scores["recall"])
+    return (row.chunks, row.routes, recall, within, f"{np.mean(row.scores['tokens']):,.0f}", precision, omega, iou, gap)

@@ -1,0 +1,109 @@
+"""HiQA's retriever and the hybrid retrievers of LangChain and LlamaIndex as functions from a question to ranked chunks.
+
+The peers get the very routes of our index, its vectors and its BM25, 50 chunks of each; what differs is how two rankings are put together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import Any
+
+from benchmarks.hiqa_scores import Ranking, Search
+from structrag.index.index import Index
+from structrag.retrieval.hiqa import POOL, HiQARetriever
+from structrag.retrieval.multiview import MultiViewRetriever
+
+LANGCHAIN = "LangChain EnsembleRetriever"
+LLAMA = "LlamaIndex QueryFusionRetriever, {}"
+LLAMA_MODES = ("reciprocal_rerank", "relative_score")
+PACKAGES = ("structrag", "langchain-classic", "llama-index-core", "bm25s", "sentence-transformers", "torch", "numpy")
+
+
+def hiqa(index: Index, n: int = POOL, **settings: Any) -> Search:
+    """`HiQARetriever` with these settings, its first `n` hits."""
+    retriever = HiQARetriever(index, **settings)
+    return lambda question: [(hit.chunk, hit.score) for hit in retriever.search(question, n)]
+
+
+def multiview(index: Index, n: int = POOL, **settings: Any) -> Search:
+    """`MultiViewRetriever` with these settings, its first `n` hits."""
+    retriever = MultiViewRetriever(index, **settings)
+    return lambda question: [(hit.chunk, hit.score) for hit in retriever.search(question, n)]
+
+
+def route(index: Index, kind: str, n: int = POOL) -> Search:
+    """One route of the index alone, "dense" or "bm25"."""
+    return lambda question: [(hit.chunk, hit.score) for hit in index.search(question, n, route=kind)]
+
+
+def peers(index: Index, n: int = POOL) -> dict[str, Search]:
+    """The peers that are installed, by name."""
+    found: dict[str, Search] = {}
+    if find_spec("langchain_classic"):
+        found[LANGCHAIN] = langchain(index, n)
+    if find_spec("llama_index"):
+        found |= {LLAMA.format(mode): llama_index(index, mode, n) for mode in LLAMA_MODES}
+    return found
+
+
+def langchain(index: Index, n: int = POOL) -> Search:
+    """LangChain's EnsembleRetriever, both weights 0.5: weighted reciprocal rank fusion, c = 60."""
+    from langchain_classic.retrievers import EnsembleRetriever
+    from langchain_core.callbacks import CallbackManagerForRetrieverRun
+    from langchain_core.documents import Document
+    from langchain_core.retrievers import BaseRetriever
+
+    class Route(BaseRetriever):
+        kind: str
+
+        def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+            hits = index.search(query, n, route=self.kind)
+            return [Document(page_content=hit.chunk.text, metadata={"id": hit.chunk.id}) for hit in hits]
+
+    both = EnsembleRetriever(retrievers=[Route(kind="dense"), Route(kind="bm25")], weights=[0.5, 0.5], id_key="id")
+    return lambda question: _by_rank(index, [document.metadata["id"] for document in both.invoke(question)])
+
+
+def llama_index(index: Index, mode: str, n: int = POOL) -> Search:
+    """LlamaIndex's QueryFusionRetriever without generated queries."""
+    from llama_index.core.llms import MockLLM
+    from llama_index.core.retrievers import BaseRetriever, QueryFusionRetriever
+    from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+
+    class Route(BaseRetriever):  # type: ignore[misc]
+        def __init__(self, kind: str) -> None:
+            super().__init__()
+            self.kind = kind
+
+        def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+            hits = index.search(query_bundle.query_str, n, route=self.kind)
+            return [
+                NodeWithScore(
+                    node=TextNode(id_=hit.chunk.id, text=hit.chunk.text, metadata={"id": hit.chunk.id}), score=hit.score
+                )
+                for hit in hits
+            ]
+
+    both = QueryFusionRetriever(
+        [Route("dense"), Route("bm25")],
+        llm=MockLLM(),
+        mode=mode,
+        num_queries=1,
+        similarity_top_k=2 * n,
+        use_async=False,
+    )
+
+    def search(question: str) -> Ranking:
+        chunks = index.store
+        return [
+            (chunks.chunk(chunks.row_of(found.node.node_id)), float(found.score or 0.0))
+            for found in both.retrieve(question)
+        ]
+
+    return search
+
+
+def _by_rank(index: Index, ids: Sequence[str]) -> Ranking:
+    """Chunks of a peer that gives no scores: the higher the earlier."""
+    return [(index.store.chunk(index.store.row_of(name)), -float(place)) for place, name in enumerate(ids)]
