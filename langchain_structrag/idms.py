@@ -31,8 +31,8 @@ class IDMSTextSplitter(ReadingTextSplitter):
         llm: A chat model or LLM that weighs "keep" against "split": by the log-probabilities of its answer where it gives them, else by
             a rating from 0 to 10. None: the similarity.
         chunk_size: Hard limit of `page_content`, heading path included where `add_context`.
-        min_chunk_size: Smaller segments are merged where both fit; at most `chunk_size`; None: a quarter of `chunk_size`.
-        target_chunk_size: What `merge="greedy"` fills up to; None: half of `chunk_size`.
+        min_chunk_size: Smaller segments are merged where both fit; at most `chunk_size`; None: half of it.
+        target_chunk_size: What `merge="greedy"` fills up to; None: two thirds of `chunk_size`.
         length_function: What measures sizes; characters by default, tokens after `from_tiktoken_encoder`.
         margin: As in `structrag.IDMSSplitter`; "auto" with neither embeddings nor llm: "words".
         enrich: "none", "reduce", "supplement" or "both"; see `structrag.IDMSEnricher`.
@@ -61,7 +61,7 @@ class IDMSTextSplitter(ReadingTextSplitter):
         embeddings: Any = None,
         llm: Any = None,
         *,
-        chunk_size: int = 1600,
+        chunk_size: int = 1200,
         min_chunk_size: int | None = None,
         target_chunk_size: int | None = None,
         length_function: LengthFunction = len,
@@ -75,8 +75,8 @@ class IDMSTextSplitter(ReadingTextSplitter):
         self._add_context = add_context
         splitter = IDMSSplitter(
             margin="words" if margin == "auto" and embeddings is None and llm is None else margin,
-            min_tokens=chunk_size // 4 if min_chunk_size is None else min_chunk_size,
-            target_tokens=max(1, chunk_size // 2) if target_chunk_size is None else target_chunk_size,
+            min_tokens=min_chunk_size,
+            target_tokens=max(1, chunk_size * 2 // 3) if target_chunk_size is None else target_chunk_size,
             max_tokens=chunk_size,
             heading_path=add_context,
             counter=self._counter(),
@@ -95,6 +95,7 @@ class IDMSTextSplitter(ReadingTextSplitter):
         published: dict[str, Any] = {
             "margin": "llm",
             "context": "chunk",
+            "history": 5,
             "merge": "greedy",
             "prompt": PAPER_PROMPT,
             "length_function": count_words,

@@ -23,7 +23,7 @@ class PICTextSplitter(ReadingTextSplitter):
             of each document's own sentences.
         llm: A chat model or LLM that writes the summary, one call a document or section. None: its most central sentences.
         chunk_size: Hard limit of `page_content`, heading path included where `add_context`.
-        min_chunk_size: Wished least size, at most half of `chunk_size`; None: 2/15 of `chunk_size`, 40 tokens of 300.
+        min_chunk_size: Wished least size, at most half of `chunk_size`; None: a third of it.
         length_function: What measures sizes; characters by default, tokens after `from_tiktoken_encoder`.
         add_context: As in `ContentAwareTextSplitter`.
         settings: The other settings of `structrag.PICSplitter`: pseudo_instruction, instructions, instruction_vectors, threshold,
@@ -55,7 +55,7 @@ class PICTextSplitter(ReadingTextSplitter):
         super().__init__(embeddings, llm, chunk_size=chunk_size, length_function=length_function, **settings)
         self._add_context = add_context
         self.core = PICSplitter(
-            min_tokens=chunk_size * 2 // 15 if min_chunk_size is None else min_chunk_size,
+            min_tokens=min_chunk_size,
             max_tokens=chunk_size,
             context=add_context,
             counter=self._counter(),
@@ -72,5 +72,6 @@ class PICTextSplitter(ReadingTextSplitter):
             "respect_sections": False,
             "bounds": "none",
             "plain_headings": False,
+            "hysteresis": 0.0,
         }
         return cls(embeddings, llm, **{**published, **settings})

@@ -22,8 +22,8 @@ METHODS: dict[str, Callable[[int], Any]] = {
     "content_aware": lambda max_tokens: ContentAwareSplitter(max_tokens=max_tokens),
     "fixed": lambda max_tokens: FixedSplitter(max_tokens=max_tokens),
     "hiqa": lambda max_tokens: HiQASplitter(max_tokens=max_tokens),
-    "idms": lambda max_tokens: IDMSSplitter(max_tokens=max_tokens, min_tokens=max_tokens // 4),
-    "pic": lambda max_tokens: PICSplitter(max_tokens=max_tokens, min_tokens=min(40, max_tokens // 4)),
+    "idms": lambda max_tokens: IDMSSplitter(max_tokens=max_tokens),
+    "pic": lambda max_tokens: PICSplitter(max_tokens=max_tokens),
 }
 
 File = Annotated[Path, typer.Argument(help="The document.")]
