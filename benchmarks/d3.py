@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.d3_evidence import evidence_page, evidence_scores, summary_scores
 from benchmarks.d3_oracle import oracle_for
-from benchmarks.d3_scores import averaged, comparison_table, scored, stage_means, stage_table, target_lines
+from benchmarks.d3_scores import averaged, comparison_table, extra_table, scored, stage_means, stage_table, target_lines
 from benchmarks.d3_server import server_lines
 from benchmarks.d3_systems import BASELINES, D3, NAMES, SELF_ASK, System, baseline, drill_down, run_all, self_ask
 from benchmarks.datasets import Dataset, load_or_exit, visible
@@ -38,10 +38,11 @@ from structrag.retrieval.d3.retriever import D3Retriever
 from structrag.steps import LanguageModel, Runner
 
 RESULTS = Path(__file__).parent / "results"
+EXTRAS = (0, 1, 2, 4, 8)
 ORACLE = (
     "- The oracle answers from the gold evidence and makes no mistakes: scores of 100 are its own, and only tokens and calls are "
-    "measured. It needs no summary to know a section. So the table cannot tell what shorter summaries lose, what a model costs that "
-    "names more sections than it should, or what is lost where it overlooks one."
+    "measured. It needs no summary to know a section. So the table cannot tell what shorter summaries lose, what is lost where a model "
+    "overlooks a section, or how many it names too many; the last table shows what those cost."
 )
 
 
@@ -156,6 +157,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     cache = Cache(options.cache) if options.cache else None
     results = compare(dataset, llm, names, cache=cache, max_concurrency=options.max_concurrency)
     text = page(f"D3 with {llm.name}", dataset, results, oracle=options.oracle)
+    if options.oracle and "D3-BASE" in names:
+        several = {
+            extra: compare(dataset, oracle_for(dataset, extra), ["D3-BASE"])["D3-BASE"]["means"] for extra in EXTRAS
+        }
+        text += (
+            f"\nD3-BASE where the oracle names sections without evidence as well:\n\n{extra_table(several, results)}\n"
+        )
     written(options.output, "d3_oracle" if options.oracle else "d3", text, results)
 
 

@@ -15,6 +15,7 @@ from structrag.retrieval.d3.answering import UNANSWERABLE
 from structrag.retrieval.d3.asking import short_forms
 from structrag.retrieval.d3.condensing import SectionSplitter
 from structrag.retrieval.d3.hops import NEXT_PROMPT
+from structrag.retrieval.d3.outlines import IDS_PROMPT
 from structrag.retrieval.d3.paragraphs import ParagraphSplitter
 from structrag.retrieval.d3.selecting import Selection
 from structrag.steps import LanguageModel
@@ -23,6 +24,7 @@ SHOWN = 160  # characters by which a paragraph is known in a prompt
 _QUESTION = re.compile(
     r"^Question: (.*?)(?: \(\d+\))?$", re.MULTILINE
 )  # a number that tells repetitions apart is left out
+_OUTLINE = IDS_PROMPT[:30]
 _ITEM = re.compile(r"^\[(\d+)\] ", re.MULTILINE)
 
 
@@ -43,12 +45,16 @@ class Oracle:
     """Names, of what a prompt shows, the sections and paragraphs that hold gold evidence; knows the answer where it sees any.
 
     It reads prompts by what they show: ids in square brackets in front of a section's path or a paragraph's beginning. So it
-    never names what was not shown, and answers nothing where no gold is.
+    never names what was not shown, and answers nothing where no gold is. With `extra` it names, of an outline, so many sections more than
+    hold gold, those behind the first that does.
     """
 
     name = "oracle"
 
-    def __init__(self, questions: Sequence[Question], paragraphs: Sequence[Chunk], sections: Sequence[Chunk]) -> None:
+    def __init__(
+        self, questions: Sequence[Question], paragraphs: Sequence[Chunk], sections: Sequence[Chunk], extra: int = 0
+    ) -> None:
+        self.extra = extra
         self.answers = {question.question: question.answers for question in questions}
         self.paragraphs: dict[str, set[str]] = {}
         self.sections: dict[str, set[str]] = {}
@@ -78,12 +84,16 @@ class Oracle:
         return self.complete(prompt)
 
     def _ids(self, prompt: str, question: str) -> list[str]:
-        found = []
+        shown, found = [], []
         for item in _ITEM.finditer(prompt):
             line = _squeezed(prompt[item.end() :].split("\n", 1)[0]).removeprefix("Document: ")
             is_section = line and any(path == line or path.endswith(f" > {line}") for path in self.sections[question])
+            shown.append(item[1])
             if is_section or any(prompt.startswith(text, item.end()) for text in self.paragraphs[question]):
                 found.append(item[1])
+        if self.extra and found and prompt.startswith(_OUTLINE):
+            first = shown.index(found[0])
+            found += [each for each in shown[first:] + shown[:first] if each not in found][: self.extra]
         return found
 
 
@@ -131,11 +141,11 @@ class SlowServer:
                 self.open -= 1
 
 
-def oracle_for(dataset: Dataset) -> Oracle:
+def oracle_for(dataset: Dataset, extra: int = 0) -> Oracle:
     """An oracle for the set's questions."""
     paragraphs = [chunk for document in dataset.documents for chunk in ParagraphSplitter().split(document)]
     sections = [chunk for document in dataset.documents for chunk in SectionSplitter().split(document)]
-    return Oracle(dataset.questions, paragraphs, sections)
+    return Oracle(dataset.questions, paragraphs, sections, extra)
 
 
 def _shown_path(section: Chunk) -> str:

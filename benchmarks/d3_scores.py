@@ -117,5 +117,16 @@ def target_lines(systems: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return lines
 
 
+def extra_table(extras: Mapping[int, Mapping[str, Any]], systems: Mapping[str, Mapping[str, Any]]) -> str:
+    """D3-BASE where more sections are named than hold evidence."""
+    known = [name for name, _ in TARGETS if name in systems]
+    rows = []
+    for extra, means in extras.items():
+        shares = [f"{means['tokens'] / systems[name]['means']['tokens']:.1%}" for name in known]
+        rows.append([f"{extra}", f"{means['tokens']:,.0f}", f"{means['calls']:.2f}", *shares])
+    head = ["sections named too many", "tokens", "calls", *(f"of {name}'s tokens" for name in known)]
+    return markdown_table(head, rows, labels=1)
+
+
 def _target(what: str, reached: bool, most: str) -> str:
     return f"{what}; target at most {most}: {'reached' if reached else 'not reached'}."

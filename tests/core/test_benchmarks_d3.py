@@ -17,6 +17,7 @@ from structrag.evaluation import SpanMeasure
 from structrag.records import Document, Hit
 from structrag.retrieval.d3.answering import Answered
 from structrag.retrieval.d3.costs import StageCost
+from structrag.retrieval.d3.outlines import IDS_PROMPT
 from structrag.retrieval.d3.paragraphs import ParagraphSplitter
 from structrag.tokens import count_tokens
 
@@ -91,6 +92,21 @@ def test_the_oracle_names_nothing_that_is_not_gold() -> None:
     assert oracle.complete(f"Evidence:\n[1] x\n\n{question}\nAnswer:") == "Unanswerable"
 
 
+def test_an_oracle_may_name_more_sections_than_needed_but_no_more_paragraphs() -> None:
+    dataset = _dataset()
+    needed, more = (
+        d3.compare(dataset, oracle_for(dataset, extra), ["D3-BASE"])["D3-BASE"]["means"] for extra in (0, 2)
+    )
+    assert more["tokens"] > needed["tokens"]
+    assert more["evidence F1"] == needed["evidence F1"] == 100
+    question = "When does the lynx of south eat?"
+    outline = IDS_PROMPT.format(
+        outline="[1] The otter\n\n[2] The lynx\n\n[3] The heron\n\n[4] The badger", question=question
+    )
+    assert oracle_for(dataset, 2).complete(outline) == "2, 3, 4"
+    assert oracle_for(dataset, 9).complete(outline) == "2, 3, 4, 1"
+
+
 def test_gold_is_what_overlaps_by_half() -> None:
     dataset = _dataset()
     paragraphs = [chunk for document in dataset.documents for chunk in ParagraphSplitter().split(document)]
@@ -150,6 +166,7 @@ def test_the_command_writes_its_page(
     assert page in capsys.readouterr().out
     assert "3 questions" in page
     assert "| CHUNK | 100.0" in page
+    assert "| sections named too many | tokens | calls | of CHUNK's tokens |" in page
     assert list(json.loads((tmp_path / "d3_oracle.json").read_text(encoding="utf-8"))) == ["CHUNK", "D3-BASE"]
 
 
