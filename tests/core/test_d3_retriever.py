@@ -373,3 +373,28 @@ def test_a_plain_call_amid_an_awaited_one_says_so_instead_of_waiting_for_ever() 
 
     asyncio.run(amid())
     assert index.document_ids == ["other"]
+
+
+def test_the_route_names_every_part_of_a_section_that_evidence_comes_from(tmp_path: Path) -> None:
+    words = ("heron", "otter", "lynx", "owl", "pike", "newt", "toad", "vole")
+    body = "\n\n".join(f"The {word} is seen at dawn. " + f"It was {word} weather again. " * 8 for word in words)
+    index = D3Index(embedder=HashEmbedder(), section_tokens=150, part_tokens=200)
+    index.add([document(f"# Animals\n\n## Sightings\n\n{body}\n\n## End\n\nNothing.\n")])
+    sections = index.layout().sections
+    assert [(each.part, each.parts) for each in sections] == [(0, 0), *((i, 4) for i in (1, 2, 3, 4)), (0, 0)]
+    assert [(a.last, b.first) for a, b in itertools.pairwise(sections)] == [(a.last, a.last) for a in sections[:-1]]
+    for word in words:
+        found = D3Retriever(index, routing=Routing(share=0, least_tokens=1)).result(f"Where is the {word}?")
+        assert found.hits
+        rows = {row for each in found.route.sections for row in range(each.first, each.last)}
+        assert {index.paragraphs.store.row_of(hit.chunk.id) for hit in found.hits} <= rows
+    model = answering("3", "1-9")
+    one = D3Retriever(index, llm=model).result("Where is the lynx?")
+    assert "[3] Sightings (part 2 of 4)" in model.prompts[0]
+    assert [hit.chunk.text.split()[1] for hit in one.hits] == ["lynx", "owl"]
+    index.save(tmp_path / "d3")
+    opened = D3Index.load(tmp_path / "d3", embedder=HashEmbedder())
+    assert opened.layout().sections == sections
+    assert (
+        opened.add([document(f"# Animals\n\n## Sightings\n\n{body}\n\n## End\n\nNothing.\n")]).sections.unchanged == 1
+    )
