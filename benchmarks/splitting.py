@@ -209,6 +209,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     counter, counter_label = quality.reader_counter()
     of_peers, _ = quality.chosen_embedder("minilm")
     splitters, absent = systems(of_peers, Runner(embedder=embedder, cache=cache, batch_size=256))
+    wanted = options.splitters.split(",")
+    splitters = {name: split for name, split in splitters.items() if any(word in name for word in wanted)}
     about = {
         "structrag": __version__,
         "encoder": label,

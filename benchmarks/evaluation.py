@@ -1,0 +1,80 @@
+"""The page docs/evaluation.md: every result in benchmarks/results, each under what it answers and the command that measures it again.
+
+    python benchmarks/evaluation.py [--run]
+
+With --run the commands are run first, one after the other (hours on two cores; vectors that were embedded before are kept, so a
+run that was stopped goes on where it was).
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+PAGE = ROOT / "docs" / "evaluation.md"
+
+
+class Result(NamedTuple):
+    title: str
+    file: str  # in RESULTS
+    command: str  # that writes it
+
+
+RESULTS_IN_ORDER = (
+    Result("Splitters: retrieval at equal budgets, and boundaries", "splitting.md", "splitting.py"),
+    Result("What the settings of PIC and IDMS rest on", "splitting_choices.md", "splitting_choices.py"),
+    Result("Splitters that read the text: cost", "splitters.md", "splitters.py"),
+    Result("Sections, views and routes", "quality.md", "quality.py"),
+    Result("What the settings of views and fusion rest on", "quality_choices.md", "quality_choices.py"),
+    Result("HiQA: look-alike documents and pooled sets", "hiqa.md", "hiqa.py"),
+    Result("D3: evidence without a language model", "d3_evidence.md", "d3.py --evidence"),
+    Result("D3: tokens and calls with a scripted model", "d3_oracle.md", "d3.py --oracle"),
+    Result("D3: a slow model server", "d3_server.md", "d3.py --slow-server"),
+    Result("Speed", "speed.md", "speed.py"),
+)
+
+HEAD = """\
+# Evaluation
+
+All figures are from one machine with two cores and no GPU, all-MiniLM-L6-v2 where an encoder is named, and no language model. Each part is
+written by the command above it; what is not measured is not here. Where an interval is given and holds 0, no difference was shown. Settings
+were chosen on these same sets, so the figures of the defaults are slightly flattering.
+"""
+
+
+def page(results: Sequence[Result] = RESULTS_IN_ORDER) -> str:
+    """The page as Markdown; results that are not there are left out."""
+    parts = [HEAD]
+    for title, file, command in results:
+        path = RESULTS / file
+        if path.is_file():
+            parts.append(f"## {title}\n\n`python benchmarks/{command}`\n\n{lowered(path.read_text(encoding='utf-8'))}")
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def lowered(text: str) -> str:
+    """A page without its title, and its other headings one level lower."""
+    body = re.sub(r"\A# .*\n+", "", text)
+    return re.sub(r"^(#{2,5} )", r"#\1", body, flags=re.MULTILINE)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write the page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--run", action="store_true", help="measure everything again first")
+    if parser.parse_args(arguments).run:
+        for result in RESULTS_IN_ORDER:
+            subprocess.run([sys.executable, *f"benchmarks/{result.command}".split()], cwd=ROOT, check=True)
+    PAGE.write_text(page(), encoding="utf-8")
+    print(f"{PAGE.relative_to(ROOT)} written")
+
+
+if __name__ == "__main__":
+    main()
