@@ -13,7 +13,7 @@ else
 DEMO_STAMP := $(VENV)/.installed-light
 endif
 
-.PHONY: install demo test lint bench clean
+.PHONY: install demo test lint docs bench clean
 
 install: $(VENV)/.installed-dev
 
@@ -48,9 +48,12 @@ lint: install
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+docs: install
+	@$(PIP) -e '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 bench: install
-	$(BIN)/python benchmarks/speed.py all
-	$(BIN)/python benchmarks/quality.py
+	$(BIN)/python benchmarks/evaluation.py --run
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
