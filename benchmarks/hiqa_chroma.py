@@ -25,7 +25,7 @@ K = 5
 BUDGET = 1000
 POINT, WITHIN = f"{K} chunks", f"{BUDGET:,} tokens"
 WINDOW = 150  # tokens of the encoder, about 110 words
-RECOMMENDED, SHORTER = 400, 300  # tokens of a chunk
+RECOMMENDED = 400  # tokens of a chunk
 SEPARATORS = ["\n\n", "\n", ".", "?", "!", " ", ""]  # those of the report
 
 # Smith and Troynikov, July 2024: percent, mean over the 472 questions at five chunks.
@@ -133,7 +133,6 @@ def rows(dataset: Dataset, embedder: Any, cache: Cache | None, counter: TokenCou
     sizes = Sizes(counter)
     splitters = {
         f"HiQASplitter({RECOMMENDED}), recommended": HiQASplitter(RECOMMENDED),
-        f"HiQASplitter({SHORTER})": HiQASplitter(SHORTER),
         "recursive 400": Recursive(400, counter),
     }
     for name, splitter in splitters.items():
