@@ -7,12 +7,14 @@ from typing import Annotated
 import typer
 
 from structrag import __version__
+from structrag.cli.compare import compare
+from structrag.cli.eval import eval
 from structrag.cli.outline import outline
 from structrag.cli.search import search
 from structrag.cli.split import split
 from structrag.cli.view import view
 
-COMMANDS = (outline, split, search, view)
+COMMANDS = (outline, split, search, view, compare, eval)
 
 
 def application() -> typer.Typer:

@@ -1,0 +1,121 @@
+"""`structrag eval`: several splitting methods on the user's own questions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from structrag.cli.options import AsJson, Embedder, MaxTokens, Paths, documents, splitters
+from structrag.cli.printing import print_items, show_progress
+from structrag.cli.tables import Part, Table, percent, points, report_text
+from structrag.errors import InvalidParameter, require
+from structrag.evaluation.estimates import Estimate
+from structrag.evaluation.labelled import Evaluation, MethodScores, evaluate
+from structrag.evaluation.plots import plot_evaluation
+from structrag.evaluation.question_files import read_questions
+from structrag.models.embedders import as_embedder
+
+FEW = 50  # questions, below which a report says so
+
+
+def eval(
+    paths: Paths,
+    questions: Annotated[
+        Path, typer.Option(help="A .jsonl, .json or .csv file of questions with their quotes, answers, spans or docs.")
+    ],
+    method: Annotated[
+        str, typer.Option(help="Some of content_aware, fixed, pic, idms and hiqa, with commas between.")
+    ] = "content_aware,fixed,pic,idms,hiqa",
+    embedder: Embedder = "",
+    max_tokens: MaxTokens = 300,
+    views: Annotated[str, typer.Option(help="Some of raw, summary and keywords, with commas between.")] = "raw",
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="A folder for eval.md, eval.json and eval.png.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure splitting methods on your own questions: how much of what answers them is found.
+
+    A line of a .jsonl file is {"question": "...", "quotes": ["a passage, word for word"]}. Instead of quotes there can be "answers"
+    (spellings of one answer), "spans" ([document, start, end]) or "docs" (names of documents).
+    """
+    if output is not None:
+        _check_folder(output)
+    chosen = splitters(method, max_tokens)
+    read = list(documents(paths))
+    found = evaluate(
+        read,
+        chosen,
+        read_questions(questions, read),
+        embedder=as_embedder(embedder) if embedder else None,
+        views=[view.strip() for view in views.split(",") if view.strip()],
+        progress=show_progress,
+    )
+    text = report_text(_parts(found, max_tokens), markdown=True)
+    print_items([asdict(found)] if as_json else [text], as_json)
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
+        (output / "eval.md").write_text(f"# Splitting methods on {questions.name}\n\n{text}\n", encoding="utf-8")
+        (output / "eval.json").write_text(json.dumps(asdict(found), indent=1) + "\n", encoding="utf-8")
+        plot_evaluation(found, output / "eval.png")
+        typer.echo(f"{output}: eval.md, eval.json, eval.png", err=True)
+
+
+def _check_folder(output: Path) -> None:
+    """Say what is wrong before the work and not behind it."""
+    require("matplotlib", extra="plot")
+    if output.exists() and not output.is_dir():
+        raise InvalidParameter(f"--output must be a folder; {str(output)!r} is a file.")
+
+
+def _parts(found: Evaluation, max_tokens: int) -> list[Part]:
+    count = len(found.questions)
+    size = (
+        f"{count:,} questions, {found.documents:,} documents, at most {max_tokens} tokens a chunk. All methods' chunks are searched alike, "
+        f"over all documents, by {found.embedder} and BM25 (views: {', '.join(found.views)})."
+    )
+    reading = (
+        "Recall in percent: the share of the gold that was found, mean over the questions, in brackets the 95% interval of a bootstrap "
+        "over them. Chunks of different methods differ in size, so compare at equal tokens."
+    )
+    few = f"{count} questions are few: others may fare quite differently, also where all of these were found and the interval is a point."
+    budgets = [f"{budget} tokens" for budget in found.budgets]
+    depths = [f"first {k}" for k in found.depths]
+    last = depths[-1]
+    parts = [
+        Part(notes=[size, reading, *([few] if count < FEW else [])]),
+        Part("Recall within a token budget", _table(found, budgets, lambda method: method.recall, percent)),
+        Part("Recall among the first k chunks", _table(found, depths, lambda method: method.recall, percent, last)),
+    ]
+    if len(found.methods) > 1:
+        note = "In points, question by question. Where an interval holds 0, these questions do not tell the two methods apart."
+        table = _table(found, [*budgets, *depths], lambda method: method.difference, points)
+        rows = [[name, *cells] for name, _, *cells in table.rows[1:]]
+        head = [name for name in table.head if name != "chunks"]
+        parts.append(Part(f"Difference to {found.methods[0].name}", Table(head, rows), [note]))
+    return parts
+
+
+def _table(
+    found: Evaluation,
+    names: Sequence[str],
+    values: Callable[[MethodScores], Mapping[str, Estimate]],
+    shown: Callable[[Estimate], str],
+    sized: str = "",
+) -> Table:
+    """One row a method; `sized` adds the mean tokens of so many chunks."""
+    rows = [
+        [
+            method.name,
+            f"{method.chunks:,}",
+            *(shown(values(method)[name]) for name in names),
+            *([f"{method.tokens[sized]:,.0f}"] if sized else []),
+        ]
+        for method in found.methods
+    ]
+    return Table(["method", "chunks", *names, *([f"tokens in the {sized}"] if sized else [])], rows)

@@ -1,0 +1,69 @@
+"""Reports of several tables, as plain text for a terminal or as Markdown."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from structrag.evaluation.estimates import Estimate
+
+WIDTH = 110  # of prose in plain text
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under a head; the first column is to the left, the others to the right."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a report: a title ("": none), a table, and what to know about it."""
+
+    title: str = ""
+    table: Table | None = None
+    notes: Sequence[str] = ()
+
+
+def report_text(parts: Sequence[Part], *, markdown: bool) -> str:
+    """The parts one below the other, a blank line between any two things."""
+    blocks = []
+    for part in parts:
+        if part.title:
+            blocks.append(f"## {part.title}" if markdown else f"{part.title}\n{'─' * len(part.title)}")
+        if part.table is not None:
+            blocks.append(table_text(part.table, markdown=markdown))
+        blocks += [note if markdown else textwrap.fill(note, WIDTH) for note in part.notes]
+    return "\n\n".join(blocks)
+
+
+def table_text(table: Table, *, markdown: bool) -> str:
+    """The table with columns of equal width."""
+    widths = [max(map(len, column)) for column in zip(table.head, *table.rows, strict=True)]
+    lines = [_cells(row, widths) for row in (table.head, *table.rows)]
+    if not markdown:
+        return "\n".join("  ".join(line).rstrip() for line in lines)
+    rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (lines[0], rule, *lines[1:]))
+
+
+def percent(value: Estimate) -> str:
+    """A share in percent with its interval."""
+    return f"{100 * value.mean:.1f} [{100 * value.low:.1f}, {100 * value.high:.1f}]"
+
+
+def points(value: Estimate) -> str:
+    """A difference of shares in points with its interval; of two that are equal everywhere a plain 0."""
+    if value.mean == value.low == value.high == 0:
+        return "0"
+    return f"{100 * value.mean:+.1f} [{100 * value.low:+.1f}, {100 * value.high:+.1f}]"
+
+
+def _cells(row: Sequence[str], widths: Sequence[int]) -> list[str]:
+    return [
+        cell.rjust(width) if column else cell.ljust(width)
+        for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+    ]

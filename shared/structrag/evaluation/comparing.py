@@ -1,0 +1,197 @@
+"""Several splitters on the same documents: what their chunks are like, what they cost, and how well they are found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from structrag.chunks.reading import runner_for
+from structrag.errors import check_at_least
+from structrag.evaluation.estimates import Estimate, estimate, estimated_difference
+from structrag.evaluation.measure import Span, spans_of
+from structrag.evaluation.needs import model_calls, split_counted
+from structrag.evaluation.references import PROSE
+from structrag.evaluation.searched import Chunks, check_documents
+from structrag.evaluation.selftest import FEWEST, SelfTest, make_selftest, selftest_scores
+from structrag.evaluation.spans import chunking_error
+from structrag.models.embedders import as_embedder
+from structrag.records import Chunk, Document
+from structrag.sections import Outline, parse
+from structrag.sentences import sentence_spans
+from structrag.steps import Progress
+
+UNITS = ("sentence", "table", "code")
+
+
+@dataclass(frozen=True, slots=True)
+class MethodReport:
+    """One method's chunks of all documents and what they cost."""
+
+    name: str
+    chunks: int
+    tokens: tuple[int, int, int, int]  # of a chunk's text: least, median, 95th percentile, most; estimated
+    cut: Mapping[str, int]  # "sentence", "table" and "code" -> how many lie in no single chunk as a whole
+    seconds: float  # to split
+    embedded_to_split: int  # texts that were embedded to find where to cut
+    embedded_to_index: int  # texts to embed to index the chunks once
+    model_calls: int  # of a language model, if one were given
+
+
+@dataclass(frozen=True, slots=True)
+class SelfTestReport:
+    """How much of the section asked for is found, by method; `structrag.evaluation.selftest` says what this tells."""
+
+    budget: int  # tokens
+    headings: int  # in the documents
+    left_out: Mapping[str, int]  # why a heading was not asked -> how many
+    recall: Mapping[
+        str, Mapping[str, Estimate]
+    ]  # method -> kind of question ("heading", "reference") -> mean recall, in [0, 1]
+    difference: Mapping[str, Mapping[str, Estimate]]  # the same, as the difference to the first method
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What `compare` found."""
+
+    documents: int
+    characters: int
+    units: Mapping[str, int]  # "sentence", "table" and "code" -> how many the documents have
+    embedder: str
+    methods: tuple[MethodReport, ...]
+    selftest: SelfTestReport | None
+    no_selftest: str  # why there is none; "" where there is one
+
+
+def compare(
+    documents: Sequence[Document],
+    splitters: Mapping[str, Any],
+    *,
+    embedder: Any = None,
+    budget: int = 1000,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Split documents by several splitters and measure each on the same units and the same questions.
+
+    Args:
+        documents: At least one that holds text, each with its own id.
+        splitters: Name -> splitter, anything with `split(document)`; differences are to the first.
+        embedder: What `as_embedder` takes, for splitters that embed and for the self-test; None: LSA.
+        budget: Tokens that the self-test hands over for a question.
+        progress: Called as (what, done, total).
+
+    Raises:
+        InvalidParameter: there is no text or no splitter, two documents have the same id, or `budget` is below 20.
+    """
+    check_at_least("budget", budget, 20)
+    documents = list(documents)
+    check_documents(documents, splitters)
+    model = None if embedder is None else as_embedder(embedder)
+    units = _units([parse(document) for document in documents])
+    texts = {document.id: document.text for document in documents}
+    reports: list[MethodReport] = []
+    chunks: dict[str, Chunks] = {}
+    for name, splitter in splitters.items():
+        report, chunks[name] = _measured(name, splitter, documents, units, texts, model, progress)
+        reports.append(report)
+    test = make_selftest(documents, budget=budget)
+    return Comparison(
+        documents=len(documents),
+        characters=sum(map(len, texts.values())),
+        units={kind: len(spans) for kind, spans in units.items()},
+        embedder=as_embedder(model).name,
+        methods=tuple(reports),
+        selftest=_tested(test, documents, chunks, model, progress) if test.questions else None,
+        no_selftest="" if test.questions else _why_none(test),
+    )
+
+
+def _measured(
+    name: str,
+    splitter: Any,
+    documents: Sequence[Document],
+    units: Mapping[str, Sequence[Span]],
+    texts: Mapping[str, str],
+    embedder: Any,
+    progress: Progress | None,
+) -> tuple[MethodReport, Chunks]:
+    runner = runner_for(embedder)
+    chunks: dict[str, Sequence[Chunk]] = {}
+    embedded = 0
+    seconds = 0.0
+    for number, document in enumerate(documents, start=1):
+        began = perf_counter()
+        chunks[document.id], needs = split_counted(splitter, document, runner)
+        seconds += perf_counter() - began
+        embedded += needs.embedded
+        if progress is not None:
+            progress(name, number, len(documents))
+    every = [chunk for own in chunks.values() for chunk in own]
+    sizes = [chunk.n_tokens for chunk in every]
+    report = MethodReport(
+        name=name,
+        chunks=len(every),
+        tokens=(min(sizes), round(float(np.median(sizes))), round(float(np.quantile(sizes, 0.95))), max(sizes)),
+        cut={kind: _cut(spans, every, texts) for kind, spans in units.items()},
+        seconds=seconds,
+        embedded_to_split=embedded,
+        embedded_to_index=len(every),
+        model_calls=sum(model_calls(splitter, document) for document in documents),
+    )
+    return report, chunks
+
+
+def _units(outlines: Sequence[Outline]) -> dict[str, list[Span]]:
+    """What had better stay whole: the sentences of paragraphs, lists and quotes, the tables, and the blocks of code."""
+    units: dict[str, list[Span]] = {kind: [] for kind in UNITS}
+    for outline in outlines:
+        text, doc_id = outline.document.text, outline.document.id
+        for section in outline.sections:
+            for block in outline.blocks(section):
+                start = block.start if block.header_start is None else block.header_start
+                if block.kind in ("table", "code"):
+                    units[block.kind].append((doc_id, start, block.end))
+                elif block.kind in PROSE:
+                    spans = sentence_spans(text, start, block.end)
+                    units["sentence"] += [(doc_id, *span) for span in spans if text[slice(*span)].strip()]
+    return units
+
+
+def _cut(spans: Sequence[Span], chunks: Sequence[Chunk], texts: Mapping[str, str]) -> int:
+    return round((chunking_error(spans, spans_of(chunks), texts) or 0.0) * len(spans))
+
+
+def _tested(
+    test: SelfTest,
+    documents: Sequence[Document],
+    chunks: Mapping[str, Chunks],
+    embedder: Any,
+    progress: Progress | None,
+) -> SelfTestReport:
+    scores = {
+        name: selftest_scores(test, documents, own, embedder=embedder, progress=progress)
+        for name, own in chunks.items()
+    }
+    base = scores[next(iter(scores))]
+    return SelfTestReport(
+        budget=test.budget,
+        headings=test.headings,
+        left_out=test.left_out,
+        recall={name: {kind: estimate(values) for kind, values in own.items()} for name, own in scores.items()},
+        difference={
+            name: {kind: estimated_difference(values, base[kind]) for kind, values in own.items()}
+            for name, own in scores.items()
+        },
+    )
+
+
+def _why_none(test: SelfTest) -> str:
+    reasons = ", ".join(f"{count} {reason}" for reason, count in test.left_out.items())
+    return (
+        f"No self-test: it needs at least {FEWEST} headings that can be asked, or as many references to sections. These documents have "
+        f"{test.headings} headings{f' ({reasons})' if reasons else ''}."
+    )

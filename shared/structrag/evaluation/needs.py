@@ -1,0 +1,75 @@
+"""What a splitter asks of models while it splits."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from structrag.chunks.reading import ReadingSplitter, answered
+from structrag.driving import advance
+from structrag.records import Chunk, Document
+from structrag.steps import Ask, Choose, Embed, Request, Runner, Steps
+
+T = TypeVar("T")
+_SUMMARY = "A summary."  # what a language model is taken to answer when only its calls are counted
+
+
+@dataclass(slots=True)
+class Needs:
+    """How often models were asked."""
+
+    embedded: int = 0  # texts to embed
+    calls: int = 0  # of a language model
+
+
+def split_counted(splitter: Any, document: Document, runner: Runner) -> tuple[list[Chunk], Needs]:
+    """The chunks of a document, and the texts that the splitter had embedded for them (by LSA where the runner has no embedder)."""
+    needs = Needs()
+    if not isinstance(splitter, ReadingSplitter):
+        return list(splitter.split(document)), needs
+    return runner.run(answered(_counting(splitter.split_steps(document), needs), runner)), needs
+
+
+def model_calls(splitter: Any, document: Document) -> int:
+    """How many calls of a language model splitting would take if there were one; none is made.
+
+    Every question is answered alike here. A splitter whose questions depend on the answers can make a few more or less.
+    """
+    if not isinstance(splitter, ReadingSplitter):
+        return 0
+    needs = Needs()
+    steps = _counting(splitter.split_steps(document), needs)
+    answers: Any = None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        while True:
+            requests, _ = advance(steps, answers)
+            if requests is None:
+                return needs.calls
+            answers = [_same_answer(request) for request in requests]
+
+
+def _counting(steps: Steps[T], needs: Needs) -> Steps[T]:
+    """The same steps, their requests counted."""
+    answers: Any = None
+    while True:
+        requests, result = advance(steps, answers)
+        if requests is None:
+            return result  # type: ignore[no-any-return]
+        _count(requests, needs)
+        answers = yield requests
+
+
+def _count(requests: Sequence[Request], needs: Needs) -> None:
+    needs.embedded += sum(len(request.texts) for request in requests if isinstance(request, Embed))
+    needs.calls += sum(isinstance(request, Ask | Choose) for request in requests)
+
+
+def _same_answer(request: Request) -> Any:
+    if isinstance(request, Embed):
+        return np.full((len(request.texts), 4), 0.5, dtype=np.float32)
+    return 0.0 if isinstance(request, Choose) else _SUMMARY

@@ -1,0 +1,100 @@
+"""Questions put to an index of each method's chunks, and how much of the gold is among what is found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from structrag.errors import InvalidParameter
+from structrag.evaluation.budget import spans_at_budget
+from structrag.evaluation.measure import Span, SpanMeasure, spans_of
+from structrag.index.index import Index
+from structrag.records import Chunk, Document
+from structrag.retrieval.multiview import MultiViewRetriever
+from structrag.steps import Progress
+
+Chunks = Mapping[str, Sequence[Chunk]]  # document id -> its chunks, in reading order
+
+
+@dataclass(frozen=True, slots=True)
+class GivenChunks:
+    """A splitter that gives chunks made before."""
+
+    chunks: Chunks
+    name: str = (
+        "chunks made before"  # what an index knows it by, so that it does not read all chunks to know them again
+    )
+
+    def split(self, document: Document) -> list[Chunk]:
+        """The chunks of a document, in reading order."""
+        return list(self.chunks[document.id])
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found for one question, best first."""
+
+    spans: tuple[Span, ...]
+    tokens: tuple[int, ...]  # of each chunk's text
+
+    def first(self, k: int) -> list[Span]:
+        """The first k chunks."""
+        return list(self.spans[:k])
+
+    def within(self, budget: int, measure: SpanMeasure) -> list[Span]:
+        """What `budget` tokens hold, the last chunk cut where they end."""
+        return spans_at_budget(self.spans, budget, measure, sizes=self.tokens)
+
+
+def check_documents(documents: Sequence[Document], splitters: Mapping[str, Any]) -> None:
+    """Raise InvalidParameter where there is no text or no splitter, or two documents have the same id."""
+    if not splitters or not any(document.text.strip() for document in documents):
+        raise InvalidParameter(
+            "There is nothing to measure: give at least one document that holds text, and one method."
+        )
+    if len({document.id for document in documents}) < len(documents):
+        raise InvalidParameter("Two documents have the same id; give each its own.")
+
+
+def search_all(
+    documents: Sequence[Document],
+    chunks: Chunks,
+    questions: Sequence[str],
+    *,
+    budget: int,
+    k: int = 1,
+    embedder: Any = None,
+    views: Sequence[str] = ("raw",),
+    progress: Progress | None = None,
+) -> list[Found]:
+    """Search all documents for every question, by vectors and BM25: at least k chunks and enough to fill `budget` tokens, where there
+    are so many.
+
+    Args:
+        chunks: What is indexed; a document may have none.
+        embedder: What `as_embedder` takes; None: LSA.
+        views: Which views of the chunks are searched.
+        progress: Called as ("questions", done, questions).
+    """
+    index = Index(embedder=embedder, splitter=GivenChunks(chunks), views=views)
+    index.add(documents)
+    sizes = [chunk.n_tokens for own in chunks.values() for chunk in own]
+    first = max(k, 2 * budget * len(sizes) // max(1, sum(sizes)), 1)
+    retriever = MultiViewRetriever(index)
+    found = []
+    for number, question in enumerate(questions, start=1):
+        found.append(_search(retriever, question, first, budget))
+        if progress is not None:
+            progress("questions", number, len(questions))
+    return found
+
+
+def _search(retriever: MultiViewRetriever, question: str, k: int, budget: int) -> Found:
+    """The first k chunks, and more until they fill the budget or are all."""
+    while True:
+        hits = retriever.search(question, k)
+        tokens = tuple(hit.chunk.n_tokens for hit in hits)
+        if len(hits) < k or sum(tokens) >= budget:
+            return Found(tuple(spans_of(hit.chunk for hit in hits)), tokens)
+        k *= 2

@@ -1,0 +1,162 @@
+"""A retrieval test without labels: questions made from the documents themselves.
+
+A heading is asked, and the text below it is the gold; a sentence that points to a section is asked, and that section is the gold. The words
+of the question are kept out of the index: no heading line, heading path or table of contents is indexed, nor a sentence that is asked.
+
+What it can tell: whether a method's chunks can be found by what their text says, on these documents, and how much of a section then fits
+into a token budget. What it cannot: headings are not what users ask. The gold begins and ends where sections do, so methods that cut at
+section borders are favoured: none of their budget goes to a neighbour. What heading paths and added index text bring is not measured,
+since they are kept out. For a decision take questions of your users (`structrag.evaluation.labelled`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, TypeVar
+
+import regex
+
+from structrag.evaluation.budget import recall_at_budget
+from structrag.evaluation.measure import Span, SpanMeasure
+from structrag.evaluation.references import NUMBERED, Reference, references
+from structrag.evaluation.searched import Chunks, search_all
+from structrag.evaluation.withholding import title_key, withheld_chunks, withheld_spans
+from structrag.records import Document, Section
+from structrag.sections import Outline, parse
+from structrag.steps import Progress
+from structrag.tokens import count_tokens
+
+FEWEST = 10  # questions of a kind; with fewer there is no test
+MOST = 200  # questions of a kind
+SMALLEST = 20  # tokens of a section's own text that is asked for
+_WORD = regex.compile(r"\p{L}{3}|\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class MadeQuestion:
+    """A question made from a document."""
+
+    question: str
+    kind: str  # "heading" or "reference"
+    gold: Span  # a section's own text, without its heading and the sections below
+
+
+@dataclass(frozen=True, slots=True)
+class SelfTest:
+    """The questions, and what is not indexed while they are asked."""
+
+    questions: tuple[MadeQuestion, ...]  # headings, then references, each in reading order
+    withheld: Mapping[str, list[tuple[int, int]]]  # document id -> ranges of characters
+    texts: Mapping[str, str]  # document id -> text
+    headings: int  # in all documents
+    left_out: Mapping[str, int]  # why a heading is not asked -> how many
+    budget: int
+
+
+def make_selftest(documents: Sequence[Document], *, budget: int = 1000, most: int = MOST) -> SelfTest:
+    """Make the questions of documents; a kind of which there are fewer than 10 is left out, so there may be none.
+
+    A heading is asked when no other heading has the same words, it has a word of three letters, and the text below it, up to the next
+    heading, counts 20 to `budget` tokens. A section is asked for by the first reference to it only. Of more than `most` questions of a
+    kind, `most` are drawn, the same each time.
+    """
+    outlines = [parse(document) for document in documents]
+    texts = {document.id: document.text for document in documents}
+    asked, left_out = _headings(outlines, texts, budget)
+    headings = _drawn(asked, most)
+    left_out["not drawn"] = len(asked) - len(headings)
+    pointing: dict[str, Reference] = {}
+    for reference in references(outlines):
+        if not _unfit(reference.target, texts, budget):
+            pointing.setdefault(reference.target.id, reference)
+    drawn = _drawn(list(pointing.values()), most)
+    questions = headings if len(headings) >= FEWEST else []
+    sentences: list[Span] = []
+    if len(drawn) >= FEWEST:
+        questions = questions + [MadeQuestion(each.words, "reference", _body(each.target)) for each in drawn]
+        sentences = [(each.doc_id, each.start, each.end) for each in drawn]
+    return SelfTest(
+        questions=tuple(questions),
+        withheld=withheld_spans(outlines, sentences),
+        texts=texts,
+        headings=sum(len(outline.sections) - 1 for outline in outlines),
+        left_out={reason: count for reason, count in left_out.items() if count},
+        budget=budget,
+    )
+
+
+def selftest_scores(
+    test: SelfTest,
+    documents: Sequence[Document],
+    chunks: Chunks,
+    *,
+    embedder: Any = None,
+    progress: Progress | None = None,
+) -> dict[str, list[float]]:
+    """Kind of question -> for each the share of its section, white space aside, that `test.budget` tokens of the best chunks hold.
+
+    All documents are searched by vectors (`embedder`; None: LSA) and BM25 over what is left of the chunks' texts.
+    """
+    left = {doc_id: withheld_chunks(own, test.withheld) for doc_id, own in chunks.items()}
+    asked = [question.question for question in test.questions]
+    found = search_all(documents, left, asked, budget=test.budget, embedder=embedder, progress=progress)
+    measure = SpanMeasure(test.texts)
+    scores: dict[str, list[float]] = {}
+    for question, result in zip(test.questions, found, strict=True):
+        value = recall_at_budget(result.spans, [question.gold], test.budget, measure, sizes=result.tokens)
+        scores.setdefault(question.kind, []).append(value or 0.0)
+    return scores
+
+
+def _headings(
+    outlines: Sequence[Outline], texts: Mapping[str, str], budget: int
+) -> tuple[list[MadeQuestion], Counter[str]]:
+    """The headings that can be asked, and how many others there are for each reason."""
+    sections = [section for outline in outlines for section in outline.sections[1:]]
+    times = Counter(title_key(section.title) for section in sections)
+    asked = []
+    left_out: Counter[str] = Counter()
+    for section in sections:
+        key = title_key(section.title)
+        reason = (
+            "without a word of three letters"
+            if not _WORD.search(key)
+            else "with words that another heading has"
+            if times[key] > 1
+            else ""
+        )
+        reason = reason or _unfit(section, texts, budget)
+        if reason:
+            left_out[reason] += 1
+        else:
+            asked.append(MadeQuestion(_question(section.title), "heading", _body(section)))
+    return asked, left_out
+
+
+def _unfit(section: Section, texts: Mapping[str, str], budget: int) -> str:
+    """Why a section's own text cannot be asked for; "" where it can."""
+    tokens = count_tokens(texts[section.doc_id][section.body_start : section.body_end])
+    if tokens < SMALLEST:
+        return f"above less than {SMALLEST} tokens of text"
+    return f"above more than {budget} tokens of text" if tokens > budget else ""
+
+
+def _question(title: str) -> str:
+    match = NUMBERED.match(title)
+    return (title[match.end() :] if match else "") or title
+
+
+def _body(section: Section) -> Span:
+    return section.doc_id, section.body_start, section.body_end
+
+
+def _drawn(items: list[T], most: int) -> list[T]:
+    """`most` of the items, drawn with a fixed seed, in their order."""
+    if len(items) <= most:
+        return items
+    return [items[i] for i in sorted(Random(0).sample(range(len(items)), most))]
