@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from base64 import b64encode
 from dataclasses import dataclass
-from mimetypes import guess_type
-from pathlib import Path
 from typing import Any
 
 from langchain_core.language_models import BaseLanguageModel
@@ -14,9 +12,8 @@ from langchain_core.messages import HumanMessage
 
 from langchain_structrag.models import answer_text, inner_config
 from langchain_structrag.naming import model_name
-from structrag.errors import InvalidDocument, InvalidParameter
-
-PROMPT = "Describe this picture from a document in one or two sentences: what it shows, and every name and label on it."
+from structrag.errors import InvalidParameter
+from structrag.images import PROMPT, open_image
 
 
 @dataclass(frozen=True)
@@ -56,24 +53,7 @@ class ImageDescriber:
 
     def _block(self, address: str) -> dict[str, str]:
         """The image as a content block."""
-        scheme, _, rest = address.partition(":")
-        if scheme.lower() in ("http", "https"):
-            return {"type": "image", "url": address}
-        if scheme.lower() == "data":
-            kind, _, data = rest.partition(",")
-            return {"type": "image", "base64": data, "mime_type": kind.partition(";")[0]}
-        path = self._file(address)
-        try:
-            data = b64encode(path.read_bytes()).decode()
-        except OSError as error:
-            raise InvalidDocument(f"Cannot read the image {str(path)!r}: {error.strerror}.") from error
-        return {"type": "image", "base64": data, "mime_type": guess_type(path.name)[0] or "image/png"}
-
-    def _file(self, address: str) -> Path:
-        if self.folder is None:
-            raise InvalidDocument(f"The image {address!r} is a file; give the folder of the documents as folder=...")
-        folder = Path(self.folder).resolve()
-        path = (folder / address).resolve()
-        if not path.is_relative_to(folder):
-            raise InvalidDocument(f"The image {address!r} is outside {str(folder)!r}, and is not read.")
-        return path
+        image = open_image(address, self.folder)
+        if image.url:
+            return {"type": "image", "url": image.url}
+        return {"type": "image", "base64": b64encode(image.data).decode(), "mime_type": image.media_type}

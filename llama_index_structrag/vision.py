@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import os
-from base64 import b64decode
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from llama_index.core.llms import LLM, ChatMessage, ImageBlock, TextBlock
 
 from llama_index_structrag.models import LlamaIndexModel
-from structrag.errors import InvalidDocument
-
-PROMPT = "Describe this picture from a document in one or two sentences: what it shows, and every name and label on it."
+from structrag.images import PROMPT, open_image
 
 
 @dataclass(frozen=True)
@@ -51,23 +46,7 @@ class ImageDescriber:
         return self.llm.chat([message]).message.content or ""
 
     def _block(self, address: str) -> ImageBlock:
-        scheme, _, rest = address.partition(":")
-        if scheme.lower() in ("http", "https"):
-            return ImageBlock(url=address)
-        if scheme.lower() == "data":
-            kind, _, data = rest.partition(",")
-            return ImageBlock(image=b64decode(data), image_mimetype=kind.partition(";")[0] or None)
-        path = self._file(address)
-        try:
-            return ImageBlock(image=path.read_bytes())
-        except OSError as error:
-            raise InvalidDocument(f"Cannot read the image {str(path)!r}: {error.strerror}.") from error
-
-    def _file(self, address: str) -> Path:
-        if self.folder is None:
-            raise InvalidDocument(f"The image {address!r} is a file; give the folder of the documents as folder=...")
-        folder: Any = Path(self.folder).resolve()
-        path: Path = (folder / address).resolve()
-        if not path.is_relative_to(folder):
-            raise InvalidDocument(f"The image {address!r} is outside {str(folder)!r}, and is not read.")
-        return path
+        image = open_image(address, self.folder)
+        if image.url:
+            return ImageBlock(url=image.url)
+        return ImageBlock(image=image.data, image_mimetype=image.media_type or None)
