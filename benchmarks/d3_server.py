@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -21,19 +22,21 @@ from structrag.steps import Steps
 DELAY, LIMIT, QUESTIONS, MOST = 0.2, 8, 100, 1.2
 
 
-def server_lines(dataset: Dataset) -> list[str]:
-    """One line for each way of running 100 different questions."""
+def server_lines(dataset: Dataset, repeat: int = 3) -> list[str]:
+    """One line for each way of running 100 different questions, each run so many times."""
     lines = [
-        f"structrag {__version__}; {machine_line()}\n",
-        f"{QUESTIONS} questions, {DELAY} s for an answer, at most {LIMIT} calls at once; target {MOST} times the ideal.",
+        f"structrag {__version__}; {machine_line()}; load of the machine at the start {os.getloadavg()[0]:.1f}\n",
+        f"{QUESTIONS} questions, {DELAY} s for an answer, at most {LIMIT} calls at once; target {MOST} times the ideal; {repeat} runs.\n",
     ]
     for name, agent in (("D3-BASE", False), ("self-ask over D3-BASE", True)):
         for way in ("sync", "async"):
-            seconds, busy, server = timed(dataset, agent=agent, asynchronous=way == "async")
+            runs = [timed(dataset, agent=agent, asynchronous=way == "async") for _ in range(repeat)]
+            seconds, busy, server = sorted(runs, key=lambda run: run[0])[repeat // 2]
             ideal = server.calls * DELAY / LIMIT
+            times = ", ".join(f"{run[0] / ideal:.2f}" for run in runs)
             lines.append(
-                f"- {name}, {way}: {server.calls} calls, at most {server.most} at once, {seconds:.2f} s, ideal {ideal:.2f} s, "
-                f"{seconds / ideal:.2f} times; {busy:.2f} s of them at work on a processor"
+                f"- {name}, {way}: {server.calls} calls, at most {server.most} at once, median {seconds:.2f} s, ideal {ideal:.2f} s, "
+                f"{seconds / ideal:.2f} times (runs: {times}); {busy:.2f} s at work on a processor"
             )
     return lines
 
