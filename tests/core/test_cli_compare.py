@@ -10,7 +10,7 @@ import pytest
 from test_evaluation_selftest import TOPICS, manual
 
 from structrag.cli import main
-from structrag.cli.tables import Part, Table, points, report_text
+from structrag.cli.tables import Part, Table, embedder_text, points, report_text
 from structrag.evaluation.estimates import Estimate
 
 HTML = "<html><body><h1>Tanks</h1><p>A tank is filled slowly. Nobody hurries.</p><table><tr><th>a</th></tr><tr><td>1</td></tr></table>"
@@ -52,7 +52,7 @@ def test_the_report_says_what_it_can_and_cannot_tell(capsys: pytest.CaptureFixtu
         "3 documents",
         "At most 60 tokens a chunk.",
         "22 headings against content_aware 20 references",
-        "Searched by LSA(256, english) and BM25",
+        "Searched by LSA (no --embedder was given) and BM25",
         "kept out of the index",
         "headings are not what users ask",
         "It favours methods that cut at section borders",
@@ -98,6 +98,11 @@ def test_mistakes_end_with_one_sentence(
 def test_a_folder_without_documents_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     code, _, err = run(capsys, "compare", tmp_path)
     assert code == 2 and "There is nothing to measure: give at least one document that holds text" in err
+
+
+def test_embedders_are_named_for_people() -> None:
+    assert embedder_text("LSA(256, english)") == "LSA (no --embedder was given)"
+    assert embedder_text("sentence-transformers/e5|query: |passage: ") == "sentence-transformers/e5"
 
 
 def test_tables_line_up() -> None:

@@ -46,7 +46,7 @@ def test_markdown_is_printed_and_files_are_written(
     output = tmp_path / "results" / "first"
     code, out, err = run(capsys, "eval", manual.parent, "--questions", questions, "--output", output)
     assert code == 0
-    assert "3 questions, 1 documents" in out and "LSA(256, english) and BM25 (views: raw)" in out
+    assert "3 questions, 1 documents" in out and "LSA (no --embedder was given) and BM25 (views: raw)" in out
     assert "3 questions are few" in out
     assert "## Difference to content_aware" in out and "holds 0" in out
     assert "eval.md, eval.json, eval.png" in err
@@ -100,3 +100,6 @@ def test_mistakes_in_the_settings(capsys: pytest.CaptureFixture[str], manual: Pa
     assert code == 2 and "views must be some of 'raw', 'summary', 'keywords'" in err
     code, _, err = run(capsys, "eval", manual.parent / "no", "--questions", questions)
     assert code == 2 and "There is no file or folder" in err
+    manual.write_text(" \n")
+    code, _, err = run(capsys, "eval", manual, "--questions", questions)
+    assert code == 2 and "give at least one document that holds text" in err

@@ -10,7 +10,7 @@ import typer
 
 from structrag.cli.options import AsJson, Embedder, MaxTokens, Paths, documents, splitters
 from structrag.cli.printing import print_items, show_progress
-from structrag.cli.tables import Part, Table, percent, points, report_text
+from structrag.cli.tables import Part, Table, embedder_text, percent, points, report_text
 from structrag.errors import InvalidParameter
 from structrag.evaluation.comparing import Comparison, SelfTestReport
 from structrag.evaluation.comparing import compare as compare_splitters
@@ -30,9 +30,11 @@ def compare(
 ) -> None:
     """Compare splitting methods on your documents: sizes, what is cut, cost, and a retrieval self-test without labels.
 
-    The self-test asks the documents' own headings, and sentences that point to a section, and looks for that section's text; headings
-    and these sentences are kept out of the index. It tells whether a section can be found by what its text says. It does not tell how
-    your users' questions will fare, and it favours methods that cut at section borders. For that use `structrag eval`.
+    The self-test asks the documents' own headings, and sentences that point
+    to a section, and looks for that section's text; both are kept out of the index.
+    It tells whether a section can be found by what its text says. It does not
+    tell how your users' questions fare, and favours methods that cut at section
+    borders. For questions of your users: structrag eval.
     """
     if as_json and markdown:
         raise InvalidParameter("--json and --markdown exclude each other; give one of them.")
@@ -87,8 +89,9 @@ def _cost(found: Comparison) -> Part:
         for method in found.methods
     ]
     note = (
-        f"Embedded are texts, here by {found.embedder}: sentences to find where to cut, chunks to index them once (each further view once "
-        "more). LLM calls are those that splitting takes if it is given a language model; it works without, and none was made here."
+        f"Embedded are texts, here by {embedder_text(found.embedder)}: sentences to find where to cut, chunks to index them once (each "
+        "further view once more). LLM calls are those that splitting takes if it is given a language model; it works without, and none "
+        "was made here."
     )
     return Part("Cost", Table(head, rows), [note])
 
@@ -114,8 +117,9 @@ def _about(test: SelfTestReport, asked: dict[str, int], embedder: str) -> Sequen
     return [
         f"The share of a section's own text, in percent, among the best chunks that fit {test.budget:,} tokens, when its heading is asked, "
         "or a sentence that points to it; then the difference to the first method in points. In brackets the 95% interval of a bootstrap "
-        f"over the questions: a difference whose interval holds 0 may be chance. Searched by {embedder} and BM25 over all documents. "
-        "Headings, heading paths, tables of contents and the sentences asked are kept out of the index.",
+        "over the questions: a difference whose interval holds 0 may be chance. "
+        f"Searched by {embedder_text(embedder)} and BM25 over all documents. Headings, heading paths, tables of contents and the "
+        "sentences asked are kept out of the index.",
         f"Asked were {asked.get('heading', 0)} of {test.headings} headings."
         + (f" Not asked: {left_out}." if left_out else ""),
         "It tells whether a section can be found by what its text says, and how much of it then fits the budget. It does not tell how your "

@@ -12,12 +12,13 @@ import typer
 
 from structrag.cli.options import AsJson, Embedder, MaxTokens, Paths, documents, splitters
 from structrag.cli.printing import print_items, show_progress
-from structrag.cli.tables import Part, Table, percent, points, report_text
+from structrag.cli.tables import Part, Table, embedder_text, percent, points, report_text
 from structrag.errors import InvalidParameter, require
 from structrag.evaluation.estimates import Estimate
 from structrag.evaluation.labelled import Evaluation, MethodScores, evaluate
 from structrag.evaluation.plots import plot_evaluation
 from structrag.evaluation.question_files import read_questions
+from structrag.evaluation.searched import check_documents
 from structrag.models.embedders import as_embedder
 
 FEW = 50  # questions, below which a report says so
@@ -41,13 +42,17 @@ def eval(
 ) -> None:
     """Measure splitting methods on your own questions: how much of what answers them is found.
 
-    A line of a .jsonl file is {"question": "...", "quotes": ["a passage, word for word"]}. Instead of quotes there can be "answers"
-    (spellings of one answer), "spans" ([document, start, end]) or "docs" (names of documents).
+    A .jsonl file has one object a line: a "question" and one of
+    "quotes" (passages of the documents, word for word; all are wanted),
+    "answers" (spellings of one answer; any will do),
+    "docs" (names of documents),
+    "spans" (document, start and end in characters).
     """
     if output is not None:
         _check_folder(output)
     chosen = splitters(method, max_tokens)
     read = list(documents(paths))
+    check_documents(read, chosen)
     found = evaluate(
         read,
         chosen,
@@ -77,7 +82,7 @@ def _parts(found: Evaluation, max_tokens: int) -> list[Part]:
     count = len(found.questions)
     size = (
         f"{count:,} questions, {found.documents:,} documents, at most {max_tokens} tokens a chunk. All methods' chunks are searched alike, "
-        f"over all documents, by {found.embedder} and BM25 (views: {', '.join(found.views)})."
+        f"over all documents, by {embedder_text(found.embedder)} and BM25 (views: {', '.join(found.views)})."
     )
     reading = (
         "Recall in percent: the share of the gold that was found, mean over the questions, in brackets the 95% interval of a bootstrap "

@@ -1,4 +1,4 @@
-"""Reports of several tables, as plain text for a terminal or as Markdown."""
+"""Reports of several tables, as plain text for a terminal or as Markdown, and how they write figures and names."""
 
 from __future__ import annotations
 
@@ -60,6 +60,11 @@ def points(value: Estimate) -> str:
     if value.mean == value.low == value.high == 0:
         return "0"
     return f"{100 * value.mean:+.1f} [{100 * value.low:+.1f}, {100 * value.high:+.1f}]"
+
+
+def embedder_text(name: str) -> str:
+    """An embedder's name without its prompts; of LSA also why it was taken."""
+    return "LSA (no --embedder was given)" if name.startswith("LSA(") else name.partition("|")[0]
 
 
 def _cells(row: Sequence[str], widths: Sequence[int]) -> list[str]:

@@ -47,7 +47,11 @@ def plot_evaluation(evaluation: Evaluation, path: str | os.PathLike[str]) -> Non
     axis.set_xlabel("tokens handed over")
     axis.set_ylabel("recall, %")
     axis.set_ylim(0, 103)
-    axis.set_title(f"{len(evaluation.questions)} questions, {evaluation.embedder} and BM25", loc="left", fontsize=11)
+    axis.set_title(
+        f"{len(evaluation.questions)} questions, {evaluation.embedder.partition('|')[0]} and BM25",
+        loc="left",
+        fontsize=11,
+    )
     axis.grid(axis="y", color="#e4e2dc", linewidth=0.8)
     axis.set_axisbelow(True)
     axis.spines[["top", "right"]].set_visible(False)

@@ -32,7 +32,8 @@ def read_questions(path: str | os.PathLike[str], documents: Sequence[Document]) 
     Each is an object with `question` and one kind of gold:
 
     - `spans`: `[document, start, end]` or `{"doc", "start", "end"}`, characters of `Document.text`; together they are the evidence.
-    - `quotes`: passages to be found word for word (white space aside); all are wanted, each at one of its places.
+    - `quotes`: passages to be found word for word (white space aside) in `Document.text`, so with the markup that Markdown has; all are
+      wanted, each at one of its places.
     - `answers`: spellings of one answer; any place of any of them will do.
     - `docs`: documents; one chunk of each is wanted. Beside quotes or answers: where to look for these.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -70,9 +71,9 @@ def _without(chunk: Chunk, spans: Sequence[tuple[int, int]]) -> str:
     """The chunk's text without what lies in the spans."""
     parts = []
     place = chunk.start
-    for start, end in spans:
-        if end <= chunk.start or start >= chunk.end:
-            continue
+    for start, end in spans[bisect_right(spans, chunk.start, key=lambda span: span[1]) :]:
+        if start >= chunk.end:
+            break
         parts.append(chunk.text[place - chunk.start : max(start, place) - chunk.start])
         place = max(place, end)
     parts.append(chunk.text[max(0, place - chunk.start) :])
