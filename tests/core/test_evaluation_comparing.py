@@ -23,14 +23,18 @@ from structrag.steps import Runner
 
 TABLE = "| a | b |\n|---|---|\n" + "".join(f"| row {i} | value {i} |\n" for i in range(12))
 CODE = "```python\n" + "".join(f"x{i} = f(y{i})\n" for i in range(12)) + "```\n"
-MIXED = read_text(f"# Data\n\nOne sentence. And another one here.\n\n{TABLE}\n{CODE}", format="markdown", id="mixed")
+MIXED = read_text(
+    f"# Data\n\nOne sentence. And another one here.\n\n- an item\n- a second item\n\n{TABLE}\n{CODE}",
+    format="markdown",
+    id="mixed",
+)
 
 
 def test_units_are_counted_and_cut() -> None:
     found = compare(
         [MIXED], {"whole": ContentAwareSplitter(max_tokens=None, flat_max_tokens=None), "small": FixedSplitter(10)}
     )
-    assert found.units == {"sentence": 2, "table": 1, "code": 1}
+    assert found.units == {"sentence": 4, "table": 1, "code": 1}
     whole, small = found.methods
     assert whole.chunks == 1 and set(whole.cut.values()) == {0}
     assert small.cut["table"] == small.cut["code"] == 1 and small.cut["sentence"] == 0

@@ -103,7 +103,8 @@ def test_duplicate_short_and_long_sections_are_not_asked() -> None:
 
 
 def test_few_headings_make_no_questions() -> None:
-    assert make_selftest([manual(TOPICS[:5])]).questions == ()
+    few = make_selftest([manual(TOPICS[:5])])
+    assert few.questions == () and few.left_out == {"too few to ask": few.headings}
     assert make_selftest([read_text("")]).questions == ()
 
 

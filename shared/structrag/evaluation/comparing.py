@@ -14,14 +14,13 @@ from structrag.errors import check_at_least
 from structrag.evaluation.estimates import Estimate, estimate, estimated_difference
 from structrag.evaluation.measure import Span, spans_of
 from structrag.evaluation.needs import model_calls, split_counted
-from structrag.evaluation.references import PROSE
+from structrag.evaluation.references import PROSE, block_sentences
 from structrag.evaluation.searched import Chunks, check_documents
 from structrag.evaluation.selftest import FEWEST, SelfTest, make_selftest, selftest_scores
 from structrag.evaluation.spans import chunking_error
 from structrag.models.embedders import as_embedder
 from structrag.records import Chunk, Document
 from structrag.sections import Outline, parse
-from structrag.sentences import sentence_spans
 from structrag.steps import Progress
 
 UNITS = ("sentence", "table", "code")
@@ -156,7 +155,7 @@ def _units(outlines: Sequence[Outline]) -> dict[str, list[Span]]:
                 if block.kind in ("table", "code"):
                     units[block.kind].append((doc_id, start, block.end))
                 elif block.kind in PROSE:
-                    spans = sentence_spans(text, start, block.end)
+                    spans = block_sentences(text, block)
                     units["sentence"] += [(doc_id, *span) for span in spans if text[slice(*span)].strip()]
     return units
 

@@ -111,7 +111,7 @@ def _of_document(outline: Outline, places: _Places) -> Iterator[Reference]:
         for block in outline.blocks(section):
             if block.kind not in PROSE:
                 continue
-            for start, end in _sentences(document.text, block):
+            for start, end in block_sentences(document.text, block):
                 sentence = document.text[start:end]
                 targets = _targets(document.id, sentence, definitions, places, markdown)
                 words = _words(sentence, definitions) if markdown else " ".join(sentence.split())
@@ -122,8 +122,8 @@ def _of_document(outline: Outline, places: _Places) -> Iterator[Reference]:
                     yield Reference(document.id, start, end, words, target)
 
 
-def _sentences(text: str, block: Block) -> list[tuple[int, int]]:
-    """The sentences of a block; an item of a list ends one."""
+def block_sentences(text: str, block: Block) -> list[tuple[int, int]]:
+    """The sentences of a paragraph, list or quote; an item of a list ends one."""
     edges = [block.start, *block.cuts, block.end]
     return [span for start, end in pairwise(edges) for span in sentence_spans(text, start, end)]
 

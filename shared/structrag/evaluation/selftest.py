@@ -75,7 +75,9 @@ def make_selftest(documents: Sequence[Document], *, budget: int = 1000, most: in
         if not _unfit(reference.target, texts, budget):
             pointing.setdefault(reference.target.id, reference)
     drawn = _drawn(list(pointing.values()), most)
-    questions = headings if len(headings) >= FEWEST else []
+    questions = headings
+    if len(headings) < FEWEST:
+        questions, left_out["too few to ask"] = [], len(headings)
     sentences: list[Span] = []
     if len(drawn) >= FEWEST:
         questions = questions + [MadeQuestion(each.words, "reference", _body(each.target)) for each in drawn]
