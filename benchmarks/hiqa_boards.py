@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks import hiqa_peers
 from benchmarks.datasets import Dataset, load
-from benchmarks.hiqa_scores import Points, Search, against, mean_of, place_scores, relevant_ids
+from benchmarks.hiqa_scores import Points, Search, against, mean_of, place_scores, read_questions, relevant_ids
 from benchmarks.machine import corpus_line
 from benchmarks.speed_tables import Table
 from structrag.cache import Cache
@@ -61,6 +61,7 @@ def run(embedder: Any, label: str, cache: Cache | None, documents: int | None) -
 
 def measure(dataset: Dataset, embedder: Any, label: str, cache: Cache | None) -> Table:
     """Every system on every kind of index text."""
+    read_questions(embedder, dataset)
     tuning, questions = split(dataset.questions)
     dataset = replace(dataset, questions=questions)
     scores: dict[tuple[str, str], Points] = {}

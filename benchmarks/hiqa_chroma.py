@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks import hiqa_peers
 from benchmarks.datasets import Dataset, load
-from benchmarks.hiqa_scores import Search, Sizes, against, mean_of, recall_points
+from benchmarks.hiqa_scores import Search, Sizes, against, mean_of, read_questions, recall_points
 from benchmarks.machine import corpus_line
 from benchmarks.speed_tables import Table
 from structrag.cache import Cache
@@ -99,6 +99,7 @@ class Row:
 def run(embedder: Any, label: str, cache: Cache | None, counter: TokenCounter, counter_label: str) -> list[Table]:
     """The table."""
     dataset = load("chroma")
+    read_questions(embedder, dataset)
     found = rows(dataset, embedder, cache, counter)
     base = next(row for row in found if row.chunks.startswith("recursive 400") and row.routes == "dense")
     ours = [_line(row, dataset, base) for row in found]
@@ -159,8 +160,6 @@ def systems(index: Index) -> dict[str, Search]:
         "dense": hiqa_peers.route(index, "dense"),
         "BM25": hiqa_peers.route(index, "bm25"),
         "HiQARetriever": hiqa_peers.hiqa(index),
-        "HiQARetriever, alpha 0.4": hiqa_peers.hiqa(index, alpha=0.4),
-        "HiQARetriever, alpha 0.6": hiqa_peers.hiqa(index, alpha=0.6),
         "HiQARetriever, reciprocal ranks": hiqa_peers.hiqa(index, fusion="rrf"),
         "MultiViewRetriever": hiqa_peers.multiview(index),
     }

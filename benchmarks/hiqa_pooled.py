@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks import hiqa_peers, quality
 from benchmarks.datasets import Dataset, load, visible
-from benchmarks.hiqa_scores import Points, Search, Sizes, against, mean_of, recall_points
+from benchmarks.hiqa_scores import Points, Search, Sizes, against, mean_of, read_questions, recall_points
 from benchmarks.machine import corpus_line
 from benchmarks.speed_tables import Table
 from structrag.cache import Cache
@@ -64,6 +64,7 @@ def measure(
     dataset: Dataset, title: str, embedder: Any, label: str, cache: Cache | None, counter: TokenCounter
 ) -> Table:
     """Every system on one pool."""
+    read_questions(embedder, dataset)
     sizes = Sizes(counter)
     rows: dict[str, Points] = {}
     for name, search in systems(dataset, embedder, cache):

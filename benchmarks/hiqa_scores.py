@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +37,13 @@ class Sizes:
         if chunk.id not in self.known:
             self.known[chunk.id] = self.counter(chunk.text)
         return self.known[chunk.id]
+
+
+def read_questions(embedder: Any, dataset: Dataset) -> None:
+    """Embed all questions in one call, where the embedder remembers them (`quality.RememberedQueries`)."""
+    if hasattr(embedder, "known"):
+        texts = list(dict.fromkeys(question.question for question in dataset.questions))
+        embedder.known.update(zip(texts, embedder.embedder.embed(texts, query=True), strict=True))
 
 
 def relevant_ids(question: Question, chunks: Mapping[str, Sequence[Chunk]]) -> set[str]:
