@@ -25,7 +25,7 @@ K = 5
 BUDGET = 1000
 POINT, WITHIN = f"{K} chunks", f"{BUDGET:,} tokens"
 WINDOW = 150  # tokens of the encoder, about 110 words
-RECOMMENDED = 400  # tokens of a chunk
+SIZE = 400  # tokens of a chunk
 SEPARATORS = ["\n\n", "\n", ".", "?", "!", " ", ""]  # those of the report
 
 # Smith and Troynikov, July 2024: percent, mean over the 472 questions at five chunks.
@@ -133,8 +133,8 @@ def rows(dataset: Dataset, embedder: Any, cache: Cache | None, counter: TokenCou
     found: list[Row] = []
     sizes = Sizes(counter)
     splitters = {
-        f"HiQASplitter({RECOMMENDED}), recommended": HiQASplitter(RECOMMENDED),
-        "recursive 400": Recursive(400, counter),
+        f"HiQASplitter({SIZE})": HiQASplitter(SIZE),
+        f"recursive {SIZE}": Recursive(SIZE, counter),
     }
     for name, splitter in splitters.items():
         index = Index(
