@@ -160,6 +160,7 @@ def systems(index: Index) -> dict[str, Search]:
         "dense": hiqa_peers.route(index, "dense"),
         "BM25": hiqa_peers.route(index, "bm25"),
         "HiQARetriever": hiqa_peers.hiqa(index),
+        "HiQARetriever, pool of 100": hiqa_peers.hiqa(index, 100),
         "HiQARetriever, reciprocal ranks": hiqa_peers.hiqa(index, fusion="rrf"),
         "MultiViewRetriever": hiqa_peers.multiview(index),
     }
