@@ -25,7 +25,7 @@ import numpy as np
 from benchmarks import quality
 from benchmarks.datasets import Dataset, load, load_or_exit
 from benchmarks.quality_tables import markdown_table
-from benchmarks.splitting_systems import FIXED, RECURSIVE, SIZES, Splitting, systems
+from benchmarks.splitting_systems import FIXED, RECURSIVE, SIZES, Reading, Splitting, systems
 from benchmarks.unheaded import Unheaded, segmentation, unheaded, unheaded_documents
 from structrag import __version__
 from structrag.cache import Cache
@@ -65,11 +65,10 @@ class Given:
 
 
 def recalls(
-    dataset: Dataset, chunks: Sequence[Sequence[Chunk]], embedder: Any, cache: Cache | None, counter: TokenCounter
+    dataset: Dataset, splitter: Any, embedder: Any, cache: Cache | None, counter: TokenCounter
 ) -> dict[str, list[float]]:
     """Route and budget -> the recall of every question, in [0, 1]."""
-    given = {document.id: found for document, found in zip(dataset.documents, chunks, strict=True)}
-    index = Index(embedder=embedder, cache=cache, splitter=Given(given), views=("raw",))
+    index = Index(embedder=embedder, cache=cache, splitter=splitter, views=("raw",))
     index.add(dataset.documents)
     measure = SpanMeasure(dataset.texts)
     found: dict[str, list[float]] = {}
@@ -93,7 +92,9 @@ def retrieval_rows(
     by_question: dict[str, dict[str, list[float]]] = {}
     for name, split in splitters.items():
         chunks = split(dataset.documents)
-        by_question[name] = recalls(dataset, chunks, embedder, cache, counter)
+        given = Given({document.id: found for document, found in zip(dataset.documents, chunks, strict=True)})
+        splitter = split.splitter if isinstance(split, Reading) else given
+        by_question[name] = recalls(dataset, splitter, embedder, cache, counter)
         sizes = [chunk.n_tokens for several in chunks for chunk in several]
         rows[name] = {
             "chunks": len(sizes),

@@ -25,8 +25,8 @@ import numpy as np
 from benchmarks import quality
 from benchmarks.datasets import Dataset, load, load_or_exit
 from benchmarks.quality_tables import markdown_table
-from benchmarks.splitting import BUDGETS, UNHEADED, boundary_rows, recalls
-from benchmarks.splitting_systems import Splitting, plain, reading, recursive
+from benchmarks.splitting import BUDGETS, UNHEADED, Given, boundary_rows, recalls
+from benchmarks.splitting_systems import Reading, Splitting, plain, recursive
 from benchmarks.unheaded import Unheaded, unheaded, unheaded_documents
 from structrag.cache import Cache
 from structrag.chunks.content_aware import ContentAwareSplitter
@@ -118,7 +118,7 @@ def variants(runner: Runner) -> dict[str, Splitting]:
     for name, make, changes in makers:
         for change in changes:
             label = ", ".join(f"{key}={value!r}" for key, value in change.items()) or "default"
-            found[f"{name}: {label}"] = reading(make(**change), runner)
+            found[f"{name}: {label}"] = Reading(make(**change), runner)
     return found
 
 
@@ -129,7 +129,8 @@ def row(
     by_set = []
     for mean in means:
         chunks = split(mean.dataset.documents)
-        found = recalls(mean.dataset, chunks, mean.embedder(chunks), None, counter)
+        given = Given({document.id: own for document, own in zip(mean.dataset.documents, chunks, strict=True)})
+        found = recalls(mean.dataset, given, mean.embedder(chunks), None, counter)
         by_set.append([100 * float(np.mean(found[point])) for point in POINTS])
     average = np.mean(by_set, axis=0)
     cells = [f"{value:.1f}" for value in (*average, average.mean(), *(one[1] for one in by_set))]

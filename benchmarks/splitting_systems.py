@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
 from typing import Any
@@ -23,6 +24,17 @@ RECURSIVE = "LangChain recursive {}"
 SIZES = (200, 300)
 
 
+@dataclass(frozen=True)
+class Reading:
+    """A splitter that asks the runner's models; an index takes the splitter itself, and with it the vectors it has of the sentences."""
+
+    splitter: Any
+    runner: Runner
+
+    def __call__(self, documents: Sequence[Document]) -> list[list[Chunk]]:
+        return list(self.splitter.split_all(documents, runner=self.runner))
+
+
 def systems(embedder: Any, runner: Runner) -> tuple[dict[str, Splitting], list[str]]:
     """Every splitter by name, in the table's order, and the names of the peers that are not installed.
 
@@ -39,10 +51,11 @@ def systems(embedder: Any, runner: Runner) -> tuple[dict[str, Splitting], list[s
     found["ContentAwareSplitter"] = plain(ContentAwareSplitter())
     read = {
         "PICSplitter": PICSplitter(),
+        "PICSplitter(reuse_vectors=False)": PICSplitter(reuse_vectors=False),
         "PICSplitter.paper": PICSplitter.paper(),
         "IDMSSplitter": IDMSSplitter(),
     }
-    found |= {name: reading(splitter, runner) for name, splitter in read.items()}
+    found |= {name: Reading(splitter, runner) for name, splitter in read.items()}
     found |= {name: _each_document(semantic[name]) for name in (LANGCHAIN, LLAMA, CHONKIE) if name in semantic}
     return found, absent
 
@@ -83,11 +96,6 @@ def _vectors(texts: tuple[str, ...]) -> Steps[Any]:
 def plain(splitter: Any) -> Splitting:
     """A splitter that asks no model."""
     return lambda documents: [splitter.split(document) for document in documents]
-
-
-def reading(splitter: Any, runner: Runner) -> Splitting:
-    """A splitter that asks the runner's models."""
-    return lambda documents: list(splitter.split_all(documents, runner=runner))
 
 
 def recursive(size: int) -> Splitting:

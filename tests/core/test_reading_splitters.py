@@ -9,6 +9,7 @@ import pytest
 from doubles import HashEmbedder, ScriptedModel
 
 from structrag.cache import Cache
+from structrag.chunks.idms import IDMSSplitter
 from structrag.chunks.pic import PICSplitter
 from structrag.chunks.reading import ReadingSplitter, groups_of
 from structrag.driving import remembering, together
@@ -115,9 +116,13 @@ def test_chunks_made_without_their_summary_are_counted_and_made_again() -> None:
     assert index.add(DOCUMENTS).unchanged == 3
 
 
-def test_reused_vectors_embed_nothing_twice_and_can_be_searched() -> None:
+@pytest.mark.parametrize(
+    "splitter",
+    [PICSplitter(max_tokens=60), IDMSSplitter(max_tokens=60), IDMSSplitter(max_tokens=60, margin="words")],
+    ids=["pic", "idms", "idms by words"],
+)
+def test_reused_vectors_embed_nothing_twice_and_can_be_searched(splitter: PICSplitter | IDMSSplitter) -> None:
     embedder = HashEmbedder()
-    splitter = PICSplitter(max_tokens=60, min_tokens=10, reuse_vectors=True)
     index = Index(splitter=splitter, embedder=embedder, views=("raw",))
     index.add([*DOCUMENTS, read_text("", id="empty"), read_text("Short one.", id="short")])
     sentences = {f"Document {d} says thing {i} of {i % 5}." for d in range(3) for i in range(40)} | {"Short one."}

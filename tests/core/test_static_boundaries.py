@@ -165,9 +165,13 @@ def test_a_folder_is_a_static_model(tmp_path: Path) -> None:
     assert starts(made.split(DOCUMENT)) == starts(splitter("idms").split(DOCUMENT, embedder=STATICS))
 
 
+def test_no_index_searches_the_vectors_that_boundaries_were_decided_by() -> None:
+    assert splitter("pic").reuse_vectors and splitter("idms").reuse_vectors
+    assert not splitter("pic", boundary_embedder="static").reuse_vectors
+    assert not splitter("idms", boundary_embedder="static").reuse_vectors
+
+
 def test_what_cannot_be_is_said() -> None:
-    with pytest.raises(InvalidParameter, match="reuse_vectors must be False"):
-        PICSplitter(boundary_embedder="static", reuse_vectors=True)
     with pytest.raises(InvalidParameter, match="texts="):
         splitter("idms", boundary_embedder="static").split(DOCUMENT, embedder=HashEmbedder())
     static = Runner(embedder=STATICS).run(_one(Embed(("cat",), embedder=STATIC)))

@@ -33,7 +33,10 @@ from structrag.chunks.margin_steps import (
 from structrag.chunks.reading import Explanation, ReadingSplitter, decided_by, read_boundary_embedder
 from structrag.chunks.series import Series
 from structrag.chunks.units import units_of
+from structrag.chunks.vectors import mean_vectors_steps
+from structrag.driving import remembering
 from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag.models.centrality import FloatArray
 from structrag.models.margins import NONE, UNUSABLE
 from structrag.records import Chunk, Document
 from structrag.sections import parse
@@ -68,6 +71,7 @@ class IDMSSplitter(ReadingSplitter):
         respect_sections: Whether chunks and windows end at section borders; the threshold runs on.
         heading_path: Whether chunks carry it in their context (at most 64 tokens, and at most a quarter of the limit).
         exclude_titles, plain_headings, counter, language, sentence_splitter: As in `ContentAwareSplitter`.
+        reuse_vectors: As in `PICSplitter`.
         boundary_embedder: What compares sentences in place of the embedder. "static": its static vectors (`StaticEmbedder.distil`), made
             once and kept on this machine, hundreds of times faster; it must have a tokenizer, and without any embedder nothing changes.
             Or the folder or name of a static model, or an embedder. An index still embeds the chunks by its own.
@@ -93,6 +97,7 @@ class IDMSSplitter(ReadingSplitter):
     language: str = "english"
     sentence_splitter: SentenceSplitter | None = None
     boundary_embedder: Any = None
+    reuse_vectors: bool = True
 
     def __post_init__(self) -> None:
         check_margin(self.margin)
@@ -110,6 +115,8 @@ class IDMSSplitter(ReadingSplitter):
         Limits(self.least_tokens, self.max_tokens)
         check_prompt(self.prompt, debias=self.debias)
         object.__setattr__(self, "boundary_embedder", read_boundary_embedder(self.boundary_embedder))
+        if self.boundary_embedder is not None:
+            object.__setattr__(self, "reuse_vectors", False)
         if isinstance(self.exclude_titles, str):
             raise InvalidParameter(f"exclude_titles must be a sequence of titles; got {self.exclude_titles!r}.")
 
@@ -165,6 +172,16 @@ class IDMSSplitter(ReadingSplitter):
             series.append(made)
             chunks += self._chunks(fitter, scope, made, reading)
         return Explanation(document, tuple(series), tuple(chunks))
+
+    def split_with_vectors_steps(self, document: Document) -> Steps[tuple[list[Chunk], FloatArray]]:
+        """The chunks and a vector for each, the token-weighted mean of its sentences' vectors; see `PICSplitter`."""
+        return (yield from remembering(self._with_vectors_steps(document)))
+
+    def _with_vectors_steps(self, document: Document) -> Steps[tuple[list[Chunk], FloatArray]]:
+        explanation = yield from self.explain_steps(document)
+        units = [unit for series in explanation.series for unit in series.units]
+        vectors = yield from mean_vectors_steps(document.text, units, explanation.chunks)
+        return list(explanation.chunks), vectors
 
     def _read(self, text: str, scopes: Sequence[Scope]) -> Steps[Reading]:
         """The margins of all gaps and where they are cut, scope after scope."""

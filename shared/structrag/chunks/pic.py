@@ -87,10 +87,8 @@ class PICSplitter(ReadingSplitter):
         context, exclude_titles, plain_headings, counter, language, sentence_splitter: As in `ContentAwareSplitter`.
         prompt: What the language model is asked: a template with the places {title} and {text}.
         summary_window: Estimated tokens that it is given at once; of longer texts, the summaries of their windows are summarised.
-        reuse_vectors: Whether an index takes `split_with_vectors_steps`'s vectors for the view `raw`, and embeds no chunk again.
-        boundary_embedder: What compares sentences in place of the embedder. "static": its static vectors (`StaticEmbedder.distil`), made
-            once and kept on this machine, hundreds of times faster; it must have a tokenizer, and without any embedder nothing changes.
-            Or the folder or name of a static model, or an embedder. An index still embeds the chunks by its own.
+        reuse_vectors: Whether an index takes the mean of a chunk's sentences as its vector in the view `raw`, and embeds no chunk
+            again; the heading path is then searched by BM25 alone. Never with a `boundary_embedder`, whose vectors no index searches.
 
     Raises:
         InvalidParameter: a setting is not allowed.
@@ -116,7 +114,7 @@ class PICSplitter(ReadingSplitter):
     sentence_splitter: SentenceSplitter | None = None
     prompt: str = SUMMARY_PROMPT
     summary_window: int = 6000
-    reuse_vectors: bool = False
+    reuse_vectors: bool = True
     boundary_embedder: Any = None
 
     @classmethod
@@ -150,10 +148,8 @@ class PICSplitter(ReadingSplitter):
         object.__setattr__(self, "instruction_vectors", read_vectors(self.instruction_vectors))
         check_threshold(self.threshold, self.threshold_sd)
         object.__setattr__(self, "boundary_embedder", read_boundary_embedder(self.boundary_embedder))
-        if self.reuse_vectors and self.boundary_embedder is not None:
-            raise InvalidParameter(
-                "reuse_vectors must be False with a boundary_embedder, whose vectors no index searches; got True."
-            )
+        if self.boundary_embedder is not None:
+            object.__setattr__(self, "reuse_vectors", False)
         self._check_bounds()
 
     def _check_bounds(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,6 +11,8 @@ from numpy.typing import ArrayLike
 from structrag.chunks.bounds import Run
 from structrag.chunks.units import Unit
 from structrag.models.centrality import FloatArray, unit_vectors
+from structrag.records import Chunk
+from structrag.steps import Embed, Steps
 
 WINDOW_WORDS, WINDOW_CHARACTERS = 150, 1500  # what encoders of 256 tokens and more read whole
 
@@ -53,3 +56,15 @@ def run_vectors(vectors: ArrayLike, weights: Sequence[int], runs: Sequence[Run])
     weighted = np.asarray(vectors, dtype=np.float64) * np.maximum(1, np.asarray(weights))[:, None]
     sums = [weighted[first:last].sum(axis=0) for first, last in runs]
     return unit_vectors(np.stack(sums)) if sums else np.zeros((0, weighted.shape[1]))
+
+
+def mean_vectors_steps(text: str, units: Sequence[Unit], chunks: Sequence[Chunk]) -> Steps[FloatArray]:
+    """For each chunk the mean of its units' vectors, weighted by their tokens, scaled to length 1. Shape (len(chunks), dimension).
+
+    Both are in the order of the text. A unit that was cut belongs to each chunk that has a part of it.
+    """
+    windows = [windows_of(unit_text(text, unit)) for unit in units]
+    (rows,) = yield [Embed(tuple(window for several in windows for window in several))]
+    starts, ends = [unit.start for unit in units], [unit.end for unit in units]
+    runs = [(bisect_right(ends, chunk.start), bisect_left(starts, chunk.end)) for chunk in chunks]
+    return run_vectors(pooled(rows, [len(several) for several in windows]), [unit.tokens for unit in units], runs)
