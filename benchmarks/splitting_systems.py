@@ -22,6 +22,7 @@ Splitting = Callable[[Sequence[Document]], list[list[Chunk]]]  # documents -> th
 FIXED = "fixed {}"
 RECURSIVE = "LangChain recursive {}"
 SIZES = (200, 300)
+SEMANTIC = (LANGCHAIN, LLAMA, CHONKIE)
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def systems(embedder: Any, runner: Runner) -> tuple[dict[str, Splitting], list[s
         "IDMSSplitter": IDMSSplitter(),
     }
     found |= {name: Reading(splitter, runner) for name, splitter in read.items()}
-    found |= {name: _each_document(semantic[name]) for name in (LANGCHAIN, LLAMA, CHONKIE) if name in semantic}
+    found |= {name: _each_document(semantic[name]) for name in SEMANTIC if name in semantic}
     return found, absent
 
 
