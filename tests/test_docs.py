@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-COMMAND = re.compile(r"^structrag (?:outline|split|search) .*$", re.MULTILINE)
+COMMAND = re.compile(r"^structrag (?:outline|split|search|view|compare) .*$", re.MULTILINE)
 
 
 def langchain_names() -> dict[str, object]:
