@@ -13,7 +13,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from benchmarks.splitting_systems import FIXED, RECURSIVE, SEMANTIC, SIZES, Read
 from benchmarks.unheaded import Unheaded, segmentation, unheaded, unheaded_documents
 from structrag import __version__
 from structrag.cache import Cache
+from structrag.chunks.given import GivenChunks
 from structrag.evaluation import (
     SpanMeasure,
     baseline_segmentations,
@@ -40,7 +41,6 @@ from structrag.evaluation import (
     window_diff,
 )
 from structrag.index.index import Index
-from structrag.records import Chunk, Document
 from structrag.retrieval.multiview import MultiViewRetriever
 from structrag.steps import Runner
 from structrag.tokens import TokenCounter
@@ -55,17 +55,6 @@ SEMANTIC_SETS = (
     "qasper",
     "chroma",
 )  # without --full the semantic chunkers, which embed three times as much, are run on these only
-
-
-@dataclass(frozen=True)
-class Given:
-    """A splitter whose chunks are there already."""
-
-    chunks: Mapping[str, Sequence[Chunk]]  # document id -> chunks
-
-    def split(self, document: Document) -> list[Chunk]:
-        """The document's chunks."""
-        return list(self.chunks[document.id])
 
 
 def recalls(
@@ -96,7 +85,7 @@ def retrieval_rows(
     by_question: dict[str, dict[str, list[float]]] = {}
     for name, split in splitters.items():
         chunks = split(dataset.documents)
-        given = Given({document.id: found for document, found in zip(dataset.documents, chunks, strict=True)})
+        given = GivenChunks({document.id: found for document, found in zip(dataset.documents, chunks, strict=True)})
         splitter = split.splitter if isinstance(split, Reading) else given
         by_question[name] = recalls(dataset, splitter, embedder, cache, counter)
         sizes = [chunk.n_tokens for several in chunks for chunk in several]

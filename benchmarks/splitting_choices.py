@@ -25,12 +25,13 @@ import numpy as np
 from benchmarks import quality
 from benchmarks.datasets import Dataset, load, load_or_exit
 from benchmarks.quality_tables import markdown_table
-from benchmarks.splitting import BUDGETS, UNHEADED, Given, boundary_rows, recalls
+from benchmarks.splitting import BUDGETS, UNHEADED, boundary_rows, recalls
 from benchmarks.splitting_systems import Reading, Splitting, plain, recursive
 from benchmarks.unheaded import Unheaded, unheaded, unheaded_documents
 from structrag.cache import Cache
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
+from structrag.chunks.given import GivenChunks
 from structrag.chunks.idms import IDMSSplitter
 from structrag.chunks.pic import PICSplitter
 from structrag.models.embedders import FunctionEmbedder
@@ -129,7 +130,7 @@ def row(
     by_set = []
     for mean in means:
         chunks = split(mean.dataset.documents)
-        given = Given({document.id: own for document, own in zip(mean.dataset.documents, chunks, strict=True)})
+        given = GivenChunks({document.id: own for document, own in zip(mean.dataset.documents, chunks, strict=True)})
         found = recalls(mean.dataset, given, mean.embedder(chunks), None, counter)
         by_set.append([100 * float(np.mean(found[point])) for point in POINTS])
     average = np.mean(by_set, axis=0)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from structrag import ContentAwareSplitter, IDMSSplitter, PICSplitter, read_text
 from structrag.chunks.fixed import FixedSplitter
+from structrag.chunks.given import GivenChunks
 from structrag.chunks.hiqa import HiQASplitter
 from structrag.cli import main
 from structrag.errors import InvalidParameter
@@ -23,7 +24,6 @@ from structrag.retrieval.hiqa import HiQARetriever
 from structrag.retrieval.multiview import MultiViewRetriever
 from structrag.view import gather, render_page, write_page
 from structrag.view.page import SCRIPTS, embedded_json
-from structrag.view.searching import ChunksAsGiven
 
 HOSTILE = "# <b>A</b>\n\nText </script><script>alert(1)</script> & <!-- more.\n\n## B @@DATA@@\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"
 MANUAL = "# Pump\n\nAbout it.\n\n## Cleaning\n\n" + "".join(
@@ -106,7 +106,7 @@ def test_hits_are_those_of_the_retriever() -> None:
 
 
 def test_nothing_is_indexed_without_a_query(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ChunksAsGiven, "split", lambda *_: pytest.fail("indexed"))
+    monkeypatch.setattr(GivenChunks, "split", lambda *_: pytest.fail("indexed"))
     assert gather([manual()], splitters(), query="  ")["searches"] == []
 
 

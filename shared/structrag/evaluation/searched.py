@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from structrag.chunks.given import GivenChunks
 from structrag.errors import InvalidParameter
 from structrag.evaluation.budget import spans_at_budget
 from structrag.evaluation.measure import Span, SpanMeasure, spans_of
@@ -15,20 +16,6 @@ from structrag.retrieval.multiview import MultiViewRetriever
 from structrag.steps import Progress
 
 Chunks = Mapping[str, Sequence[Chunk]]  # document id -> its chunks, in reading order
-
-
-@dataclass(frozen=True, slots=True)
-class GivenChunks:
-    """A splitter that gives chunks made before."""
-
-    chunks: Chunks
-    name: str = (
-        "chunks made before"  # what an index knows it by, so that it does not read all chunks to know them again
-    )
-
-    def split(self, document: Document) -> list[Chunk]:
-        """The chunks of a document, in reading order."""
-        return list(self.chunks[document.id])
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from structrag.chunks.given import GivenChunks
 from structrag.index.index import Index
 from structrag.records import Chunk, Document, Hit
 from structrag.retrieval.fusion import maxnorm, minmax
@@ -14,17 +14,6 @@ from structrag.retrieval.hiqa_scores import ROUTES as HIQA_ROUTES
 from structrag.retrieval.multiview import POOL, MultiViewRetriever
 
 Shares = Mapping[str, Mapping[str, float]]  # route -> chunk id -> what it adds to the score
-
-
-@dataclass(frozen=True, slots=True)
-class ChunksAsGiven:
-    """A splitter that gives chunks made before, so that what is searched is what is shown."""
-
-    chunks: Mapping[str, tuple[Chunk, ...]]  # by document id
-
-    def split(self, document: Document) -> list[Chunk]:
-        """The chunks of a document, in reading order."""
-        return list(self.chunks[document.id])
 
 
 def search_chunks(
@@ -41,7 +30,7 @@ def search_chunks(
     `ranks` (None: the route did not find it).
     """
     given = dict(zip([document.id for document in documents], chunks, strict=True))
-    index = Index(embedder=embedder, splitter=ChunksAsGiven(given))
+    index = Index(embedder=embedder, splitter=GivenChunks(given))
     index.add(documents)
     hits: list[Hit]
     if name == "hiqa":
