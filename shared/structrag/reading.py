@@ -31,11 +31,14 @@ _HTML_START = re.compile(
 _HTML_BLOCK = re.compile(r"</?(?:p|div|h[1-6]|table|tr|td|ul|ol|li|section|article|br|pre)\b[^<>]*>", re.IGNORECASE)
 _MARKDOWN_SIGN = re.compile(
     r"^ {0,3}#{1,6}[ \t]+\S"  # a heading
-    r"|^ {0,3}(?:`{3,}|~{3,})"  # a fence
+    r"|^ {0,3}`{3,}"  # a fence
     r"|^ {0,3}\|?[ \t]{0,9}:?-{3,}:?[ \t]{0,9}\|"  # a table's delimiter row
-    r"|(?<=\S\n)(?:={3,}|-{3,})[ \t]*$"  # an underline
     r"|\]\([^)\s]{1,500}\)",  # a link
     re.MULTILINE,
+)
+_SHARED_SIGN = re.compile(r"(?<=\S\n)(?:={3,}|-{3,})[ \t]*$|^ {0,3}~{3,}", re.MULTILINE)  # an underline, a fence
+_RST_SIGN = re.compile(  # a directive; a line between blank ones with an underline that Markdown does not know
+    r"^\.\. [\w-]{1,40}::|^[ \t]*\n\S[^\n]{0,200}\n[~^\"*+]{4,}[ \t]*\n[ \t]*$", re.MULTILINE
 )
 _SAMPLE = 200_000  # characters looked at to tell the format
 
@@ -139,13 +142,14 @@ def detect_format(text: str) -> str:
     """Tell "html", "markdown" or "text" by looking at the first 200,000 characters.
 
     HTML begins like a page or has at least three block tags and no Markdown heading or fence; Markdown has a heading,
-    a fence, a link or a table's delimiter row.
+    a fence, a link or a table's delimiter row. Underlined headings are of both Markdown and reStructuredText: it is plain text, whose
+    headings are found by their underlines too, where there are directives or underlines that Markdown does not know.
     """
     sample = text[:_SAMPLE]
     if _HTML_START.match(sample):
         return "html"
     tags = sum(1 for _ in zip(range(3), _HTML_BLOCK.finditer(sample), strict=False))
-    markdown = bool(_MARKDOWN_SIGN.search(sample))
+    markdown = bool(_MARKDOWN_SIGN.search(sample) or (_SHARED_SIGN.search(sample) and not _RST_SIGN.search(sample)))
     if tags == 3 and not markdown:
         return "html"
     return "markdown" if markdown else "text"

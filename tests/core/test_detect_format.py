@@ -18,6 +18,9 @@ from structrag.reading import detect_format
         ("see [x](http://y)", "markdown"),
         ("~~~\nx\n~~~", "markdown"),
         ("# h", "markdown"),
+        ("Title\n=====\n\nPart\n~~~~\n\nThe method __slots__.\n", "text"),
+        ("Title\n=====\n\n.. contents::\n\nText.\n", "text"),
+        ("Title\n=====\n\nCode follows\n~~~~\nx = 1\n~~~~\n", "markdown"),
         ("plain text.\n\n---\nmore", "text"),
         ("", "text"),
         ("<!-- c -->\n<html><p>x", "html"),
@@ -29,7 +32,7 @@ def test_formats(text: str, expected: str) -> None:
     assert detect_format(text) == expected
 
 
-@pytest.mark.parametrize("piece", ["word ", "x", "- ", " ", "](", "<p ", "<!--", "|", "\t", "a\n", "=\n"])
+@pytest.mark.parametrize("piece", ["word ", "x", "- ", " ", "](", "<p ", "<!--", "|", "\t", "a\n", "=\n", "a\n~~~~", "~", "\n~~~~ "])
 def test_looking_is_linear(piece: str) -> None:
     """The sample is bounded, so a quadratic pattern shows as tens of seconds."""
     started = time.process_time()
