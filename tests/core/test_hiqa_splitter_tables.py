@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import pytest
@@ -195,18 +195,19 @@ def test_every_header_and_label_is_indexed_and_no_value(heads: list[str], rows: 
     assert limit is None or all(chunk.extras["index_tokens"] <= limit for chunk in chunks)
 
 
-def test_a_table_of_10000_rows_takes_linear_time() -> None:
+def test_a_table_of_20000_rows_takes_linear_time() -> None:
     def seconds(n: int, row: str) -> float:
         text = "# T\n\n| Name | Price |\n|---|---|\n" + "".join(row.format(i) for i in range(n))
-        started = perf_counter()
+        started = process_time()
         chunks = split(text, max_tokens=512)
+        spent = process_time() - started
         assert "".join(chunk.text for chunk in chunks) == text
         assert all(chunk.kind == "table" for chunk in chunks)
         assert sum(chunk.index_text.count("item") for chunk in chunks) == n
-        return perf_counter() - started
+        return spent
 
-    seconds(100, "| item {0} | {0} |\n")
-    small, large = seconds(1_000, "| item {0} | {0} |\n"), seconds(10_000, "| item {0} | {0} |\n")
+    seconds(1_000, "| item {0} | {0} |\n")
+    small, large = seconds(2_000, "| item {0} | {0} |\n"), seconds(20_000, "| item {0} | {0} |\n")
     assert large < 25 * small
     assert large < 5
 
