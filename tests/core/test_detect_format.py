@@ -32,7 +32,9 @@ def test_formats(text: str, expected: str) -> None:
     assert detect_format(text) == expected
 
 
-@pytest.mark.parametrize("piece", ["word ", "x", "- ", " ", "](", "<p ", "<!--", "|", "\t", "a\n", "=\n", "a\n~~~~", "~", "\n~~~~ "])
+@pytest.mark.parametrize(
+    "piece", ["word ", "x", "- ", " ", "](", "<p ", "<!--", "|", "\t", "a\n", "=\n", "a\n~~~~", "~", "\n~~~~ "]
+)
 def test_looking_is_linear(piece: str) -> None:
     """The sample is bounded, so a quadratic pattern shows as tens of seconds."""
     started = time.process_time()
