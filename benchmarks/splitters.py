@@ -30,10 +30,12 @@ from benchmarks.splitters_systems import (
     FLOOR,
     FLOOR_32,
     IDMS,
+    IDMS_STATIC,
     IDMS_WORDS,
     LANGCHAIN,
     LLAMA,
     PIC,
+    PIC_STATIC,
     PIC_WHOLE,
     Splitting,
     content_aware,
@@ -41,6 +43,7 @@ from benchmarks.splitters_systems import (
     ours,
     peers,
     sentences_of,
+    static,
 )
 from structrag.models.bundled import minilm
 from structrag.models.margins import similarity_margins
@@ -66,6 +69,7 @@ SIMILARITY_ALONE = "the margins alone: similarity of given vectors"
 WORDS_ALONE = "the margins alone: words of given sentences"
 LEAST_MB_PER_S = 1.0
 MOST_OF_FLOOR = 1.10
+LEAST_FASTER_STATIC = 30
 LEAST_FASTER = {LANGCHAIN: 1.6, LLAMA: 2.2, CHONKIE: 3.0}
 RESULTS = Path(__file__).resolve().parent / "results"
 
@@ -132,7 +136,7 @@ def encoder_table(embedder: Any, documents: Sequence[Document], repeat: int) -> 
     """Time of each splitter with the encoder, as a multiple of the floor, and what its chunks are like."""
     others, absent = peers(embedder)
     floors = {FLOOR: partial(floor, embedder, embedder.batch_size), FLOOR_32: partial(floor, embedder, 32)}
-    splitters: dict[str, Splitting] = {**floors, **ours(embedder), **others}
+    splitters: dict[str, Splitting] = {**floors, **ours(embedder), **static(embedder), **others}
     seen: dict[str, Seen] = {}
     chunks: dict[str, list[list[str]]] = {}
 
@@ -232,6 +236,8 @@ def targets_table(encoder: Mapping[str, Any], vectors: Mapping[str, Any]) -> Tab
     for name, least in LEAST_FASTER.items():
         if name in encoder:
             rows.append(_target(f"{name} / {PIC_WHOLE}", f"at least {least:.1f}", encoder, name, PIC_WHOLE))
+    for name in (PIC_STATIC, IDMS_STATIC):
+        rows.append(_target(f"{FLOOR} / {name}", f"at least {LEAST_FASTER_STATIC}", encoder, FLOOR, name))
     for name in (IDMS, IDMS_WORDS, SIMILARITY_ALONE, WORDS_ALONE):
         cells = [spread(rates(vectors["megabytes"], vectors[name][clock]), 2) for clock in ("wall", "cpu")]
         reached = median(rates(vectors["megabytes"], vectors[name]["wall"])) > LEAST_MB_PER_S

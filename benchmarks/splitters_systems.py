@@ -9,6 +9,7 @@ from typing import Any
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.idms import IDMSSplitter
 from structrag.chunks.pic import PICSplitter
+from structrag.models.static import StaticEmbedder
 from structrag.records import Document
 from structrag.sentences import sentence_spans
 
@@ -22,6 +23,8 @@ PIC_SINGLY = 'structrag PICSplitter(scope="document"), one document a call'
 PIC_PAPER = "structrag PICSplitter.paper()"
 IDMS = 'structrag IDMSSplitter(margin="similarity")'
 IDMS_WORDS = 'structrag IDMSSplitter(margin="words")'
+PIC_STATIC = 'structrag PICSplitter(boundary_embedder="static")'
+IDMS_STATIC = 'structrag IDMSSplitter(boundary_embedder="static")'
 LANGCHAIN = "LangChain SemanticChunker"
 LLAMA = "LlamaIndex SemanticSplitterNodeParser"
 CHONKIE = "chonkie SemanticChunker"
@@ -51,6 +54,16 @@ def ours(embedder: Any) -> dict[str, Splitting]:
         IDMS: partial(_together, IDMSSplitter(margin="similarity"), embedder),
         IDMS_WORDS: partial(_together, IDMSSplitter(margin="words"), embedder),
     }
+
+
+def static(embedder: Any) -> dict[str, Splitting]:
+    """Ours with static vectors, which are distilled from the embedder here, or taken from where an earlier run kept them."""
+    vectors = StaticEmbedder.distil(embedder)
+    splitters = {
+        PIC_STATIC: PICSplitter(boundary_embedder=vectors),
+        IDMS_STATIC: IDMSSplitter(boundary_embedder=vectors),
+    }
+    return {name: partial(_together, splitter, embedder) for name, splitter in splitters.items()}
 
 
 def content_aware(documents: Sequence[Document]) -> list[list[str]]:
