@@ -1,7 +1,7 @@
 """Splitters of other libraries as functions from documents to chunks with their places in the source.
 
-Sizes are tokens by structrag's estimate, without overlap, so that all have chunks of one size. Splitters for Markdown or HTML are asked only
-for documents of a format that they read.
+Sizes are tokens by structrag's estimate, without overlap, so that all have chunks of one size. Splitters for Markdown or HTML are asked
+only for documents of a format that they read.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from structrag.models.bundled import minilm_path
 from structrag.records import Chunk, Document
 from structrag.tokens import count_tokens
 
+Splitting = Callable[[Sequence[Document]], list[list[Chunk]]]  # documents -> the chunks of each
 TextSplitting = Callable[[str], list[str]]  # a text -> the texts of its chunks
 SIZE = 300
 SMALL = 200
@@ -31,7 +32,7 @@ DOCLING_PYTHON = "STRUCTRAG_DOCLING_PYTHON"  # a Python that has docling, whose 
 class Peer:
     """A splitter of another library."""
 
-    split: Callable[[Sequence[Document]], list[list[Chunk]]]
+    split: Splitting
     formats: tuple[str, ...] | None = None  # those it reads; None: all, as text
 
 

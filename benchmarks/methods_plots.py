@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.methods_systems import BOTH, OURS, SEMANTIC, SIZE
+from benchmarks.methods_systems import BOTH, OURS, SEMANTIC, SIZED
 from benchmarks.methods_tables import POINT, Interval, everywhere, mean_of_sets, values
 
-COLORS = {OURS: "#2f6fb3", SIZE: "#8a8f98", SEMANTIC: "#c2571a"}
-LABELS = {OURS: "structrag", SIZE: "others, by size or markup", SEMANTIC: "others, by meaning"}
+COLORS = {OURS: "#2f6fb3", SIZED: "#8a8f98", SEMANTIC: "#c2571a"}
+LABELS = {OURS: "structrag", SIZED: "others, by size or markup", SEMANTIC: "others, by meaning"}
 BUDGETS = (500, 1000, 2000)
 SHOWN_PER_FAMILY = 3
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from benchmarks.datasets import Dataset
-from benchmarks.methods_peers import Peer, by_size, each_text
+from benchmarks.methods_peers import SIZE, SMALL, Peer, Splitting, by_size, each_text
 from benchmarks.splitters_systems import peers as semantic_peers
 from structrag.cache import Cache
 from structrag.chunks.content_aware import ContentAwareSplitter
@@ -30,7 +30,7 @@ from structrag.steps import Runner, Steps
 Search = Callable[[str, Mapping[str, Any] | None], Sequence[Chunk]]  # question, filter -> chunks, best first
 BOTH, DENSE = "both", "dense"
 RANKING = 100  # chunks asked for
-OURS, SIZE, SEMANTIC = "structrag", "by size or markup", "by meaning"  # families of rows
+OURS, SIZED, SEMANTIC = "structrag", "by size or markup", "by meaning"  # families of rows
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,10 @@ class Models:
 
     embedder: Any
     cache: Cache | None
+
+    def runner(self) -> Runner:
+        """Asks them, for splitters."""
+        return Runner(embedder=self.embedder, cache=self.cache, batch_size=256)
 
 
 @dataclass(frozen=True)
@@ -65,15 +69,45 @@ def systems(sources: Mapping[str, str], of_peers: Any, models: Models) -> tuple[
     `of_peers` is an embedder of the semantic peers' own; from now on it is answered by ours, which keeps what was embedded before.
     """
     sized, absent = by_size(sources)
-    of_peers.model.encode = partial(_kept_vectors, Runner(embedder=models.embedder, cache=models.cache, batch_size=256))
-    semantic, more_absent = semantic_peers(of_peers)
-    fixed = {f"fixed {size}": Peer(partial(_each, FixedSplitter(size))) for size in (200, 300)}
+    semantic, more_absent = by_meaning(of_peers, models)
     found = own_systems()
-    found += [System(name, SIZE, partial(given, peer), peer.formats) for name, peer in (fixed | sized).items()]
-    found += [
-        System(name, SEMANTIC, partial(given, Peer(partial(_semantic, split)))) for name, split in semantic.items()
-    ]
+    for family, peers in ((SIZED, fixed() | sized), (SEMANTIC, semantic)):
+        found += [System(name, family, partial(given, peer), peer.formats) for name, peer in peers.items()]
     return found, absent + more_absent
+
+
+def splitters(of_peers: Any, models: Models) -> tuple[dict[str, Splitting], list[str]]:
+    """All splitters that read plain text, ours first, and the names of the peers that are not installed; `of_peers` as in `systems`."""
+    sized, absent = by_size({})
+    semantic, more_absent = by_meaning(of_peers, models)
+    found = {
+        "PICSplitter": reading(PICSplitter(), models),
+        "PICSplitter.paper()": reading(PICSplitter.paper(), models),
+        "IDMSSplitter": reading(IDMSSplitter(), models),
+        "ContentAwareSplitter": reading(ContentAwareSplitter(), models),
+    }
+    peers = fixed() | {name: peer for name, peer in sized.items() if peer.formats is None} | semantic
+    return found | {name: peer.split for name, peer in peers.items()}, absent + more_absent
+
+
+def reading(splitter: Any, models: Models) -> Splitting:
+    """One of our splitters, with its models, as a function."""
+    runner = models.runner()
+    if not hasattr(splitter, "split_all"):
+        return partial(_each, splitter)
+    return lambda documents: list(splitter.split_all(documents, runner=runner))
+
+
+def fixed() -> dict[str, Peer]:
+    """Chunks of so many tokens, whatever the text."""
+    return {f"fixed {size}": Peer(partial(_each, FixedSplitter(size))) for size in (SMALL, SIZE)}
+
+
+def by_meaning(of_peers: Any, models: Models) -> tuple[dict[str, Peer], list[str]]:
+    """The installed semantic chunkers with their default settings, and the names of the absent ones."""
+    of_peers.model.encode = partial(_kept_vectors, models.runner())
+    semantic, absent = semantic_peers(of_peers)
+    return {name: Peer(partial(_semantic, split)) for name, split in semantic.items()}, absent
 
 
 def own_systems() -> list[System]:
@@ -115,7 +149,7 @@ def multiview(dataset: Dataset, models: Models) -> Indexed:
 
 def enriched(dataset: Dataset, models: Models) -> Indexed:
     """IDMS chunks with what they presuppose added to their index text, or shortened."""
-    runner = Runner(embedder=models.embedder, cache=models.cache, batch_size=256)
+    runner = models.runner()
     chunks = IDMSSplitter().split_all(dataset.documents, runner=runner)
     enricher = IDMSEnricher()
     of_each = {

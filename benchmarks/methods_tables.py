@@ -15,8 +15,8 @@ POINT = f"{BOTH} 1000"
 DRAWS = 1000
 READING = (
     "Recall is the share of the gold text in the chunks that fit a budget of tokens (of the best single occurrence where any one "
-    "answers), in percent; chunks are handed over in rank order, the last one cut where the budget ends. Each question is searched inside its own "
-    "document, in boards in all manuals at once. All chunks are indexed and searched alike, by vectors and BM25 fused ("
+    "answers), in percent; chunks are handed over in rank order, the last one cut where the budget ends. Each question is searched "
+    "inside its own document, in boards in all manuals at once. All chunks are indexed and searched alike, by vectors and BM25 fused ("
     '"both") and by vectors alone ("dense"); MC-indexing, D3 and HiQA by their own retrievers. No language model was asked. The gold of '
     "chroma, cuad, covid_qa, qmsum, nq and qasper was marked by others for other purposes; that of boards was made by a template."
 )

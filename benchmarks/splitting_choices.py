@@ -3,7 +3,7 @@
     python benchmarks/splitting_choices.py [--sets qasper,covid_qa,qmsum,cuad]
 
 Only sentences are embedded: a chunk is the mean of its sentences' vectors, weighted by their length. So a variant costs seconds, and its
-recall is a stand-in for that of `benchmarks/splitting.py`, which embeds the chunks of the chosen settings.
+recall is a stand-in for that of `benchmarks/methods.py`, which embeds the chunks of the chosen settings.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +24,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 
 from benchmarks import quality
-from benchmarks.datasets import Dataset, load, load_or_exit
+from benchmarks.boundaries import DOCUMENTS, scores
+from benchmarks.datasets import Dataset, load
+from benchmarks.methods import BUDGETS, measured, sample
+from benchmarks.methods_peers import Peer, Splitting, by_size
+from benchmarks.methods_systems import Models, System, fixed, given, reading
 from benchmarks.quality_tables import markdown_table
-from benchmarks.splitting import BUDGETS, UNHEADED, boundary_rows, recalls
-from benchmarks.splitting_systems import Reading, Splitting, plain, recursive
 from benchmarks.unheaded import Unheaded, unheaded, unheaded_documents
 from structrag.cache import Cache
 from structrag.chunks.content_aware import ContentAwareSplitter
-from structrag.chunks.fixed import FixedSplitter
-from structrag.chunks.given import GivenChunks
 from structrag.chunks.idms import IDMSSplitter
 from structrag.chunks.pic import PICSplitter
 from structrag.models.embedders import FunctionEmbedder
@@ -40,7 +41,8 @@ from structrag.sentences import sentence_spans
 from structrag.steps import Embed, Runner, Steps
 from structrag.tokens import TokenCounter
 
-SETS = {"qasper": None, "covid_qa": 12, "qmsum": 8, "cuad": 12}  # documents
+RECURSIVE = "LangChain recursive"
+SETS = ("qasper", "covid_qa", "qmsum", "cuad")
 POINTS = [f"both {budget}" for budget in BUDGETS]
 
 PIC_CHANGES: tuple[dict[str, Any], ...] = (
@@ -107,11 +109,11 @@ def sentence_means(dataset: Dataset, runner: Runner) -> SentenceMeans:
     return SentenceMeans(dataset, sentences, dict(zip(asked, runner.run(_vectors(asked, query=True)), strict=True)))
 
 
-def variants(runner: Runner) -> dict[str, Splitting]:
+def variants(models: Models) -> dict[str, Splitting]:
     """What is compared, by name: splitters by size and by structure, then PIC and IDMS with one thing changed."""
-    found: dict[str, Splitting] = {f"fixed {size}": plain(FixedSplitter(size)) for size in (200, 300)}
-    found |= {f"LangChain recursive {size}": recursive(size) for size in (200, 300)}
-    found |= {f"content-aware {size}": plain(ContentAwareSplitter(max_tokens=size)) for size in (200, 300)}
+    sized, _ = by_size({})
+    found = {name: peer.split for name, peer in (fixed() | sized).items() if name.startswith(("fixed", RECURSIVE))}
+    found |= {f"content-aware {size}": reading(ContentAwareSplitter(max_tokens=size), models) for size in (200, 300)}
     makers: tuple[tuple[str, Callable[..., Any], tuple[dict[str, Any], ...]], ...] = (
         ("PIC", PICSplitter, PIC_CHANGES),
         ("IDMS", IDMSSplitter, IDMS_CHANGES),
@@ -119,7 +121,7 @@ def variants(runner: Runner) -> dict[str, Splitting]:
     for name, make, changes in makers:
         for change in changes:
             label = ", ".join(f"{key}={value!r}" for key, value in change.items()) or "default"
-            found[f"{name}: {label}"] = Reading(make(**change), runner)
+            found[f"{name}: {label}"] = reading(make(**change), models)
     return found
 
 
@@ -130,14 +132,14 @@ def row(
     by_set = []
     for mean in means:
         chunks = split(mean.dataset.documents)
-        given = GivenChunks({document.id: own for document, own in zip(mean.dataset.documents, chunks, strict=True)})
-        found = recalls(mean.dataset, given, mean.embedder(chunks), None, counter)
+        system = System("", "", partial(given, Peer(lambda _, chunks=chunks: chunks)))  # type: ignore[misc]
+        found = measured(system, mean.dataset, Models(mean.embedder(chunks), None), counter)["recall"]
         by_set.append([100 * float(np.mean(found[point])) for point in POINTS])
     average = np.mean(by_set, axis=0)
     cells = [f"{value:.1f}" for value in (*average, average.mean(), *(one[1] for one in by_set))]
     for documents in unheaded_sets:
-        scores = boundary_rows(documents, {"": split})[""]
-        cells += [f"{scores[0]:.3f}", f"{scores[1]:.3f}"]
+        found_boundaries = scores(documents, {"": split})[""]
+        cells += [f"{found_boundaries[0]:.3f}", f"{found_boundaries[1]:.3f}"]
     return cells
 
 
@@ -151,13 +153,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if set(names) - set(SETS):
         parser.error(f"--sets must be some of {', '.join(SETS)}; got {options.sets!r}.")
     embedder, label = quality.chosen_embedder("minilm")
-    runner = Runner(embedder=embedder, cache=Cache(quality.CACHE), batch_size=256)
+    models = Models(embedder, Cache(quality.CACHE))
     counter, _ = quality.reader_counter()
-    means = [sentence_means(quality.sampled(load_or_exit(name), SETS[name], None), runner) for name in names]
+    means = [sentence_means(sample(name, False).dataset, models.runner()) for name in names]
     papers = [made for made in map(unheaded, load("qasper").documents) if made is not None]
-    unheaded_sets = (unheaded_documents(UNHEADED), papers)
+    unheaded_sets = (unheaded_documents(DOCUMENTS), papers)
     rows = []
-    for name, split in variants(runner).items():
+    for name, split in variants(models).items():
         rows.append([name, *row(split, means, unheaded_sets, counter)])
         print(" | ".join(rows[-1]), file=sys.stderr, flush=True)
     head = ["splitter", *(f"at {budget:,}" for budget in BUDGETS), "mean", *(f"{name} at 1,000" for name in names)]

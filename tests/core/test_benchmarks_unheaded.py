@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from benchmarks.splitting_systems import located
 from benchmarks.unheaded import segmentation, unheaded
 from structrag import read_text
 
@@ -24,10 +23,3 @@ def test_a_place_inside_a_sentence_counts_for_its_nearer_end() -> None:
     sentences = [(0, 10), (10, 20), (20, 30)]
     assert segmentation(sentences, [0, 13]) == [1, 0]
     assert segmentation(sentences, [17, 29]) == [0, 1]
-
-
-def test_chunks_are_found_again_whatever_white_space_they_lost() -> None:
-    document = read_text("One two.\n\nThree  four.")
-    chunks = located(document, ["One two. Three", "four."])
-    assert [(chunk.start, chunk.end) for chunk in chunks] == [(0, 15), (17, 22)]
-    assert all(document.text[chunk.start : chunk.end] == chunk.text for chunk in chunks)
