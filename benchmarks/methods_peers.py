@@ -103,10 +103,14 @@ def llama_markdown() -> TextSplitting:
 
 
 def chonkie_recursive() -> TextSplitting:
-    """chonkie's recursive chunker."""
+    """chonkie's recursive chunker, which wants a tokenizer that also encodes: MiniLM's, whose tokens are as many as the estimate's."""
     from chonkie import RecursiveChunker
+    from tokenizers import Tokenizer
 
-    chunker = RecursiveChunker(tokenizer=count_tokens, chunk_size=SIZE)
+    tokenizer = Tokenizer.from_file(str(minilm_path() / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    chunker = RecursiveChunker(tokenizer=tokenizer, chunk_size=SIZE)
     return lambda text: [chunk.text for chunk in chunker.chunk(text)]
 
 

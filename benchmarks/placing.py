@@ -1,13 +1,14 @@
 """Where the chunks of a splitter that gives texts only stand in the source.
 
 White space does not count, since most splitters strip or replace some. A text that is not in the source (another library's reading of a
-table, of emphasis, of links) is placed by its words: from the first few of them that follow each other in the source to the last few.
+table, of emphasis, of links) is placed where most of its words follow each other in the source.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -15,7 +16,6 @@ from structrag.records import Chunk, Document
 from structrag.tokens import count_tokens
 
 GRAM = 3  # words that must follow each other
-REACH = 40  # words of a text that are tried from each end before it counts as lost
 _WORD = re.compile(r"\w+")
 
 
@@ -67,30 +67,18 @@ def _exactly(source: _Source, text: str, start: int, end: int) -> tuple[int, int
 
 
 def _by_words(source: _Source, text: str, start: int) -> tuple[int, int] | None:
+    """Where most of its words follow each other as they do in the text, at most twice as many words long; of equals the next one."""
     words = [word.lower() for word in _WORD.findall(text)]
-    if len(words) < GRAM:
+    size = max(len(words), GRAM)
+    grams = {tuple(words[number : number + GRAM]) for number in range(len(words) - GRAM + 1)}
+    found = sorted(number for gram in grams for number in source.grams.get(gram, ()))
+    if not found:
         return None
-    after = bisect_left(source.spans, (start, 0))
-    grams = [tuple(words[number : number + GRAM]) for number in range(len(words) - GRAM + 1)]
-    first = next((place for gram in grams[:REACH] if (place := _first(source, gram, after)) is not None), None)
-    if first is None:
-        return None
-    far = first + 2 * len(words) + REACH  # a gram that stands behind is another passage's
-    ends = (_last(source, gram, first, far) for gram in reversed(grams[-REACH:]))
-    last = next((place for place in ends if place is not None), first)
-    return source.spans[first][0], source.spans[last + GRAM - 1][1]
-
-
-def _first(source: _Source, gram: tuple[str, ...], after: int) -> int | None:
-    numbers = source.grams.get(gram, [])
-    at = bisect_left(numbers, after)
-    return numbers[at] if at < len(numbers) else None
-
-
-def _last(source: _Source, gram: tuple[str, ...], first: int, far: int) -> int | None:
-    numbers = source.grams.get(gram, [])
-    at = bisect_left(numbers, far)
-    return numbers[at - 1] if at and numbers[at - 1] >= first else None
+    votes = Counter(number // size for number in found)
+    expected = bisect_left(source.spans, (start, 0)) // size
+    best = max(sorted(votes), key=lambda window: (votes[window] + votes[window + 1], -abs(window - expected)))
+    inside = [number for number in found if best <= number // size <= best + 1]
+    return source.spans[inside[0]][0], source.spans[inside[-1] + GRAM - 1][1]
 
 
 def _chunk(document: Document, span: tuple[int, int], text: str, context: str) -> Chunk:
