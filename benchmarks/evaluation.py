@@ -1,9 +1,9 @@
 """The page docs/evaluation.md: every result in benchmarks/results, each under what it answers and the command that measures it again.
 
-    python benchmarks/evaluation.py [--run]
+    python benchmarks/evaluation.py [--run | --run-all]
 
-With --run the commands are run first, one after the other (hours on two cores; vectors that were embedded before are kept, so a
-run that was stopped goes on where it was).
+With --run all methods and peers are measured first, on all sets; a run that was stopped goes on where it was. With --run-all everything on
+the page is, which takes hours.
 """
 
 from __future__ import annotations
@@ -25,10 +25,23 @@ class Result(NamedTuple):
     title: str
     file: str  # in RESULTS
     command: str  # that writes it
+    pictures: tuple[tuple[str, str], ...] = ()  # what each shows, and its file in docs/pictures
 
 
+MAIN = (
+    Result(
+        "All methods, all peers, all sets",
+        "methods.md",
+        "methods.py",
+        (
+            ("Recall within 1,000 tokens of every method and peer, with intervals", "evaluation_methods.svg"),
+            ("Recall over the budgets", "evaluation_budgets.svg"),
+        ),
+    ),
+    Result("Boundaries: where sections began, headings taken out", "boundaries.md", "boundaries.py"),
+)
 RESULTS_IN_ORDER = (
-    Result("Splitters: retrieval at equal budgets, and boundaries", "splitting.md", "splitting.py"),
+    *MAIN,
     Result("What the settings of PIC and IDMS rest on", "splitting_choices.md", "splitting_choices.py"),
     Result("Splitters that read the text: cost", "splitters.md", "splitters.py"),
     Result("Sections, views and routes", "quality.md", "quality.py"),
@@ -52,10 +65,12 @@ were chosen on these same sets, so the figures of the defaults are slightly flat
 def page(results: Sequence[Result] = RESULTS_IN_ORDER) -> str:
     """The page as Markdown; results that are not there are left out."""
     parts = [HEAD]
-    for title, file, command in results:
+    for title, file, command, pictures in results:
         path = RESULTS / file
         if path.is_file():
-            parts.append(f"## {title}\n\n`python benchmarks/{command}`\n\n{lowered(path.read_text(encoding='utf-8'))}")
+            shown = [f"![{text}](pictures/{name})" for text, name in pictures]
+            text = lowered(path.read_text(encoding="utf-8"))
+            parts.append("\n\n".join([f"## {title}", f"`python benchmarks/{command}`", *shown, text]))
     return "\n".join(parts).rstrip() + "\n"
 
 
@@ -68,10 +83,11 @@ def lowered(text: str) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--run", action="store_true", help="measure everything again first")
-    if parser.parse_args(arguments).run:
-        for result in RESULTS_IN_ORDER:
-            subprocess.run([sys.executable, *f"benchmarks/{result.command}".split()], cwd=ROOT, check=True)
+    parser.add_argument("--run", action="store_true", help="measure all methods and peers on all sets first")
+    parser.add_argument("--run-all", action="store_true", help="measure everything on the page first")
+    options = parser.parse_args(arguments)
+    for result in RESULTS_IN_ORDER if options.run_all else MAIN if options.run else ():
+        subprocess.run([sys.executable, *f"benchmarks/{result.command}".split()], cwd=ROOT, check=True)
     PAGE.write_text(page(), encoding="utf-8")
     print(f"{PAGE.relative_to(ROOT)} written")
 

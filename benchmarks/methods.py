@@ -30,8 +30,9 @@ from benchmarks import hiqa_boards, quality
 from benchmarks.datasets import Dataset, load, load_or_exit, visible
 from benchmarks.hiqa_scores import Sizes, read_questions
 from benchmarks.machine import machine_line
+from benchmarks.methods_plots import draw
 from benchmarks.methods_systems import Models, System, systems
-from benchmarks.methods_tables import page
+from benchmarks.methods_tables import figures, page
 from structrag import __version__
 from structrag.cache import Cache
 from structrag.evaluation import SpanMeasure, recall_at_budget, spans_of
@@ -49,6 +50,7 @@ SAMPLES: Mapping[str, int | None] = {  # documents; None: all
 LARGEST = 150_000  # characters; without --full longer documents are left out, which in chroma are two of five
 POOLED = ("boards",)  # searched as one pool: which document is meant is the question
 BUDGETS = (500, 1000, 2000)
+PICTURES = Path(__file__).resolve().parents[1] / "docs" / "pictures"
 KEPT = quality.RESULTS / "cache" / "methods"
 
 
@@ -153,7 +155,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     text = page(results)
     print(text)
     (options.output / "methods.md").write_text(text, encoding="utf-8")
-    (options.output / "methods.json").write_text(json.dumps(results) + "\n", encoding="utf-8")
+    (options.output / "methods.json").write_text(json.dumps(figures(results), indent=1) + "\n", encoding="utf-8")
+    draw(results, options.pictures)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -163,6 +166,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--again", action="store_true", help="measure the chosen rows anew")
     parser.add_argument("--full", action="store_true", help="all documents of every set (many hours on two cores)")
     parser.add_argument("--output", type=Path, default=quality.RESULTS, help="folder for the results")
+    parser.add_argument("--pictures", type=Path, default=PICTURES, help="folder for the plots")
     options = parser.parse_args(arguments)
     options.sets = [name for name in options.sets.split(",") if name]
     if not options.sets or set(options.sets) - set(SAMPLES):

@@ -14,7 +14,7 @@ from benchmarks.datasets import Dataset, Question
 from benchmarks.methods_peers import by_size
 from benchmarks.methods_plots import draw
 from benchmarks.methods_systems import OURS, SIZED, Models, System, own_systems
-from benchmarks.methods_tables import best_peer, mean_of_sets, page
+from benchmarks.methods_tables import best_peer, figures, mean_of_sets, page
 from benchmarks.placing import placed
 from structrag import read_text
 from structrag.tokens import count_tokens
@@ -129,5 +129,6 @@ def test_an_unknown_set_is_refused(given: str, capsys: pytest.CaptureFixture[str
     assert "--sets must be some of" in capsys.readouterr().err
 
 
-def test_results_survive_json() -> None:
-    assert page(json.loads(json.dumps(results()))) == page(results())
+def test_stored_figures_have_means_and_intervals_and_no_question() -> None:
+    stored = json.loads(json.dumps(figures(results())))
+    assert stored["sets"]["cuad"]["rows"]["peer"]["recall"]["both 500"] == [100.0, 100.0, 100.0]
