@@ -52,8 +52,15 @@ docs: install
 	@$(PIP) -e '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-bench: install
-	$(BIN)/python benchmarks/evaluation.py --run
+bench: install $(VENV)-docling/.installed
+	@$(PIP) -e '.[peers]'
+	STRUCTRAG_DOCLING_PYTHON=$(VENV)-docling/bin/python $(BIN)/python benchmarks/evaluation.py --run
+
+$(VENV)-docling/.installed:
+	@echo "Installing docling, whose pins do not fit ours, into $(VENV)-docling ..."
+	$(PYTHON) -m venv $(VENV)-docling
+	$(VENV)-docling/bin/python -m pip install --disable-pip-version-check -q torch==2.13.0 docling
+	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-docling build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -144,6 +144,11 @@ class Chunk:
     extras: Mapping[str, Any] = field(default_factory=dict)  # JSON values only
 
     @property
+    def span(self) -> tuple[str, int, int]:
+        """The document's id, start and end: what `structrag.evaluation` measures."""
+        return self.doc_id, self.start, self.end
+
+    @property
     def index_text(self) -> str:
         """What is embedded and BM25-indexed in the view `raw`: the context, a newline, the text.
 

@@ -22,7 +22,7 @@ def test_every_place_leads_to_its_chunk() -> None:
     chunks = [store.chunk(row) for row in range(len(store))]
     assert len(chunks) == 6
     for chunk in chunks:
-        assert chunk_at(store, chunk.doc_id, chunk.start, chunk.end) == chunk
+        assert chunk_at(store, *chunk.span) == chunk
         for place in range(chunk.start, chunk.end):
             assert chunk_at(store, chunk.doc_id, place, place + 1) == chunk
         assert chunk_at(store, chunk.doc_id, chunk.start, chunk.end + 1) is None

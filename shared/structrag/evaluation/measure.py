@@ -152,7 +152,7 @@ def merge(spans: Iterable[Span]) -> dict[str, list[tuple[int, int]]]:
 
 def spans_of(chunks: Iterable[Chunk]) -> list[Span]:
     """The spans of chunks, in their order."""
-    return [(chunk.doc_id, chunk.start, chunk.end) for chunk in chunks]
+    return [chunk.span for chunk in chunks]
 
 
 def heading_spans(outline: Outline) -> list[Span]:

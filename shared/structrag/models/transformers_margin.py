@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from typing import Any
 from structrag.chunks.margin_steps import KEEP_OPTION, PROMPT, SPLIT_OPTION, check_prompt
 from structrag.errors import InvalidParameter, check_at_least, require
 from structrag.models.margins import TwoWay, two_way
+from structrag.models.prefix_reuse import PrefixReader, whole_logits
 
 
 @dataclass(eq=False)
@@ -20,7 +20,11 @@ class TransformersMargin:
 
     Two uses: as `IDMSSplitter(margin=TransformersMargin(...))`, which batches; or as a language model, `llm=` of any splitter, whose
     answers are kept in the cache. A chat template is used where the tokenizer has one. Nothing is truncated: a prompt
-    above `max_prompt_tokens` has no margin (None). The growing prefix of context "chunk" is read anew each time.
+    above `max_prompt_tokens` has no margin (None).
+
+    With `reuse_prefix` the model reads what prompts start with in common once: the template up to the first passage for a batch, the
+    chunk so far too where prompts come one by one (context "chunk"). Margins are the same up to the rounding of the model's numbers.
+    Threads wait for each other. The prefix is forgotten when the object is pickled; a model whose weights change needs a new object.
 
     Attributes:
         model, tokenizer: Objects of transformers, or names or folders for `from_pretrained`. The name of the model, given as such, is the
@@ -31,6 +35,8 @@ class TransformersMargin:
         max_new_tokens: Most tokens of an answer of `complete`.
         normalised: (pA - pB) / (pA + pB); False: pA - pB, as Meta-Chunking.
         prompt: The question about two passages, as in `IDMSSplitter`.
+        reuse_prefix: Keep the keys and values of one prefix, at most one prompt long, and those of a batch while it is read; no effect on a
+            model whose cache cannot be cropped, repeated or trusted (tried out once). False takes the least memory.
     """
 
     model: Any
@@ -41,6 +47,8 @@ class TransformersMargin:
     max_new_tokens: int = 256
     normalised: bool = True
     prompt: str = PROMPT
+    reuse_prefix: bool = True
+    _reader: PrefixReader | None = field(default=None, init=False, repr=False, compare=False)
     _lock: Any = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -107,7 +115,7 @@ class TransformersMargin:
         return await asyncio.to_thread(self.complete, prompt)
 
     def weigh(self, prompts: Sequence[str], options: tuple[str, str]) -> list[TwoWay | None]:
-        """Margin and mass of the options for every prompt; None for a prompt that is too long.
+        """Margin and mass of the options for every prompt; None for a prompt that is too long, or has no token.
 
         Raises InvalidParameter for an option that is no single token in any of its variants, or is the same token as the other.
         """
@@ -115,7 +123,8 @@ class TransformersMargin:
         ids = [self._ids(prompt) for prompt in prompts]
         limit = self.max_prompt_tokens
         order = sorted(
-            (i for i in range(len(ids)) if limit is None or len(ids[i]) <= limit), key=lambda i: (len(ids[i]), i)
+            (i for i in range(len(ids)) if ids[i] and (limit is None or len(ids[i]) <= limit)),
+            key=lambda i: (len(ids[i]), i),
         )
         weighed: list[TwoWay | None] = [None] * len(ids)
         for start in range(0, len(order), self.batch_size):
@@ -152,25 +161,21 @@ class TransformersMargin:
     def _last_log_probabilities(self, rows: Sequence[Sequence[int]]) -> Any:
         """Log-probabilities of the next token, shape (rows, vocabulary), as a NumPy array."""
         torch: Any = require("torch", extra="models")
-        width = max(map(len, rows))
         pad = getattr(self.tokenizer, "pad_token_id", None) or 0
-        device = getattr(self.model, "device", "cpu")
-        ids = torch.tensor([[pad] * (width - len(row)) + list(row) for row in rows], device=device)
-        mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in rows], device=device)
-        inputs = {"input_ids": ids, "attention_mask": mask}
-        accepted = inspect.signature(self.model.forward).parameters
-        if "position_ids" in accepted:
-            inputs["position_ids"] = (mask.cumsum(-1) - 1).clamp(min=0)
-        options = {name: value for name, value in (("logits_to_keep", 1), ("use_cache", False)) if name in accepted}
         with self._lock, torch.inference_mode():
-            logits = self.model(**inputs, **options).logits[:, -1]
+            if not self.reuse_prefix:
+                logits = whole_logits(self.model, rows, pad)
+            else:
+                if self._reader is None or self._reader.model is not self.model:
+                    self._reader = PrefixReader(self.model, pad)
+                logits = self._reader.last_logits(rows)
             return torch.log_softmax(logits.double(), dim=-1).cpu().numpy()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+        return {name: value for name, value in self.__dict__.items() if name not in {"_lock", "_reader"}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _lock=threading.Lock())
+        self.__dict__.update(state, _reader=None, _lock=threading.Lock())
 
 
 def _local(parameter: str, loader: Any, name: str) -> Any:

@@ -74,7 +74,7 @@ def build_layout(sections: Store, parts: Store, paragraphs: Store) -> Layout:
     outline = []
     for row in range(len(sections)):
         chunk = sections.chunk(row)
-        first, last = rows(chunk.doc_id, chunk.start, chunk.end)
+        first, last = rows(*chunk.span)
         behind = last
         outline.append(
             OutlineSection(
@@ -90,7 +90,7 @@ def build_layout(sections: Store, parts: Store, paragraphs: Store) -> Layout:
                 *chunk.extras.get("part", (0, 0)),
             )
         )
-    spans = [rows(part.doc_id, part.start, part.end) for part in map(parts.chunk, range(len(parts)))]
+    spans = [rows(*part.span) for part in map(parts.chunk, range(len(parts)))]
     return Layout(tuple(outline), np.array(spans, dtype=np.int64).reshape(-1, 2), np.array(tokens, dtype=np.int64))
 
 
