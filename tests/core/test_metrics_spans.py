@@ -252,7 +252,9 @@ def test_budget_invariants(gold, ranking, data) -> None:
 
 
 def test_spans_of_chunks() -> None:
-    assert spans_of([Chunk("x", "d", "s", 3, 5, "ab")]) == [("d", 3, 5)]
+    chunk = Chunk("x", "d", "s", 3, 5, "ab")
+    assert chunk.span == ("d", 3, 5)
+    assert spans_of([chunk, chunk]) == [("d", 3, 5), ("d", 3, 5)]
 
 
 @pytest.mark.parametrize(
