@@ -67,8 +67,7 @@ def evidence_scores(dataset: Dataset, embedder: Any, cache: Cache | None) -> dic
     found: dict[str, Measured] = {}
     for question in dataset.questions:
         where = {"doc_id": document_of(question)}
-        rows = np.flatnonzero(row_mask(index.paragraphs.store.select(where), len(index))).tolist()
-        paragraphs = [index.paragraphs.store.chunk(row) for row in rows]
+        paragraphs = index.paragraphs.chunks(document_of(question))
         for name, ranking in plain_rankings(index.paragraphs, question.question, where).items():
             figures = ranking_figures(question, ranking, paragraphs, measure)
             found.setdefault(name, Measured()).note(**figures, paragraphs=len(paragraphs), parts=0, within=1)
@@ -147,7 +146,7 @@ def summary_scores(dataset: Dataset, embedder: Any, cache: Cache | None) -> dict
                 for doc_id, start, end in question.gold
             ]
             shares.append((max if question.any else np.mean)([any(row) for row in hit]))
-        sizes = [count_tokens(index.store.chunk(row).index_text) for row in range(len(index))]
+        sizes = [count_tokens(chunk.index_text) for chunk in index.chunks()]
         found[tokens] = (sum(sizes) / len(dataset.documents), float(np.mean(shares)))
     return found
 

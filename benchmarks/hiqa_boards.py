@@ -15,7 +15,6 @@ from benchmarks.speed_tables import Table
 from structrag.cache import Cache
 from structrag.chunks.hiqa import METADATA, HiQASplitter
 from structrag.index.index import Index
-from structrag.records import Chunk
 from structrag.retrieval.tuning import LabelledQuestion
 
 ROUTES: dict[str, dict[str, Any]] = {
@@ -72,7 +71,7 @@ def measure(dataset: Dataset, embedder: Any, label: str, cache: Cache | None) ->
         )
         index.add(dataset.documents)
         chunks = len(index)
-        by_document = chunks_of(index)
+        by_document = {doc_id: index.chunks(doc_id) for doc_id in index.document_ids}
         relevant = [relevant_ids(question, by_document) for question in questions]
         for name, search in systems(index, tuning, metadata):
             scores[metadata, name] = place_scores(dataset, relevant, chunks, search)
@@ -107,15 +106,6 @@ def split(questions: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]]:
     count = min(TUNING, len(questions) // 3)
     chosen = {i * len(questions) // count for i in range(count)} if count else set()
     return [questions[i] for i in sorted(chosen)], tuple(q for i, q in enumerate(questions) if i not in chosen)
-
-
-def chunks_of(index: Index) -> dict[str, list[Chunk]]:
-    """The chunks of an index by document id."""
-    found: dict[str, list[Chunk]] = {}
-    for row in range(len(index)):
-        chunk = index.store.chunk(row)
-        found.setdefault(chunk.doc_id, []).append(chunk)
-    return found
 
 
 def systems(index: Index, tuning: Sequence[Any], metadata: str) -> Iterator[tuple[str, Search]]:

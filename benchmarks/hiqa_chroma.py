@@ -141,7 +141,7 @@ def rows(dataset: Dataset, embedder: Any, cache: Cache | None, counter: TokenCou
             embedder=embedder, cache=cache, splitter=splitter, views=("raw",), window_tokens=WINDOW, batch_size=256
         )
         index.add(dataset.documents)
-        spans = spans_of(index.store.chunk(row) for row in range(len(index)))
+        spans = spans_of(index.chunks())
         omega = [precision_omega(question.gold, spans, as_coded=True) or 0.0 for question in dataset.questions]
         for routes, search in systems(index).items():
             scores = score(dataset, search, sizes)

@@ -192,7 +192,7 @@ def _searched(retriever: Any, question: str, where: Mapping[str, Any] | None) ->
 
 
 def _chunks(index: Index) -> list[Chunk]:
-    return [index.store.chunk(row) for row in range(len(index))]
+    return index.chunks()
 
 
 def _each(splitter: Any, documents: Sequence[Document]) -> list[list[Chunk]]:

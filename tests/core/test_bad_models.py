@@ -58,7 +58,7 @@ def test_indexing_finishes(name: str, preset: str) -> None:
     rows = range(len(index))
     assert report.added == 1 and len(index) >= 3
     raw = [index.store.view_text(row, "raw") for row in rows]
-    assert all(raw) and "".join(index.store.chunk(row).text for row in rows) == TEXT
+    assert all(raw) and "".join(chunk.text for chunk in index.chunks()) == TEXT
     assert index.store.degraded("d") == sum(report.usage["fallbacks"].values()) > 0
     assert "views fell back to the extractive default" in str(report)
     for view in ("summary", "keywords"):
@@ -79,7 +79,7 @@ def test_what_falls_back_is_the_extractive_view(name: str) -> None:
     for row in range(len(index)):
         for view in index.views:
             assert index.store.view_text(row, view) == plain.store.view_text(row, view)
-    long = sum(len(index.store.chunk(row).text) > 1000 for row in range(len(index)))
+    long = sum(len(chunk.text) > 1000 for chunk in index.chunks())
     assert report.usage["fallbacks"] == {"summary": long, "keywords": len(index)}
     assert str(report).endswith(f"{long + len(index)} views fell back to the extractive default")
 

@@ -36,7 +36,7 @@ def index_of(embedder: Any) -> Index:
 
 def questions_for(index: Index, n: int) -> list[LabelledQuestion]:
     ids = index.document_ids[:: max(1, len(index) // n)][:n]
-    texts = [index.store.chunk(index.document_ids.index(name)).text for name in ids]
+    texts = [index.chunks(name)[0].text for name in ids]
     return [LabelledQuestion(text.replace("are", "or"), {name}) for name, text in zip(ids, texts, strict=True)]
 
 
@@ -69,7 +69,7 @@ def test_recall_counts_the_characters_of_spans_among_the_first_k() -> None:
     index.add(
         [Document("# A\n\nOne pump.\n\n# B\n\nOne valve.\n", id="d", format="markdown"), Document("Other oil.", id="e")]
     )
-    first, second = (index.store.chunk(row) for row in (0, 1))
+    first, second = index.chunks()[:2]
     half = LabelledQuestion("One pump", {("d", first.start, second.end)})
     report = HiQARetriever(index, k=1).tune([half], metric="recall")
     share = (first.end - first.start) / (second.end - first.start)

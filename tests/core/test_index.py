@@ -74,6 +74,20 @@ def test_add_and_search(embedder: HashEmbedder) -> None:
     assert str(report).startswith("2 documents added, 0 replaced, 0 unchanged; 8 chunks; 0 language-model calls, ")
 
 
+def test_chunks_are_those_of_the_splitter_in_reading_order(embedder: HashEmbedder, tmp_path: Path) -> None:
+    index = Index(embedder=embedder)
+    index.add([document(2), document(1), read_text(" ", id="blank")])
+    split = {f"doc{number}": ContentAwareSplitter().split(document(number)) for number in (1, 2)}
+    assert index.chunks("doc1") == split["doc1"] and index.chunks("blank") == []
+    assert index.chunks() == split["doc2"] + split["doc1"]
+    index.save(tmp_path / "index")
+    assert Index.load(tmp_path / "index", embedder=embedder).chunks("doc2") == split["doc2"]
+    index.delete("doc2")
+    assert index.chunks() == split["doc1"]
+    with pytest.raises(InvalidParameter, match=r"doc_id must be .* got 'doc2'\. `document_ids` lists them"):
+        index.chunks("doc2")
+
+
 def test_short_sections_are_embedded_once(embedder: HashEmbedder) -> None:
     Index(embedder=embedder, views=("raw", "summary")).add([document(1)])
     assert len(embedder.texts) == len(set(embedder.texts)) == 4

@@ -90,7 +90,7 @@ def test_an_index_splits_with_its_own_models_and_counts_them() -> None:
     index = Index(splitter=SPLITTER, embedder=embedder, llm=llm, views=("raw",))
     report = index.add(DOCUMENTS)
     expected = list(SPLITTER.split_all(DOCUMENTS, embedder=HashEmbedder(), llm=ScriptedModel("Document says thing 3.")))
-    assert [chunk for chunks in expected for chunk in chunks] == [index.store.chunk(i) for i in range(len(index.store))]
+    assert [chunk for chunks in expected for chunk in chunks] == index.chunks()
     assert report.usage["calls"] == 3 and len(llm.prompts) == 3
     assert not report.usage["fallbacks"]
 
@@ -100,8 +100,7 @@ def test_an_index_without_an_encoder_splits_by_each_documents_own_sentences() ->
     index = Index(splitter=SPLITTER, llm=llm, views=("raw",))
     index.add(DOCUMENTS)
     expected = SPLITTER.split(DOCUMENTS[1], llm=ScriptedModel("Document says thing 3."))
-    stored = [index.store.chunk(i) for i in range(len(index.store))]
-    assert [chunk for chunk in stored if chunk.doc_id == "d1"] == expected
+    assert index.chunks("d1") == expected
     assert len(llm.prompts) == 3
 
 

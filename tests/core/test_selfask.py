@@ -288,7 +288,7 @@ def test_bad_input_is_named() -> None:
 
 def hits_for(*texts: str) -> list[Hit]:
     index = index_of("".join(f"## Part {i}\n{text}\n" for i, text in enumerate(texts)))
-    return [Hit(index.store.chunk(row), 1.0, row + 1) for row in range(len(index))]
+    return [Hit(chunk, 1.0, rank) for rank, chunk in enumerate(index.chunks(), start=1)]
 
 
 @settings(max_examples=50, deadline=None)

@@ -80,7 +80,7 @@ def test_rows_follow_documents_and_chunk_starts() -> None:
     store = small_store()
     assert store.document_ids == ["a", "b", "c"]
     assert len(store) == 6
-    assert [store.chunk(row).id for row in range(6)] == ["a:0-12", "a:12-30", "b:0-4", "b:4-14", "b:14-17", "c:0-8"]
+    assert [chunk.id for chunk in store.chunks()] == ["a:0-12", "a:12-30", "b:0-4", "b:4-14", "b:14-17", "c:0-8"]
     assert [store.view_text(row, "keywords") for row in range(3)] == ["apple", None, "plum"]
     assert [row for row, _ in store.search_lexical("raw", "apple", 9)] == [1, 0, 3]
     assert [row for row, _ in store.search_lexical("keywords", "apple", 9)] == [0]
@@ -114,7 +114,7 @@ def test_a_replaced_document_keeps_its_place_and_a_deleted_one_is_gone() -> None
     assert [row for row, _ in store.search_lexical("raw", "cherry", 9)] == [0]
     assert store.delete("b") is True
     assert store.delete("b") is False
-    assert [store.chunk(row).doc_id for row in range(len(store))] == ["a", "c"]
+    assert [chunk.doc_id for chunk in store.chunks()] == ["a", "c"]
     assert store.search_lexical("raw", "plum", 9) == []
     assert {store.chunk(row).doc_id for row, _ in store.search_dense("raw", [1, 1, 1], 9)} == {"a", "c"}
     assert store.row_of("b:0-4") is None

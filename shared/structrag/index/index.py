@@ -23,7 +23,7 @@ from structrag.index.store import Store
 from structrag.index.terms import STOPWORD_LISTS, Tokenizer
 from structrag.models.embedders import as_embedder
 from structrag.models.llm import as_language_model
-from structrag.records import Document, Hit
+from structrag.records import Chunk, Document, Hit
 from structrag.steps import Embed, Progress, Ranking, Runner, Steps, Usage
 from structrag.views import VIEWS, Prompts, ViewSettings
 
@@ -140,6 +140,10 @@ class Index:
     def __len__(self) -> int:
         """The number of chunks."""
         return len(self.store)
+
+    def chunks(self, doc_id: str | None = None) -> list[Chunk]:
+        """The chunks of a document, or of all in the order of `document_ids`, in reading order; InvalidParameter for an unknown id."""
+        return self.store.chunks(doc_id)
 
     def add(self, documents: Iterable[Document]) -> AddReport:
         """Add documents, or replace those that changed; a few hundred chunks at a time, each document whole.

@@ -163,6 +163,17 @@ class Store:
         """The chunk at `row`, as JSON keeps it: tuples in `extras` have become lists."""
         return chunk_of(self._line(row))
 
+    def chunks(self, doc_id: str | None = None) -> list[Chunk]:
+        """The chunks of a document, or all, in row order. Raises InvalidParameter for a document that is not there."""
+        members = self._ready()[0]
+        if doc_id is not None and doc_id not in members:
+            raise InvalidParameter(
+                f"doc_id must be the id of a document that is in the index, or None for all; got {doc_id!r}. "
+                "`document_ids` lists them."
+            )
+        wanted = members.values() if doc_id is None else [members[doc_id]]
+        return [chunk_of(member.lines[member.first + i]) for member in wanted for i in range(member.n_rows)]
+
     def view_text(self, row: int, view: str) -> str | None:
         """The index text of a chunk in a view; None if the chunk lacks this view."""
         return view_text_of(self._line(row), check_choice("view", view, self.views))
