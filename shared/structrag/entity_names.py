@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 
 from structrag.answers import parse_keywords
 from structrag.models.extractive import entities as entities_by_form
@@ -77,7 +78,12 @@ def contains(text: str, name: str) -> int:
 def occurrences(text: str, key: str) -> int:
     """How often a folded name occurs in a folded text; scripts without spaces have no borders of words."""
     found = text.count(key) if key else 0
-    return len(re.findall(rf"(?<!\w){re.escape(key)}(?!\w)", text)) if found and key.isascii() else found
+    return len(_whole_word(key).findall(text)) if found and key.isascii() else found
+
+
+@lru_cache(maxsize=8192)
+def _whole_word(key: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(key)}(?!\w)")
 
 
 def fold(text: str) -> str:
