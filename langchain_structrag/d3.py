@@ -115,7 +115,7 @@ class D3Retriever(IndexRetriever):
 
     def documents(self, result: D3Result) -> list[Document]:
         """The evidence of a result as `invoke` gives it."""
-        return [self._document(hit) for hit in _routed(result)]
+        return [self._document(hit) for hit in result.routed_hits]
 
     def _make_core(self, settings: dict[str, Any]) -> CoreD3Retriever:
         core = CoreD3Retriever(self.index, **{**settings, "llm": as_language_model(settings["llm"])})
@@ -123,11 +123,11 @@ class D3Retriever(IndexRetriever):
 
     def _search(self, query: str, k: Any, where: Any) -> list[Hit]:
         core = self._core() if k is None else _limited(self._core(), k)
-        return _routed(core.result(query, where=where))
+        return core.result(query, where=where).routed_hits
 
     async def _asearch(self, query: str, k: Any, where: Any) -> list[Hit]:
         core = self._core() if k is None else _limited(self._core(), k)
-        return _routed(await core.aresult(query, where=where))
+        return (await core.aresult(query, where=where)).routed_hits
 
     def _document(self, hit: Hit) -> Document:
         found = super()._document(hit)
@@ -167,9 +167,3 @@ def _limited(core: CoreD3Retriever, k: int) -> CoreD3Retriever:
     limited.selection = replace(core.selection, k=k)  # checks it
     limited.k = k
     return limited
-
-
-def _routed(result: D3Result) -> list[Hit]:
-    """The hits, each with the route it came by."""
-    extras = {"route": result.route.how}
-    return [replace(hit, chunk=replace(hit.chunk, extras={**hit.chunk.extras, **extras})) for hit in result.hits]

@@ -10,8 +10,8 @@ from typing import Any
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
+from langchain_structrag.callbacks import inner_config
 from langchain_structrag.conversion import document_id
-from langchain_structrag.models import inner_config
 from structrag.errors import InvalidParameter
 from structrag.index.index import Index
 from structrag.index.places import chunk_at

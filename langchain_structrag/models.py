@@ -1,45 +1,23 @@
-"""LangChain's models as structrag's: sync and async calls, and callbacks that reach them."""
+"""LangChain's models as structrag's, by their own sync and async calls."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseLanguageModel, BaseLLM
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 
+from langchain_structrag.callbacks import inner_config
 from langchain_structrag.naming import model_name
 from structrag.errors import InvalidParameter
 from structrag.models.host_margins import LogProbabilities
 from structrag.steps import Embedder, LanguageModel
 from structrag.tokens import count_tokens
-
-_callbacks: ContextVar[BaseCallbackManager | None] = ContextVar("structrag_callbacks", default=None)
-
-
-@contextmanager
-def inner_callbacks(callbacks: BaseCallbackManager | None) -> Iterator[None]:
-    """Within it, language models called through `LangChainModel` report to `callbacks`, also from threads and tasks."""
-    token = _callbacks.set(callbacks)
-    try:
-        yield
-    finally:
-        _callbacks.reset(token)
-
-
-def inner_config(config: RunnableConfig | None = None) -> RunnableConfig | None:
-    """The config for a call made within `inner_callbacks`: its callbacks unless `config` has its own."""
-    callbacks = _callbacks.get()
-    if callbacks is None or (config and config.get("callbacks")):
-        return config
-    return RunnableConfig(**{**(config or {}), "callbacks": callbacks})
 
 
 @dataclass(frozen=True)

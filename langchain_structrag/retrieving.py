@@ -15,9 +15,10 @@ from langchain_core.runnables import run_in_executor
 from pydantic import Field, PrivateAttr
 from typing_extensions import Self
 
+from langchain_structrag.callbacks import inner_callbacks
 from langchain_structrag.conversion import as_documents
 from langchain_structrag.indexing import core_documents, load_index, make_index, vectorstore_of
-from langchain_structrag.models import LangChainEmbedder, inner_callbacks
+from langchain_structrag.models import LangChainEmbedder
 from langchain_structrag.results import hit_document
 from structrag.index.index import Index
 from structrag.records import Hit

@@ -12,8 +12,9 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableConfig
 
+from langchain_structrag.callbacks import inner_callbacks
 from langchain_structrag.hosted import stepped
-from langchain_structrag.models import as_language_model, inner_callbacks
+from langchain_structrag.models import as_language_model
 from structrag.errors import InvalidParameter
 from structrag.records import Hit
 from structrag.retrieval.d3.hops import Hop, SelfAskPrompts, SelfAskResult

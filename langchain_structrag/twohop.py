@@ -10,8 +10,8 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import Field
 
+from langchain_structrag.callbacks import inner_callbacks
 from langchain_structrag.hosted import stepped
-from langchain_structrag.models import inner_callbacks
 from structrag.errors import check_at_least
 from structrag.records import Hit
 from structrag.retrieval.d3.twohop import TwoHop, TwoHopResult

@@ -10,7 +10,8 @@ from typing import Any
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.messages import HumanMessage
 
-from langchain_structrag.models import answer_text, inner_config
+from langchain_structrag.callbacks import inner_config
+from langchain_structrag.models import answer_text
 from langchain_structrag.naming import model_name
 from structrag.errors import InvalidParameter
 from structrag.images import PROMPT, open_image

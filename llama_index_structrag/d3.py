@@ -141,13 +141,13 @@ class D3Retriever(IndexRetriever):
 
     def nodes(self, result: D3Result) -> list[NodeWithScore]:
         """The evidence of a result as `retrieve` gives it."""
-        return self.nodes_of(_routed(result))
+        return self.nodes_of(result.routed_hits)
 
     def _search(self, query: str) -> list[Hit]:
-        return _routed(self.result(query))
+        return self.result(query).routed_hits
 
     async def _asearch(self, query: str) -> list[Hit]:
-        return _routed(await self.aresult(query))
+        return (await self.aresult(query)).routed_hits
 
     def _notes(self, hit: Hit) -> dict[str, Any]:
         facts = {**hit.chunk.extras, "kind": hit.chunk.kind}
@@ -209,9 +209,3 @@ def _told(result: D3Result) -> D3Result:
     cost = {stage: asdict(cost) for stage, cost in result.cost.items()}
     dispatcher.event(RetrievalCostEvent(question=result.question, cost=cost, degraded=result.degraded))
     return result
-
-
-def _routed(result: D3Result) -> list[Hit]:
-    """The hits, each with the route it came by."""
-    extras = {"route": result.route.how}
-    return [replace(hit, chunk=replace(hit.chunk, extras={**hit.chunk.extras, **extras})) for hit in result.hits]

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from llama_index.core.base.base_retriever import BaseRetriever
-from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
+from llama_index.core.schema import MetadataMode, NodeWithScore
 
 from llama_index_structrag.keys import CONTEXT_KEY
 from llama_index_structrag.retrieving import IndexRetriever
 from structrag.errors import InvalidParameter
 from structrag.records import Chunk, Hit
-from structrag.steps import Runner, Search, Steps
-
-ROUTE = "host"
+from structrag.retrieval.hosted import HostRetriever
 
 
 async def aretrieved(retriever: BaseRetriever, query: str) -> list[NodeWithScore]:
@@ -24,34 +22,6 @@ async def aretrieved(retriever: BaseRetriever, query: str) -> list[NodeWithScore
     if type(retriever)._aretrieve is BaseRetriever._aretrieve:
         return await asyncio.to_thread(retriever.retrieve, query)
     return await retriever.aretrieve(query)
-
-
-@dataclass(frozen=True)
-class HostRetriever:
-    """A LlamaIndex retriever with `steps`, as the core's retrievers have them; each result is a hit, ranked as it came."""
-
-    retriever: BaseRetriever
-    runner: Runner = field(default_factory=Runner)
-
-    def __post_init__(self) -> None:
-        self.runner.routes[ROUTE] = self
-
-    def steps(self, question: str, /, *, where: Any = None) -> Steps[list[Hit]]:
-        """The results as hits. Raises InvalidParameter for a `where`, which only the retrievers of this package know."""
-        if where is not None:
-            raise InvalidParameter(
-                f"where must be None with a {type(self.retriever).__name__}: only the retrievers of llama_index_structrag take it."
-            )
-        (found,) = yield [Search(ROUTE, question, None, 0)]
-        return [hit_of(node, rank) for rank, node in enumerate(found, start=1)]
-
-    def search(self, request: Search) -> Any:
-        """The retriever's nodes."""
-        return self.retriever.retrieve(QueryBundle(request.query))
-
-    async def asearch(self, request: Search) -> Any:
-        """`search` by the retriever's own async call."""
-        return await aretrieved(self.retriever, request.query)
 
 
 @dataclass(frozen=True)
@@ -69,14 +39,17 @@ def stepped(retriever: Any) -> Stepped:
         return Stepped(retriever.retriever, retriever.where, retriever.nodes_of)
     if not isinstance(retriever, BaseRetriever):
         raise InvalidParameter(f"retriever must be a LlamaIndex retriever; got {type(retriever).__name__}.")
-    return Stepped(HostRetriever(retriever), None, lambda hits: [_node_of(hit) for hit in hits])
+    host = HostRetriever(
+        type(retriever).__name__, retriever.retrieve, lambda question: aretrieved(retriever, question), chunk_of
+    )
+    return Stepped(host, None, lambda hits: [_node_of(hit) for hit in hits])
 
 
-def hit_of(found: NodeWithScore, rank: int) -> Hit:
-    """A result of another retriever as a hit; where its metadata has a heading path, that is its context."""
+def chunk_of(found: NodeWithScore) -> Chunk:
+    """A result of another retriever as a chunk; where its metadata has a heading path, that is its context."""
     text = found.node.get_content(metadata_mode=MetadataMode.NONE)
     start = getattr(found.node, "start_char_idx", None) or 0
-    chunk = Chunk(
+    return Chunk(
         id=found.node.node_id,
         doc_id=found.node.ref_doc_id or found.node.node_id,
         section_id="",
@@ -86,10 +59,9 @@ def hit_of(found: NodeWithScore, rank: int) -> Hit:
         context=str(found.node.metadata.get(CONTEXT_KEY, "")),
         extras={"node": found},
     )
-    return Hit(chunk, 1 / rank, rank)
 
 
 def _node_of(hit: Hit) -> NodeWithScore:
-    """The node that `hit_of` made the hit of."""
+    """The node that `chunk_of` made the hit's chunk of."""
     node: NodeWithScore = hit.chunk.extras["node"]
     return node

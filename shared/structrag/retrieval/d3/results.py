@@ -31,6 +31,12 @@ class D3Result:
     cost: Mapping[str, StageCost] = field(default_factory=dict)
 
     @property
+    def routed_hits(self) -> list[Hit]:
+        """The hits, each with how its section was chosen in `chunk.extras["route"]`, for those who show hits without the result."""
+        extras = {"route": self.route.how}
+        return [replace(hit, chunk=replace(hit.chunk, extras={**hit.chunk.extras, **extras})) for hit in self.hits]
+
+    @property
     def total(self) -> StageCost:
         """The cost of all stages together."""
         return sum(self.cost.values(), StageCost())
