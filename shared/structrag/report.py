@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from structrag.chunks.reading import Explanation
 from structrag.errors import InvalidParameter, require
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CUT, VALUE, THRESHOLD, HIGH, LOW = "#8a8f98", "#2f6fb3", "#c2571a", "#d6e6f5", "#f3f1ec"
 SECTION = "#3c4046"
@@ -17,8 +20,12 @@ UNITS_A_ROW = 160  # most sentences side by side; the picture goes on in rows of
 CHARACTERS_A_ROW = 235  # of section titles
 
 
-def plot_explanation(explanation: Explanation, path: str | os.PathLike[str], *, title: str = "") -> None:
-    """Draw an explanation to a PNG, SVG or PDF file, by the path's suffix.
+def plot_explanation(
+    explanation: Explanation, path: str | os.PathLike[str] | None = None, *, title: str = ""
+) -> Figure:
+    """Draw an explanation; the matplotlib figure, which a notebook shows.
+
+    With a `path` it is also written to that PNG, SVG or PDF file, by the path's suffix.
 
     Sentences stand side by side in reading order. The line is the splitter's number for each: similarity to the pseudo-instruction
     (PIC), or the margin between it and the sentence before (IDMS); the dashed line is what it was compared with. Each chunk is a
@@ -30,18 +37,16 @@ def plot_explanation(explanation: Explanation, path: str | os.PathLike[str], *, 
         InvalidParameter: the document has no sentence, or the suffix is none of these.
     """
     require("matplotlib", extra="plot")
-    from matplotlib.figure import Figure
+    from structrag.figures import ShownFigure, checked_path, save
 
-    suffix = os.path.splitext(os.fspath(path))[1].lower()
-    if suffix not in {".png", ".svg", ".pdf"}:
-        raise InvalidParameter(f"The picture's path must end in .png, .svg or .pdf; got {os.fspath(path)!r}.")
+    target = checked_path(path)
     values, thresholds, starts = _by_unit(explanation)
     if not starts:
         raise InvalidParameter("There is nothing to draw: the document has no sentence.")
     rows = -(-len(starts) // UNITS_A_ROW)
     width = -(-len(starts) // rows)
     scopes = _scope_edges(explanation, starts)
-    figure = Figure(figsize=(14, 1.0 + 2.6 * rows), layout="constrained")
+    figure = ShownFigure(figsize=(14, 1.0 + 2.6 * rows), layout="constrained")
     axes = np.atleast_1d(figure.subplots(rows, 1, sharey=True))
     low, high = _limits(values, thresholds)
     for row, axis in enumerate(axes):
@@ -60,7 +65,8 @@ def plot_explanation(explanation: Explanation, path: str | os.PathLike[str], *, 
     axes[0].legend(
         handles=_legend(explanation), loc="lower right", bbox_to_anchor=(1, 1.02), ncols=5, fontsize=8, frameon=False
     )
-    figure.savefig(path, dpi=130)
+    save(figure, target, dpi=130)
+    return figure
 
 
 def _by_unit(explanation: Explanation) -> tuple[Any, Any, list[int]]:

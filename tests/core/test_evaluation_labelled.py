@@ -160,6 +160,9 @@ def test_evaluation_of_small_documents(tmp_path: Path) -> None:
         assert len(method.scores["first 1"]) == 3
     assert all(gap.mean == gap.low == gap.high == 0 for gap in found.methods[1].difference.values())
     assert found.methods[0].recall["first 1"].mean == 1.0
+    figure = plot_evaluation(found)
+    labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    assert labels == ["sections", "again", "fixed"]
     plot_evaluation(found, tmp_path / "plot.png")
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(InvalidParameter, match="must end in"):

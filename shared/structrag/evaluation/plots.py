@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
-from structrag.errors import InvalidParameter, require
+from structrag.errors import require
 from structrag.evaluation.labelled import Evaluation
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 COLORS = ("#2f6fb3", "#c2571a", "#4f8a3c", "#8a4fa3", "#8a8f98", "#b8902a")
 MARKERS = "osD^v*"
 
 
-def plot_evaluation(evaluation: Evaluation, path: str | os.PathLike[str]) -> None:
-    """Draw the recall of every method at every token budget, with its 95% interval, to a PNG, SVG or PDF file, by the path's suffix.
+def plot_evaluation(evaluation: Evaluation, path: str | os.PathLike[str] | None = None) -> Figure:
+    """Draw the recall of every method at every token budget, with its 95% interval; the matplotlib figure, which a notebook shows.
+
+    With a `path` it is also written to that PNG, SVG or PDF file, by the path's suffix.
 
     Raises:
         MissingExtra: matplotlib is not installed.
         InvalidParameter: the suffix is none of these.
     """
     require("matplotlib", extra="plot")
-    from matplotlib.figure import Figure
+    from structrag.figures import ShownFigure, checked_path, save
 
-    if os.path.splitext(os.fspath(path))[1].lower() not in {".png", ".svg", ".pdf"}:
-        raise InvalidParameter(f"The picture's path must end in .png, .svg or .pdf; got {os.fspath(path)!r}.")
-    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    target = checked_path(path)
+    figure = ShownFigure(figsize=(7, 4.2), layout="constrained")
     axis = figure.subplots()
     count = len(evaluation.methods)
     for number, method in enumerate(evaluation.methods):
@@ -56,4 +61,5 @@ def plot_evaluation(evaluation: Evaluation, path: str | os.PathLike[str]) -> Non
     axis.set_axisbelow(True)
     axis.spines[["top", "right"]].set_visible(False)
     axis.legend(frameon=False, fontsize=9, loc="lower right")
-    figure.savefig(path, dpi=150, metadata={"Software": None} if str(path).lower().endswith(".png") else None)
+    save(figure, target, dpi=150)
+    return figure
