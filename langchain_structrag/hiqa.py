@@ -8,11 +8,9 @@ from typing import Any
 
 from langchain_core.documents import Document
 
-from langchain_structrag.reading import settings_of
 from langchain_structrag.results import segment_notes
-from langchain_structrag.splitting import LengthFunction, StructureSplitter
+from langchain_structrag.splitting import UNLIMITED, LengthFunction, StructureSplitter, settings_of
 from structrag.chunks.hiqa import HiQASplitter
-from structrag.errors import InvalidParameter
 from structrag.records import Chunk
 from structrag.records import Document as CoreDocument
 from structrag.tokens import count_tokens
@@ -56,24 +54,18 @@ class HiQATransformer(StructureSplitter):
         **settings: Any,
     ) -> None:
         own = settings_of(HiQASplitter, settings)
-        super().__init__(chunk_size, chunk_overlap, length_function, **settings)
-        if chunk_overlap:
-            raise InvalidParameter(f"chunk_overlap must be 0 for HiQATransformer; got {chunk_overlap}.")
-        self._add_context = add_context
+        super().__init__(chunk_size, chunk_overlap, length_function, add_context=add_context, **settings)
         self.core = HiQASplitter(max_tokens=chunk_size, counter=self._counter(), **own)
 
     @classmethod
     def paper(cls, **settings: Any) -> HiQATransformer:
         """As published: a section's text whole, however long, and tables never cut."""
-        return cls(**{"chunk_size": 10**9, **settings})
+        return cls(**{"chunk_size": UNLIMITED, **settings})
 
     @classmethod
     def code(cls, **settings: Any) -> HiQATransformer:
         """With the limit of the published code, 8,000 tokens."""
-        return cls(**{"chunk_size": 8000, **settings})
-
-    def _split(self, document: CoreDocument) -> list[Chunk]:
-        return self.core.split(document)
+        return cls(**{"chunk_size": HiQASplitter.code().max_tokens, **settings})
 
     def _made(self, parent: Document, source: CoreDocument, chunks: Sequence[Chunk]) -> list[Document]:
         made = super()._made(parent, source, chunks)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from langchain_structrag.reading import ReadingTextSplitter, settings_of
-from langchain_structrag.splitting import LengthFunction
+from langchain_structrag.reading import ReadingTextSplitter
+from langchain_structrag.splitting import UNLIMITED, LengthFunction, changes_of, settings_of
 from structrag.chunks.idms import IDMSSplitter
-from structrag.chunks.margin_steps import PAPER_PROMPT, MarginFunction
+from structrag.chunks.margin_steps import MarginFunction
 from structrag.enrichment import with_enrichment
 
 
@@ -71,8 +71,14 @@ class IDMSTextSplitter(ReadingTextSplitter):
         **settings: Any,
     ) -> None:
         own = settings_of(IDMSSplitter, settings)
-        super().__init__(embeddings, llm, chunk_size=chunk_size, length_function=length_function, **settings)
-        self._add_context = add_context
+        super().__init__(
+            embeddings,
+            llm,
+            chunk_size=chunk_size,
+            length_function=length_function,
+            add_context=add_context,
+            **settings,
+        )
         splitter = IDMSSplitter(
             margin="words" if margin == "auto" and embeddings is None and llm is None else margin,
             min_tokens=min_chunk_size,
@@ -92,20 +98,14 @@ class IDMSTextSplitter(ReadingTextSplitter):
 
         Sizes are words. `llm` must be given, or a `TransformersMargin` as `margin`.
         """
-        published: dict[str, Any] = {
-            "margin": "llm",
-            "context": "chunk",
-            "history": 5,
-            "merge": "greedy",
-            "prompt": PAPER_PROMPT,
+        published = changes_of(IDMSSplitter.paper(), "min_tokens", "target_tokens", "max_tokens", "heading_path")
+        sizes = {
             "length_function": count_words,
-            "chunk_size": 10**9,
+            "chunk_size": UNLIMITED,
             "min_chunk_size": 0,
             "target_chunk_size": 200,
-            "respect_sections": False,
-            "plain_headings": False,
         }
-        return cls(embeddings, llm, **{**published, **settings})
+        return cls(embeddings, llm, **{**published, **sizes, "plain_headings": False, **settings})
 
 
 def count_words(text: str) -> int:

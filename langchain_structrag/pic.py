@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from langchain_structrag.reading import ReadingTextSplitter, settings_of
-from langchain_structrag.splitting import LengthFunction
+from langchain_structrag.reading import ReadingTextSplitter
+from langchain_structrag.splitting import UNLIMITED, LengthFunction, changes_of, settings_of
 from structrag.chunks.pic import PICSplitter
 
 
@@ -52,8 +52,14 @@ class PICTextSplitter(ReadingTextSplitter):
         **settings: Any,
     ) -> None:
         own = settings_of(PICSplitter, settings)
-        super().__init__(embeddings, llm, chunk_size=chunk_size, length_function=length_function, **settings)
-        self._add_context = add_context
+        super().__init__(
+            embeddings,
+            llm,
+            chunk_size=chunk_size,
+            length_function=length_function,
+            add_context=add_context,
+            **settings,
+        )
         self.core = PICSplitter(
             min_tokens=min_chunk_size,
             max_tokens=chunk_size,
@@ -65,13 +71,6 @@ class PICTextSplitter(ReadingTextSplitter):
     @classmethod
     def paper(cls, embeddings: Any = None, llm: Any = None, **settings: Any) -> PICTextSplitter:
         """As published (section 3.2): the document's summary, the mean, no size bounds, sections not looked at."""
-        published: dict[str, Any] = {
-            "chunk_size": 10**9,
-            "min_chunk_size": 0,
-            "scope": "document",
-            "respect_sections": False,
-            "bounds": "none",
-            "plain_headings": False,
-            "hysteresis": 0.0,
-        }
-        return cls(embeddings, llm, **{**published, **settings})
+        published = changes_of(PICSplitter.paper(), "max_tokens", "context")
+        sizes = {"chunk_size": UNLIMITED, "min_chunk_size": 0}
+        return cls(embeddings, llm, **{**published, **sizes, **settings})

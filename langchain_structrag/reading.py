@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from typing import Any, ClassVar
 
 from langchain_core.documents import Document
@@ -14,7 +13,6 @@ from langchain_structrag.models import as_embedder, as_language_model
 from langchain_structrag.splitting import StructureSplitter
 from structrag.cache import Cache
 from structrag.chunks.reading import Explanation, ReadingSplitter
-from structrag.errors import InvalidParameter
 from structrag.models.embedders import as_embedder as core_embedder
 from structrag.models.llm import as_language_model as core_language_model
 from structrag.records import Chunk
@@ -40,12 +38,9 @@ class ReadingTextSplitter(StructureSplitter):
         batch_size: int = 64,
         max_concurrency: int = 8,
         progress: Progress | None = None,
-        chunk_overlap: int = 0,
         **sizes: Any,
     ) -> None:
-        super().__init__(chunk_overlap=chunk_overlap, **sizes)
-        if chunk_overlap:
-            raise InvalidParameter(f"chunk_overlap must be 0 for {type(self).__name__}; got {chunk_overlap}.")
+        super().__init__(**sizes)
         self._models: dict[str, Any] = {
             "embedder": None if embeddings is None else core_embedder(as_embedder(embeddings)),
             "llm": core_language_model(as_language_model(llm)),
@@ -105,11 +100,6 @@ class ReadingTextSplitter(StructureSplitter):
     def _notes(self, chunk: Chunk) -> dict[str, Any]:
         told = {key: chunk.extras[name] for name, key in self.EXTRAS.items() if chunk.extras.get(name) is not None}
         return {**super()._notes(chunk), **told}
-
-
-def settings_of(splitter: type, settings: dict[str, Any]) -> dict[str, Any]:
-    """Those of the settings that the core's splitter takes, a dataclass; they are taken out."""
-    return {field.name: settings.pop(field.name) for field in fields(splitter) if field.name in settings}
 
 
 class DocumentQueue:

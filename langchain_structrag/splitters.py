@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 from langchain_structrag.splitting import LengthFunction, StructureSplitter
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
 from structrag.errors import InvalidParameter, check_at_least
-from structrag.records import Chunk, Document
 
 
 class ContentAwareTextSplitter(StructureSplitter):
@@ -41,6 +40,8 @@ class ContentAwareTextSplitter(StructureSplitter):
         InvalidParameter: a setting is not allowed (a ValueError).
     """
 
+    OVERLAPS: ClassVar[bool] = True
+
     def __init__(
         self,
         chunk_size: int = 4000,
@@ -66,6 +67,7 @@ class ContentAwareTextSplitter(StructureSplitter):
             add_start_index,
             strip_whitespace,
             format=format,
+            add_context=add_context,
             flat_metadata=flat_metadata,
         )
         if chunk_overlap * 2 > chunk_size:
@@ -73,7 +75,6 @@ class ContentAwareTextSplitter(StructureSplitter):
                 f"chunk_overlap must be at most half of chunk_size ({chunk_size}); got {chunk_overlap}."
             )
         check_at_least("min_chunk_size", min_chunk_size, 0)
-        self._add_context = add_context
         self.core = ContentAwareSplitter(
             max_tokens=chunk_size,
             flat_max_tokens=None,
@@ -85,9 +86,6 @@ class ContentAwareTextSplitter(StructureSplitter):
             counter=self._counter(),
             language=language,
         )
-
-    def _split(self, document: Document) -> list[Chunk]:
-        return self.core.split(document)
 
 
 class FixedTextSplitter(StructureSplitter):
@@ -120,11 +118,6 @@ class FixedTextSplitter(StructureSplitter):
             format=format,
             flat_metadata=flat_metadata,
         )
-        if chunk_overlap:
-            raise InvalidParameter(f"chunk_overlap must be 0 for FixedTextSplitter; got {chunk_overlap}.")
         self.core = FixedSplitter(
             max_tokens=chunk_size, within_sections=within_sections, counter=self._counter(), language=language
         )
-
-    def _split(self, document: Document) -> list[Chunk]:
-        return self.core.split(document)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal
 
 from langchain_core.documents import Document
 from langchain_text_splitters import TextSplitter
@@ -21,6 +20,7 @@ from structrag.records import Document as CoreDocument
 from structrag.tokens import huggingface_counter, tiktoken_counter
 
 LengthFunction = Callable[[str], int]
+UNLIMITED = 10**9  # as chunk_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class StrippedLength:
 
 
 class StructureSplitter(TextSplitter):
-    """What the splitters here share: sizes, offsets, metadata. Subclasses say how a document becomes chunks.
+    """What the splitters here share: sizes, offsets, metadata. Subclasses set `core`, the splitter of structrag that does the work.
 
     Sizes are in units of `length_function`: characters by default, tokens after `from_tiktoken_encoder` or
     `from_huggingface_tokenizer`. `chunk_size` is a hard limit of `page_content`; only a single character that is
@@ -49,6 +49,9 @@ class StructureSplitter(TextSplitter):
     Ids are UUIDs made from the parent and the span, so they are equal in every run. Empty and blank texts give no chunk.
     """
 
+    OVERLAPS: ClassVar[bool] = False  # whether chunk_overlap may be above 0
+    core: Any
+
     def __init__(
         self,
         chunk_size: int = 4000,
@@ -59,10 +62,13 @@ class StructureSplitter(TextSplitter):
         strip_whitespace: bool = True,
         *,
         format: str = "auto",
+        add_context: bool = False,
         flat_metadata: bool = False,
     ) -> None:
         check_at_least("chunk_size", chunk_size, 1)
         check_at_least("chunk_overlap", chunk_overlap, 0)
+        if chunk_overlap and not self.OVERLAPS:
+            raise InvalidParameter(f"chunk_overlap must be 0 for {type(self).__name__}; got {chunk_overlap}.")
         if not callable(length_function):
             raise InvalidParameter(f"length_function must be a function from str to int; got {length_function!r}.")
         super().__init__(
@@ -74,12 +80,13 @@ class StructureSplitter(TextSplitter):
             strip_whitespace,
         )
         self._format = check_choice("format", format, FORMATS)
+        self._add_context = add_context
         self._flat_metadata = flat_metadata
-        self._add_context = False
 
-    @abstractmethod
     def _split(self, document: CoreDocument) -> list[Chunk]:
         """The chunks of a document, in order."""
+        chunks: list[Chunk] = self.core.split(document)
+        return chunks
 
     def _counter(self) -> LengthFunction:
         return StrippedLength(self._length_function) if self._strip_whitespace else self._length_function
@@ -151,3 +158,14 @@ class StructureSplitter(TextSplitter):
         The special tokens a model adds around a text are not counted.
         """
         return cls(length_function=huggingface_counter(tokenizer), **kwargs)
+
+
+def settings_of(splitter: type, settings: dict[str, Any]) -> dict[str, Any]:
+    """Those of the settings that a splitter of the core takes, a dataclass; they are taken out."""
+    return {field.name: settings.pop(field.name) for field in fields(splitter) if field.name in settings}
+
+
+def changes_of(splitter: Any, *left_out: str) -> dict[str, Any]:
+    """The settings of a splitter of the core that are not its class's defaults, but for those left out."""
+    found = {field.name: (getattr(splitter, field.name), field.default) for field in fields(splitter)}
+    return {name: value for name, (value, default) in found.items() if name not in left_out and value != default}

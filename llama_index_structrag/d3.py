@@ -14,7 +14,7 @@ from llama_index.core.schema import NodeWithScore
 from llama_index_structrag.events import IndexBuildEndEvent, RetrievalCostEvent
 from llama_index_structrag.indexing import prompt_of, template_of
 from llama_index_structrag.keys import D3_KEYS
-from llama_index_structrag.reading import core_embedder, core_model
+from llama_index_structrag.models import core_embedder, core_model
 from llama_index_structrag.retrieving import IndexRetriever, dispatcher
 from structrag.cache import Cache
 from structrag.errors import InvalidParameter

@@ -18,7 +18,9 @@ from typing_extensions import Self
 
 from llama_index_structrag.conversion import read_node
 from llama_index_structrag.keys import FORMAT_KEY, FORMAT_REPORT_KEY
-from llama_index_structrag.reading import LanguageModelField, checked_cache, core_model, node_groups
+from llama_index_structrag.model_fields import LanguageModelField, checked_cache
+from llama_index_structrag.models import core_model
+from llama_index_structrag.reading import node_groups
 from structrag.driving import together
 from structrag.errors import InvalidDocument
 from structrag.formatting.formatter import Formatted

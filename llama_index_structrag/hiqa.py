@@ -8,7 +8,7 @@ from llama_index.core.bridge.pydantic import Field
 from llama_index.core.schema import TextNode
 from typing_extensions import Self
 
-from llama_index_structrag.parsing import UNLIMITED, Splitter, StructureNodeParser
+from llama_index_structrag.parsing import UNLIMITED, SectionNodeParser, Splitter
 from llama_index_structrag.segments import segment_notes, show_index_text
 from llama_index_structrag.settings import NamedFunction, defaults_of
 from structrag.chunks.hiqa import HiQASplitter
@@ -18,7 +18,7 @@ from structrag.tokens import TokenCounter
 _DEFAULTS = defaults_of(HiQASplitter)
 
 
-class HiQANodeParser(StructureNodeParser):
+class HiQANodeParser(SectionNodeParser):
     """Nodes are texts, tables and images, each embedded under the titles that lead to it (HiQA).
 
         nodes = HiQANodeParser().get_nodes_from_documents(documents)
@@ -48,12 +48,6 @@ class HiQANodeParser(StructureNodeParser):
     )
     describe_image: NamedFunction = Field(
         default=None, description="Vision model: a function from an image's address to a caption; None: none."
-    )
-    exclude_titles: list[str] = Field(
-        default_factory=list, description="Titles, in any case, of sections left out with everything below them."
-    )
-    plain_headings: bool = Field(
-        default=_DEFAULTS["plain_headings"], description="Whether headings are looked for in plain text."
     )
 
     @classmethod

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-from llama_index.core.bridge.pydantic import Field, model_validator
+from llama_index.core.bridge.pydantic import Field
 from typing_extensions import Self
 
 from llama_index_structrag.keys import IDMS_KEYS
 from llama_index_structrag.parsing import UNLIMITED, Splitter
 from llama_index_structrag.reading import ReadingNodeParser
-from llama_index_structrag.settings import defaults_of, token_counter
+from llama_index_structrag.settings import defaults_of
 from structrag.chunks.idms import IDMSSplitter
 from structrag.chunks.reading import ReadingSplitter
 from structrag.enrichment import with_enrichment
@@ -34,9 +34,6 @@ class IDMSNodeParser(ReadingNodeParser):
 
     EXTRAS: ClassVar[Mapping[str, str]] = IDMS_KEYS
 
-    chunk_size: int = Field(
-        default=_DEFAULTS["max_tokens"], gt=0, description="Most tokens of a node's text as it is embedded."
-    )
     min_chunk_size: int | None = Field(
         default=_DEFAULTS["min_tokens"],
         ge=0,
@@ -69,17 +66,8 @@ class IDMSNodeParser(ReadingNodeParser):
     prompt: str = Field(
         default=_DEFAULTS["prompt"], description="The question, with {left}, {right}, {first} and {second}."
     )
-    respect_sections: bool = Field(
-        default=_DEFAULTS["respect_sections"], description="Whether no node crosses the border of a section."
-    )
     enrich: Literal["none", "reduce", "supplement", "both"] = Field(
         default="none", description="Whether nodes that say little get a shorter text, and dense ones explanations."
-    )
-    exclude_titles: list[str] = Field(
-        default_factory=list, description="Titles, in any case, of sections left out with everything below them."
-    )
-    plain_headings: bool = Field(
-        default=_DEFAULTS["plain_headings"], description="Whether headings are looked for in plain text."
     )
 
     @classmethod
@@ -93,11 +81,6 @@ class IDMSNodeParser(ReadingNodeParser):
         sizes = {"chunk_size": UNLIMITED, "min_chunk_size": core.min_tokens, "target_chunk_size": core.target_tokens}
         published = {**cls.shared(IDMSSplitter, core), **sizes, "add_context": False, "plain_headings": False}
         return cls(embed_model=embed_model, llm=llm, **{**published, **settings})
-
-    @model_validator(mode="after")
-    def _check_core(self) -> Self:
-        self._core(self.chunk_size, token_counter(self.tokenizer), self.min_chunk_size, self.add_context)
-        return self
 
     def core_splitter(self, limit: int, counter: TokenCounter, *, context: bool = True) -> Splitter:
         context = context and self.add_context

@@ -10,7 +10,10 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.llms import LLM, ChatMessage
 
 from structrag.errors import InvalidParameter
+from structrag.models.embedders import as_embedder
 from structrag.models.host_margins import LogProbabilities
+from structrag.models.llm import as_language_model
+from structrag.steps import Embedder, LanguageModel
 from structrag.tokens import counter_name
 
 # What changes the vectors or the answers of a model beside its name. Only these are read: a name never holds a secret.
@@ -110,3 +113,15 @@ def _name(model: Any, model_name: str, settings: Sequence[str]) -> str:
 
 def _shown(value: Any) -> str:
     return counter_name(value) if callable(value) else str(value)
+
+
+def core_embedder(value: Any) -> Embedder | None:
+    """A LlamaIndex embedding model, or what structrag takes, as an embedder; None stays None."""
+    if value is None:
+        return None
+    return LlamaIndexEmbedder(value) if isinstance(value, BaseEmbedding) else as_embedder(value)
+
+
+def core_model(value: Any) -> LanguageModel | None:
+    """A LlamaIndex LLM, or what structrag takes, as a language model; None stays None."""
+    return LlamaIndexModel(value) if isinstance(value, LLM) else as_language_model(value)

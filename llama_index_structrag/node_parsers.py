@@ -5,14 +5,14 @@ from __future__ import annotations
 from llama_index.core.bridge.pydantic import Field, model_validator
 from typing_extensions import Self
 
-from llama_index_structrag.parsing import Splitter, StructureNodeParser
+from llama_index_structrag.parsing import SectionNodeParser, Splitter, StructureNodeParser
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
 from structrag.errors import InvalidParameter
 from structrag.tokens import TokenCounter
 
 
-class ContentAwareNodeParser(StructureNodeParser):
+class ContentAwareNodeParser(SectionNodeParser):
     """Nodes are the smallest titled divisions of a document, those above `chunk_size` cut (MC-indexing, section 3).
 
     Takes the place of `SentenceSplitter(chunk_size=..., chunk_overlap=...)`. A node's text is a slice of the document's;
@@ -37,10 +37,6 @@ class ContentAwareNodeParser(StructureNodeParser):
         ge=0,
         description="Sections of fewer tokens join the one before them under the same parent; 0: never.",
     )
-    exclude_titles: list[str] = Field(
-        default_factory=list, description="Titles, in any case, of sections left out with everything below them."
-    )
-    plain_headings: bool = Field(default=True, description="Whether headings are looked for in plain text.")
 
     @classmethod
     def class_name(cls) -> str:

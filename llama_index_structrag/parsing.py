@@ -164,6 +164,15 @@ class StructureNodeParser(NodeParser):
         return {**state, "__dict__": {**kept, **picklable(self.tokenizer, **functions)}}
 
 
+class SectionNodeParser(StructureNodeParser):
+    """Base of the node parsers that go by sections."""
+
+    exclude_titles: list[str] = Field(
+        default_factory=list, description="Titles, in any case, of sections left out with everything below them."
+    )
+    plain_headings: bool = Field(default=True, description="Whether headings are looked for in plain text.")
+
+
 def split_steps(splitter: Any, document: Document) -> Steps[list[Chunk]]:
     """The chunks of a document by any splitter, as steps; most ask nothing."""
     if hasattr(splitter, "split_steps"):

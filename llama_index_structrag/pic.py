@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-from llama_index.core.bridge.pydantic import Field, model_validator
+from llama_index.core.bridge.pydantic import Field
 from typing_extensions import Self
 
 from llama_index_structrag.keys import PIC_KEYS
 from llama_index_structrag.parsing import UNLIMITED, Splitter
 from llama_index_structrag.reading import ReadingNodeParser
-from llama_index_structrag.settings import defaults_of, token_counter
+from llama_index_structrag.settings import defaults_of
 from structrag.chunks.pic import PICSplitter
 from structrag.tokens import TokenCounter
 
@@ -28,9 +28,6 @@ class PICNodeParser(ReadingNodeParser):
 
     EXTRAS: ClassVar[Mapping[str, str]] = PIC_KEYS
 
-    chunk_size: int = Field(
-        default=_DEFAULTS["max_tokens"], gt=0, description="Most tokens of a node's text as it is embedded."
-    )
     min_chunk_size: int | None = Field(
         default=_DEFAULTS["min_tokens"],
         ge=0,
@@ -55,19 +52,10 @@ class PICNodeParser(ReadingNodeParser):
     scope: Literal["auto", "document", "section"] = Field(
         default=_DEFAULTS["scope"], description="What shares a threshold."
     )
-    respect_sections: bool = Field(
-        default=_DEFAULTS["respect_sections"], description="Whether no node crosses the border of a section."
-    )
     bounds: Literal["merge", "dp", "none"] = Field(default=_DEFAULTS["bounds"], description="How small runs grow.")
     prompt: str = Field(default=_DEFAULTS["prompt"], description="What the LLM is asked, with {title} and {text}.")
     summary_window: int = Field(
         default=_DEFAULTS["summary_window"], ge=100, description="Estimated tokens that the LLM is given at once."
-    )
-    exclude_titles: list[str] = Field(
-        default_factory=list, description="Titles, in any case, of sections left out with everything below them."
-    )
-    plain_headings: bool = Field(
-        default=_DEFAULTS["plain_headings"], description="Whether headings are looked for in plain text."
     )
 
     @classmethod
@@ -80,11 +68,6 @@ class PICNodeParser(ReadingNodeParser):
         sizes = {"chunk_size": UNLIMITED, "min_chunk_size": 0, "add_context": False}
         published = {**cls.shared(PICSplitter, PICSplitter.paper()), **sizes}
         return cls(embed_model=embed_model, llm=llm, **{**published, **settings})
-
-    @model_validator(mode="after")
-    def _check_core(self) -> Self:
-        self._core(self.chunk_size, token_counter(self.tokenizer), self.min_chunk_size, self.add_context)
-        return self
 
     def core_splitter(self, limit: int, counter: TokenCounter, *, context: bool = True) -> Splitter:
         least = None if self.min_chunk_size is None else min(self.min_chunk_size, limit // 2)

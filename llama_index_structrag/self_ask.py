@@ -18,7 +18,7 @@ from typing_extensions import Self
 
 from llama_index_structrag.hosted import Stepped, stepped
 from llama_index_structrag.indexing import prompt_of, template_of
-from llama_index_structrag.reading import core_model
+from llama_index_structrag.models import core_model
 from structrag.retrieval.d3.answering import EVIDENCE_TOKENS
 from structrag.retrieval.d3.hops import SelfAskPrompts, SelfAskResult
 from structrag.retrieval.d3.selfask import SelfAsk

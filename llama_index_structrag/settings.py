@@ -83,6 +83,15 @@ def stable_id(*parts: str) -> str:
     return str(uuid.uuid5(_NAMESPACE, "\0".join(parts)))
 
 
+def refuse_saved(name: str, value: Any) -> None:
+    """Raise InvalidParameter if the value of a field is only the name that `to_dict` gave of it."""
+    if isinstance(value, dict):
+        raise InvalidParameter(
+            f"{name} must be passed again to read these settings, as from_dict(data, {name}=...): they were made with "
+            f"{value.get('name')!r}."
+        )
+
+
 def _read_tokenizer(value: Any) -> Any:
     if isinstance(value, str):
         current = _tokenizer_name(None)
@@ -111,12 +120,8 @@ def _read_id_func(value: Any) -> Any:
 
 
 def _read_function(value: Any, info: ValidationInfo) -> Any:
-    name = info.field_name
-    if isinstance(value, dict):
-        raise InvalidParameter(
-            f"{name} must be passed again to read these settings, as from_dict(data, {name}=...): they were made with "
-            f"{value.get('name')!r}."
-        )
+    name = str(info.field_name)
+    refuse_saved(name, value)
     if value is not None and not callable(value):
         raise InvalidParameter(f"{name} must be a function or None; got {value!r}.")
     return value
