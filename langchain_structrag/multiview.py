@@ -1,0 +1,73 @@
+"""Multi-view retrieval (MC-indexing) for LangChain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from langchain_core.documents import Document
+from pydantic import Field
+
+from langchain_structrag.retrieving import IndexRetriever
+from structrag.index.index import Index
+from structrag.records import Hit
+from structrag.retrieval.multiview import MultiViewRetriever as CoreRetriever
+
+
+class MultiViewRetriever(IndexRetriever):
+    """Finds chunks by several views of each section: its text, a summary, its keywords (MC-indexing).
+
+        retriever = MultiViewRetriever.from_documents(documents, OpenAIEmbeddings(), k=4)
+        retriever.invoke("What is the notice period?", where={"source": "contract.md"})
+
+    Made by `from_documents`, `from_texts` or `load`, or from a structrag `Index`. Returns exactly k plain Documents (fewer only
+    where there are fewer chunks; preset "paper": as published), best first. `k` and `where` are also taken by `invoke`, `ainvoke`
+    and `batch`; `where` is `{"doc_id": "report", "year": [2020, 2021]}` or a function of a document's metadata.
+
+    Metadata of a result, all JSON: its document's, and `doc_id`, `heading_path`, `section_id`, `start_index` and `end_index`
+    (characters of the source, exact; of the visible text for HTML), `score`, `rank` (from 1), `routes` (route -> rank there)
+    and `views_hit`. A retriever holds an index and its models, so it is not serialised by LangChain: use `save` and `load`.
+
+    Raises:
+        InvalidParameter: a setting is not allowed (a ValueError).
+    """
+
+    SETTINGS: ClassVar[tuple[str, ...]] = ("k", "preset", "routes", "views", "fusion", "weights", "order")
+
+    index: Index = Field(repr=False)
+    """What is searched."""
+    k: int | float = 5
+    """How many results; a fraction only with preset "paper"."""
+    preset: str = "default"
+    """Either "default", or "paper" for MC-indexing as published."""
+    routes: Sequence[str] | None = None
+    """Some of "dense" and "bm25"; None: by preset."""
+    views: Sequence[str] | None = None
+    """Some of the index's views; None: all."""
+    fusion: str | None = None
+    """One of "minmax", "rrf", "union", "roundrobin" and "maxscore"; None: by preset."""
+    weights: Mapping[str, float] | None = None
+    """Route, view or kind -> weight, default 1 each."""
+    order: str = "score"
+    """Either "score", or "document" for reading order."""
+
+    def _make_core(self, settings: dict[str, Any]) -> CoreRetriever:
+        return CoreRetriever(self.index, **settings)
+
+    def _search(self, query: str, k: Any, where: Any) -> list[Hit]:
+        found: list[Hit] = self._core().search(query, k, where=where)
+        return found
+
+    async def _asearch(self, query: str, k: Any, where: Any) -> list[Hit]:
+        found: list[Hit] = await self._core().asearch(query, k, where=where)
+        return found
+
+    def _document(self, hit: Hit) -> Document:
+        found = super()._document(hit)
+        found.metadata["routes"] = dict(hit.routes)
+        found.metadata["views_hit"] = list(hit.chunk.extras.get("views_hit", ()))
+        return found
+
+    @classmethod
+    def _shared_options(cls) -> tuple[str, ...]:
+        return ("preset", "views")

@@ -1,0 +1,68 @@
+"""Multi-view retrieval (MC-indexing) for LlamaIndex."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from llama_index_structrag.retrieving import IndexRetriever
+from structrag.index.index import Index
+from structrag.records import Hit
+from structrag.retrieval.multiview import MultiViewRetriever as CoreRetriever
+
+
+class MultiViewRetriever(IndexRetriever):
+    """Finds chunks by several views of each section: its text, a summary, its keywords (MC-indexing).
+
+        retriever = MultiViewRetriever.from_documents(documents, embed_model=Settings.embed_model, similarity_top_k=4)
+        RetrieverQueryEngine.from_args(retriever)
+
+    Returns exactly `similarity_top_k` nodes (fewer only where there are fewer chunks; preset "paper": as published), best
+    first. A node's text is a slice of its document's from `start_char_idx` to `end_char_idx` (for HTML, of the visible
+    text), `ref_doc_id` is the document's id. Metadata, all JSON: the document's, and `heading_path`, `heading_titles`,
+    `heading_context`, `section_id`, `routes` (route -> rank there) and `views_hit`.
+
+    Args:
+        index: The structrag `Index` to search; `from_documents` and `load` make one.
+        similarity_top_k: How many nodes; a fraction only with preset "paper".
+        preset: "default", or "paper" for MC-indexing as published.
+        routes: Some of "dense" and "bm25"; None: by preset.
+        views, fusion, weights, order: As for structrag's `MultiViewRetriever`.
+        options: `where` limits the search to documents, `{"doc_id": "report", "year": [2020, 2021]}` or a function of their
+            metadata; `filters` does so with LlamaIndex's `MetadataFilters`; `format` of documents added, "markdown", "html",
+            "text" or "auto"; `callback_manager`, `object_map`, `objects`, `verbose` as for every LlamaIndex retriever.
+
+    Raises:
+        InvalidParameter: a setting is not allowed (a ValueError).
+    """
+
+    SHARED_OPTIONS: ClassVar[tuple[str, ...]] = ("preset", "views")
+
+    def __init__(
+        self,
+        index: Index,
+        *,
+        similarity_top_k: float = 5,
+        preset: str = "default",
+        routes: Sequence[str] | None = None,
+        views: Sequence[str] | None = None,
+        fusion: str | None = None,
+        weights: Mapping[str, float] | None = None,
+        order: str = "score",
+        **options: Any,
+    ) -> None:
+        super().__init__(index, **options)
+        self.similarity_top_k = similarity_top_k
+        self.retriever = CoreRetriever(
+            index,
+            k=similarity_top_k,
+            preset=preset,
+            routes=routes,
+            views=views,
+            fusion=fusion,
+            weights=weights,
+            order=order,
+        )
+
+    def _notes(self, hit: Hit) -> dict[str, Any]:
+        return {**super()._notes(hit), "views_hit": list(hit.chunk.extras.get("views_hit", ()))}
