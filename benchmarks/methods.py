@@ -43,9 +43,9 @@ SAMPLES: Mapping[str, int | None] = {  # documents; None: all
     "nq": None,
     "cuad": 8,
     "covid_qa": 16,
-    "qmsum": 10,
+    "qmsum": 5,
     "chroma": None,
-    "boards": 100,
+    "boards": 60,
 }
 LARGEST = 150_000  # characters; without --full longer documents are left out, which in chroma are two of five
 POOLED = ("boards",)  # searched as one pool: which document is meant is the question
