@@ -15,6 +15,7 @@ _REFUSAL = re.compile(
     r"i (?:won['’]?t|apologi[sz]e)\b|my apologies|unfortunately,? i\b|as an ai\b|unable to\b)",
     re.IGNORECASE,
 )
+_NONE = {"none", "null", "n/a"}
 _FENCE = re.compile(r"^[ \t]*```[\w-]*[ \t]*$", re.MULTILINE)
 _LABEL = re.compile(r"\A\W*keywords?[\"'\s]*:", re.IGNORECASE)
 _LETTER = re.compile(r"\w")
@@ -47,11 +48,28 @@ def parse_keywords(answer: str) -> list[str]:
     if isinstance(value, dict | list | tuple | set):
         return _tidy(_as_list(value) or [])
     plain = _LABEL.sub("", _without_fences(answer))
-    if plain.lstrip().startswith("{") or _REFUSAL.match(plain) or plain.strip().casefold() in {"none", "null", "n/a"}:
+    if plain.lstrip().startswith("{") or _REFUSAL.match(plain) or _says_none(plain):
         return []
     parts = [part for part in _SEPARATORS.split(plain) if part.strip() and not part.rstrip().endswith((":", "："))]
     long = sum(len(part.split()) > MAX_WORDS for part in parts)
     return [] if long * 2 >= len(parts) else _tidy(parts)
+
+
+def is_refusal(answer: str) -> bool:
+    """Whether an answer begins like an apology or a refusal (English)."""
+    return bool(_REFUSAL.match(_without_fences(answer)))
+
+
+def answers_list(answer: str) -> bool:
+    """Whether an answer to a question for a list can be used: `parse_keywords` finds some, or it is an empty list or says "none"."""
+    if parse_keywords(answer):
+        return True
+    value = _load(answer)
+    return (value is not None and not _as_list(value)) or _says_none(_LABEL.sub("", _without_fences(answer)))
+
+
+def _says_none(answer: str) -> bool:
+    return answer.strip().strip(".").casefold() in _NONE
 
 
 def _tidy(items: Sequence[Any]) -> list[str]:
@@ -66,7 +84,7 @@ def _tidy(items: Sequence[Any]) -> list[str]:
 
 def _usable(summary: str) -> str:
     text = _without_fences(summary).strip()
-    return "" if text.startswith("{") or _REFUSAL.match(text) else text
+    return "" if text.startswith("{") or is_refusal(text) else text
 
 
 def _without_fences(answer: str) -> str:

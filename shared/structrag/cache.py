@@ -1,4 +1,4 @@
-"""A file that keeps what models answered, so that a run that is started again repeats no finished call."""
+"""A file that keeps what models answered, so that a run that is started again repeats no call whose answer could be used."""
 
 from __future__ import annotations
 

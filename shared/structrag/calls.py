@@ -60,6 +60,13 @@ def is_cached(request: Ask | Choose) -> bool:
     return not isinstance(request, Ask) or request.use_cache
 
 
+def is_kept(request: Ask | Choose, answer: Any) -> bool:
+    """Whether equal requests of later runs may be given this answer: whoever asks cannot use every one that comes."""
+    if isinstance(answer, Failed) or not is_cached(request):
+        return False
+    return not isinstance(request, Ask) or request.usable is None or request.usable(answer)
+
+
 def jobs_of(calls: Sequence[Call], own: LanguageModel | None, most: int) -> list[list[Call]]:
     """The calls as they go out: choices between equal options at most `most` together if the model has `choose_many`, others alone."""
     jobs: list[list[Call]] = []

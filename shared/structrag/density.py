@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from structrag.entity_names import EntityFinder, contains, entity_steps, fold, occurrences
 from structrag.errors import InvalidParameter, check_choice
 from structrag.models.centrality import unit_vectors
-from structrag.models.margins import parse_rating
+from structrag.models.margins import holds_rating, parse_rating
 from structrag.records import Chunk
 from structrag.sentences import sentence_spans
 from structrag.steps import Ask, Embed, Failed, Steps
@@ -229,7 +229,9 @@ def _factors(
 def _rating_steps(chunks: Sequence[Chunk], settings: DensitySettings) -> Steps[list[float]]:
     if not settings.rate or not chunks:
         return [1.0] * len(chunks)
-    answers = yield [Ask(RATING_PROMPT.format(text=chunk.text), "idms.rating/1") for chunk in chunks]
+    answers = yield [
+        Ask(RATING_PROMPT.format(text=chunk.text), "idms.rating/1", usable=holds_rating) for chunk in chunks
+    ]
     ratings = [None if isinstance(answer, Failed) else parse_rating(answer) for answer in answers]
     known = [rating for rating in ratings if rating is not None]
     middle = median(known) if known else 10.0

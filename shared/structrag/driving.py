@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from structrag.calls import is_kept
 from structrag.requests import Ask, Choose, Embed, Request, Steps, T
 
 R = TypeVar("R")
@@ -91,6 +92,22 @@ def remembering(steps: Steps[T]) -> Steps[T]:
             if _may_repeat(request):
                 known.setdefault(request, found.get(i))
             answers.append(found[i] if i in found else known[request])
+
+
+def keeping(steps: Steps[T], known: dict[Request, Any]) -> Steps[T]:
+    """The same steps with the language model's answers in `known` not asked for again, and new ones that can be used put there."""
+    answers: Any = None
+    while True:
+        requests, result = advance(steps, answers)
+        if requests is None:
+            return result  # type: ignore[no-any-return]
+        missing = {i: r for i, r in enumerate(requests) if not (isinstance(r, Ask | Choose) and r in known)}
+        given = dict(zip(missing, (yield list(missing.values())) if missing else [], strict=True))
+        for i, answer in given.items():
+            request = requests[i]
+            if isinstance(request, Ask | Choose) and is_kept(request, answer):
+                known[request] = answer
+        answers = [given[i] if i in given else known[request] for i, request in enumerate(requests)]
 
 
 def _may_repeat(request: Request) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -170,22 +171,26 @@ class IDMSEnricher:
     def _reduce_steps(
         self, chunks: Sequence[Chunk], factors: Sequence[DensityFactors], source: Source, lowest: Sequence[int]
     ) -> Steps[dict[int, dict[str, Any]]]:
+        limits = [int(self.reduce_to * factors[i].tokens) for i in lowest]
+        entities = [[entity.name for entity in factors[i].entities] for i in lowest]
+        checks = [
+            partial(self._faithful, chunks[i].text, names, most)
+            for i, names, most in zip(lowest, entities, limits, strict=True)
+        ]
         answers: list[Any] = [None] * len(lowest)
         if self.use_llm:
             answers = yield [
                 Ask(
                     REDUCE_PROMPT.format(words=int(self.reduce_to * len(chunks[i].text.split())), text=chunks[i].text),
                     "idms.reduce/1",
+                    usable=check,
                 )
-                for i in lowest
+                for i, check in zip(lowest, checks, strict=True)
             ]
         changes: dict[int, dict[str, Any]] = {}
-        for i, answer in zip(lowest, answers, strict=True):
-            most = int(self.reduce_to * factors[i].tokens)
-            names = [entity.name for entity in factors[i].entities]
+        for i, names, most, check, answer in zip(lowest, entities, limits, checks, answers, strict=True):
             if isinstance(answer, str):
-                usable = self._faithful(answer.strip(), chunks[i].text, names, most)
-                changes[i] = {"reduced": answer.strip()} if usable else {"dropped": 1}
+                changes[i] = {"reduced": answer.strip()} if check(answer) else {"dropped": 1}
                 continue
             text = shortened_text(source, i, names, most, self.density)
             changes[i] = {} if text is None else {"reduced": text}
@@ -193,8 +198,9 @@ class IDMSEnricher:
                 changes[i]["degraded"] = True
         return changes
 
-    def _faithful(self, answer: str, text: str, names: Sequence[str], most: int) -> bool:
+    def _faithful(self, text: str, names: Sequence[str], most: int, answer: str) -> bool:
         """Whether a shortened text is short enough, keeps every entity and has none that the text has not."""
+        answer = answer.strip()
         return (
             bool(answer)
             and self.density.counter(answer) <= most

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
-from structrag.answers import parse_keywords
+from structrag.answers import answers_list, parse_keywords
 from structrag.models.extractive import entities as entities_by_form
 from structrag.steps import Ask, Failed, Steps
 
@@ -35,7 +35,7 @@ def entity_steps(texts: Sequence[str], finder: str | EntityFinder, max_share: fl
     if callable(finder):
         lists: list[Iterable[str]] = [finder(text) for text in texts]
     elif finder == "llm" and texts:
-        answers = yield [Ask(ENTITY_PROMPT.format(text=text), "idms.entities/1") for text in texts]
+        answers = yield [Ask(ENTITY_PROMPT.format(text=text), "idms.entities/1", usable=answers_list) for text in texts]
         lists = [[] if isinstance(answer, Failed) else parse_keywords(answer) for answer in answers]
         lists = [names or names_by_form(text) for text, names in zip(texts, lists, strict=True)]
     else:

@@ -25,6 +25,7 @@ class Ask:
     component: str = ""  # who asks and which version of the prompt, for the cache key and the counts
     use_cache: bool = True
     llm: LanguageModel | None = field(default=None, hash=False)  # who answers; None: the runner's own
+    usable: Callable[[str], bool] | None = field(default=None, compare=False)  # which answers are kept; None: all
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from structrag.calls import (
     ask_model,
     fill_in,
     is_cached,
+    is_kept,
     jobs_of,
     model_for,
     usable_answer,
@@ -59,7 +60,7 @@ class Runner:
         llm: Answers `Ask` that names no model itself (and `Choose`, if it has `choose`); None: those are answered by `Failed`.
         embedder: Answers `Embed` that names no model itself.
         routes: Name -> route, answers `Search`.
-        cache: Keeps finished language-model answers, and vectors, by model name and request; None: nothing is kept.
+        cache: Keeps language-model answers that could be used, and vectors, by model name and request; None: nothing is kept.
         batch_size: Most texts in one embedding call, and most choices in one call of an `llm` with `choose_many`.
         max_concurrency: Most language-model calls in flight, of each `run` and of all `arun` on one event loop together.
         max_calls: Most language-model calls in all; those are made, and the next one raises BudgetExceeded. None: no limit.
@@ -197,7 +198,7 @@ class Runner:
                 continue
             key = ask_key(llm.name, request)
             known = self.cache.get(key) if self.cache is not None and is_cached(request) else None
-            if known is None:
+            if known is None or not is_kept(request, known["answer"]):
                 calls.setdefault(key if is_cached(request) else i, Call(request, key)).positions.append(i)
             else:
                 answers[i] = known["answer"]
@@ -239,7 +240,7 @@ class Runner:
             self.usage.prompt_tokens += count_tokens(call.request.prompt)
             if isinstance(answer, str):
                 self.usage.answer_tokens += count_tokens(answer)
-        if self.cache is not None and is_cached(call.request) and not isinstance(answer, Failed):
+        if self.cache is not None and is_kept(call.request, answer):
             self.cache.put(call.key, {"answer": answer})
         return answer
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from structrag.answers import parse_keywords
+from structrag.answers import answers_list, parse_keywords
 from structrag.chunks.making import index_text
 from structrag.definitions import definition_in, definitions, is_code, shortened
 from structrag.density import ChunkVectors, DensityFactors, DensitySettings, density
@@ -196,7 +196,9 @@ def supplement_steps(
         if not active:
             break
         shown = {i: source.nearest(i, limits.candidates, works[i].used) for i in active}
-        answers = yield [Ask(_question(works[i], source, shown[i]), "idms.missing/1") for i in active]
+        answers = yield [
+            Ask(_question(works[i], source, shown[i]), "idms.missing/1", usable=answers_list) for i in active
+        ]
         found: dict[int, list[tuple[str, int]]] = {}
         for i, answer in zip(active, answers, strict=True):
             works[i].used.update(shown[i])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from string import Formatter
 
 from structrag.answers import parse_answer, parse_keywords
@@ -138,7 +139,12 @@ def view_steps(
     long = [counter(body) > settings.summary_min_tokens for body in bodies]
     plan = _plan(settings, bodies, long)
     asks = [
-        Ask(_fill(getattr(settings.prompts, kind), titles[i], bodies[i]), component=f"views.{kind}") for i, kind in plan
+        Ask(
+            _fill(getattr(settings.prompts, kind), titles[i], bodies[i]),
+            component=f"views.{kind}",
+            usable=partial(_is_complete, kind, bodies[i]),
+        )
+        for i, kind in plan
     ]
     answers = (yield asks) if asks else []
     summaries: dict[int, str] = {}
@@ -146,8 +152,8 @@ def view_steps(
     for (i, kind), answer in zip(plan, answers, strict=True):
         if isinstance(answer, Failed):
             continue
-        summary, words = parse_answer(kind, answer)
-        if summary and count_tokens(summary) <= count_tokens(bodies[i]):
+        summary, words = _read(kind, bodies[i], answer)
+        if summary:
             summaries[i] = extract_summary(summary, language=settings.language)
         if words:
             keywords[i] = words
@@ -161,6 +167,18 @@ def view_steps(
         "keywords": lambda: _keywords(chunks, bodies, keywords, settings),
     }
     return ViewTexts({name: make[name]() for name in settings.names}, +fallbacks)
+
+
+def _read(kind: str, body: str, answer: str) -> tuple[str, list[str]]:
+    """The summary and the keywords of an answer; "" for a summary longer than what it sums up."""
+    summary, words = parse_answer(kind, answer)
+    return (summary if count_tokens(summary) <= count_tokens(body) else ""), words
+
+
+def _is_complete(kind: str, body: str, answer: str) -> bool:
+    """Whether an answer gives every view that it was asked for."""
+    summary, words = _read(kind, body, answer)
+    return (bool(summary) or kind == "keywords") and (bool(words) or kind == "summary")
 
 
 def _plan(settings: ViewSettings, bodies: Sequence[str], long: Sequence[bool]) -> list[tuple[int, str]]:

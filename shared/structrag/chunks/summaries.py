@@ -47,7 +47,7 @@ def summary_steps(
     waiting = [i for i, windows in enumerate(parts) if windows]
     while waiting:
         asks = [
-            Ask(prompt.format(title=titles[i], text=part), component="pic.summary")
+            Ask(prompt.format(title=titles[i], text=part), component="pic.summary", usable=_summarises)
             for i in waiting
             for part in parts[i]
         ]
@@ -83,6 +83,10 @@ def pack(pieces: Sequence[str], window: int, *, least: int = 1) -> list[str]:
             packed.append([piece])
             size = tokens
     return ["".join(parts).strip() for parts in packed]
+
+
+def _summarises(answer: str) -> bool:
+    return bool(parse_answer("summary", answer)[0])
 
 
 def _why(answer: object) -> str:

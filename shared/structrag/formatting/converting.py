@@ -80,7 +80,8 @@ def _window_steps(
         if fault and fault != _NO_MODEL:
             result.retries += 1
             failed = fault.startswith(_FAILED)
-            answer, fault = yield from _asked(prompt if failed else again(prompt, fault), text, window, previous)
+            prompt = prompt if failed else again(prompt, fault)
+            answer, fault = yield from _asked(prompt, text, window, previous, last=True)
         if not fault:
             return _accepted(core, answer, window, result)
         result.fallbacks += 1
@@ -96,15 +97,26 @@ _FAILED = "failed"
 _NO_MODEL = "failed, there is no language model"
 
 
-def _asked(prompt: str, text: str, window: Window, previous: str) -> Steps[tuple[str, str]]:
-    """The model's Markdown for the core, and what is wrong with it ("" if nothing is)."""
+def _asked(prompt: str, text: str, window: Window, previous: str, *, last: bool = False) -> Steps[tuple[str, str]]:
+    """The model's Markdown for the core, and what is wrong with it ("" if nothing is). Of a `last` prompt a bad answer is not kept:
+    one before it is, for the prompt that names its fault.
+    """
+
+    def usable(answer: str) -> bool:
+        return not _checked(answer, text, window, previous)[1]
+
     answer: Any
-    (answer,) = yield [Ask(prompt, COMPONENT)]
+    (answer,) = yield [Ask(prompt, COMPONENT, usable=usable if last else None)]
     if isinstance(answer, Failed):
         reason = answer.reason
         if isinstance(reason, NoModel):
             return "", _NO_MODEL
         return "", f"{_FAILED} ({type(reason).__name__}: {' '.join(str(reason).split())[:200]})"
+    return _checked(answer, text, window, previous)
+
+
+def _checked(answer: str, text: str, window: Window, previous: str) -> tuple[str, str]:
+    """The Markdown in an answer for the core of a window, and what is wrong with it."""
     core = text[window.start : window.end].strip()
     written = bare(answer, core)
     if len(written) <= _HOPELESS * (window.padded_end - window.padded_start + 100):

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from structrag.errors import InvalidParameter
 from structrag.index.entries import Entry
-from structrag.index.preparing import Prepared
+from structrag.index.preparing import Preparation, Prepared, prepare_steps
 from structrag.index.routes import row_numbers
 from structrag.records import Document
+from structrag.steps import Steps
 
 if TYPE_CHECKING:
     from structrag.index.index import Index
@@ -87,10 +88,26 @@ class Adding:
         if group:
             yield group
 
+    def steps(self, group: list[tuple[Document, str]]) -> Steps[Prepared]:
+        """Prepare a group. Without a cache, the answers for a document that fell back are kept until it does no more."""
+        index = self.index
+        wanted = index.dense_store is None or index.dense_store.wants_vectors
+        how = Preparation(
+            index.splitter,
+            index.view_settings,
+            index.embedder if wanted and not hasattr(index.embedder, "fit") else None,
+            index.overflow,
+            index.window_tokens,
+            index.store.holds,
+            index.kept if index.runner.cache is None and index.runner.llm is not None else None,
+        )
+        return prepare_steps(group, how)
+
     def put(self, prepared: Prepared) -> None:
         """Store what was prepared, document by document."""
         index = self.index
         index.usage.fallbacks.update(prepared.fallbacks)
+        self.unchanged += prepared.unchanged
         outdated = host_keys(index, [entry.document.id for entry in prepared.entries])
         for entry in prepared.entries:
             known = entry.document.id in index.store

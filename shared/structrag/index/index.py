@@ -13,7 +13,7 @@ from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.index.adding import Adding, AddReport, forget_in_host
 from structrag.index.identity import ALGORITHM_VERSION, fingerprint, setting_name
-from structrag.index.preparing import Preparation, Splitter, embedder_errors, prepare_steps
+from structrag.index.preparing import Splitter, embedder_errors
 from structrag.index.refitting import refitted
 from structrag.index.reopening import check_embedder, config_of, saved_options
 from structrag.index.routes import DenseStore, OwnRoute
@@ -24,7 +24,7 @@ from structrag.index.terms import STOPWORD_LISTS, Tokenizer
 from structrag.models.embedders import as_embedder
 from structrag.models.llm import as_language_model
 from structrag.records import Chunk, Document, Hit
-from structrag.steps import Embed, Progress, Ranking, Runner, Steps, Usage
+from structrag.steps import Embed, Progress, Ranking, Request, Runner, Steps, Usage
 from structrag.views import VIEWS, Prompts, ViewSettings
 
 T = TypeVar("T")
@@ -118,6 +118,7 @@ class Index:
                 "every document. Pass embedder=..."
             )
         self.stale = True  # whether corpus-dependent vectors must be refitted
+        self.kept: dict[str, dict[Request, Any]] = {}  # answers for documents that fell back, by id
         self.leftovers: dict[str, list[tuple[str, str]]] = {}  # what a host's store may hold of documents it failed on
         self._refitting = RLock()
 
@@ -171,14 +172,14 @@ class Index:
 
     def _add(self, work: Adding) -> AddReport:
         for group in work.groups():
-            prepared = self.run(prepare_steps(group, self._preparation()))
+            prepared = self.run(work.steps(group))
             with embedder_errors(self.embedder.name):
                 work.put(prepared)
         return work.report()
 
     async def _aadd(self, work: Adding) -> AddReport:
         for group in work.groups():
-            prepared = await self.arun(prepare_steps(group, self._preparation()))
+            prepared = await self.arun(work.steps(group))
             with embedder_errors(self.embedder.name):
                 await asyncio.to_thread(work.put, prepared)
         return work.report()
@@ -186,6 +187,7 @@ class Index:
     def delete(self, doc_id: str) -> bool:
         """Remove a document from every view, and from the host's store; False if there is none of this id."""
         forget_in_host(self, doc_id)
+        self.kept.pop(doc_id, None)
         deleted = self.store.delete(doc_id)
         self.stale = self.stale or deleted
         return deleted
@@ -279,11 +281,6 @@ class Index:
     def fingerprint(self, document: Document) -> str:
         """What decides the document's entry: the document itself, and every setting and model name."""
         return fingerprint(document, self.settings_name())
-
-    def _preparation(self) -> Preparation:
-        wanted = self.dense_store is None or self.dense_store.wants_vectors
-        embedder = self.embedder if wanted and not hasattr(self.embedder, "fit") else None
-        return Preparation(self.splitter, self.view_settings, embedder, self.overflow, self.window_tokens)
 
     def _refit(self) -> None:
         """Fit a corpus-dependent embedder to what is stored now, and replace its vectors."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -11,12 +11,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from structrag.chunks.reading import with_own_vectors
-from structrag.driving import together
+from structrag.driving import keeping, together
 from structrag.errors import ModelFailed, StructragError
 from structrag.index.entries import Entry, Vectors
 from structrag.index.windows import split_windows
 from structrag.records import Chunk, Document
-from structrag.steps import Array, Embed, Embedder, Steps
+from structrag.requests import T
+from structrag.steps import Array, Embed, Embedder, Request, Steps
 from structrag.views import ViewSettings, ViewTexts, view_steps
 
 
@@ -39,6 +40,8 @@ class Preparation:
     embedder: Embedder | None
     overflow: str  # "windows" or "truncate": texts longer than the encoder reads
     window_tokens: int | None
+    holds: Callable[[Entry], bool] = lambda entry: False  # whether the store has such an entry already
+    kept: dict[str, dict[Request, Any]] | None = None  # document id -> answers; None: they are not kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +50,41 @@ class Prepared:
 
     entries: list[Entry]
     fallbacks: Counter[str]
+    unchanged: int = 0  # documents that came out as the store has them
 
 
 def prepare_steps(group: Sequence[tuple[Document, str]], how: Preparation) -> Steps[Prepared]:
     """Prepare documents given with their fingerprints: all language-model calls together, then all texts together."""
-    split: list[_Split] = yield from together([_split_steps(document, how) for document, _ in group])
+    split: list[_Split] = yield from together(
+        [_keeping(_split_steps(document, how), document, how) for document, _ in group]
+    )
     made: list[ViewTexts] = yield from together(
-        [view_steps(document, chunks, how.views) for (document, _), (chunks, _) in zip(group, split, strict=True)]
+        [
+            _keeping(view_steps(document, chunks, how.views), document, how)
+            for (document, _), (chunks, _) in zip(group, split, strict=True)
+        ]
     )
     entries = []
+    vectors = []
     fallbacks: Counter[str] = Counter()
-    for (document, fingerprint), (chunks, _), views in zip(group, split, made, strict=True):
+    for (document, fingerprint), (chunks, given), views in zip(group, split, made, strict=True):
         fell_back = views.fallbacks + +Counter(chunks=sum(bool(chunk.extras.get("degraded")) for chunk in chunks))
-        entries.append(Entry(document, fingerprint, chunks, views.texts, {}, degraded=sum(fell_back.values())))
+        entry = Entry(document, fingerprint, chunks, views.texts, {}, degraded=sum(fell_back.values()))
+        if not fell_back and how.kept is not None:
+            how.kept.pop(document.id, None)
         fallbacks += fell_back
-    if how.embedder is not None:
-        entries = yield from _with_vectors(entries, [vectors for _, vectors in split], how)
-    return Prepared(entries, fallbacks)
+        if not how.holds(entry):
+            entries.append(entry)
+            vectors.append(given)
+    unchanged = len(group) - len(entries)
+    if how.embedder is not None and entries:
+        entries = yield from _with_vectors(entries, vectors, how)
+    return Prepared(entries, fallbacks, unchanged)
+
+
+def _keeping(steps: Steps[T], document: Document, how: Preparation) -> Steps[T]:
+    """The same steps with the document's kept answers not asked for again."""
+    return steps if how.kept is None else keeping(steps, how.kept.setdefault(document.id, {}))
 
 
 _Split = tuple[tuple[Chunk, ...], Array | None]  # chunks, and their vectors where the splitter gives them

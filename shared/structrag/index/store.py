@@ -97,6 +97,16 @@ class Store:
         member = self._members.get(doc_id)
         return member.degraded if member else 0
 
+    def holds(self, entry: Entry) -> bool:
+        """Whether the document is there with this fingerprint, these chunks and texts, and as many that fell back; vectors aside."""
+        member = self._members.get(entry.document.id)
+        if member is None or (member.fingerprint, member.degraded) != (entry.fingerprint, entry.degraded):
+            return False
+        lines = prepare(replace(entry, vectors={}), self.views, self.settings.dtype).lines
+        return len(lines) == member.n_rows and all(
+            line == member.lines[member.first + i] for i, line in enumerate(lines)
+        )
+
     def put(self, entry: Entry) -> None:
         """Add a document, or replace the one with the same id in its place.
 

@@ -149,6 +149,11 @@ def parse_rating(answer: str) -> float | None:
     return value if 0 <= value <= 10 else None
 
 
+def holds_rating(answer: str) -> bool:
+    """Whether `parse_rating` finds one."""
+    return parse_rating(answer) is not None
+
+
 def rating_margin(answers: Sequence[str]) -> float | None:
     """(x - 5) / 5 for the median x of the ratings in the answers; None if none holds one."""
     ratings = [rating for answer in answers if (rating := parse_rating(answer)) is not None]
@@ -206,5 +211,7 @@ def _margins(
         return [None if isinstance(answer, Failed) else answer for answer in answers]
     if source != RATING:
         raise InvalidParameter(f"source must be '', {LOG_PROBABILITIES!r}, {RATING!r} or {NONE!r}; got {source!r}.")
-    answers = yield [Ask(rating_prompt(question, options), f"{component}.{RATING}") for question in questions]
+    answers = yield [
+        Ask(rating_prompt(question, options), f"{component}.{RATING}", usable=holds_rating) for question in questions
+    ]
     return [None if isinstance(answer, Failed) else rating_margin([answer]) for answer in answers]

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from string import Formatter
 
+from structrag.answers import is_refusal
 from structrag.errors import InvalidParameter, check_at_least
 from structrag.records import Hit
 from structrag.retrieval.d3.costs import StageCost, call_cost
@@ -72,11 +73,15 @@ def answer_steps(
     if not shown:
         return Answered(UNANSWERABLE, 0, StageCost())
     filled = prompt.format(evidence=evidence, question=question, **(places or {}))
-    (answer,) = yield [Ask(filled, component, llm=llm)]
+    (answer,) = yield [Ask(filled, component, llm=llm, usable=_says_something)]
     cost = call_cost(filled, answer)
     if isinstance(answer, Failed):
         return Answered("", shown, cost, answer.reason)
     return Answered(read_answer(answer), shown, cost)
+
+
+def _says_something(answer: str) -> bool:
+    return bool(read_answer(answer)) and not is_refusal(answer)
 
 
 def evidence_text(hits: Sequence[Hit], max_tokens: int) -> tuple[str, int]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from structrag.errors import NoModel
 from structrag.models.extractive import summarise
 from structrag.records import Chunk
 from structrag.retrieval.d3.costs import StageCost, call_cost
-from structrag.retrieval.d3.ids import parse_ids
+from structrag.retrieval.d3.ids import parse_ids, usable_ids
 from structrag.retrieval.d3.packing import Part, pack_calls
 from structrag.retrieval.d3.reranking import keep, lexical_scores
 from structrag.retrieval.d3.selection import Selection, Tally
@@ -35,7 +36,10 @@ def base_steps(
         tally.failures.append("the question leaves no room for paragraphs in context_tokens")
         return _instead(question, paragraphs, [range(len(paragraphs))], settings, tally)
     prompts = [rendered(question, shown, parts, settings) for parts in calls]
-    answers = yield [Ask(prompt, COMPONENT) for prompt in prompts]
+    allowed = [{part.position + 1 for part in parts} for parts in calls]
+    answers = yield [
+        Ask(prompt, COMPONENT, usable=partial(usable_ids, ids)) for prompt, ids in zip(prompts, allowed, strict=True)
+    ]
     chosen: set[int] = set()
     failed: list[Sequence[int]] = []  # the positions of each failed call
     for prompt, parts, answer in zip(prompts, calls, answers, strict=True):

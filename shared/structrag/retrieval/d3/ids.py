@@ -8,6 +8,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from structrag.answers import is_refusal
+
 Item = tuple[int, int]  # the first and the last id of a range; a single id twice
 
 _DIGITS = 9  # a longer number is no id
@@ -82,6 +84,14 @@ def parse_ids(answer: str, allowed: Collection[int]) -> tuple[list[int], int]:
         found.update(inside)
         dropped += len(inside) < last - first + 1
     return sorted(found), dropped
+
+
+def usable_ids(allowed: Collection[int], answer: str) -> bool:
+    """Whether `parse_ids` finds ids in an answer, or it says that there are none; an apology or a refusal says nothing."""
+    found, dropped = parse_ids(answer, allowed)
+    text = _FENCE.sub("", answer.rpartition("</think>")[2]).strip()
+    says_none = _loaded(text) is not None or (_NO.match(text) is not None and not is_refusal(text))
+    return bool(found) or (not dropped and says_none)
 
 
 def _loaded(text: str) -> Any:

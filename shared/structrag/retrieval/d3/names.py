@@ -50,6 +50,12 @@ def parse_names(answer: str, paths: Sequence[Sequence[str]]) -> tuple[list[int],
     return sorted(found), dropped
 
 
+def usable_names(paths: Sequence[Sequence[str]], answer: str) -> bool:
+    """Whether `parse_names` finds sections in an answer, or it says that there are none."""
+    found, dropped = parse_names(answer, paths)
+    return bool(found) or (not dropped and bool(answer.rpartition("</think>")[2].strip()))
+
+
 class _Names:
     """Every way to name each section, and who is meant."""
 

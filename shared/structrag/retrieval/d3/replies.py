@@ -69,6 +69,11 @@ def read_reply(reply: str) -> Reply:
     return _reply("follow_up", question) if question else _reply("final", text)
 
 
+def is_reply(reply: str) -> bool:
+    """Whether `read_reply` finds a follow-up or a final answer."""
+    return bool(read_reply(reply).kind)
+
+
 def read_answer(reply: str) -> str:
     """A short answer without what stands around it: reasoning, a code fence, a JSON object, "Answer:"."""
     text = _bare(reply)

@@ -107,7 +107,7 @@ class D3Retriever:
         self.runner = Runner(
             llm=model,
             embedder=None if hasattr(embedder, "fit") else embedder,
-            cache=Cache(cache) if isinstance(cache, str | os.PathLike) else cache or index.cache,
+            cache=Cache(cache) if isinstance(cache, str | os.PathLike) else index.cache if cache is None else cache,
             max_concurrency=max_concurrency,
             max_calls=max_calls,
             progress=progress,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from structrag.errors import NoModel
 from structrag.retrieval.d3.costs import StageCost, call_cost
-from structrag.retrieval.d3.ids import parse_ids
+from structrag.retrieval.d3.ids import parse_ids, usable_ids
 from structrag.retrieval.d3.layout import OutlineSection, descendants, paths_of
-from structrag.retrieval.d3.names import parse_names
+from structrag.retrieval.d3.names import parse_names, usable_names
 from structrag.retrieval.d3.outlines import Routing, Window, windows
 from structrag.steps import Ask, Failed, Steps
 
@@ -114,8 +115,14 @@ def _asked(
 ) -> Steps[set[int]]:
     """The positions named when each group is shown in calls of its own; all calls go out together."""
     calls = [window for group in groups for window in windows(question, sections, group, settings)]
-    answers = yield [Ask(call.prompt, COMPONENT) for call in calls]
     paths = paths_of(sections) if settings.answer_format == "names" else []
+
+    def check(call: Window) -> Callable[[str], bool]:
+        if paths:
+            return partial(usable_names, [paths[i] for i in call.positions])
+        return partial(usable_ids, {i + 1 for i in call.positions})
+
+    answers = yield [Ask(call.prompt, COMPONENT, usable=check(call)) for call in calls]
     found: set[int] = set()
     for call, answer in zip(calls, answers, strict=True):
         if isinstance(answer, Failed) and isinstance(answer.reason, NoModel):

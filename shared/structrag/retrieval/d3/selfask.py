@@ -15,7 +15,7 @@ from structrag.records import Hit
 from structrag.retrieval.d3.answering import EVIDENCE_TOKENS, Answered, answer_steps, beginning
 from structrag.retrieval.d3.costs import call_cost
 from structrag.retrieval.d3.hops import Hop, SelfAskPrompts, SelfAskResult, Stopped
-from structrag.retrieval.d3.replies import is_nothing, read_reply
+from structrag.retrieval.d3.replies import is_nothing, is_reply, read_reply
 from structrag.retrieval.d3.retrieved import (
     Costs,
     StepRetriever,
@@ -158,7 +158,7 @@ class SelfAsk:
                 return "empty_answers", ""
 
     def _next(self, state: _State, prompt: str) -> Steps[tuple[str, str]]:
-        (reply,) = yield [Ask(prompt, "selfask.next/1", llm=self.llm)]
+        (reply,) = yield [Ask(prompt, "selfask.next/1", llm=self.llm, usable=is_reply)]
         add_costs(state.cost, {"ask": call_cost(prompt, reply)})
         if isinstance(reply, Failed):
             state.errors.append(reply.reason)
