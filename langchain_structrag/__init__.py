@@ -1,6 +1,7 @@
 """Structure-aware splitters and retrievers for LangChain, over the core package `structrag`."""
 
 from langchain_structrag.d3 import D3Retriever
+from langchain_structrag.embedding import StructragEmbeddings
 from langchain_structrag.formatting import HiQAFormatter
 from langchain_structrag.hiqa import HiQATransformer
 from langchain_structrag.hiqa_retriever import HiQARetriever
@@ -27,5 +28,6 @@ __all__ = [
     "MultiViewRetriever",
     "PICTextSplitter",
     "SelfAsk",
+    "StructragEmbeddings",
     "TwoHopRetriever",
 ]

@@ -13,6 +13,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 
 from langchain_structrag.callbacks import inner_config
+from langchain_structrag.embedding import StructragEmbeddings
 from langchain_structrag.naming import model_name
 from structrag.errors import InvalidParameter
 from structrag.models.host_margins import LogProbabilities
@@ -137,7 +138,9 @@ def top_of_message(answer: Any) -> list[tuple[str, float]]:
 
 
 def as_embedder(value: Any) -> Embedder | Any:
-    """LangChain `Embeddings` wrapped; anything else as it is, for structrag to judge."""
+    """LangChain `Embeddings` wrapped, of `StructragEmbeddings` the embedder; anything else as it is, for structrag to judge."""
+    if isinstance(value, StructragEmbeddings):
+        return value.embedder
     return LangChainEmbedder(value) if isinstance(value, Embeddings) else value
 
 

@@ -1,6 +1,7 @@
 """structrag for LlamaIndex: node parsers and retrievers that follow a document's own structure."""
 
 from llama_index_structrag.d3 import D3Retriever
+from llama_index_structrag.embedding import StructragEmbedding
 from llama_index_structrag.events import IndexBuildEndEvent, IndexBuildStartEvent, RetrievalCostEvent
 from llama_index_structrag.formatting import HiQAFormatter
 from llama_index_structrag.hiqa import HiQANodeParser
@@ -31,5 +32,6 @@ __all__ = [
     "PICNodeParser",
     "RetrievalCostEvent",
     "SelfAskQueryEngine",
+    "StructragEmbedding",
     "TwoHopRetriever",
 ]

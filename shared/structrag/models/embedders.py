@@ -188,6 +188,24 @@ def as_embedder(value: Any) -> Embedder:
     )
 
 
+def as_fixed_embedder(value: Any) -> Embedder:
+    """`as_embedder`, for hosts that keep the vectors: one that is fitted to its corpus is refused, and so is None.
+
+    Raises:
+        InvalidParameter: none of what `as_embedder` takes, or LSA.
+        MissingExtra: a name was given and sentence-transformers is not installed.
+    """
+    embedder = as_embedder(value)
+    if hasattr(embedder, "fit"):
+        raise InvalidParameter(
+            f"embedder must be a model whose vectors stay the same when documents are added; {embedder.name}"
+            f"{', for which None stands,' if value is None else ''} is fitted to the documents. Pass the "
+            "name or folder of a sentence-transformers model, a SentenceTransformer, a function list[str] -> array, or an object with "
+            "name, embed and aembed."
+        )
+    return embedder
+
+
 def _model_label(model: Any) -> str:
     """What tells a loaded model from others: its id, else the name or folder of its encoder, else its shape."""
     card = getattr(model, "model_card_data", None)

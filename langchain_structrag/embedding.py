@@ -1,0 +1,84 @@
+"""structrag's embedders as LangChain embeddings."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any
+
+from langchain_core.embeddings import Embeddings
+
+from structrag.cache import Cache
+from structrag.models.embedders import as_fixed_embedder
+from structrag.steps import Array, Embed, Runner, Steps, Usage
+
+
+class StructragEmbeddings(Embeddings):
+    """A structrag embedder for everything in LangChain that takes `Embeddings`.
+
+    Equal texts are embedded once a call, and the vectors are checked. Asynchronous calls use the embedder's own, which for a function or a
+    sentence-transformers model runs in a worker thread. Pickling works where the embedder's own does. The splitters and retrievers of
+    langchain_structrag take the embedder inside, with its windows, and batch and count for themselves.
+
+    Args:
+        embedder: `structrag.minilm()`, a `StaticEmbedder`, the name or folder of a sentence-transformers model on this machine, a
+            SentenceTransformer, a function `list[str] -> array`, or any other embedder of structrag that is not fitted to its corpus.
+        batch_size: Most texts in one call of the embedder.
+        cache: A structrag `Cache` or the path of one: documents that it knows cost nothing. None: nothing is kept.
+
+    Raises:
+        InvalidParameter: none of these, and None or LSA, whose vectors change with the documents.
+        InvalidAnswer: from the methods, where the embedder returns another shape than one vector a text, or NaN.
+    """
+
+    def __init__(
+        self, embedder: Any, *, batch_size: int = 64, cache: Cache | str | os.PathLike[str] | None = None
+    ) -> None:
+        self.embedder = as_fixed_embedder(embedder)
+        self._runner = Runner(
+            embedder=self.embedder,
+            cache=Cache(cache) if isinstance(cache, str | os.PathLike) else cache,
+            batch_size=batch_size,
+        )
+
+    @property
+    def model_name(self) -> str:
+        """The embedder's name."""
+        return self.embedder.name
+
+    @property
+    def usage(self) -> Usage:
+        """What these embeddings have cost so far: texts, their estimated tokens, and cache hits."""
+        return self._runner.usage
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """One vector a text; [] for none."""
+        return _lists(self._runner.run(_steps(texts)))
+
+    def embed_query(self, text: str) -> list[float]:
+        """The query's vector, with the model's query prompt where it has one."""
+        return _lists(self._runner.run(_steps([text], query=True)))[0]
+
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        """`embed_documents` by the embedder's asynchronous call."""
+        return _lists(await self._runner.arun(_steps(texts)))
+
+    async def aembed_query(self, text: str) -> list[float]:
+        """`embed_query` by the embedder's asynchronous call."""
+        return _lists(await self._runner.arun(_steps([text], query=True)))[0]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.model_name!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        cache = None if self._runner.cache is None else self._runner.cache.path
+        return partial(type(self), batch_size=self._runner.batch_size, cache=cache), (self.embedder,)
+
+
+def _steps(texts: list[str], *, query: bool = False) -> Steps[Array]:
+    (vectors,) = yield [Embed(tuple(texts), query=query)]
+    return vectors  # type: ignore[no-any-return]
+
+
+def _lists(vectors: Array) -> list[list[float]]:
+    return vectors.tolist()  # type: ignore[no-any-return]

@@ -1,0 +1,163 @@
+"""structrag's embedders as a LlamaIndex embedding model: batches, async, pipelines and their cache, pickling, what is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from doubles import HashEmbedder
+from llama_index.core import Document, VectorStoreIndex
+from llama_index.core.callbacks import CallbackManager, TokenCountingHandler
+from llama_index.core.ingestion import IngestionCache, IngestionPipeline
+from llama_index.core.ingestion.pipeline import get_transformation_hash
+from llama_index.core.schema import TextNode
+from llama_index_fakes import HashEmbedding
+
+from llama_index_structrag import ContentAwareNodeParser, MultiViewRetriever, StructragEmbedding
+from structrag import FunctionEmbedder, LsaEmbedder
+from structrag.errors import InvalidAnswer, InvalidParameter
+
+TEXTS = [f"text number {i}" for i in range(7)]
+
+
+def lengths(texts: list[str]) -> list[list[float]]:
+    """A function as an embedder, at the top level so that it can be pickled."""
+    return [[1.0, float(len(text))] for text in texts]
+
+
+class Asking(HashEmbedder):
+    """Tells queries from documents, remembers its batches and whether it was awaited."""
+
+    def __init__(self, name: str = "asking") -> None:
+        super().__init__(dimensions=8, name=name)
+        self.batches: list[int] = []
+        self.awaited = 0
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
+        self.batches.append(len(texts))
+        return super().embed(texts) * (2 if query else 1)
+
+    async def aembed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
+        self.awaited += 1
+        assert threading.current_thread() is threading.main_thread()
+        await asyncio.sleep(0)
+        return self.embed(texts, query=query)
+
+
+async def test_vectors_are_the_embedders_own_and_queries_are_told_apart() -> None:
+    model = StructragEmbedding(Asking())
+    expected = HashEmbedder(dimensions=8).embed(TEXTS[:2])
+    assert np.allclose(model.get_text_embedding_batch(TEXTS[:2]), expected)
+    assert np.allclose(model.get_text_embedding(TEXTS[0]), expected[0])
+    assert np.allclose(model.get_query_embedding(TEXTS[0]), 2 * expected[0])
+    assert await model.aget_text_embedding_batch(TEXTS[:2]) == model.get_text_embedding_batch(TEXTS[:2])
+    assert await model.aget_text_embedding(TEXTS[0]) == model.get_text_embedding(TEXTS[0])
+    assert await model.aget_query_embedding(TEXTS[0]) == model.get_query_embedding(TEXTS[0])
+    assert model.embedder.awaited == 3
+    assert model.get_text_embedding_batch([]) == [] == await model.aget_text_embedding_batch([])
+
+
+async def test_batches() -> None:
+    assert StructragEmbedding(lengths).embed_batch_size == 64
+    model = StructragEmbedding(Asking(), embed_batch_size=3)
+    model.get_text_embedding_batch(TEXTS)
+    await model.aget_text_embedding_batch(TEXTS)
+    assert model.embedder.batches == [3, 3, 1] * 2
+
+
+async def test_a_function_is_awaited_in_a_worker_thread() -> None:
+    seen: list[threading.Thread] = []
+
+    def embed(texts: list[str]) -> list[list[float]]:
+        seen.append(threading.current_thread())
+        return lengths(texts)
+
+    assert await StructragEmbedding(embed).aget_text_embedding("a") == [1.0, 1.0]
+    assert seen[0] is not threading.main_thread()
+
+
+def test_callbacks_see_every_text() -> None:
+    counter = TokenCountingHandler(tokenizer=str.split)
+    StructragEmbedding(lengths, callback_manager=CallbackManager([counter])).get_text_embedding_batch(TEXTS)
+    assert len(counter.embedding_token_counts) == 7 and counter.total_embedding_token_count == 21
+
+
+def test_a_pipelines_cache_knows_the_embedder_by_its_name() -> None:
+    embedders = [FunctionEmbedder(lengths, name="one"), FunctionEmbedder(lengths, name="two"), Asking("three")]
+    nodes = [TextNode(text="a text", id_="n")]
+    keys = [get_transformation_hash(nodes, StructragEmbedding(embedder)) for embedder in embedders]
+    assert len(set(keys)) == 3
+    assert keys[2] == get_transformation_hash(nodes, StructragEmbedding(Asking("three")))  # another object
+    asked = Asking()
+    cache = IngestionCache()
+    for _ in range(2):
+        pipeline = IngestionPipeline(transformations=[ContentAwareNodeParser(), StructragEmbedding(asked)], cache=cache)
+        (node,) = pipeline.run(documents=[Document(text="# A\n\nThe pump.", id_="d")])
+        assert node.embedding is not None
+    assert len(asked.texts) == 1
+
+
+def test_saved_settings_are_read_with_the_embedder_given_again() -> None:
+    model = StructragEmbedding(FunctionEmbedder(lengths, name="lengths-1"), embed_batch_size=5)
+    saved = model.to_dict()
+    assert saved["class_name"] == "StructragEmbedding" and saved["embedder"] == {"name": "lengths-1"}
+    assert saved["model_name"] == model.model_name == model.to_payload()["model_name"] == "lengths-1"
+    again = StructragEmbedding.from_dict(saved, embedder=model.embedder)
+    assert again.to_dict() == saved and again.embed_batch_size == 5
+    assert StructragEmbedding.from_json(model.to_json(), embedder=model.embedder).to_dict() == saved
+    with pytest.raises(ValueError, match=r"embedder must be passed again .* from_dict\(data, embedder=...\)"):
+        StructragEmbedding.from_dict(saved)
+    with pytest.raises(ValueError, match="model_name must be the embedder's own name or left out; got 'lengths-1'"):
+        StructragEmbedding.from_dict(saved, embedder=Asking())
+
+
+def test_it_is_pickled_and_works_in_other_processes() -> None:
+    model = StructragEmbedding(lengths, embed_batch_size=2)
+    again = pickle.loads(pickle.dumps(model))
+    assert again.to_dict() == model.to_dict() and again.get_text_embedding("abc") == [1.0, 3.0]
+    with pytest.raises(InvalidParameter, match=r"embedder must be one that can be pickled, .* got 'test_llama"):
+        pickle.dumps(StructragEmbedding(lambda texts: lengths(texts)))
+
+
+def test_a_vector_store_index_takes_it() -> None:
+    documents = [Document(text="the pump moves water"), Document(text="the valve closes")]
+    index = VectorStoreIndex.from_documents(documents, embed_model=StructragEmbedding(HashEmbedder()))
+    (found,) = index.as_retriever(similarity_top_k=1).retrieve("valve closes")
+    assert found.node.get_content() == "the valve closes"
+
+
+def test_our_retrievers_use_the_embedder_inside() -> None:
+    embedder = HashEmbedder(max_tokens=20)
+    documents = [Document(text=" ".join(f"Pump {i} moves." for i in range(40)), id_="d")]
+    retriever = MultiViewRetriever.from_documents(documents, embed_model=StructragEmbedding(embedder), views=("raw",))
+    assert retriever.index.embedder is embedder
+    assert len(embedder.texts) > len(retriever.index)  # windows, not truncation
+
+
+@pytest.mark.parametrize(
+    ("embedder", "sentence"),
+    [
+        (None, "stay the same when documents are added; LSA.*, for which None stands, is fitted"),
+        (LsaEmbedder(), "stay the same when documents are added; LSA"),
+        (3, "embedder must be None .LSA., the name or folder"),
+        (HashEmbedding(), "embedder must not be a LlamaIndex embedding model; got"),
+        ("no/such-model", "cannot be loaded"),
+    ],
+)
+def test_what_is_no_embedder_is_refused(embedder: Any, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        StructragEmbedding(embedder)
+
+
+@pytest.mark.parametrize("answer", [[[1.0]], [[1.0], [float("nan")]], [1.0, 2.0], None])
+async def test_unusable_vectors_are_refused(answer: Any) -> None:
+    model = StructragEmbedding(lambda texts: answer)
+    with pytest.raises(InvalidAnswer):
+        model.get_text_embedding_batch(["a", "b"])
+    with pytest.raises(InvalidAnswer):
+        await model.aget_text_embedding_batch(["a", "b"])
