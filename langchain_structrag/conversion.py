@@ -16,9 +16,9 @@ from langchain_core.documents import Document
 
 import structrag.records as core
 from structrag.errors import InvalidParameter, check_choice
+from structrag.metadata import FORMAT_KEY
 from structrag.reading import FORMATS, SUFFIXES, read_text
 
-FORMAT_KEY = "text_format"  # of metadata: what a transformer here has made of the text
 POSITIONS = ("page", "page_number", "row", "seq_num", "sheet", "slide", "start_index")  # of a loader's part of a source
 
 

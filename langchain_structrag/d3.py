@@ -15,6 +15,7 @@ from langchain_structrag.models import as_embedder, as_language_model
 from langchain_structrag.retrieving import IndexRetriever
 from structrag.cache import Cache
 from structrag.index.index import Index
+from structrag.metadata import D3_KEYS, chunk_notes
 from structrag.records import Hit
 from structrag.requests import Progress, Usage
 from structrag.retrieval.d3.estimating import Estimate
@@ -37,9 +38,9 @@ class D3Retriever(IndexRetriever):
     Documents in reading order, as many as there is evidence; `k` and `where` are also taken by `invoke`, `ainvoke` and `batch`.
 
     Metadata of a result, all JSON: its document's, and `doc_id`, `heading_path`, `section_id`, `start_index` and `end_index`
-    (characters, exact), `score` (1.0 where the strategy gives none), `rank` by it, `scores` (its parts, where there are any), `kind`
-    ("paragraph", "list", "table" and so on), `route` (how the sections were chosen: "llm", "scores", "cross_encoder", "direct" or "all")
-    and, with `join_adjacent`, `paragraphs` (their ids). What a question costs is in `result`, what it would cost in `estimate`.
+    (characters, exact), `score` (1.0 where the strategy gives none), `rank` by it, `scores` (its parts, where there are any), `d3_kind`
+    ("paragraph", "list", "table" and so on), `d3_route` (how the sections were chosen: "llm", "scores", "cross_encoder", "direct" or
+    "all") and, with `join_adjacent`, `d3_paragraphs` (their ids). What a question costs is in `result`, what it would cost in `estimate`.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -131,12 +132,9 @@ class D3Retriever(IndexRetriever):
 
     def _document(self, hit: Hit) -> Document:
         found = super()._document(hit)
-        found.metadata["kind"] = hit.chunk.kind
+        found.metadata.update(chunk_notes(hit.chunk, D3_KEYS))
         if hit.scores:
             found.metadata["scores"] = {name: float(score) for name, score in hit.scores.items()}
-        for name in ("route", "paragraphs"):
-            if name in hit.chunk.extras:
-                found.metadata[name] = hit.chunk.extras[name]
         return found
 
     def _searched(self) -> Index:

@@ -12,12 +12,13 @@ from typing import Any
 from langchain_core.document_loaders import BaseBlobParser, Blob
 from langchain_core.documents import BaseDocumentTransformer, Document
 
-from langchain_structrag.conversion import FORMAT_KEY, check_documents, json_safe
+from langchain_structrag.conversion import check_documents, json_safe
 from langchain_structrag.models import as_language_model
 from langchain_structrag.reading import DocumentQueue
 from structrag.errors import check_choice
 from structrag.formatting.formatter import Formatted
 from structrag.formatting.formatter import HiQAFormatter as CoreFormatter
+from structrag.metadata import FORMAT_KEY, FORMAT_REPORT_KEY, PAGES_KEY
 from structrag.reading import FORMATS
 from structrag.requests import Usage
 
@@ -125,12 +126,12 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
         from structrag.formatting.pdf import read_pdf  # with the packages of an extra
 
         pages = read_pdf(blob.path if blob.path is not None else blob.as_bytes(), password=self._password)
-        parent = Document(page_content="", metadata={**metadata, "pages": len(pages)})
+        parent = Document(page_content="", metadata={**metadata, PAGES_KEY: len(pages)})
         yield self._made(parent, self.core.format(pages))
 
     def _made(self, parent: Document, formatted: Formatted) -> Document:
         metadata = {**deepcopy(parent.metadata), FORMAT_KEY: formatted.document.format}
         if self._add_report:
             report = json_safe(asdict(formatted.report))
-            metadata["format_report"] = json.dumps(report, ensure_ascii=False) if self._flat_metadata else report
+            metadata[FORMAT_REPORT_KEY] = json.dumps(report, ensure_ascii=False) if self._flat_metadata else report
         return Document(page_content=formatted.document.text, metadata=metadata, id=parent.id)

@@ -8,9 +8,9 @@ from typing import Any
 
 from langchain_core.documents import Document
 
-from langchain_structrag.results import segment_notes
 from langchain_structrag.splitting import UNLIMITED, LengthFunction, StructureSplitter, settings_of
 from structrag.chunks.hiqa import HiQASplitter
+from structrag.metadata import HIQA_KEYS, SEGMENT_TEXT_KEY, chunk_notes
 from structrag.records import Chunk
 from structrag.records import Document as CoreDocument
 from structrag.tokens import count_tokens
@@ -24,17 +24,17 @@ class HiQATransformer(StructureSplitter):
     It is a `TextSplitter` too, so `split_documents`, `create_documents`, `split_text` and `from_tiktoken_encoder` work. For
     `HiQARetriever` nothing needs to be split before: it takes whole documents, and this as `splitter` where its settings matter.
 
-    Metadata is that of `ContentAwareTextSplitter`, and `kind` ("text", "table" or "image"); `images`, for every image that the segment
-    refers to `file` and `alt` (and `title`), to be shown; where they apply `caption`, `description` (of the vision model), `part` and
-    `parts`, `table_header` (header rows of a cut table), `degraded` (the vision model failed). With `flat_metadata`, `images` is a
-    string of JSON.
+    Metadata is that of `ContentAwareTextSplitter`, and `hiqa_kind` ("text", "table" or "image"); `hiqa_images`, for every image that the
+    segment refers to `file` and `alt` (and `title`), to be shown; where they apply `hiqa_caption`, `hiqa_description` (of the vision
+    model), `hiqa_part` and `hiqa_parts`, `hiqa_degraded` (the vision model failed). With `flat_metadata`, `hiqa_images` is a string of
+    JSON.
 
     Args:
         chunk_size: Hard limit of what is indexed of a segment, heading path included, and of the text of a part of a table. An image
             written as data may be longer.
         length_function: What measures sizes: estimated tokens by default, since the heading path takes at most 64 of them.
         add_context: True: `page_content` is what is to be indexed: the heading path, and of a table caption, headers and row labels, of an
-            image alt text, caption and the sentences around it; `text` in the metadata is then the passage as it stands. False:
+            image alt text, caption and the sentences around it; `segment_text` in the metadata is then the passage as it stands. False:
             `page_content` is the passage, an exact slice.
         settings: The other settings of `structrag.HiQASplitter`: metadata, table_cells, describe_image (a function, or an
             `ImageDescriber`), exclude_titles, plain_headings, language. `format`, `strip_whitespace` and `flat_metadata` as in
@@ -71,7 +71,7 @@ class HiQATransformer(StructureSplitter):
         made = super()._made(parent, source, chunks)
         if self._add_context:
             for document, chunk in zip(made, chunks, strict=True):
-                document.metadata["text"] = source.text[
+                document.metadata[SEGMENT_TEXT_KEY] = source.text[
                     document.metadata["start_index"] : document.metadata["end_index"]
                 ]
                 if chunk.extras.get("reduced"):
@@ -79,7 +79,7 @@ class HiQATransformer(StructureSplitter):
         return made
 
     def _notes(self, chunk: Chunk) -> dict[str, Any]:
-        notes = segment_notes(chunk)
-        if self._flat_metadata and "images" in notes:
-            notes["images"] = json.dumps(notes["images"], ensure_ascii=False)
+        notes = chunk_notes(chunk, HIQA_KEYS)
+        if self._flat_metadata and "hiqa_images" in notes:
+            notes["hiqa_images"] = json.dumps(notes["hiqa_images"], ensure_ascii=False)
         return notes

@@ -12,11 +12,12 @@ from pydantic import Field
 
 from langchain_structrag.indexing import load_index, make_index
 from langchain_structrag.lexical import LexicalRoute
-from langchain_structrag.results import segment_documents, segment_notes
+from langchain_structrag.results import segment_documents
 from langchain_structrag.retrieving import IndexRetriever
 from structrag.chunks.hiqa import HiQASplitter
 from structrag.errors import check_at_least
 from structrag.index.index import Index
+from structrag.metadata import HIQA_KEYS, chunk_notes
 from structrag.records import Hit
 from structrag.retrieval.hiqa import HiQARetriever as CoreRetriever
 from structrag.retrieval.packing import pack_best
@@ -38,8 +39,8 @@ class HiQARetriever(IndexRetriever):
     index `retriever.segments()` there, let it return about 50 results, and set `retriever.lexical`.
 
     Metadata of a result, all JSON: that of `MultiViewRetriever` but for `views_hit`, and `scores`, the three parts of the score under
-    "dense", "bm25" and "keywords"; `keywords`, those of the query that it holds; `kind`, `images` and the rest as in `HiQATransformer`;
-    `cut` where `max_tokens` shortened it.
+    "dense", "bm25" and "keywords"; `hiqa_keywords`, those of the query that it holds; `hiqa_kind`, `hiqa_images` and the rest as in
+    `HiQATransformer`; `hiqa_cut` where `max_tokens` shortened it.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -88,7 +89,7 @@ class HiQARetriever(IndexRetriever):
             check_at_least("max_tokens", self.max_tokens, 0)
 
     def segments(self) -> list[Document]:
-        """All segments as a lexical engine has to index them: the index text, the segment's id, and `chunk_id` in the metadata."""
+        """All segments as a lexical engine has to index them: the index text, the segment's id, and `structrag_chunk` in the metadata."""
         return segment_documents(self.index.store, self.view)
 
     def tune(self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr") -> TuningReport:
@@ -124,8 +125,7 @@ class HiQARetriever(IndexRetriever):
         found.metadata.update(
             routes=dict(hit.routes),
             scores=dict(hit.scores),
-            keywords=list(hit.chunk.extras.get("keywords", ())),
-            **segment_notes(hit.chunk),
+            **chunk_notes(hit.chunk, HIQA_KEYS),
         )
         return found
 

@@ -10,6 +10,7 @@ from langchain_structrag.splitting import UNLIMITED, LengthFunction, changes_of,
 from structrag.chunks.idms import IDMSSplitter
 from structrag.chunks.margin_steps import MarginFunction
 from structrag.enrichment import with_enrichment
+from structrag.metadata import IDMS_KEYS
 
 
 class IDMSTextSplitter(ReadingTextSplitter):
@@ -45,16 +46,7 @@ class IDMSTextSplitter(ReadingTextSplitter):
         InvalidParameter: a setting is not allowed (a ValueError).
     """
 
-    EXTRAS: ClassVar[Mapping[str, str]] = {
-        "margin": "idms_margin",
-        "margin_source": "idms_margin_source",
-        "margin_fallbacks": "idms_margin_fallbacks",
-        "degraded": "idms_degraded",
-        "density": "idms_density",
-        "action": "idms_action",
-        "reduced": "idms_reduced",
-        "added": "idms_added",
-    }
+    KEYS: ClassVar[Mapping[str, str]] = IDMS_KEYS
 
     def __init__(
         self,

@@ -15,6 +15,7 @@ from langchain_structrag.conversion import document_id
 from structrag.errors import InvalidParameter
 from structrag.index.index import Index
 from structrag.index.places import chunk_at
+from structrag.metadata import CHUNK_KEY
 from structrag.steps import Ranking, Search
 
 SCORE_KEYS = ("_score", "score", "relevance_score")  # where retrievers put a result's score in its metadata
@@ -24,8 +25,9 @@ SCORE_KEYS = ("_score", "score", "relevance_score")  # where retrievers put a re
 class LexicalRoute:
     """A LangChain retriever as a route of an index: its results are mapped back to the index's segments.
 
-    A result is the segment that its metadata's `chunk_id` or its own id names (also within Elasticsearch's `_id` and `_source`), else
-    the one that holds its place: `doc_id` (or what makes a document's id, such as `source`), `start_index` and, if known, `end_index`.
+    A result is the segment that its metadata's `structrag_chunk` or its own id names (also within Elasticsearch's `_id` and `_source`),
+    else the one that holds its place: `doc_id` (or what makes a document's id, such as `source`), `start_index` and, if known,
+    `end_index`.
     Segments that the index no longer has are left out.
 
     Its scores are taken where all results have one that does not rise; else the first counts 1, the second 1/2, the third 1/3.
@@ -49,7 +51,7 @@ class LexicalRoute:
             keys = sorted(map(str, found[0].metadata))
             raise InvalidParameter(
                 f"lexical must be a retriever over this index's segments; none of its {len(found)} results is one. The first has the id "
-                f"{found[0].id!r} and metadata {keys}: it needs chunk_id, or doc_id (or source) and a start_index inside one segment. "
+                f"{found[0].id!r} and metadata {keys}: it needs {CHUNK_KEY}, or doc_id (or source) and a start_index inside one segment. "
                 "Index what segments() gives."
             )
         return [(name, score) for name, score in zip(names, scores, strict=True) if name]
@@ -57,8 +59,8 @@ class LexicalRoute:
     def _segment(self, document: Document) -> str | None:
         """The id of the segment; None if there is none."""
         for facts in _facts(document):
-            if isinstance(facts.get("chunk_id"), str):
-                return str(facts["chunk_id"])
+            if isinstance(facts.get(CHUNK_KEY), str):
+                return str(facts[CHUNK_KEY])
         for name in (document.id, document.metadata.get("_id")):
             if isinstance(name, str) and self.index.store.row_of(name) is not None:
                 return name

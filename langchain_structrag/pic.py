@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from langchain_structrag.reading import ReadingTextSplitter
 from langchain_structrag.splitting import UNLIMITED, LengthFunction, changes_of, settings_of
 from structrag.chunks.pic import PICSplitter
+from structrag.metadata import PIC_KEYS
 
 
 class PICTextSplitter(ReadingTextSplitter):
@@ -36,9 +37,7 @@ class PICTextSplitter(ReadingTextSplitter):
         InvalidParameter: a setting is not allowed (a ValueError).
     """
 
-    EXTRAS: ClassVar[Mapping[str, str]] = {
-        name: f"pic_{name}" for name in ("relevant", "mean_similarity", "threshold", "degraded")
-    }
+    KEYS: ClassVar[Mapping[str, str]] = PIC_KEYS
 
     def __init__(
         self,

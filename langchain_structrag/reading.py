@@ -13,6 +13,7 @@ from langchain_structrag.models import as_embedder, as_language_model
 from langchain_structrag.splitting import StructureSplitter
 from structrag.cache import Cache
 from structrag.chunks.reading import Explanation, ReadingSplitter
+from structrag.metadata import chunk_notes
 from structrag.models.embedders import as_embedder as core_embedder
 from structrag.models.llm import as_language_model as core_language_model
 from structrag.records import Chunk
@@ -21,12 +22,12 @@ from structrag.steps import Progress, Runner
 
 
 class ReadingTextSplitter(StructureSplitter):
-    """Base of the splitters that ask models. Subclasses set `core`, and in `EXTRAS` which of a chunk's extras metadata tells by which key.
+    """Base of the splitters that ask models. Subclasses set `core`, and in `KEYS` which of a chunk's extras metadata tells by which key.
 
     Documents are read in groups of bounded size: a group's prompts go out together, its sentences in full batches.
     """
 
-    EXTRAS: ClassVar[Mapping[str, str]] = {}
+    KEYS: ClassVar[Mapping[str, str]] = {}
     core: ReadingSplitter
 
     def __init__(
@@ -98,8 +99,7 @@ class ReadingTextSplitter(StructureSplitter):
         return Runner(**self._models)
 
     def _notes(self, chunk: Chunk) -> dict[str, Any]:
-        told = {key: chunk.extras[name] for name, key in self.EXTRAS.items() if chunk.extras.get(name) is not None}
-        return {**super()._notes(chunk), **told}
+        return {**super()._notes(chunk), **chunk_notes(chunk, self.KEYS)}
 
 
 class DocumentQueue:

@@ -11,17 +11,7 @@ import structrag.records as core
 from langchain_structrag.conversion import stable_uuid
 from structrag.context import SEPARATOR
 from structrag.index.store import Store
-
-SEGMENT_NOTES = (
-    "images",
-    "caption",
-    "description",
-    "part",
-    "parts",
-    "oversize",
-    "degraded",
-    "cut",
-)  # of a segment's extras
+from structrag.metadata import CHUNK_KEY, DOCUMENT_KEY
 
 
 def chunk_document(
@@ -45,7 +35,10 @@ def chunk_document(
         "section_id": chunk.section_id,
     }
     if source.layout is not None:
-        metadata["source_start"] = source.layout.source_map.to_source(start)
+        to_source = source.layout.source_map.to_source
+        metadata |= {"source_start": to_source(start), "source_end": to_source(end - 1) + 1}
+    if context and chunk.extras.get("context_shortened"):
+        metadata["context_shortened"] = True
     if chunk.extras.get("oversize"):
         metadata["oversize"] = True
     name = stable_uuid(source.id, key, start, end)
@@ -66,18 +59,9 @@ def hit_document(hit: core.Hit, store: Store) -> Document:
         "end_index": start + len(text),
         "score": float(hit.score),
         "rank": hit.rank,
+        **({"oversize": True} if chunk.extras.get("oversize") else {}),
     }
     return Document(page_content=text, metadata=metadata, id=chunk.id)
-
-
-def segment_notes(chunk: core.Chunk) -> dict[str, Any]:
-    """What metadata tells of a segment of HiQA: its kind, the images it refers to, what is known of a table or an image."""
-    told = {name: chunk.extras[name] for name in SEGMENT_NOTES if chunk.extras.get(name)}
-    return {
-        "kind": chunk.kind,
-        **deepcopy(told),
-        **({"table_header": chunk.extras["header"]} if chunk.extras.get("header") else {}),
-    }
 
 
 def segment_documents(store: Store, view: str) -> list[Document]:
@@ -86,6 +70,6 @@ def segment_documents(store: Store, view: str) -> list[Document]:
     for row in range(len(store)):
         chunk, text = store.chunk(row), store.view_text(row, view)
         if text:
-            metadata = {**store.document(chunk.doc_id).meta, "chunk_id": chunk.id, "doc_id": chunk.doc_id}
+            metadata = {**store.document(chunk.doc_id).meta, CHUNK_KEY: chunk.id, DOCUMENT_KEY: chunk.doc_id}
             documents.append(Document(page_content=text, metadata=metadata, id=chunk.id))
     return documents

@@ -14,6 +14,7 @@ from langchain_structrag.conversion import stable_uuid
 from structrag.errors import InvalidParameter
 from structrag.index.entries import Entry
 from structrag.index.index import Index
+from structrag.metadata import CHUNK_KEY, DOCUMENT_KEY, VIEW_KEY
 from structrag.steps import Ranking, Search
 
 Scored = list[tuple[Document, float]]
@@ -50,7 +51,7 @@ class LangChainDenseStore:
             Document(
                 id=entry_id(chunk.id, view),
                 page_content=text,
-                metadata={"chunk_id": chunk.id, "doc_id": chunk.doc_id, "view": view},
+                metadata={CHUNK_KEY: chunk.id, DOCUMENT_KEY: chunk.doc_id, VIEW_KEY: view},
             )
             for view, texts in entry.views.items()
             for chunk, text in zip(entry.chunks, texts, strict=True)
@@ -138,9 +139,9 @@ class _Paging:
         self.ask = 0 if complete or len(found) < self.ask or self.ask == self.limit else self._within(self.ask * 2)
 
     def _row(self, metadata: Mapping[str, Any]) -> int | None:
-        if metadata.get("view") != self.view or not isinstance(metadata.get("chunk_id"), str):
+        if metadata.get(VIEW_KEY) != self.view or not isinstance(metadata.get(CHUNK_KEY), str):
             return None
-        row = self.chunks.row_of(metadata["chunk_id"])
+        row = self.chunks.row_of(metadata[CHUNK_KEY])
         return row if row in self.rows else None
 
     def _within(self, ask: int) -> int:

@@ -13,6 +13,7 @@ from pydantic import Field
 from langchain_structrag.callbacks import inner_callbacks
 from langchain_structrag.hosted import stepped
 from structrag.errors import check_at_least
+from structrag.metadata import ENTITIES_KEY
 from structrag.records import Hit
 from structrag.retrieval.d3.twohop import TwoHop, TwoHopResult
 
@@ -22,9 +23,9 @@ class TwoHopRetriever(BaseRetriever):
 
         TwoHopRetriever(retriever=D3Retriever.from_documents(documents)).invoke("Who founded the maker of the X100?")
 
-    It needs no language model. Results of both hops come by turns, each once; `entities` in their metadata are the names that were added
-    to the question, `rank` is the place among the results. `SelfAsk` takes it like any other retriever. `k` and `where` are also taken by
-    `invoke`, `ainvoke` and `batch`.
+    It needs no language model. Results of both hops come by turns, each once; `two_hop_entities` in their metadata are the names that were
+    added to the question, `rank` is the place among the results. `SelfAsk` takes it like any other retriever. `k` and `where` are also
+    taken by `invoke`, `ainvoke` and `batch`.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -70,6 +71,6 @@ class TwoHopRetriever(BaseRetriever):
         found = []
         for hit in result.hits[:k]:
             made = document(hit)
-            made.metadata.update(rank=hit.rank, entities=list(result.entities))
+            made.metadata.update({"rank": hit.rank, ENTITIES_KEY: list(result.entities)})
             found.append(made)
         return found

@@ -19,8 +19,9 @@ from llama_index.core.schema import (
     TextNode,
 )
 
-from llama_index_structrag.keys import CONTEXT_KEY, FORMAT_KEY, HIDDEN_KEYS
+from llama_index_structrag.keys import CONTEXT_KEY, HIDDEN_KEYS
 from structrag.context import SEPARATOR
+from structrag.metadata import FORMAT_KEY
 from structrag.reading import FORMATS, SUFFIXES, read_text
 from structrag.records import Chunk, Document, Hit
 
@@ -127,7 +128,8 @@ def hit_to_node(hit: Hit, document: Document, notes: Mapping[str, Any]) -> NodeW
     """A hit as a scored text node. `ref_doc_id` is the document's id; offsets are exact; the metadata also tells the notes."""
     chunk = stripped(hit.chunk)
     metadata = {key: value for key, value in document.meta.items() if key != EXCLUSIONS_KEY}
-    own = {**chunk_metadata(chunk), **notes}
+    oversize = {"oversize": True} if chunk.extras.get("oversize") else {}
+    own = {**chunk_metadata(chunk), **oversize, **notes}
     source = RelatedNodeInfo(node_id=chunk.doc_id, node_type=ObjectType.DOCUMENT, metadata=copy.deepcopy(metadata))
     node = make_node(chunk.id, chunk.text, (chunk.start, chunk.end), {**metadata, **own}, None, source)
     for name, keys in document.meta.get(EXCLUSIONS_KEY, {}).items():

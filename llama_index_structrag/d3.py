@@ -13,12 +13,12 @@ from llama_index.core.schema import NodeWithScore
 
 from llama_index_structrag.events import IndexBuildEndEvent, RetrievalCostEvent
 from llama_index_structrag.indexing import prompt_of, template_of
-from llama_index_structrag.keys import D3_KEYS
 from llama_index_structrag.models import core_embedder, core_model
 from llama_index_structrag.retrieving import IndexRetriever, dispatcher
 from structrag.cache import Cache
 from structrag.errors import InvalidParameter
 from structrag.index.store import Store
+from structrag.metadata import D3_KEYS, chunk_notes
 from structrag.records import Hit
 from structrag.retrieval.d3.estimating import Estimate
 from structrag.retrieval.d3.index import D3AddReport, D3Index
@@ -150,8 +150,7 @@ class D3Retriever(IndexRetriever):
         return (await self.aresult(query)).routed_hits
 
     def _notes(self, hit: Hit) -> dict[str, Any]:
-        facts = {**hit.chunk.extras, "kind": hit.chunk.kind}
-        told = {key: facts[name] for name, key in D3_KEYS.items() if name in facts}
+        told = chunk_notes(hit.chunk, D3_KEYS)
         return {**told, "scores": {name: float(score) for name, score in hit.scores.items()}} if hit.scores else told
 
     @property

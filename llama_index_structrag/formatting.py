@@ -17,7 +17,6 @@ from llama_index.core.utils import get_tqdm_iterable
 from typing_extensions import Self
 
 from llama_index_structrag.conversion import read_node
-from llama_index_structrag.keys import FORMAT_KEY, FORMAT_REPORT_KEY
 from llama_index_structrag.model_fields import LanguageModelField, checked_cache
 from llama_index_structrag.models import core_model
 from llama_index_structrag.reading import node_groups
@@ -26,6 +25,7 @@ from structrag.errors import InvalidDocument
 from structrag.formatting.formatter import Formatted
 from structrag.formatting.formatter import HiQAFormatter as CoreFormatter
 from structrag.formatting.pages import Page
+from structrag.metadata import FORMAT_KEY, FORMAT_REPORT_KEY, PAGES_KEY
 from structrag.reading import decoded
 from structrag.steps import Steps
 
@@ -35,7 +35,6 @@ _PRESETS: dict[str, Callable[..., CoreFormatter]] = {
     "code": CoreFormatter.code,
 }
 NodeT = TypeVar("NodeT", bound=BaseNode)
-PAGES_KEY = "pages"
 _HIDDEN = (FORMAT_KEY, FORMAT_REPORT_KEY)
 
 

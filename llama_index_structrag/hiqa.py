@@ -31,7 +31,7 @@ class HiQANodeParser(SectionNodeParser):
 
     Metadata that no model sees: `hiqa_kind`, "text", "table" or "image"; `hiqa_images`, for every image that the node refers to `file` and
     `alt` (and `title`), as a string of JSON, to be shown; where they apply `hiqa_caption`, `hiqa_description` (of the vision model),
-    `hiqa_part` and `hiqa_parts`, `hiqa_header` (header rows of a cut table), `hiqa_degraded` (the vision model failed).
+    `hiqa_part` and `hiqa_parts`, `table_header` (header rows of a cut table), `hiqa_degraded` (the vision model failed).
     """
 
     chunk_size: int = Field(

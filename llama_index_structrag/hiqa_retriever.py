@@ -35,7 +35,7 @@ class HiQARetriever(IndexRetriever):
     index `retriever.segments()` there, let it return about 50 results, and set `retriever.lexical`.
 
     Nodes are as those of `MultiViewRetriever`, text and table in full for language models, and their metadata has in place of `views_hit`:
-    `scores`, the three parts of the score under "dense", "bm25" and "keywords"; `keywords_hit`, the query's keywords that it holds; and
+    `scores`, the three parts of the score under "dense", "bm25" and "keywords"; `hiqa_keywords`, the query's keywords that it holds; and
     `hiqa_kind`, `hiqa_images` and the rest as in `HiQANodeParser`; `hiqa_cut` where `max_tokens` shortened it.
 
     Args:
@@ -144,9 +144,7 @@ class HiQARetriever(IndexRetriever):
         return found
 
     def _notes(self, hit: Hit) -> dict[str, Any]:
-        keywords = list(hit.chunk.extras.get("keywords", ()))
-        own = {"scores": dict(hit.scores), "keywords_hit": keywords, **segment_notes(hit.chunk)}
-        return {**super()._notes(hit), **own}
+        return {**super()._notes(hit), "scores": dict(hit.scores), **segment_notes(hit.chunk)}
 
     @classmethod
     def _new_index(cls, **options: Any) -> Index:

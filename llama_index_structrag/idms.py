@@ -8,13 +8,13 @@ from typing import Any, ClassVar, Literal
 from llama_index.core.bridge.pydantic import Field
 from typing_extensions import Self
 
-from llama_index_structrag.keys import IDMS_KEYS
 from llama_index_structrag.parsing import UNLIMITED, Splitter
 from llama_index_structrag.reading import ReadingNodeParser
 from llama_index_structrag.settings import defaults_of
 from structrag.chunks.idms import IDMSSplitter
 from structrag.chunks.reading import ReadingSplitter
 from structrag.enrichment import with_enrichment
+from structrag.metadata import IDMS_KEYS
 from structrag.tokens import TokenCounter
 
 _DEFAULTS = defaults_of(IDMSSplitter)
@@ -32,7 +32,7 @@ class IDMSNodeParser(ReadingNodeParser):
     offsets), which where `add_context` follow the titles in `heading_context`; the node's text stays.
     """
 
-    EXTRAS: ClassVar[Mapping[str, str]] = IDMS_KEYS
+    KEYS: ClassVar[Mapping[str, str]] = IDMS_KEYS
 
     min_chunk_size: int | None = Field(
         default=_DEFAULTS["min_tokens"],

@@ -9,11 +9,11 @@ from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import BaseNode, NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
 
 from llama_index_structrag.hosted import aretrieved
-from llama_index_structrag.stores import CHUNK_KEY, DOCUMENT_KEY
 from structrag.errors import InvalidParameter
 from structrag.index.index import Index
 from structrag.index.places import chunk_at
 from structrag.index.store import Store
+from structrag.metadata import CHUNK_KEY, DOCUMENT_KEY
 from structrag.steps import Ranking, Search
 
 

@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Literal
 from llama_index.core.bridge.pydantic import Field
 from typing_extensions import Self
 
-from llama_index_structrag.keys import PIC_KEYS
 from llama_index_structrag.parsing import UNLIMITED, Splitter
 from llama_index_structrag.reading import ReadingNodeParser
 from llama_index_structrag.settings import defaults_of
 from structrag.chunks.pic import PICSplitter
+from structrag.metadata import PIC_KEYS
 from structrag.tokens import TokenCounter
 
 _DEFAULTS = defaults_of(PICSplitter)
@@ -26,7 +26,7 @@ class PICNodeParser(ReadingNodeParser):
     `pic_threshold` where the text was long enough to be looked at; `pic_degraded` where the LLM should have given a summary and did not.
     """
 
-    EXTRAS: ClassVar[Mapping[str, str]] = PIC_KEYS
+    KEYS: ClassVar[Mapping[str, str]] = PIC_KEYS
 
     min_chunk_size: int | None = Field(
         default=_DEFAULTS["min_tokens"],

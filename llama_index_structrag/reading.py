@@ -23,6 +23,7 @@ from llama_index_structrag.parsing import SectionNodeParser
 from llama_index_structrag.settings import token_counter
 from structrag.chunks.reading import ReadingSplitter, answered, groups_of
 from structrag.driving import remembering, together
+from structrag.metadata import chunk_notes
 from structrag.records import Chunk
 from structrag.steps import Runner, Steps
 from structrag.tokens import TokenCounter
@@ -35,7 +36,7 @@ class ReadingNodeParser(SectionNodeParser):
     uses the models' own asynchronous calls. `to_dict`, and so the cache of an ingestion pipeline, knows the models by name and settings.
     """
 
-    EXTRAS: ClassVar[Mapping[str, str]] = {}  # of a chunk -> key of a node's metadata
+    KEYS: ClassVar[Mapping[str, str]] = {}  # of a chunk's extras -> key of a node's metadata
 
     chunk_size: int = Field(default=300, gt=0, description="Most tokens of a node's text as it is embedded.")
     min_chunk_size: int | None = Field(
@@ -74,7 +75,7 @@ class ReadingNodeParser(SectionNodeParser):
 
     def told(self, chunk: Chunk) -> dict[str, Any]:
         """What the metadata tells of a chunk: its extras that are known."""
-        return {key: chunk.extras[name] for name, key in self.EXTRAS.items() if chunk.extras.get(name) is not None}
+        return chunk_notes(chunk, self.KEYS)
 
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any) -> list[BaseNode]:
         runner = self._runner()

@@ -7,16 +7,17 @@ from typing import Any
 
 from llama_index.core.schema import TextNode
 
-from llama_index_structrag.keys import HIQA_KEYS, INDEX_TEXT_KEY, TEXT_KEY
+from llama_index_structrag.keys import INDEX_TEXT_KEY
+from structrag.metadata import HIQA_KEYS, SEGMENT_TEXT_KEY, chunk_notes
 from structrag.records import Chunk
 
 
 def segment_notes(chunk: Chunk) -> dict[str, Any]:
     """A segment's kind, the images it refers to (a JSON list of `file`, `alt` and `title`) and what is known of a table or an image."""
-    facts = {**chunk.extras, "kind": chunk.kind}
-    if facts.get("images"):
-        facts["images"] = json.dumps(facts["images"], ensure_ascii=False)
-    return {key: facts[name] for name, key in HIQA_KEYS.items() if facts.get(name)}
+    notes = chunk_notes(chunk, HIQA_KEYS)
+    if "hiqa_images" in notes:
+        notes["hiqa_images"] = json.dumps(notes["hiqa_images"], ensure_ascii=False)
+    return notes
 
 
 def show_index_text(node: TextNode, chunk: Chunk) -> None:
@@ -27,7 +28,7 @@ def show_index_text(node: TextNode, chunk: Chunk) -> None:
     body, template = chunk.extras.get("reduced"), node.text_template
     if not body or "{metadata_str}" not in template:
         return
-    node.metadata.update({INDEX_TEXT_KEY: body, TEXT_KEY: f"\n{node.text}"})
+    node.metadata.update({INDEX_TEXT_KEY: body, SEGMENT_TEXT_KEY: f"\n{node.text}"})
     node.excluded_llm_metadata_keys.append(INDEX_TEXT_KEY)
-    node.excluded_embed_metadata_keys.append(TEXT_KEY)
+    node.excluded_embed_metadata_keys.append(SEGMENT_TEXT_KEY)
     node.text_template = template.replace("{content}", "").strip()

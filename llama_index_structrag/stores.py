@@ -21,10 +21,10 @@ from llama_index_structrag.settings import stable_id
 from structrag.errors import InvalidParameter
 from structrag.index.entries import Entry
 from structrag.index.index import Index
+from structrag.metadata import CHUNK_KEY, DOCUMENT_KEY, VIEW_KEY
 from structrag.steps import Ranking, Search
 
 _SEPARATOR = "\x1f"
-VIEW_KEY, CHUNK_KEY, DOCUMENT_KEY = "structrag_view", "structrag_chunk", "structrag_document"
 
 
 @dataclass

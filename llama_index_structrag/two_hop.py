@@ -12,6 +12,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from llama_index_structrag.hosted import Stepped, stepped
 from structrag.entity_names import EntityFinder, names_by_form
 from structrag.errors import check_at_least
+from structrag.metadata import ENTITIES_KEY
 from structrag.retrieval.d3.twohop import TwoHop, TwoHopResult
 
 
@@ -21,8 +22,8 @@ class TwoHopRetriever(BaseRetriever):
         retriever = TwoHopRetriever(D3Retriever.from_documents(documents))
         retriever.retrieve("Who founded the maker of the X100?")
 
-    It needs no language model. Nodes of both hops come by turns, each once; `entities` in their metadata, which no model sees, are the
-    names that were added to the question. `SelfAskQueryEngine` takes it like any other retriever.
+    It needs no language model. Nodes of both hops come by turns, each once; `two_hop_entities` in their metadata, which no model sees,
+    are the names that were added to the question. `SelfAskQueryEngine` takes it like any other retriever.
 
     Args:
         retriever: A retriever of this package, searched with its own settings and `where` (except for `max_tokens` of `HiQARetriever`), or
@@ -77,7 +78,7 @@ class TwoHopRetriever(BaseRetriever):
 def _nodes(result: TwoHopResult, over: Stepped) -> list[NodeWithScore]:
     nodes = [found.model_copy(deep=True) for found in over.nodes_of(result.hits)]
     for node in (found.node for found in nodes):
-        node.metadata["entities"] = list(result.entities)
-        node.excluded_embed_metadata_keys.append("entities")
-        node.excluded_llm_metadata_keys.append("entities")
+        node.metadata[ENTITIES_KEY] = list(result.entities)
+        node.excluded_embed_metadata_keys.append(ENTITIES_KEY)
+        node.excluded_llm_metadata_keys.append(ENTITIES_KEY)
     return nodes

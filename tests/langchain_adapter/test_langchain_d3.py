@@ -90,8 +90,8 @@ async def test_results_are_plain_paragraphs_in_reading_order_sync_and_async(opti
         assert type(document) is Document and json.loads(json.dumps(meta)) == meta
         source = PAPER if meta["doc_id"] == "pumps.md" else OTHER
         assert source[meta["start_index"] : meta["end_index"]] == document.page_content
-        assert meta["kind"] == "paragraph" and isinstance(meta["rank"], int)
-        assert meta["route"] == ("llm" if "llm" in options else "scores")
+        assert meta["d3_kind"] == "paragraph" and isinstance(meta["rank"], int)
+        assert meta["d3_route"] == ("llm" if "llm" in options else "scores")
     best = min(found, key=lambda d: d.metadata["rank"])
     assert best.metadata["heading_path"] == ["Pumps", "Results"]
     places = [(d.metadata["doc_id"], d.metadata["start_index"]) for d in found]
@@ -155,7 +155,7 @@ def test_k_where_and_strategies() -> None:
     chained = made(llm=MODEL, strategy="base+lexical")
     assert [d.page_content for d in chained.invoke(QUESTION)] == ["The blue pump leaks least."]
     joined = made(join_adjacent=True, max_tokens=None).invoke("The blue pump and the red pump")
-    assert any(len(d.metadata.get("paragraphs", ())) == 2 for d in joined)
+    assert any(len(d.metadata.get("d3_paragraphs", ())) == 2 for d in joined)
     retriever.k = 1
     assert len(retriever.invoke(QUESTION)) == 1
 

@@ -28,7 +28,7 @@ PARENT = Document(page_content=TEXT, metadata={"source": "lm358.md", "tags": ["x
 
 
 def by_kind(documents: list[Document]) -> dict[str, Document]:
-    return {document.metadata["kind"]: document for document in documents}
+    return {document.metadata["hiqa_kind"]: document for document in documents}
 
 
 def test_segments_are_exact_slices_with_path_kind_and_images() -> None:
@@ -39,14 +39,14 @@ def test_segments_are_exact_slices_with_path_kind_and_images() -> None:
         assert segment.page_content == TEXT[segment.metadata["start_index"] : segment.metadata["end_index"]]
         assert json.loads(json.dumps(segment.metadata)) == segment.metadata
         assert segment.metadata["source"] == "lm358.md"
-        assert "table_header" not in segment.metadata and "text" not in segment.metadata
+        assert "table_header" not in segment.metadata and "segment_text" not in segment.metadata
     table, image = by_kind(segments)["table"], by_kind(segments)["image"]
     assert "32 V" in table.page_content
     assert table.metadata["heading_path"] == ["LM358", "Limits"]
-    assert table.metadata["caption"] == "Table 1: Ratings"
-    assert image.metadata["images"] == [{"file": "img/pins.png", "alt": "Pin layout", "title": "Top view"}]
+    assert table.metadata["hiqa_caption"] == "Table 1: Ratings"
+    assert image.metadata["hiqa_images"] == [{"file": "img/pins.png", "alt": "Pin layout", "title": "Top view"}]
     inline = segments[-1]
-    assert inline.metadata["kind"] == "text" and inline.metadata["images"][0]["file"] == "img/icon.png"
+    assert inline.metadata["hiqa_kind"] == "text" and inline.metadata["hiqa_images"][0]["file"] == "img/icon.png"
     assert len({segment.id for segment in segments}) == len(segments)
     assert [s.id for s in transformer.split_documents([PARENT])] == [s.id for s in segments]
     segments[0].metadata["tags"].append("y")
@@ -60,30 +60,30 @@ def test_with_context_the_content_is_what_is_indexed_and_the_passage_is_kept() -
         if chunk.kind != "text":
             assert segment.page_content == chunk.index_text
         assert segment.page_content.startswith(f"{chunk.context}\n" if chunk.context else "")
-        assert segment.metadata["text"] == TEXT[segment.metadata["start_index"] : segment.metadata["end_index"]]
+        assert segment.metadata["segment_text"] == TEXT[segment.metadata["start_index"] : segment.metadata["end_index"]]
     table = by_kind(segments)["table"]
     assert table.page_content.startswith("LM358 > Limits\n")
     assert "Supply voltage" in table.page_content and "32 V" not in table.page_content
-    assert "32 V" in table.metadata["text"]
+    assert "32 V" in table.metadata["segment_text"]
 
 
 def test_long_tables_repeat_their_header_and_images_can_be_described() -> None:
     rows = "".join(f"| part {i} | {i} |\n" for i in range(60))
     long = "# T\n\n| Name | Price |\n|---|---|\n" + rows
     parts = HiQATransformer(chunk_size=60).create_documents([long])
-    assert [p.metadata["part"] for p in parts] == list(range(1, len(parts) + 1)) and len(parts) > 3
+    assert [p.metadata["hiqa_part"] for p in parts] == list(range(1, len(parts) + 1)) and len(parts) > 3
     assert all(p.metadata["table_header"].startswith("| Name | Price |") for p in parts[1:])
     assert "table_header" not in parts[0].metadata
     described = HiQATransformer(
         describe_image=lambda file: f"A drawing in {file}.", add_context=True, flat_metadata=True
     )
     image = by_kind(described.split_documents([PARENT]))["image"]
-    assert image.metadata["description"] == "A drawing in img/pins.png."
+    assert image.metadata["hiqa_description"] == "A drawing in img/pins.png."
     assert "A drawing in img/pins.png." in image.page_content
-    assert json.loads(image.metadata["images"])[0]["alt"] == "Pin layout"
+    assert json.loads(image.metadata["hiqa_images"])[0]["alt"] == "Pin layout"
     assert image.metadata["heading_path"] == "LM358 > Pins"
     failing = HiQATransformer(describe_image=lambda file: 1 / 0)  # type: ignore[arg-type, return-value]
-    assert by_kind(failing.split_documents([PARENT]))["image"].metadata["degraded"] is True
+    assert by_kind(failing.split_documents([PARENT]))["image"].metadata["hiqa_degraded"] is True
 
 
 async def test_other_ways_in_and_out() -> None:

@@ -86,7 +86,7 @@ async def test_the_product_in_the_question_comes_first_sync_and_async(kind: str)
         found = retriever.invoke(f"What is the supply voltage of the {name}?")
         assert len(found) == 3
         assert found[0].metadata["doc_id"] == f"{name}.md"
-        assert found[0].metadata["keywords"] == [name]
+        assert found[0].metadata["hiqa_keywords"] == [name]
         assert facts(await retriever.ainvoke(f"What is the supply voltage of the {name}?")) == facts(found)
     assert retriever.invoke("  ") == []
     assert {d.metadata["doc_id"] for d in retriever.invoke("supply voltage", k=9, where={"year": 2001})} == {"TL431.md"}
@@ -105,13 +105,13 @@ def test_results_are_plain_json_with_parts_of_the_score_and_images(kind: str) ->
         assert meta["score"] == pytest.approx(sum(meta["scores"].values()))
         assert set(meta["scores"]) == {"dense", "bm25", "keywords"}
         assert "views_hit" not in meta
-    image = next(d for d in found if d.metadata["kind"] == "image")
-    assert image.metadata["images"] == [{"file": "img/pins.png", "alt": "Pin layout"}]
+    image = next(d for d in found if d.metadata["hiqa_kind"] == "image")
+    assert image.metadata["hiqa_images"] == [{"file": "img/pins.png", "alt": "Pin layout"}]
     assert (
         image.metadata["heading_path"] == ["NE555", "Pins"]
-        and image.metadata["caption"] == "Figure 1: the pins from above"
+        and image.metadata["hiqa_caption"] == "Figure 1: the pins from above"
     )
-    table = next(d for d in found if d.metadata["kind"] == "table")
+    table = next(d for d in found if d.metadata["hiqa_kind"] == "table")
     assert "830 mW" in table.page_content
     assert [d.metadata["rank"] for d in found] == list(range(1, len(found) + 1))
 
@@ -162,7 +162,7 @@ def test_the_splitter_is_hiqas_in_the_documents_language_or_the_one_given(tmp_pa
     retriever.save(tmp_path / "index")
     assert HiQARetriever.load(tmp_path / "index").index.splitter.language == "german"  # type: ignore[attr-defined]
     small = HiQARetriever.from_documents(DOCUMENTS, splitter=HiQATransformer(metadata="none", exclude_titles=["Pins"]))
-    assert not any(d.metadata["kind"] == "image" for d in small.invoke("pins", k=99))
+    assert not any(d.metadata["hiqa_kind"] == "image" for d in small.invoke("pins", k=99))
     numbered = Document(page_content="1 One\n\nA text.\n\n2 Two\n\nMore words.\n", metadata={"source": "a.txt"})
     markdown = HiQAFormatter().transform_documents([numbered])
     assert HiQARetriever.from_documents(markdown).invoke("more words")[0].metadata["heading_path"] == ["2 Two"]
@@ -276,7 +276,7 @@ async def test_results_fit_the_tokens_given() -> None:
     long = Document(page_content="# Whale\n\n" + "The whale swims in the sea. " * 50, metadata={"source": "w.md"})
     (cut,) = HiQARetriever.from_documents([long], max_tokens=30).invoke("whale")
     assert (
-        cut.metadata["cut"] is True
+        cut.metadata["hiqa_cut"] is True
         and long.page_content[cut.metadata["start_index"] : cut.metadata["end_index"]] == cut.page_content
     )
     assert made("embedding", max_tokens=0).invoke("pins") == []

@@ -184,7 +184,7 @@ async def test_two_hops_without_a_model(kind: str) -> None:
         assert "acme.md" not in [d.metadata["source"] for d in one.invoke(question)]
     else:
         assert [d.id for d in found] == [hit.chunk.id for hit in TwoHop(one._core()).search(question)]  # type: ignore[attr-defined]
-    assert all("Acme" in d.metadata["entities"] for d in found)
+    assert all("Acme" in d.metadata["two_hop_entities"] for d in found)
     assert [d.metadata["rank"] for d in found] == list(range(1, len(found) + 1))
     assert await two.ainvoke(question) == found
     assert two.invoke(question, k=1) == TwoHopRetriever(retriever=one, k=1).invoke(question) == found[:1]

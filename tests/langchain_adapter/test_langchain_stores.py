@@ -96,7 +96,7 @@ def test_one_document_per_chunk_and_view_is_kept_and_deleted() -> None:
     retriever = MultiViewRetriever.from_documents(DOCUMENTS[:1], vectorstore=store)
     first = retriever.invoke("Text", k=1)[0]
     kept = store.get_by_ids([entry_id(f"{first.id}", "raw")])[0]
-    assert kept.metadata == {"chunk_id": first.id, "doc_id": "a.md", "view": "raw"}
+    assert kept.metadata == {"structrag_chunk": first.id, "structrag_document": "a.md", "structrag_view": "raw"}
     assert len(store.store) == 1 + len(retriever.index) * 3
     assert all(d.page_content != "mine" for d in retriever.invoke("mine", k=99))
     retriever.delete("a.md")

@@ -63,9 +63,9 @@ def test_files_outside_the_folder_are_not_read(folder: Path) -> None:
 def test_the_transformer_indexes_what_it_says(folder: Path) -> None:
     text = "# Part\n\nSome words.\n\n![Pins](img/pins.jpg)\n\n![Gone](img/none.png)\n"
     transformer = HiQATransformer(describe_image=ImageDescriber(Seeing(), "What?", folder), add_context=True)
-    images = [s for s in transformer.create_documents([text]) if s.metadata["kind"] == "image"]
-    assert [image.metadata.get("degraded") for image in images] == [None, True]
-    assert "image/jpeg" in images[0].page_content and "image/jpeg" in images[0].metadata["description"]
+    images = [s for s in transformer.create_documents([text]) if s.metadata["hiqa_kind"] == "image"]
+    assert [image.metadata.get("hiqa_degraded") for image in images] == [None, True]
+    assert "image/jpeg" in images[0].page_content and "image/jpeg" in images[0].metadata["hiqa_description"]
 
 
 def test_an_index_keeps_no_key_of_the_model(folder: Path) -> None:
@@ -75,6 +75,6 @@ def test_an_index_keeps_no_key_of_the_model(folder: Path) -> None:
 
     splitter = HiQATransformer(describe_image=ImageDescriber(Keyed(), folder=folder))
     retriever = HiQARetriever.from_texts(["# Part\n\n![Pins](img/pins.jpg)\n"], splitter=splitter)
-    assert retriever.invoke("jpeg")[0].metadata["kind"] == "image"
+    assert retriever.invoke("jpeg")[0].metadata["hiqa_kind"] == "image"
     name = retriever.index.settings_name()
     assert "sees-1" in name and "secret" not in name

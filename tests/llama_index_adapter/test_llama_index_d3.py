@@ -387,7 +387,7 @@ async def test_names_in_the_first_nodes_lead_to_the_second(name: str) -> None:
     retriever = TwoHopRetriever(RETRIEVERS[name]())
     found = retriever.retrieve("Who directed The Lantern?")
     assert name == "other" or any("Ada Holm was born in Bergen" in n.text for n in found)
-    assert all("Ada Holm" in n.metadata["entities"] for n in found) and len({n.node_id for n in found}) == len(found)
+    assert all("Ada Holm" in n.metadata["two_hop_entities"] for n in found) and len({n.node_id for n in found}) == len(found)
     assert not any("entities" in n.node.get_content(metadata_mode=MetadataMode.LLM) for n in found)
     assert await retriever.aretrieve("Who directed The Lantern?") == found
     one = TwoHopRetriever(RETRIEVERS[name](), similarity_top_k=1)
@@ -404,7 +404,7 @@ def test_two_hops_keep_the_condition_and_change_no_node_of_another_package() -> 
             return [NodeWithScore(node=node, score=1.0)]
 
     (found,) = TwoHopRetriever(Kept()).retrieve("Who made it?")
-    assert found.metadata["entities"] and node.metadata == {}
+    assert found.metadata["two_hop_entities"] and node.metadata == {}
     assert str(SelfAskQueryEngine(TwoHopRetriever(FixedRetriever()), asker()).query(QUESTION)) == "Bergen"
 
 

@@ -102,7 +102,7 @@ def test_the_product_named_comes_first(options: Any, name: str) -> None:
     best = retriever.retrieve(f"What is the voltage of the {name}?")[0]
     node = best.node
     assert node.ref_doc_id == name
-    assert all(name in keyword for keyword in node.metadata["keywords_hit"]) and node.metadata["keywords_hit"]
+    assert all(name in keyword for keyword in node.metadata["hiqa_keywords"]) and node.metadata["hiqa_keywords"]
     assert set(node.metadata["scores"]) == {"dense", "bm25", "keywords"}
     assert best.score == pytest.approx(sum(node.metadata["scores"].values()))
     assert MANUAL.format(name=name, volts=PRODUCTS[name])[node.start_char_idx : node.end_char_idx] == node.text
