@@ -109,14 +109,14 @@ def ranking_figures(
 ) -> dict[str, float]:
     """Recall at the budget, the last paragraph cut where it ends, and evidence F1 of the first few and of what fits whole."""
     sizes = [count_tokens(chunk.text) for chunk in ranking]
-    recall = recall_at_budget(spans_of(ranking), question.gold, BUDGET, measure, sizes=sizes, mode=question.mode)
+    recall = recall_at_budget(question.gold, spans_of(ranking), BUDGET, measure, sizes=sizes, mode=question.mode)
     fitting = int(np.searchsorted(np.cumsum(sizes), BUDGET, side="right")) if sizes else 0
     gold = gold_lists(question, paragraphs)
     ids = [chunk.id for chunk in ranking]
     return {
         RECALL: recall or 0.0,
-        F1: evidence_f1(ids[:TOP], gold) or 0.0,
-        "F1 of all that fit": evidence_f1(ids[: max(1, fitting)], gold) or 0.0,
+        F1: evidence_f1(gold, ids[:TOP]) or 0.0,
+        "F1 of all that fit": evidence_f1(gold, ids[: max(1, fitting)]) or 0.0,
     }
 
 

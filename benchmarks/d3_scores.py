@@ -46,9 +46,9 @@ def scored(question: Question, paragraphs: Sequence[Chunk], outcome: Outcome) ->
     spent = sum(outcome.cost.values(), StageCost())
     common = len(set(gold) & set(found))
     return {
-        "evidence F1": 100 * (evidence_f1(found, [gold]) or 0.0),
+        "evidence F1": 100 * (evidence_f1([gold], found) or 0.0),
         "evidence recall": 100 * common / len(gold) if gold else 0.0,
-        "answer F1": 100 * (token_f1(outcome.answered.answer, question.answers or [UNANSWERABLE]) or 0.0),
+        "answer F1": 100 * (token_f1(question.answers or [UNANSWERABLE], outcome.answered.answer) or 0.0),
         "tokens": spent.tokens,
         "calls": spent.calls,
         "scored": spent.scored,

@@ -92,7 +92,7 @@ def recall_points(
     points = {f"{k} chunks": span_recall(question.gold, spans[:k], measure, mode=question.mode) or 0.0}
     tokens = [sizes(chunk) for chunk in ranking]
     for budget in budgets:
-        value = recall_at_budget(spans, question.gold, budget, measure, sizes=tokens, mode=question.mode)
+        value = recall_at_budget(question.gold, spans, budget, measure, sizes=tokens, mode=question.mode)
         points[f"{budget:,} tokens"] = value or 0.0
     return {**points, "tokens": float(sum(tokens[:k]))}
 

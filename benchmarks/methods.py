@@ -93,7 +93,7 @@ def measured(system: System, dataset: Dataset, models: Models, counter: TokenCou
             ranking = search(question.question, where)
             spans, spent = spans_of(ranking), [sizes(chunk) for chunk in ranking]
             for budget in BUDGETS:
-                value = recall_at_budget(spans, question.gold, budget, measure, sizes=spent, mode=question.mode)
+                value = recall_at_budget(question.gold, spans, budget, measure, sizes=spent, mode=question.mode)
                 recall.setdefault(f"{route} {budget}", []).append(round(value or 0.0, 6))
     tokens = [sizes(chunk) for chunk in indexed.chunks]
     return {

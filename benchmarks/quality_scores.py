@@ -54,7 +54,7 @@ def score(system: System, dataset: Dataset, counter: TokenCounter) -> Scores:
                 tokens.append(sum(sizes.get(chunk.id) or counter(chunk.text) for chunk in found))
         spent = [sizes[chunk.id] for chunk in ranking]
         for budget in BUDGETS:
-            value = recall_at_budget(spans_of(ranking), question.gold, budget, measure, sizes=spent, mode=question.mode)
+            value = recall_at_budget(question.gold, spans_of(ranking), budget, measure, sizes=spent, mode=question.mode)
             recall[f"{budget:,} tokens"].append(value or 0.0)
     return Scores(recall, tokens)
 

@@ -190,12 +190,12 @@ RANKING, SIZES, GOLD = [("d", 0, 400), ("d", 400, 1200)], [100, 200], [("d", 300
     ],
 )
 def test_recall_at_budget_worked(budget, cut, expected) -> None:
-    assert recall_at_budget(RANKING, GOLD, budget, CHAR, sizes=SIZES, cut=cut) == pytest.approx(expected)
+    assert recall_at_budget(GOLD, RANKING, budget, CHAR, sizes=SIZES, cut=cut) == pytest.approx(expected)
 
 
 def test_overlapping_text_costs_each_time() -> None:
     twice = [("d", 0, 400), ("d", 0, 400), ("d", 400, 1200)]
-    assert recall_at_budget(twice, GOLD, 200, CHAR, sizes=[100, 100, 200]) == pytest.approx(100 / 600)
+    assert recall_at_budget(GOLD, twice, 200, CHAR, sizes=[100, 100, 200]) == pytest.approx(100 / 600)
 
 
 def test_tokens_taken() -> None:
@@ -238,7 +238,7 @@ def test_budget_invariants(gold, ranking, data) -> None:
     for token_spans in (None, words):
         scores = {
             cut: [
-                recall_at_budget(ranking, gold, b, measure, sizes=sizes, cut=cut, token_spans=token_spans)
+                recall_at_budget(gold, ranking, b, measure, sizes=sizes, cut=cut, token_spans=token_spans)
                 for b in range(1, sum(sizes) + 2)
             ]
             for cut in ("truncate", "stop")
@@ -269,7 +269,7 @@ def test_spans_of_chunks() -> None:
         (lambda: tokens_taken([1], 0), "budget must be a number of at least 1; got 0"),
         (lambda: tokens_taken([-1], 5), "sizes must be a number of at least 0; got -1"),
         (lambda: tokens_taken([1], 5, cut="drop"), "cut must be one of 'stop', 'truncate'"),
-        (lambda: recall_at_budget(RANKING, GOLD, 5, CHAR, sizes=[1]), "one entry per ranked chunk, here 2; got 1"),
+        (lambda: recall_at_budget(GOLD, RANKING, 5, CHAR, sizes=[1]), "one entry per ranked chunk, here 2; got 1"),
     ],
 )
 def test_bad_input(call, message) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import regex
 
-from structrag.errors import check_at_least
+from structrag.errors import InvalidParameter, check_at_least
 from structrag.evaluation.budget import Sizes, texts_at_budget
 from structrag.evaluation.measure import TokenSpans
 
@@ -32,12 +32,13 @@ def answer_tokens(text: str, *, strip_marks: bool = False) -> list[str]:
     return tokens
 
 
-def has_answer(text: str, aliases: Iterable[str], *, strip_marks: bool = False) -> bool:
+def has_answer(aliases: Iterable[str], text: str, *, strip_marks: bool = False) -> bool:
     """Whether any alias occurs in the text as a contiguous token sequence.
 
     An alias that holds a script written without spaces (Han, Kana, Thai, Lao, Khmer, Myanmar) is looked for
     as a substring after white space is removed on both sides. An alias without tokens never occurs.
     """
+    _check_list("aliases", aliases)
     folded = _fold(text, strip_marks)
     tokens = f" {' '.join(_TOKENS.findall(folded))} "
     compact = ""
@@ -55,7 +56,7 @@ def has_answer(text: str, aliases: Iterable[str], *, strip_marks: bool = False) 
     return False
 
 
-def hits_at_k(texts: Sequence[str], aliases: Sequence[str], k: int, *, strip_marks: bool = False) -> float | None:
+def hits_at_k(aliases: Sequence[str], texts: Sequence[str], k: int, *, strip_marks: bool = False) -> float | None:
     """1 if one of the first k chunk texts holds an alias of the answer (`has_answer`), else 0.
 
     Each chunk is searched by itself, never across a border. Pass every alias of the answer. None when no alias
@@ -63,14 +64,15 @@ def hits_at_k(texts: Sequence[str], aliases: Sequence[str], k: int, *, strip_mar
     (`has_one_token_alias`).
     """
     check_at_least("k", k, 1)
+    _check_list("aliases", aliases)
     if not any(answer_tokens(alias, strip_marks=strip_marks) for alias in aliases):
         return None
-    return float(any(has_answer(text, aliases, strip_marks=strip_marks) for text in texts[:k]))
+    return float(any(has_answer(aliases, text, strip_marks=strip_marks) for text in texts[:k]))
 
 
 def hits_at_budget(
-    texts: Sequence[str],
     aliases: Sequence[str],
+    texts: Sequence[str],
     budget: int,
     *,
     sizes: Sizes,
@@ -80,7 +82,7 @@ def hits_at_budget(
 ) -> float | None:
     """`hits_at_k` over the chunk texts that fit into `budget` tokens, cut as `spans_at_budget` cuts."""
     kept = texts_at_budget(texts, budget, sizes=sizes, cut=cut, token_spans=token_spans)
-    return hits_at_k(kept, aliases, max(1, len(kept)), strip_marks=strip_marks)
+    return hits_at_k(aliases, kept, max(1, len(kept)), strip_marks=strip_marks)
 
 
 def has_one_token_alias(aliases: Iterable[str]) -> bool:
@@ -93,25 +95,34 @@ def normalize_answer(text: str) -> str:
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
-def exact_match(prediction: str, references: Iterable[str]) -> float | None:
+def exact_match(references: Iterable[str], prediction: str) -> float | None:
     """1 if the prediction equals one of the references in SQuAD's normal form, else 0; None without references.
 
     A reference whose normal form is empty ("A") is compared as it stands.
     """
+    _check_list("references", references)
     normal = normalize_answer(prediction)
     matches = [_equal(prediction, normal, reference) for reference in references]
     return float(any(matches)) if matches else None
 
 
-def token_f1(prediction: str, references: Iterable[str]) -> float | None:
+def token_f1(references: Iterable[str], prediction: str) -> float | None:
     """The best F1 over the references of the bags of tokens in SQuAD's normal form, in [0, 1]; None without references.
 
     0 without a common token, also when both are empty. For QASPER the reference of an unanswerable question is
     the string "Unanswerable", of a boolean one "Yes" or "No".
     """
+    _check_list("references", references)
     predicted = Counter(normalize_answer(prediction).split())
     scores = [_bag_f1(predicted, Counter(normalize_answer(reference).split())) for reference in references]
     return max(scores) if scores else None
+
+
+def _check_list(name: str, gold: Iterable[str]) -> None:
+    if isinstance(gold, str):
+        raise InvalidParameter(
+            f"{name} must be a list of strings; got the string {gold[:60]!r}. The gold comes first, then what was found."
+        )
 
 
 def _equal(prediction: str, normal: str, reference: str) -> bool:

@@ -65,8 +65,8 @@ def spans_at_budget(
 
 
 def recall_at_budget(
-    ranking: Sequence[Span],
     gold: Iterable[Span],
+    ranking: Sequence[Span],
     budget: int,
     measure: SpanMeasure,
     *,

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from structrag.errors import InvalidParameter
+
 _FLOAT = "FLOAT SELECTED"  # QASPER's marker of evidence that is a figure or table
 
 
 def evidence_f1(
-    predicted: Sequence[str],
     annotations: Iterable[Sequence[str]],
+    predicted: Sequence[str],
     *,
     deduplicate: bool = True,
     text_only: bool = False,
 ) -> float | None:
     """The best paragraph F1 over a question's annotators, in [0, 1]; None without annotators.
 
-    predicted: the paragraphs chosen; annotations: one list of gold paragraphs per annotator. Paragraphs are
+    annotations: one list of gold paragraphs per annotator; predicted: the paragraphs chosen. Paragraphs are
     compared as exact strings, so predict the data set's own. Per annotator: 1 when both lists are empty, 0 without
     a common paragraph, else the harmonic mean of |common| / len(predicted) and |common| / len(gold), where the
     lengths are those of the lists, duplicates included.
@@ -24,6 +26,11 @@ def evidence_f1(
     text_only: drop gold paragraphs that stand for a figure or table ("FLOAT SELECTED"); an annotator whose list
     becomes empty then expects an empty prediction.
     """
+    annotations = list(annotations)
+    if any(isinstance(gold, str) for gold in annotations):
+        raise InvalidParameter(
+            "annotations must be one list of paragraphs per annotator; got a string. The gold comes first, then what was predicted."
+        )
     paragraphs = list(dict.fromkeys(predicted)) if deduplicate else list(predicted)
     scores = [
         _paragraph_f1(paragraphs, [text for text in gold if not (text_only and _FLOAT in text)]) for gold in annotations

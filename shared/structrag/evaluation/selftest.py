@@ -110,7 +110,7 @@ def selftest_scores(
     measure = SpanMeasure(test.texts)
     scores: dict[str, list[float]] = {}
     for question, result in zip(test.questions, found, strict=True):
-        value = recall_at_budget(result.spans, [question.gold], test.budget, measure, sizes=result.tokens)
+        value = recall_at_budget([question.gold], result.spans, test.budget, measure, sizes=result.tokens)
         scores.setdefault(question.kind, []).append(value or 0.0)
     return scores
 
