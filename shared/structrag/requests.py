@@ -140,3 +140,20 @@ class Usage:
         """Plain JSON values."""
         counts = {name: getattr(self, name) for name in self.__slots__ if name != "fallbacks"}
         return {**counts, "fallbacks": dict(self.fallbacks)}
+
+    def __str__(self) -> str:
+        fell_back = ", ".join(f"{count} {what}" for what, count in sorted(self.fallbacks.items()))
+        return (
+            f"{calls_line(self.calls, self.prompt_tokens, self.answer_tokens)}; {_counted(self.embedded, 'text')} embedded, "
+            f"{_counted(self.embedding_tokens, 'token')}; {_counted(self.cache_hits, 'cache hit')}"
+            f"{f'; fell back: {fell_back}' if fell_back else ''}"
+        )
+
+
+def calls_line(calls: int, prompt_tokens: int, answer_tokens: int) -> str:
+    """Calls of a language model in words: "2 language-model calls, 1,200 tokens of prompts and 40 of answers"."""
+    return f"{_counted(calls, 'language-model call')}, {_counted(prompt_tokens, 'token')} of prompts and {answer_tokens:,} of answers"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -15,7 +15,7 @@ import pytest
 
 from structrag.cache import Cache
 from structrag.errors import BudgetExceeded, InvalidAnswer, InvalidParameter, ModelFailed
-from structrag.steps import Ask, Choose, Embed, Failed, Runner, Search
+from structrag.steps import Ask, Choose, Embed, Failed, Runner, Search, Usage
 
 Drive = Callable[[Runner, Any], Any]
 USER = contextvars.ContextVar("USER", default="nobody")
@@ -326,6 +326,15 @@ async def test_the_event_loop_keeps_running(tmp_path: Path) -> None:
     await runner.arun(yields(*(Ask(f"p{i}") for i in range(20))))
     ticker.cancel()
     assert ticks > 20
+
+
+def test_what_a_run_has_cost_reads_as_a_line() -> None:
+    usage = Usage(calls=1, prompt_tokens=1200, answer_tokens=40, embedded=11, embedding_tokens=1, cache_hits=1)
+    line = "1 language-model call, 1,200 tokens of prompts and 40 of answers; 11 texts embedded, 1 token; 1 cache hit"
+    assert str(usage) == line
+    usage.fallbacks.update(summary=2, keywords=1)
+    assert str(usage) == f"{line}; fell back: 1 keywords, 2 summary"
+    assert repr(usage).startswith("Usage(calls=1, ")
 
 
 def test_every_name_can_be_imported_from_steps() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from structrag.requests import calls_line
 from structrag.tokens import TokenCounter, count_tokens
 
 
@@ -27,6 +28,9 @@ class StageCost:
     def tokens(self) -> int:
         """Prompt and answer tokens together: what the paper counts."""
         return self.prompt_tokens + self.answer_tokens
+
+    def __str__(self) -> str:
+        return f"{calls_line(self.calls, self.prompt_tokens, self.answer_tokens)}; {self.scored:,} scored"
 
     def __add__(self, other: StageCost) -> StageCost:
         return StageCost(
