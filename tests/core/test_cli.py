@@ -48,6 +48,16 @@ def test_split_json_quotes_the_document(capsys: pytest.CaptureFixture[str], manu
     assert all(MANUAL[chunk["start"] : chunk["end"]] == chunk["text"] for chunk in chunks)
 
 
+def test_split_by_length_says_where_a_chunk_begins(capsys: pytest.CaptureFixture[str], manual: Path) -> None:
+    manual.write_text(f"Before.\n\n{MANUAL}", encoding="utf-8")
+    _, out, _ = run(capsys, "split", manual, "--method", "fixed", "--max-tokens", 8)
+    heads = [line.split("  ")[1] for line in out.splitlines() if line.startswith("──")]
+    assert heads[0] == "(no heading)" and "(begins under Pump)" in heads
+    assert heads[-1] == "(begins under Pump > Storage)"
+    _, out, _ = run(capsys, "split", manual, "--method", "fixed", "--json")
+    assert json.loads(out.splitlines()[0])["path"] == []
+
+
 @pytest.mark.parametrize("method", ["pic", "idms"])
 def test_split_draws_what_it_saw(capsys: pytest.CaptureFixture[str], tmp_path: Path, method: str) -> None:
     text = "# Pumps\n\n" + " ".join(f"Pump {i} moves water. The {i}th filter is rinsed." for i in range(40))

@@ -20,7 +20,8 @@ from structrag.tokens import TokenCounter, count_tokens
 class FixedSplitter:
     """Packs sentences in order until the next one would pass `max_tokens`; chunks tile the document.
 
-    A sentence above the limit is cut at words. A blank document has no chunk.
+    A sentence above the limit is cut at words. A blank document has no chunk. Without `within_sections` no structure is looked at: chunks
+    belong to the root section and have no path.
 
     Attributes:
         max_tokens: Hard limit of a chunk's index text in tokens of `counter` (the papers use 100, 200 and 300).

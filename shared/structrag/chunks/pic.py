@@ -62,8 +62,8 @@ class PICSplitter(ReadingSplitter):
     The chunks tile the document, except for excluded sections; each holds whole sentences, list items, tables or code blocks wherever one
     fits. A blank document has no chunk. Settings are checked when the splitter is made.
 
-    A chunk's `extras`: `relevant`; `mean_similarity` (token-weighted mean over its sentences) and `threshold`, both None for text that was
-    too short to be looked at; and `degraded` where the language model should have given a summary and did not.
+    A chunk's `extras`: `relevant`; `mean_similarity` (token-weighted mean over its sentences) and `threshold`, both None, and `relevant`
+    true, for text too short to be compared with anything; and `degraded` where the language model should have given a summary and did not.
 
     Attributes:
         pseudo_instruction: "summary": by the language model, or without one the most central sentences, none of which is then compared

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +16,7 @@ from structrag.errors import InvalidParameter, check_choice
 from structrag.reading import read_file
 from structrag.records import Chunk, Document
 from structrag.report import plot_explanation
+from structrag.sections import parse
 
 
 def split(
@@ -32,7 +34,7 @@ def split(
     splitter = METHODS[check_choice("--method", method, METHODS)](max_tokens)
     document = read_file(file, format=format)
     chunks = _split(splitter, document, embedder or None, plot)
-    print_items(map(chunk_record, chunks) if as_json else _lines(chunks), as_json)
+    print_items(map(chunk_record, chunks) if as_json else _lines(document, chunks), as_json)
 
 
 def _split(splitter: Any, document: Document, embedder: str | None, plot: Path | None) -> Iterable[Chunk]:
@@ -49,8 +51,13 @@ def _split(splitter: Any, document: Document, embedder: str | None, plot: Path |
     return explanation.chunks
 
 
-def _lines(chunks: Iterable[Chunk]) -> Iterator[str]:
+def _lines(document: Document, chunks: Iterable[Chunk]) -> Iterator[str]:
+    sections = parse(document).sections
     for number, chunk in enumerate(chunks, start=1):
         size = f"about {chunk.extras['index_tokens']} tokens"
-        yield f"── {number}  {path_of(chunk)}  [{chunk.start}:{chunk.end}]  {size}"
+        where = path_of(chunk)
+        if not chunk.path:  # the splitter looks at no headings, or there is none
+            begins = sections[bisect_right(sections, chunk.start, key=lambda section: section.start) - 1].path
+            where = f"(begins under {' > '.join(begins)})" if begins else where
+        yield f"── {number}  {where}  [{chunk.start}:{chunk.end}]  {size}"
         yield chunk.text.rstrip("\n")

@@ -201,7 +201,7 @@ function showTip(method, number, segment) {
   const tip = byId("tip");
   tip.replaceChildren(
     make("b", { text: `${METHODS[method].name} ${number + 1} of ${chunksOf(method).length}` }),
-    make("span", { text: chunk.path.slice(-2).join(" › ") || "no heading" }),
+    make("span", { text: chunk.path.slice(-2).join(" › ") || "no heading path" }),
     make("span", { text: [plural(chunk.tokens, "token"), ...values].join(" · ") }),
     ...(hit ? [make("span", { text: `hit ${hit.rank}, score ${hit.score.toFixed(3)}` })] : []),
   );

@@ -124,7 +124,7 @@ function describe(method, number) {
   return [
     `${METHODS[method].name} chunk ${number + 1} of ${chunksOf(method).length}`,
     plural(chunk.tokens, "token"),
-    chunk.path.join(" › ") || "no heading",
+    chunk.path.join(" › ") || "no heading path",
     hit && `hit ${hit.rank}`,
   ]
     .filter(Boolean)
