@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from typing import Any
 
 import pytest
 from doubles import HashEmbedder
@@ -14,11 +15,13 @@ from structrag.chunks.fixed import FixedSplitter
 from structrag.chunks.idms import IDMSSplitter
 from structrag.chunks.pic import PICSplitter
 from structrag.errors import InvalidParameter
+from structrag.evaluation import comparing
 from structrag.evaluation.comparing import compare
 from structrag.evaluation.needs import model_calls
 from structrag.models.llm import FunctionModel
 from structrag.reading import read_text
-from structrag.records import Document
+from structrag.records import Document, Heading
+from structrag.sections import markdown
 from structrag.steps import Runner
 
 TABLE = "| a | b |\n|---|---|\n" + "".join(f"| row {i} | value {i} |\n" for i in range(12))
@@ -41,6 +44,30 @@ def test_units_are_counted_and_cut() -> None:
     assert small.tokens[0] <= small.tokens[1] <= small.tokens[2] <= small.tokens[3] <= 10
     assert found.selftest is None
     assert "at least 10 headings" in found.no_selftest and "1 headings" in found.no_selftest
+
+
+def test_every_method_pays_for_finding_the_sections(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A document that was parsed just before is parsed anew while time is taken."""
+    parsed: list[str] = []
+    timing = False
+    real_headings, real_split = markdown.markdown_headings, comparing.split_counted
+
+    def headings(text: str, start: int = 0) -> list[Heading]:
+        parsed.extend(["timed"] * timing)
+        return real_headings(text, start)
+
+    def split(*arguments: Any) -> Any:
+        nonlocal timing
+        timing = True
+        try:
+            return real_split(*arguments)
+        finally:
+            timing = False
+
+    monkeypatch.setattr(markdown, "markdown_headings", headings)
+    monkeypatch.setattr(comparing, "split_counted", split)
+    compare([MIXED], {"one": ContentAwareSplitter(), "other": PICSplitter(), "third": IDMSSplitter()})
+    assert len(parsed) == 3
 
 
 def test_a_method_does_not_differ_from_itself() -> None:

@@ -20,7 +20,7 @@ from structrag.evaluation.selftest import FEWEST, SelfTest, make_selftest, selft
 from structrag.evaluation.spans import chunking_error
 from structrag.models.embedders import as_embedder
 from structrag.records import Chunk, Document
-from structrag.sections import Outline, parse
+from structrag.sections import Outline, headings_of_markdown, parse
 from structrag.steps import Progress
 
 UNITS = ("sentence", "table", "code")
@@ -34,7 +34,7 @@ class MethodReport:
     chunks: int
     tokens: tuple[int, int, int, int]  # of a chunk's text: least, median, 95th percentile, most; estimated
     cut: Mapping[str, int]  # "sentence", "table" and "code" -> how many lie in no single chunk as a whole
-    seconds: float  # to split
+    seconds: float  # to split, with what it takes to find the sections
     embedded_to_split: int  # texts that were embedded to find where to cut
     embedded_to_index: int  # texts to embed to index the chunks once
     model_calls: int  # of a language model, if one were given
@@ -123,6 +123,7 @@ def _measured(
     embedded = 0
     seconds = 0.0
     for number, document in enumerate(documents, start=1):
+        headings_of_markdown.cache_clear()  # every method pays for reading the document's structure
         began = perf_counter()
         chunks[document.id], needs = split_counted(splitter, document, runner)
         seconds += perf_counter() - began
