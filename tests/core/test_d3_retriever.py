@@ -344,7 +344,7 @@ def test_documents_added_at_the_same_time_are_added_one_call_after_the_other() -
     assert len({tuple(each.document_ids) for each in index.indexes}) == 1
     assert sorted(index.document_ids) == sorted(texts)
     layout = index.layout()
-    firsts = [section.first for section in layout.sections]
+    firsts = [section.rows.start for section in layout.sections]
     assert firsts == sorted(firsts)
     for name in texts:
         where, question = {"doc_id": name}, "What does the heron eat?"
@@ -382,11 +382,16 @@ def test_the_route_names_every_part_of_a_section_that_evidence_comes_from(tmp_pa
     index.add([document(f"# Animals\n\n## Sightings\n\n{body}\n\n## End\n\nNothing.\n")])
     sections = index.layout().sections
     assert [(each.part, each.parts) for each in sections] == [(0, 0), *((i, 4) for i in (1, 2, 3, 4)), (0, 0)]
-    assert [(a.last, b.first) for a, b in itertools.pairwise(sections)] == [(a.last, a.last) for a in sections[:-1]]
+    assert [row for each in sections for row in each.rows] == list(range(len(index)))
+    for each in sections:
+        assert all(
+            each.start <= chunk.start < chunk.end <= each.end
+            for chunk in index.paragraphs.chunks()[each.rows.start : each.rows.stop]
+        )
     for word in words:
         found = D3Retriever(index, routing=Routing(share=0, least_tokens=1)).result(f"Where is the {word}?")
         assert found.hits
-        rows = {row for each in found.route.sections for row in range(each.first, each.last)}
+        rows = {row for each in found.route.sections for row in each.rows}
         assert {index.paragraphs.store.row_of(hit.chunk.id) for hit in found.hits} <= rows
     model = answering("3", "1-9")
     one = D3Retriever(index, llm=model).result("Where is the lynx?")

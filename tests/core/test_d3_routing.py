@@ -23,7 +23,15 @@ from structrag.tokens import count_tokens
 def section(number: int, *path: str, tokens: int = 10, doc: str = "d") -> OutlineSection:
     first = number * 2
     return OutlineSection(
-        doc, f"{doc}#{number}", doc.upper(), path, f"Summary {number}.", first, first + bool(tokens), tokens
+        doc,
+        f"{doc}#{number}",
+        doc.upper(),
+        path,
+        f"Summary {number}.",
+        start=100 * number,
+        end=100 * number + tokens,
+        rows=range(first, first + bool(tokens)),
+        tokens=tokens,
     )
 
 

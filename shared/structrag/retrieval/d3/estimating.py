@@ -82,7 +82,7 @@ def _route_costs(
     if router == "scores":
         return StageCost(scored=n_parts), StageCost(scored=n_parts)
     if router == "cross_encoder":
-        cost = StageCost(scored=sum(section.first < section.last for section in scope.outline))
+        cost = StageCost(scored=sum(bool(section.rows) for section in scope.outline))
         return cost, cost
     outline = scope.outline
     if routing.drill == "outline":

@@ -16,13 +16,15 @@ from structrag.index.store import Store
 
 @dataclass(frozen=True, slots=True)
 class OutlineSection:
-    """One entry of the outline, a section or a part of a long one. Its paragraphs are the rows `[first, last)` of the paragraph index.
+    """One entry of the outline, a section or a part of a long one.
 
     Attributes:
         doc_id, section_id: Where it is.
-        title: Of the document.
+        doc_title: The document's title.
         path: Heading titles, outermost first; () for the text before the first heading.
         summary: "" for a heading without a body of its own.
+        start, end: Its heading and its own text, without what is below it: the characters `[start, end)` of the document.
+        rows: Its own paragraphs: rows of the paragraph index.
         tokens: Of its own paragraphs.
         pseudo: Whether it is a run of paragraphs of a document without headings.
         part, parts: Which part of its section it is, from 1, and of how many; 0, 0: all of it.
@@ -30,11 +32,12 @@ class OutlineSection:
 
     doc_id: str
     section_id: str
-    title: str
+    doc_title: str
     path: tuple[str, ...]
     summary: str
-    first: int
-    last: int
+    start: int
+    end: int
+    rows: range
     tokens: int
     pseudo: bool = False
     part: int = 0
@@ -51,7 +54,7 @@ class Layout:
 
     def section_of(self, paragraph: int) -> int:
         """The section, by its place in `sections`, that holds a paragraph row; the last one with paragraphs at or before it."""
-        return bisect_left(self.sections, paragraph + 1, key=lambda section: section.first) - 1
+        return bisect_left(self.sections, paragraph + 1, key=lambda section: section.rows.start) - 1
 
 
 def build_layout(sections: Store, parts: Store, paragraphs: Store) -> Layout:
@@ -83,8 +86,9 @@ def build_layout(sections: Store, parts: Store, paragraphs: Store) -> Layout:
                 titles[chunk.doc_id],
                 chunk.path,
                 str(chunk.extras.get("summary", "")),
-                first,
-                last,
+                chunk.start,
+                chunk.end,
+                range(first, last),
                 int(sums[last] - sums[first]),
                 bool(chunk.extras.get("pseudo")),
                 *chunk.extras.get("part", (0, 0)),
@@ -99,7 +103,7 @@ def paths_of(sections: Sequence[OutlineSection]) -> list[tuple[str, ...]]:
     several = len({section.doc_id for section in sections}) > 1
     shown = []
     for section in sections:
-        title = section.title or (section.doc_id if several else "")
+        title = section.doc_title or (section.doc_id if several else "")
         lead = (title,) if several and not is_same_title(title, section.path[:1]) else ()
         shown.append((*lead, *section.path) or (title or "Beginning",))
     return shown
@@ -115,7 +119,7 @@ def document_names(sections: Sequence[OutlineSection]) -> dict[str, tuple[tuple[
     own: dict[str, str] = {}
     for section in sections:
         firsts.setdefault(section.doc_id, set()).update(("",) if section.pseudo else section.path[:1])
-        own[section.doc_id] = section.title
+        own[section.doc_id] = section.doc_title
     names: dict[str, tuple[tuple[str, ...], int]] = {}
     for doc_id, found in firsts.items():
         common = tuple(found) if len(found) == 1 and all(map(str.strip, found)) else ()

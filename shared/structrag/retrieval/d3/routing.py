@@ -156,8 +156,8 @@ def with_children(sections: Sequence[OutlineSection], chosen: set[int], *, alway
     expanded = set(chosen)
     covered = -1  # what is below the section looked at last; its sections need not be looked at again
     for i in sorted(chosen):
-        if i > covered and (always or sections[i].first == sections[i].last):
+        if i > covered and (always or not sections[i].rows):
             below = list(descendants(sections, i))
             expanded.update(below)
             covered = below[-1] if below else i
-    return [i for i in sorted(expanded) if sections[i].first < sections[i].last]
+    return [i for i in sorted(expanded) if sections[i].rows]

@@ -40,7 +40,7 @@ class Scope:
 
     def rows(self, positions: Iterable[int]) -> list[int]:
         """The paragraph rows of sections of the outline, given in reading order."""
-        return [row for i in positions for row in range(self.outline[i].first, self.outline[i].last)]
+        return [row for i in positions for row in self.outline[i].rows]
 
     def part_rows(self, parts: Iterable[int]) -> list[int]:
         """The paragraph rows of parts, given in reading order."""
@@ -53,7 +53,7 @@ class Scope:
             first, last = self.layout.parts[part].tolist()
             for place in range(self.layout.section_of(first), self.layout.section_of(last - 1) + 1):
                 position = self.position_of[place]
-                if self.outline[position].first < self.outline[position].last:
+                if self.outline[position].rows:
                     scores[position] = max(scores.get(position, 0.0), score)
         return scores
 
@@ -97,7 +97,7 @@ def is_direct(outline: Sequence[OutlineSection], selection: Selection) -> bool:
     if any(section.path and not section.pseudo for section in outline):
         return False
     room = selection.context_tokens - selection.answer_tokens - selection.counter(selection.prompt)
-    size = sum(section.tokens + LABEL_TOKENS * (section.last - section.first) for section in outline)
+    size = sum(section.tokens + LABEL_TOKENS * len(section.rows) for section in outline)
     return size <= room
 
 
@@ -165,7 +165,7 @@ def _all(scope: Scope) -> RouteResult:
 
 def _ranked(question: str, scope: Scope, routing: Routing, cross_encoder: Any) -> Found:
     """The sections that a cross-encoder puts first, by path and summary; their scores are its own."""
-    filled = [i for i, section in enumerate(scope.outline) if section.first < section.last]
+    filled = [i for i, section in enumerate(scope.outline) if section.rows]
     paths = paths_of(scope.outline)
     texts = [f"{section_name(paths[i])}\n{scope.outline[i].summary}" for i in filled]
     values = checked_scores(cross_encoder.scores(question, texts), len(texts), "cross_encoder") if texts else []
