@@ -10,7 +10,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-COMMAND = re.compile(r"^structrag (?:outline|split|search|view|compare) .*$", re.MULTILINE)
+COMMAND = re.compile(r"^(?:\$ )?(structrag (?:outline|split|search|view|compare|eval) .*)$", re.MULTILINE)
+SHOWN = re.compile(r"^\$ cat (\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)  # a file, and what is in it
 
 
 def langchain_names() -> dict[str, object]:
@@ -66,15 +67,24 @@ def test_the_guide_shows_the_outline_it_claims() -> None:
     assert f"# {shown}" in (ROOT / "docs/guide.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("command", COMMAND.findall((ROOT / "README.md").read_text(encoding="utf-8")))
+@pytest.mark.parametrize(
+    ("page", "command"),
+    [
+        (page, command)
+        for page in ("README.md", "docs/tools.md")
+        for command in COMMAND.findall((ROOT / page).read_text(encoding="utf-8"))
+    ],
+)
 def test_shown_commands_run(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    page: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import shlex
 
     from structrag.cli import main
 
     in_a_copy(tmp_path, monkeypatch)
+    for name, content in SHOWN.findall((ROOT / page).read_text(encoding="utf-8")):
+        Path(name).write_text(content, encoding="utf-8")
     with pytest.raises(SystemExit) as stop:
         main(shlex.split(command)[1:])
     assert stop.value.code == 0

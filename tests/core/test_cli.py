@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -52,8 +53,7 @@ def test_split_by_length_says_where_a_chunk_begins(capsys: pytest.CaptureFixture
     manual.write_text(f"Before.\n\n{MANUAL}", encoding="utf-8")
     _, out, _ = run(capsys, "split", manual, "--method", "fixed", "--max-tokens", 8)
     heads = [line.split("  ")[1] for line in out.splitlines() if line.startswith("──")]
-    assert heads[0] == "(no heading)" and "(begins under Pump)" in heads
-    assert heads[-1] == "(begins under Pump > Storage)"
+    assert heads == ["(no heading)", "(begins under Pump > Cleaning)", "(begins under Pump > Storage)"]
     _, out, _ = run(capsys, "split", manual, "--method", "fixed", "--json")
     assert json.loads(out.splitlines()[0])["path"] == []
 
@@ -124,3 +124,24 @@ def test_an_empty_document_has_an_outline_and_no_chunks(capsys: pytest.CaptureFi
     (tmp_path / "empty.md").write_text("")
     assert run(capsys, "split", tmp_path / "empty.md")[:2] == (0, "")
     assert run(capsys, "outline", tmp_path / "empty.md")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "arguments", [["search", "-q", "dry"], ["compare", "--method", "fixed"], ["outline"], ["split"], ["view"]]
+)
+def test_the_format_can_be_told(capsys: pytest.CaptureFixture[str], manual: Path, arguments: list[str]) -> None:
+    code, _, err = run(capsys, arguments[0], manual, *arguments[1:], "--format", "docx")
+    assert code == 2 and "format must be one of" in err
+
+
+def test_a_format_that_is_told_decides(capsys: pytest.CaptureFixture[str], manual: Path) -> None:
+    _, out, _ = run(capsys, "search", manual, "-q", "dry", "-k", 1, "--format", "text", "--json")
+    assert json.loads(out)["path"] != ["Pump", "Storage"]
+
+
+def test_a_missing_extra_is_the_users_to_mend(
+    capsys: pytest.CaptureFixture[str], manual: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    code, out, err = run(capsys, "split", manual, "--method", "pic", "--plot", manual.parent / "x.png")
+    assert code == 2 and "structrag[plot]" in err and not out

@@ -39,7 +39,7 @@ def questions(tmp_path: Path) -> Path:
     return path
 
 
-def test_markdown_is_printed_and_files_are_written(
+def test_a_report_is_printed_and_files_are_written(
     capsys: pytest.CaptureFixture[str], manual: Path, questions: Path, tmp_path: Path
 ) -> None:
     pytest.importorskip("matplotlib", reason="the extra 'plot' is not installed")
@@ -48,9 +48,11 @@ def test_markdown_is_printed_and_files_are_written(
     assert code == 0
     assert "3 questions, 1 documents" in out and "LSA (no --embedder was given) and BM25 (views: raw)" in out
     assert "3 questions are few" in out
-    assert "## Difference to content_aware" in out and "holds 0" in out
+    assert "Difference to content_aware\n─" in out and "holds 0" in out and "| " not in out
     assert "eval.md, eval.json, eval.png" in err
-    assert out.strip() in (output / "eval.md").read_text(encoding="utf-8")
+    written = (output / "eval.md").read_text(encoding="utf-8")
+    assert run(capsys, "eval", manual.parent, "--questions", questions, "--markdown")[1].strip() in written
+    assert "## Difference to content_aware" in written
     assert (output / "eval.png").read_bytes().startswith(b"\x89PNG")
     found = json.loads((output / "eval.json").read_text())
     assert found["questions"] == [question["question"] for question in QUESTIONS]
@@ -69,9 +71,33 @@ def test_json_and_views(capsys: pytest.CaptureFixture[str], manual: Path, questi
     assert len(found["methods"][0]["scores"]["first 1"]) == 3
 
 
+def test_budgets_and_numbers_of_chunks(capsys: pytest.CaptureFixture[str], manual: Path, questions: Path) -> None:
+    arguments = ("eval", manual, "--questions", questions, "--method", "fixed", "--budget", "300, 50", "-k", "2")
+    code, out, _ = run(capsys, *arguments, "--json")
+    assert code == 0
+    assert set(json.loads(out)["methods"][0]["recall"]) == {"300 tokens", "50 tokens", "first 2"}
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--budget", "many"), ("--budget", "0"), ("--budget", ","), ("-k", "1,2.5"), ("-k", "-1")]
+)
+def test_mistakes_in_the_numbers(
+    capsys: pytest.CaptureFixture[str], manual: Path, questions: Path, option: str, value: str
+) -> None:
+    code, out, err = run(capsys, "eval", manual, "--questions", questions, f"{option}={value}")
+    assert code == 2 and f"{option} must be whole numbers from 1" in err and not out
+
+
+def test_json_and_markdown_exclude_each_other(
+    capsys: pytest.CaptureFixture[str], manual: Path, questions: Path
+) -> None:
+    code, _, err = run(capsys, "eval", manual, "--questions", questions, "--json", "--markdown")
+    assert code == 2 and "--json and --markdown exclude each other" in err
+
+
 def test_one_method_has_no_difference(capsys: pytest.CaptureFixture[str], manual: Path, questions: Path) -> None:
     _, out, _ = run(capsys, "eval", manual, "--questions", questions, "--method", "fixed")
-    assert "Difference" not in out and "| fixed " in out
+    assert "Difference" not in out and "\nfixed " in out
 
 
 @pytest.mark.parametrize(

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import sys
 
-from structrag.errors import MissingExtra, StructragError, require
+from structrag.errors import StructragError, require
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; a mistake of the user's ends with one sentence on standard error and exit status 2."""
+    """Run the command line; what the user can mend ends with one sentence on standard error and exit status 2."""
     try:
         require("typer", extra="cli")
         from structrag.cli.app import application
 
         application()(args=arguments, standalone_mode=True)
-    except MissingExtra as error:
-        sys.exit(f"structrag: {error}")
     except StructragError as error:
         print(f"structrag: {error}", file=sys.stderr)  # noqa: T201 - the command line talks
         sys.exit(2)

@@ -8,10 +8,19 @@ from typing import Annotated
 
 import typer
 
-from structrag.cli.options import AsJson, Embedder, MaxTokens, Paths, documents, splitters
+from structrag.cli.options import (
+    AsJson,
+    AsMarkdown,
+    Embedder,
+    Format,
+    MaxTokens,
+    Paths,
+    check_one_form,
+    documents,
+    splitters,
+)
 from structrag.cli.printing import print_items, show_progress
 from structrag.cli.tables import Part, Table, embedder_text, percent, points, report_text
-from structrag.errors import InvalidParameter
 from structrag.evaluation.comparing import Comparison, SelfTestReport
 from structrag.evaluation.comparing import compare as compare_splitters
 from structrag.models.embedders import as_embedder
@@ -25,8 +34,9 @@ def compare(
     embedder: Embedder = "",
     max_tokens: MaxTokens = 300,
     budget: Annotated[int, typer.Option(help="Tokens that the self-test hands over for a question.")] = 1000,
+    format: Format = "auto",
     as_json: AsJson = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Markdown instead of plain text.")] = False,
+    markdown: AsMarkdown = False,
 ) -> None:
     """Compare splitting methods on your documents: sizes, what is cut, cost, and a retrieval self-test without labels.
 
@@ -36,11 +46,10 @@ def compare(
     tell how your users' questions fare, and favours methods that cut at section
     borders. For questions of your users: structrag eval.
     """
-    if as_json and markdown:
-        raise InvalidParameter("--json and --markdown exclude each other; give one of them.")
+    check_one_form(as_json, markdown)
     chosen = splitters(method, max_tokens)
     found = compare_splitters(
-        list(documents(paths)),
+        list(documents(paths, format=format)),
         chosen,
         embedder=as_embedder(embedder) if embedder else None,
         budget=budget,
@@ -81,7 +90,7 @@ def _cost(found: Comparison) -> Part:
     rows = [
         [
             method.name,
-            f"{method.seconds:.1f}",
+            f"{method.seconds:.2f}",
             f"{method.embedded_to_split:,}",
             f"{method.embedded_to_index:,}",
             f"{method.model_calls:,}",

@@ -10,12 +10,23 @@ from typing import Annotated
 
 import typer
 
-from structrag.cli.options import AsJson, Embedder, MaxTokens, Paths, documents, splitters
+from structrag.cli.options import (
+    AsJson,
+    AsMarkdown,
+    Embedder,
+    Format,
+    MaxTokens,
+    Paths,
+    check_one_form,
+    documents,
+    numbers,
+    splitters,
+)
 from structrag.cli.printing import print_items, show_progress
 from structrag.cli.tables import Part, Table, embedder_text, percent, points, report_text
 from structrag.errors import InvalidParameter, require
 from structrag.evaluation.estimates import Estimate
-from structrag.evaluation.labelled import Evaluation, MethodScores, evaluate
+from structrag.evaluation.labelled import BUDGETS, DEPTHS, Evaluation, MethodScores, evaluate
 from structrag.evaluation.plots import plot_evaluation
 from structrag.evaluation.question_files import read_questions
 from structrag.evaluation.searched import check_documents
@@ -34,11 +45,19 @@ def eval(
     ] = "content_aware,fixed,pic,idms,hiqa",
     embedder: Embedder = "",
     max_tokens: MaxTokens = 300,
+    budget: Annotated[
+        str, typer.Option(help="Tokens that are handed over for a question, several with commas between.")
+    ] = ",".join(map(str, BUDGETS)),
+    k: Annotated[str, typer.Option("-k", help="How many chunks, several with commas between.")] = ",".join(
+        map(str, DEPTHS)
+    ),
     views: Annotated[str, typer.Option(help="Some of raw, summary and keywords, with commas between.")] = "raw",
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="A folder for eval.md, eval.json and eval.png.")
     ] = None,
+    format: Format = "auto",
     as_json: AsJson = False,
+    markdown: AsMarkdown = False,
 ) -> None:
     """Measure splitting methods on your own questions: how much of what answers them is found.
 
@@ -48,10 +67,12 @@ def eval(
     "docs" (names of documents),
     "spans" (document, start and end in characters).
     """
+    check_one_form(as_json, markdown)
+    budgets, depths = numbers("--budget", budget), numbers("-k", k)
     if output is not None:
         _check_folder(output)
     chosen = splitters(method, max_tokens)
-    read = list(documents(paths))
+    read = list(documents(paths, format=format))
     check_documents(read, chosen)
     found = evaluate(
         read,
@@ -59,13 +80,16 @@ def eval(
         read_questions(questions, read),
         embedder=as_embedder(embedder) if embedder else None,
         views=[view.strip() for view in views.split(",") if view.strip()],
+        depths=depths,
+        budgets=budgets,
         progress=show_progress,
     )
-    text = report_text(_parts(found, max_tokens), markdown=True)
-    print_items([asdict(found)] if as_json else [text], as_json)
+    parts = _parts(found, max_tokens)
+    print_items([asdict(found)] if as_json else [report_text(parts, markdown=markdown)], as_json)
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
-        (output / "eval.md").write_text(f"# Splitting methods on {questions.name}\n\n{text}\n", encoding="utf-8")
+        text = f"# Splitting methods on {questions.name}\n\n{report_text(parts, markdown=True)}\n"
+        (output / "eval.md").write_text(text, encoding="utf-8")
         (output / "eval.json").write_text(json.dumps(asdict(found), indent=1) + "\n", encoding="utf-8")
         plot_evaluation(found, output / "eval.png")
         typer.echo(f"{output}: eval.md, eval.json, eval.png", err=True)

@@ -29,11 +29,30 @@ METHODS: dict[str, Callable[[int], Any]] = {
 File = Annotated[Path, typer.Argument(help="The document.")]
 Paths = Annotated[list[Path], typer.Argument(help="Documents, or folders of documents.")]
 Format = Annotated[str, typer.Option(help="auto, markdown, html or text.")]
+AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Markdown instead of plain text.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
 MaxTokens = Annotated[int, typer.Option(help="Most tokens in a chunk, its heading path included.")]
 Embedder = Annotated[
     str, typer.Option(help="A sentence-transformers model or folder; default LSA, which needs no model.")
 ]
+
+
+def numbers(name: str, values: str) -> list[int]:
+    """The numbers of a list with commas between.
+
+    Raises:
+        InvalidParameter: there is none, or something else than whole numbers from 1.
+    """
+    parts = [part.strip() for part in values.split(",") if part.strip()]
+    if not parts or not all(part.isascii() and part.isdigit() and int(part) for part in parts):
+        raise InvalidParameter(f"{name} must be whole numbers from 1 with commas between; got {values!r}.")
+    return [int(part) for part in parts]
+
+
+def check_one_form(as_json: bool, markdown: bool) -> None:
+    """Raise InvalidParameter where a report is wanted as JSON and as Markdown."""
+    if as_json and markdown:
+        raise InvalidParameter("--json and --markdown exclude each other; give one of them.")
 
 
 def splitters(names: str, max_tokens: int) -> dict[str, Any]:
