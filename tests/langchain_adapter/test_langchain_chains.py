@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import time
-from datetime import date
 from typing import Any
-from zlib import crc32
 
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
-from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
+from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnablePassthrough
 from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_fakes import DOCUMENTS, multiview
 
 from langchain_structrag import MultiViewRetriever
 from langchain_structrag.indexing import make_index
@@ -26,44 +24,11 @@ from langchain_structrag.retrieving import IndexRetriever
 from structrag.records import Hit
 from structrag.steps import Ask
 
-PETS = (
-    "# Pets\n\nAnimals at home.\n\n## Cats\n\nCats purr when they are content.\n\n## Dogs\n\nDogs bark at strangers.\n"
-)
-SKY = "# Sky\n\nStars shine.\n\n## Moon\n\nThe moon is bright.\n"
-DOCUMENTS = [
-    Document(page_content=PETS, metadata={"source": "pets.md", "year": 2020, "seen": date(2020, 1, 2)}),
-    Document(page_content=SKY, metadata={"source": "sky.md", "year": 2021}),
-]
-
-
-class BagOfWords(Embeddings):
-    """Words hashed into 256 places."""
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [self.embed_query(text) for text in texts]
-
-    def embed_query(self, text: str) -> list[float]:
-        places = [crc32(word.encode()) % 256 for word in re.findall(r"\w+", text.lower())]
-        return [0.01 + places.count(place) for place in range(256)]
-
-
-EMBEDDING = BagOfWords()
-
-
-def made(kind: str, **options: Any) -> MultiViewRetriever:
-    models: dict[str, dict[str, Any]] = {
-        "lsa": {},
-        "embedding": {"embedding": EMBEDDING},
-        "vectorstore": {"vectorstore": InMemoryVectorStore(EMBEDDING)},
-    }
-    return MultiViewRetriever.from_documents(DOCUMENTS, **models[kind], **options)
-
-
 # -- as a Runnable
 
 
 async def test_batch_chain_and_config() -> None:
-    retriever = made("embedding", k=1)
+    retriever = multiview("embedding", k=1)
     both = retriever.batch(["moon", "cats purr"])
     assert [d[0].id for d in both] == [retriever.invoke("moon")[0].id, retriever.invoke("cats purr")[0].id]
     assert await retriever.abatch(["moon", "cats purr"]) == both
@@ -85,10 +50,10 @@ def test_tracing_names_and_no_serialisation() -> None:
         def on_retriever_start(self, serialized: Any, query: str, **kwargs: Any) -> None:
             started.update(kwargs["metadata"])
 
-    made("embedding").invoke("moon", config={"callbacks": [Tracer()]})
+    multiview("embedding").invoke("moon", config={"callbacks": [Tracer()]})
     assert started["ls_retriever_name"] == "multiview"
     assert started["ls_embedding_provider"] == "BagOfWords"
-    retriever = made("vectorstore")
+    retriever = multiview("vectorstore")
     assert retriever._get_ls_params()["ls_vector_store_provider"] == "InMemoryVectorStore"
     assert not retriever.is_lc_serializable()
     assert retriever.to_json()["type"] == "not_implemented"

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
-from langchain_core.embeddings import Embeddings
-from langchain_core.language_models import FakeListChatModel
-from langchain_core.messages import AIMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_fakes import BagOfWords, Scripted, facts
 
 from langchain_structrag import D3Retriever
 from structrag.errors import BudgetExceeded
@@ -36,29 +31,6 @@ DOCUMENTS = [
 QUESTION = "Which pump leaks least?"
 
 
-class BagOfWords(Embeddings):
-    """Words hashed into 256 places."""
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [self.embed_query(text) for text in texts]
-
-    def embed_query(self, text: str) -> list[float]:
-        places = [crc32(word.encode()) % 256 for word in re.findall(r"\w+", text.lower())]
-        return [0.01 + places.count(place) for place in range(256)]
-
-
-class Scripted(FakeListChatModel):
-    """Answers a prompt by a function of it."""
-
-    responses: list[str] = []  # noqa: RUF012
-    script: Callable[[str], str]
-
-    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
-        return ChatResult(
-            generations=[ChatGeneration(message=AIMessage(content=self.script(str(messages[-1].content))))]
-        )
-
-
 def names_what_it_is_told(prompt: str) -> str:
     """The ids of the sections named Results, then of the paragraph on leaks; of a text without ids a summary."""
     shown = prompt.partition(QUESTION)[0]
@@ -74,10 +46,6 @@ KINDS = pytest.mark.parametrize(
 
 def made(**options: Any) -> D3Retriever:
     return D3Retriever.from_documents(DOCUMENTS, **options)
-
-
-def facts(documents: Sequence[Document]) -> list[Any]:
-    return [(d.id, d.page_content, d.metadata) for d in documents]
 
 
 @KINDS

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
-from langchain_core.embeddings import Embeddings
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_fakes import BagOfWords, facts
 
 from langchain_structrag import HiQAFormatter, HiQARetriever, HiQATransformer
 from structrag.errors import InvalidParameter
@@ -33,17 +31,6 @@ DOCUMENTS = [
     Document(page_content=MANUAL.format(name=name), metadata={"source": f"{name}.md", "year": 2000 + i})
     for i, name in enumerate(NAMES)
 ]
-
-
-class BagOfWords(Embeddings):
-    """Words hashed into 256 places."""
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [self.embed_query(text) for text in texts]
-
-    def embed_query(self, text: str) -> list[float]:
-        places = [crc32(word.encode()) % 256 for word in re.findall(r"\w+", text.lower())]
-        return [0.01 + places.count(place) for place in range(256)]
 
 
 class WordRetriever(BaseRetriever):
@@ -73,10 +60,6 @@ KINDS = pytest.mark.parametrize("kind", list(MODELS))
 
 def made(kind: str, **options: Any) -> HiQARetriever:
     return HiQARetriever.from_documents(DOCUMENTS, **MODELS[kind](), **options)
-
-
-def facts(documents: Sequence[Document]) -> list[Any]:
-    return [(d.id, d.page_content, d.metadata) for d in documents]
 
 
 @KINDS

@@ -3,64 +3,24 @@
 from __future__ import annotations
 
 import json
-import re
-from datetime import date
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import pytest
 from langchain_core.documents import Document
-from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_fakes import DOCUMENTS, EMBEDDING, PETS, facts, multiview
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 from langchain_structrag import ContentAwareTextSplitter, FixedTextSplitter, MultiViewRetriever
 from structrag.errors import InvalidParameter
 
-PETS = (
-    "# Pets\n\nAnimals at home.\n\n## Cats\n\nCats purr when they are content.\n\n## Dogs\n\nDogs bark at strangers.\n"
-)
-SKY = "# Sky\n\nStars shine.\n\n## Moon\n\nThe moon is bright.\n"
-DOCUMENTS = [
-    Document(page_content=PETS, metadata={"source": "pets.md", "year": 2020, "seen": date(2020, 1, 2)}),
-    Document(page_content=SKY, metadata={"source": "sky.md", "year": 2021}),
-]
-
-
-class BagOfWords(Embeddings):
-    """Words hashed into 256 places."""
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [self.embed_query(text) for text in texts]
-
-    def embed_query(self, text: str) -> list[float]:
-        places = [crc32(word.encode()) % 256 for word in re.findall(r"\w+", text.lower())]
-        return [0.01 + places.count(place) for place in range(256)]
-
-
-EMBEDDING = BagOfWords()
-
-
-def made(kind: str, **options: Any) -> MultiViewRetriever:
-    models: dict[str, dict[str, Any]] = {
-        "lsa": {},
-        "embedding": {"embedding": EMBEDDING},
-        "vectorstore": {"vectorstore": InMemoryVectorStore(EMBEDDING)},
-    }
-    return MultiViewRetriever.from_documents(DOCUMENTS, **models[kind], **options)
-
-
 KINDS = pytest.mark.parametrize("kind", ["lsa", "embedding", "vectorstore"])
-
-
-def facts(documents: list[Document]) -> list[Any]:
-    return [(d.id, d.page_content, d.metadata) for d in documents]
 
 
 @KINDS
 def test_results_are_plain_documents_with_exact_offsets(kind: str) -> None:
-    found = made(kind, k=3).invoke("When do cats purr?")
+    found = multiview(kind, k=3).invoke("When do cats purr?")
     assert len(found) == 3
     best = next(d for d in found if "purr" in d.page_content)
     assert type(best) is Document
@@ -79,8 +39,8 @@ def test_results_are_plain_documents_with_exact_offsets(kind: str) -> None:
 
 @KINDS
 async def test_sync_equals_async_and_results_repeat(kind: str) -> None:
-    retriever = made(kind)
-    again = made(kind)
+    retriever = multiview(kind)
+    again = multiview(kind)
     for query in ("stars", "Dogs bark", "nothing like it", " "):
         assert facts(retriever.invoke(query)) == facts(await retriever.ainvoke(query)) == facts(again.invoke(query))
     grown = await MultiViewRetriever.afrom_documents(
@@ -92,7 +52,7 @@ async def test_sync_equals_async_and_results_repeat(kind: str) -> None:
 
 @KINDS
 async def test_k_and_where_at_the_call(kind: str) -> None:
-    retriever = made(kind, k=2)
+    retriever = multiview(kind, k=2)
     assert [len(retriever.invoke("moon", k=k)) for k in (1, 3, 5, 99)] == [1, 3, 5, 5]
     assert len(retriever.invoke("moon")) == 2
     assert len(await retriever.ainvoke("moon", k=1)) == 1
@@ -106,13 +66,13 @@ async def test_k_and_where_at_the_call(kind: str) -> None:
 
 
 def test_the_first_results_do_not_depend_on_k() -> None:
-    retriever = made("embedding")
+    retriever = multiview("embedding")
     assert [d.id for d in retriever.invoke("moon", k=5)][:2] == [d.id for d in retriever.invoke("moon", k=2)]
 
 
 @KINDS
 def test_add_change_and_delete(kind: str) -> None:
-    retriever = made(kind)
+    retriever = multiview(kind)
     assert retriever.add_documents(DOCUMENTS).unchanged == 2
     changed = Document(page_content="# Pets\n\nOnly fish now.\n", metadata={"source": "pets.md", "year": 2020})
     report = retriever.add_documents([changed])
@@ -122,12 +82,12 @@ def test_add_change_and_delete(kind: str) -> None:
     assert not retriever.delete(["pets.md", "sky.md"])  # the second is deleted all the same
     assert retriever.invoke("fish") == []
     retriever.add_documents(DOCUMENTS)
-    assert facts(retriever.invoke("cats purr")) == facts(made(kind).invoke("cats purr"))
+    assert facts(retriever.invoke("cats purr")) == facts(multiview(kind).invoke("cats purr"))
 
 
 async def test_async_add() -> None:
     for kind in ("lsa", "embedding", "vectorstore"):
-        retriever = made(kind)
+        retriever = multiview(kind)
         report = await retriever.aadd_documents(
             [Document(page_content="# Sea\n\nWaves roll.\n", metadata={"source": "sea.md"})]
         )

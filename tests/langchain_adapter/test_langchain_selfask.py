@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
-from langchain_core.language_models import FakeListChatModel
-from langchain_core.messages import AIMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
+from langchain_fakes import Scripted
 
 from langchain_structrag import D3Retriever, HiQARetriever, MultiViewRetriever, SelfAsk, TwoHopRetriever
 from structrag.errors import InvalidParameter, ModelFailed, NoModel
@@ -27,18 +25,6 @@ TEXTS = {
 }
 DOCUMENTS = [Document(page_content=text, metadata={"source": f"{name}.md"}) for name, text in TEXTS.items()]
 QUESTION = "Who founded the maker of the X100?"
-
-
-class Scripted(FakeListChatModel):
-    """Answers a prompt by a function of it."""
-
-    responses: list[str] = []  # noqa: RUF012
-    script: Callable[[str], str]
-
-    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
-        return ChatResult(
-            generations=[ChatGeneration(message=AIMessage(content=self.script(str(messages[-1].content))))]
-        )
 
 
 def two_hops(prompt: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import pickle
 import time
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.documents import Document
+from langchain_fakes import assert_exact, count_words
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
@@ -23,27 +23,9 @@ from structrag.errors import InvalidParameter
 from structrag.reading import read_text
 from structrag.tokens import tiktoken_counter
 
-DATA = Path(os.environ.get("STRUCTRAG_DATA", Path(__file__).parents[3] / "shared" / "data")) / "parsing"
 SPLITTERS = [ContentAwareTextSplitter, FixedTextSplitter]
 CODE = "# T\n\n```python\ndef f(x):\n    if x:\n        return 1\n```\n"
 WORDS = " ".join(f"w{i}" for i in range(60))
-
-
-def words(text: str) -> int:
-    return len(text.split())
-
-
-def split(text: str, **options: Any) -> list[Document]:
-    return ContentAwareTextSplitter(**options).create_documents([text])
-
-
-def assert_exact(text: str, chunks: list[Document]) -> None:
-    assert [text[c.metadata["start_index"] : c.metadata["end_index"]] for c in chunks] == [
-        c.page_content for c in chunks
-    ]
-    starts = [c.metadata["start_index"] for c in chunks]
-    assert starts == sorted(set(starts))
-    assert all(c.page_content.strip() for c in chunks)
 
 
 # -- sizes in tokens
@@ -80,7 +62,7 @@ def test_from_huggingface_tokenizer_counts_tokens() -> None:
         splitter = ContentAwareTextSplitter.from_huggingface_tokenizer(given_tokenizer, chunk_size=7)
         chunks = splitter.create_documents([WORDS])
         assert_exact(WORDS, chunks)
-        assert max(words(c.page_content) for c in chunks) <= 7
+        assert max(count_words(c.page_content) for c in chunks) <= 7
         assert 9 <= len(chunks) <= 12
     with pytest.raises(InvalidParameter, match="tokenizer"):
         ContentAwareTextSplitter.from_huggingface_tokenizer("bert")
@@ -169,12 +151,11 @@ async def test_async_equals_sync_and_the_loop_keeps_running() -> None:
 # -- real and random text
 
 
-@pytest.mark.skipif(not DATA.exists(), reason="the evaluation data is not there; set STRUCTRAG_DATA")
 @pytest.mark.parametrize(
     "pattern", ["commonmark_spec/*.md", "fastapi/zh/**/*.md", "peps/pep-00*.rst", "unstructured_html/*.html"]
 )
-def test_real_files(pattern: str) -> None:
-    paths = sorted(DATA.glob(pattern))[:5]
+def test_real_files(pattern: str, data_dir: Path) -> None:
+    paths = sorted((data_dir / "parsing").glob(pattern))[:5]
     assert paths
     for path in paths:
         raw = path.read_bytes().decode("utf-8", "replace")
@@ -208,7 +189,7 @@ TEXTS = st.lists(PIECES, max_size=25).map("".join) | st.text(max_size=80)
 @settings(max_examples=60, deadline=None)
 @given(TEXTS, st.integers(1, 60), st.booleans())
 def test_random_text_any_size(text: str, size: int, context: bool) -> None:
-    for counter in (len, words, tiktoken_counter("cl100k_base")):
+    for counter in (len, count_words, tiktoken_counter("cl100k_base")):
         splitter = ContentAwareTextSplitter(size, length_function=counter, format="markdown", add_context=context)
         chunks = splitter.create_documents([text])
         for chunk in chunks:
@@ -223,7 +204,7 @@ def test_random_text_any_size(text: str, size: int, context: bool) -> None:
 @settings(max_examples=60, deadline=None)
 @given(TEXTS, st.integers(1, 60))
 def test_random_text_fixed(text: str, size: int) -> None:
-    for counter in (len, words):
+    for counter in (len, count_words):
         chunks = FixedTextSplitter(size, length_function=counter, format="markdown").create_documents([text])
         assert_exact(text, chunks)
         assert all(counter(c.page_content) <= size or c.metadata["oversize"] for c in chunks)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from datetime import date
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -13,32 +11,15 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_fakes import assert_exact, split
 from langchain_text_splitters import RecursiveCharacterTextSplitter, TextSplitter
 
 from langchain_structrag import ContentAwareTextSplitter, FixedTextSplitter
 from structrag.reading import read_text
 
-DATA = Path(os.environ.get("STRUCTRAG_DATA", Path(__file__).parents[3] / "shared" / "data")) / "parsing"
 SPLITTERS = [ContentAwareTextSplitter, FixedTextSplitter]
 CODE = "# T\n\n```python\ndef f(x):\n    if x:\n        return 1\n```\n"
 WORDS = " ".join(f"w{i}" for i in range(60))
-
-
-def words(text: str) -> int:
-    return len(text.split())
-
-
-def split(text: str, **options: Any) -> list[Document]:
-    return ContentAwareTextSplitter(**options).create_documents([text])
-
-
-def assert_exact(text: str, chunks: list[Document]) -> None:
-    assert [text[c.metadata["start_index"] : c.metadata["end_index"]] for c in chunks] == [
-        c.page_content for c in chunks
-    ]
-    starts = [c.metadata["start_index"] for c in chunks]
-    assert starts == sorted(set(starts))
-    assert all(c.page_content.strip() for c in chunks)
 
 
 @pytest.mark.parametrize("splitter_class", [RecursiveCharacterTextSplitter, ContentAwareTextSplitter])

@@ -1,15 +1,19 @@
-"""A deterministic embedding model and a scripted language model of LlamaIndex, without any network."""
+"""A deterministic embedding model, a scripted language model and stores of LlamaIndex, without any network."""
 
 from __future__ import annotations
 
 import asyncio
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from llama_index.core.bridge.pydantic import Field
 from llama_index.core.embeddings import BaseEmbedding
 from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
+from llama_index.core.schema import TextNode
+from llama_index.core.vector_stores import SimpleVectorStore
+from llama_index.core.vector_stores.types import BasePydanticVectorStore, VectorStoreQueryResult
 
 
 class HashEmbedding(BaseEmbedding):
@@ -72,3 +76,56 @@ class ScriptedLLM(CustomLLM):
 
     def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> Any:
         raise NotImplementedError
+
+
+class ListStore(BasePydanticVectorStore):
+    """A store that keeps nodes, answers asynchronously, and gives at most `most` results at once."""
+
+    stores_text: bool = True
+    nodes: dict[str, TextNode] = Field(default_factory=dict)
+    most: int = 100
+    queries: list[str] = Field(default_factory=list)
+
+    @property
+    def client(self) -> Any:
+        return None
+
+    def add(self, nodes: Any, **kwargs: Any) -> list[str]:
+        self.nodes.update({node.node_id: node for node in nodes})
+        return [node.node_id for node in nodes]
+
+    def delete(self, ref_doc_id: str, **kwargs: Any) -> None:
+        self.nodes = {key: node for key, node in self.nodes.items() if node.ref_doc_id != ref_doc_id}
+
+    def query(self, query: Any, **kwargs: Any) -> VectorStoreQueryResult:
+        self.queries.append("sync")
+        wanted = {f.key: f.value for f in query.filters.filters}
+        found = [n for n in self.nodes.values() if all(n.metadata.get(k) == v for k, v in wanted.items())]
+        scored = [(sum(a * b for a, b in zip(query.query_embedding, n.embedding, strict=True)), n) for n in found]
+        scored = sorted(scored, key=lambda pair: -pair[0])[: min(query.similarity_top_k, self.most)]
+        return VectorStoreQueryResult(
+            nodes=[n for _, n in scored], similarities=[s for s, _ in scored], ids=[n.node_id for _, n in scored]
+        )
+
+    async def aquery(self, query: Any, **kwargs: Any) -> VectorStoreQueryResult:
+        await asyncio.sleep(0)
+        result = self.query(query)
+        self.queries[-1] = "async"
+        return result
+
+
+STORES: dict[str, Callable[[], dict[str, Any]]] = {
+    "lsa": lambda: {},
+    "own": lambda: {"embed_model": HashEmbedding()},
+    "simple": lambda: {"embed_model": HashEmbedding(), "vector_store": SimpleVectorStore()},
+    "list": lambda: {"embed_model": HashEmbedding(), "vector_store": ListStore(nodes={}, queries=[])},
+}
+
+
+def with_new_store(options: dict[str, Any]) -> dict[str, Any]:
+    """The same with an empty store in place of the one that is in use."""
+    fresh = dict(options)
+    if "vector_store" in fresh:
+        kind = type(fresh["vector_store"])
+        fresh["vector_store"] = kind(nodes={}, queries=[]) if kind is ListStore else kind()
+    return fresh

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import pickle
 import re
 from pathlib import Path
@@ -50,7 +49,6 @@ See the picture above.
 """
 TABLE = "| Name | Value |\n|---|---|\n| Voltage | 12 V |\n| Current | 300 mA |"
 PLAIN = "1 INTRODUCTION\n\nSome words here.\n\n2 METHODS\n\nMore words.\n"
-DATA = Path(os.environ.get("STRUCTRAG_DATA", Path(__file__).parents[3] / "shared" / "data"))
 MARKDOWN = st.lists(
     st.sampled_from(
         [
@@ -219,9 +217,8 @@ def test_without_metadata_only_text_and_place() -> None:
     assert all(node.metadata == {} and seen(node, MetadataMode.EMBED) == node.text for node in nodes)
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="the evaluation data is not there: set STRUCTRAG_DATA")
-def test_real_documents() -> None:
-    paths = sorted((DATA / "messy").rglob("*.md"))[:3] or sorted(DATA.rglob("*.md"))[:3]
+def test_real_documents(data_dir: Path) -> None:
+    paths = sorted((data_dir / "messy").rglob("*.md"))[:3] or sorted(data_dir.rglob("*.md"))[:3]
     assert paths
     count = get_tokenizer()
     for path in paths:

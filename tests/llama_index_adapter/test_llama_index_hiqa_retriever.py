@@ -15,7 +15,7 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle, TextNode
 from llama_index.core.utils import get_tokenizer
 from llama_index.core.vector_stores import MetadataFilter, MetadataFilters, SimpleVectorStore
-from llama_index_fakes import HashEmbedding
+from llama_index_fakes import HashEmbedding, with_new_store
 
 import structrag
 from llama_index_structrag import ContentAwareNodeParser, HiQANodeParser, HiQARetriever
@@ -84,18 +84,6 @@ def documents() -> list[Document]:
     ]
 
 
-STORES: dict[str, Any] = {
-    "lsa": lambda: {},
-    "own": lambda: {"embed_model": HashEmbedding()},
-    "simple": lambda: {"embed_model": HashEmbedding(), "vector_store": SimpleVectorStore()},
-}
-
-
-@pytest.fixture(params=list(STORES))
-def options(request: pytest.FixtureRequest) -> Any:
-    return STORES[request.param]()
-
-
 @pytest.mark.parametrize("name", list(PRODUCTS))
 def test_the_product_named_comes_first(options: Any, name: str) -> None:
     retriever = HiQARetriever.from_documents(documents(), **options)
@@ -123,8 +111,7 @@ async def test_async_equals_sync(options: Any) -> None:
     retriever = HiQARetriever.from_documents(documents(), **options)
     for query in ("voltage of the PX-30", "wiring plan", "qqqq", ""):
         assert await retriever.aretrieve(query) == retriever.retrieve(query)
-    fresh = {**options, **({"vector_store": SimpleVectorStore()} if "vector_store" in options else {})}
-    other = await HiQARetriever.afrom_documents(documents(), **fresh)
+    other = await HiQARetriever.afrom_documents(documents(), **with_new_store(options))
     assert other.retrieve("voltage of the PX-30") == retriever.retrieve("voltage of the PX-30")
 
 

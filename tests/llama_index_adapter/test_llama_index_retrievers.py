@@ -9,7 +9,6 @@ from datetime import date
 
 import pytest
 from llama_index.core import Document, VectorStoreIndex
-from llama_index.core.bridge.pydantic import Field
 from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
 from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.instrumentation.event_handlers import BaseEventHandler
@@ -18,8 +17,7 @@ from llama_index.core.prompts import PromptTemplate, RichPromptTemplate
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import MetadataMode, TextNode
 from llama_index.core.vector_stores import MetadataFilter, MetadataFilters, SimpleVectorStore
-from llama_index.core.vector_stores.types import BasePydanticVectorStore, VectorStoreQuery, VectorStoreQueryResult
-from llama_index_fakes import HashEmbedding, ScriptedLLM
+from llama_index_fakes import HashEmbedding, ListStore, ScriptedLLM, with_new_store
 
 import structrag
 from llama_index_structrag import ContentAwareNodeParser, IndexBuildEndEvent, IndexBuildStartEvent, MultiViewRetriever
@@ -29,42 +27,6 @@ TEXTS = {
     "animals": "# Animals\n\nCats purr softly.\n\n## Dogs\n\nDogs bark at night.\n\n## Birds\n\nBirds sing.\n",
     "flat": "Plain words about the moon and the stars.\n",
 }
-
-
-class ListStore(BasePydanticVectorStore):
-    """A store that keeps nodes, answers asynchronously, and gives at most `most` results at once."""
-
-    stores_text: bool = True
-    nodes: dict[str, TextNode] = Field(default_factory=dict)
-    most: int = 100
-    queries: list[str] = Field(default_factory=list)
-
-    @property
-    def client(self):
-        return None
-
-    def add(self, nodes, **kwargs):
-        self.nodes.update({node.node_id: node for node in nodes})
-        return [node.node_id for node in nodes]
-
-    def delete(self, ref_doc_id, **kwargs):
-        self.nodes = {key: node for key, node in self.nodes.items() if node.ref_doc_id != ref_doc_id}
-
-    def query(self, query: VectorStoreQuery, **kwargs):
-        self.queries.append("sync")
-        wanted = {f.key: f.value for f in query.filters.filters}
-        found = [n for n in self.nodes.values() if all(n.metadata.get(k) == v for k, v in wanted.items())]
-        scored = [(sum(a * b for a, b in zip(query.query_embedding, n.embedding, strict=True)), n) for n in found]
-        scored = sorted(scored, key=lambda pair: -pair[0])[: min(query.similarity_top_k, self.most)]
-        return VectorStoreQueryResult(
-            nodes=[n for _, n in scored], similarities=[s for s, _ in scored], ids=[n.node_id for _, n in scored]
-        )
-
-    async def aquery(self, query, **kwargs):
-        await asyncio.sleep(0)
-        result = self.query(query)
-        self.queries[-1] = "async"
-        return result
 
 
 def documents():
@@ -77,19 +39,6 @@ def documents():
         )
         for i, (name, text) in enumerate(TEXTS.items())
     ]
-
-
-STORES = {
-    "lsa": lambda: {},
-    "own": lambda: {"embed_model": HashEmbedding()},
-    "simple": lambda: {"embed_model": HashEmbedding(), "vector_store": SimpleVectorStore()},
-    "list": lambda: {"embed_model": HashEmbedding(), "vector_store": ListStore(nodes={}, queries=[])},
-}
-
-
-@pytest.fixture(params=list(STORES))
-def options(request):
-    return STORES[request.param]()
 
 
 def test_it_takes_the_place_of_a_vector_retriever_in_a_query_engine():
@@ -139,14 +88,6 @@ async def test_async_equals_sync(options):
         expected = retriever.retrieve(query)
         assert await retriever.aretrieve(query) == expected
         assert await other.aretrieve(query) == expected
-
-
-def with_new_store(options):
-    fresh = dict(options)
-    if "vector_store" in fresh:
-        kind = type(fresh["vector_store"])
-        fresh["vector_store"] = kind(nodes={}, queries=[]) if kind is ListStore else kind()
-    return fresh
 
 
 def test_delete_add_and_change(options):
