@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 for _name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"):
     os.environ[_name] = "1"
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+settings.register_profile("without_a_clock", deadline=None)  # a busy machine is no failure
+settings.load_profile("without_a_clock")
 
 _DEFAULT_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 

@@ -133,9 +133,9 @@ def test_thousands_are_ids_in_a_list_and_a_number_in_prose() -> None:
 
 
 def test_a_range_without_end_costs_nothing() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     assert parse_ids("1-999999999", NINE) == (list(NINE), 1)
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5
 
 
 @pytest.mark.parametrize(
@@ -160,9 +160,9 @@ def test_a_range_without_end_costs_nothing() -> None:
     ],
 )
 def test_long_answers_take_time_in_proportion(part: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     parse_ids(part * 15_000 + "x", range(1, 5001))
-    assert time.perf_counter() - started < 5  # a quadratic search would take minutes
+    assert time.process_time() - started < 5  # a quadratic search would take minutes
 
 
 PARTS = st.sampled_from(

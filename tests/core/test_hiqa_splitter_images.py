@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import pytest
@@ -191,6 +191,6 @@ def test_images_of_a_page_come_with_the_chunk_they_stand_in() -> None:
     "text", ["![" * 20_000, "![a](" * 20_000, "![" * 9000 + "a" + "](b)" * 9000, "![a](b) `" * 5000, "<img " * 9000]
 )
 def test_references_that_never_end_take_linear_time(text: str) -> None:
-    started = perf_counter()
+    started = process_time()
     assert "".join(chunk.text for chunk in split(text)) == text
-    assert perf_counter() - started < 20
+    assert process_time() - started < 20

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import perf_counter, process_time
+from time import process_time
 from typing import Any
 
 import pytest
@@ -208,15 +208,15 @@ def test_a_table_of_20000_rows_takes_linear_time() -> None:
 
     seconds(1_000, "| item {0} | {0} |\n")
     small, large = seconds(2_000, "| item {0} | {0} |\n"), seconds(20_000, "| item {0} | {0} |\n")
-    assert large < 25 * small
+    assert large < 25 * small + 0.5  # a quadratic reader needs 100 times as long
     assert large < 5
 
 
 def test_many_tables_that_are_never_closed_take_linear_time() -> None:
-    started = perf_counter()
+    started = process_time()
     text = "<table>\n\nwords\n\n" * 4000 + "</table>\n"
     assert "".join(chunk.text for chunk in split(text)) == text
-    assert perf_counter() - started < 5
+    assert process_time() - started < 5
 
 
 def test_of_a_neighbour_of_a_megabyte_the_nearest_sentences_are_taken() -> None:

@@ -222,9 +222,9 @@ def test_threads_share_one_tokenizer() -> None:
 def test_time_is_linear(unit: str) -> None:
     def seconds(size: int) -> float:
         text = unit * (size // len(unit))
-        start = time.perf_counter()
+        start = time.process_time()
         sentence_spans(text), word_starts(text), safe_cuts(text)
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     seconds(1000)
     small, large = min(seconds(100_000) for _ in range(3)), seconds(800_000)
@@ -261,6 +261,6 @@ def test_cuts_by_example() -> None:
 
 def test_a_long_run_of_flags_is_linear() -> None:
     text = "\U0001f1e9\U0001f1ea" * 100_000
-    start = time.perf_counter()
+    start = time.process_time()
     assert len(safe_cuts(text)) == 99_999
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
