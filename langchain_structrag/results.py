@@ -11,7 +11,7 @@ import structrag.records as core
 from langchain_structrag.conversion import stable_uuid
 from structrag.context import SEPARATOR
 from structrag.index.store import Store
-from structrag.metadata import CHUNK_KEY, DOCUMENT_KEY
+from structrag.metadata import CHUNK_KEY, DOCUMENT_KEY, SOURCE_KEYS, chunk_notes
 
 
 def chunk_document(
@@ -60,6 +60,7 @@ def hit_document(hit: core.Hit, store: Store) -> Document:
         "score": float(hit.score),
         "rank": hit.rank,
         **({"oversize": True} if chunk.extras.get("oversize") else {}),
+        **chunk_notes(chunk, SOURCE_KEYS),
     }
     return Document(page_content=text, metadata=metadata, id=chunk.id)
 

@@ -21,7 +21,7 @@ from llama_index.core.schema import (
 
 from llama_index_structrag.keys import CONTEXT_KEY, HIDDEN_KEYS
 from structrag.context import SEPARATOR
-from structrag.metadata import FORMAT_KEY
+from structrag.metadata import FORMAT_KEY, SOURCE_KEYS, chunk_notes
 from structrag.reading import FORMATS, SUFFIXES, read_text
 from structrag.records import Chunk, Document, Hit
 
@@ -73,7 +73,9 @@ def chunk_metadata(chunk: Chunk, document: Document | None = None) -> dict[str, 
         found[CONTEXT_KEY] = chunk.context
     if chunk.extras.get("context_shortened"):
         found["context_shortened"] = True
-    if document is not None and document.layout is not None:
+    if document is None:
+        found |= chunk_notes(chunk, SOURCE_KEYS)  # an index keeps the place with the chunk
+    elif document.layout is not None:
         to_source = document.layout.source_map.to_source
         found["source_start"] = to_source(chunk.start)
         found["source_end"] = to_source(chunk.end - 1) + 1

@@ -28,6 +28,7 @@ HIQA_KEYS = {
     **_prefixed("hiqa", "kind", "images", "caption", "description", "part", "parts", "degraded", "keywords", "cut"),
     "header": "table_header",
 }
+SOURCE_KEYS = {key: key for key in ("source_start", "source_end")}
 D3_KEYS = _prefixed("d3", "kind", "route", "paragraphs")
 
 

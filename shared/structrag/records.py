@@ -59,6 +59,10 @@ class SourceMap:
         inside = offset - self.text_starts[run] if self.exact[run] else 0
         return self.source_starts[run] + inside
 
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Where the text from `start` to `end` (not included, above `start`) begins and ends in the source."""
+        return self.to_source(start), self.to_source(end - 1) + 1
+
 
 @dataclass(frozen=True, slots=True)
 class PlacedImage:

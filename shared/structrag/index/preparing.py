@@ -67,7 +67,8 @@ def prepare_steps(group: Sequence[tuple[Document, str]], how: Preparation) -> St
     entries = []
     vectors = []
     fallbacks: Counter[str] = Counter()
-    for (document, fingerprint), (chunks, given), views in zip(group, split, made, strict=True):
+    for (document, fingerprint), (unplaced, given), views in zip(group, split, made, strict=True):
+        chunks = tuple(_in_source(document, chunk) for chunk in unplaced)
         fell_back = views.fallbacks + +Counter(chunks=sum(bool(chunk.extras.get("degraded")) for chunk in chunks))
         entry = Entry(document, fingerprint, chunks, views.texts, {}, degraded=sum(fell_back.values()))
         if not fell_back and how.kept is not None:
@@ -85,6 +86,18 @@ def prepare_steps(group: Sequence[tuple[Document, str]], how: Preparation) -> St
 def _keeping(steps: Steps[T], document: Document, how: Preparation) -> Steps[T]:
     """The same steps with the document's kept answers not asked for again."""
     return steps if how.kept is None else keeping(steps, how.kept.setdefault(document.id, {}))
+
+
+def _in_source(document: Document, chunk: Chunk) -> Chunk:
+    """The chunk with its place in the markup, which no store keeps: `extras["source_start"]` and `["source_end"]`, of the text without
+    outer white space. A chunk of a format without markup as it is.
+    """
+    text = chunk.text.strip()
+    if document.layout is None or not text:
+        return chunk
+    start = chunk.start + chunk.text.index(text)
+    first, last = document.layout.source_map.span(start, start + len(text))
+    return replace(chunk, extras={**chunk.extras, "source_start": first, "source_end": last})
 
 
 _Split = tuple[tuple[Chunk, ...], Array | None]  # chunks, and their vectors where the splitter gives them

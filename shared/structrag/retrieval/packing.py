@@ -86,7 +86,7 @@ def _cut(chunk: Chunk, limit: int, counter: TokenCounter, text_of: Callable[[Chu
             end=chunk.start + end,
             text=text,
             n_tokens=counter(text),
-            extras={**chunk.extras, "cut": True},
+            extras={**{key: value for key, value in chunk.extras.items() if key != "source_end"}, "cut": True},
         )
 
     low, high = 0, len(ends)  # the first `low` ends fit

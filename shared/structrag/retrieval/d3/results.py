@@ -88,6 +88,9 @@ def _one(chunks: Sequence[Chunk], counter: TokenCounter) -> Chunk:
     if len(chunks) == 1:
         return first
     text = "".join(chunk.text for chunk in chunks)
+    place = {
+        key: chunk.extras[key] for key, chunk in (("source_start", first), ("source_end", last)) if key in chunk.extras
+    }
     kinds = {chunk.kind for chunk in chunks}
     whole = replace(
         first,
@@ -96,6 +99,6 @@ def _one(chunks: Sequence[Chunk], counter: TokenCounter) -> Chunk:
         text=text,
         n_tokens=counter(text),
         kind=first.kind if len(kinds) == 1 else "text",
-        extras={"paragraphs": [chunk.id for chunk in chunks]},
+        extras={"paragraphs": [chunk.id for chunk in chunks], **place},
     )
     return replace(whole, extras={**whole.extras, "index_tokens": counter(whole.index_text)})
