@@ -18,12 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structrag.errors import InvalidParameter, check_at_least, check_choice
-from structrag.index.ranking import FloatArray, as_ranking, concatenated, nth_best
+from structrag.index.lexical_sums import FEW, Term, add_terms
+from structrag.index.ranking import FloatArray, as_ranking, concatenated
 from structrag.index.terms import Tokenizer
 
 ABSENT = -1  # length of a row that does not exist in this index
-_SPARSE = 16
-_MARGIN = 2e-9
 OKAPI_FLOOR = 0.25  # rank_bm25's epsilon: a negative idf becomes this share of the mean idf
 
 
@@ -184,7 +183,8 @@ class LexicalIndex:
         """The BM25 score of every row, (n,) float64; 0 for rows without a query term, for absent rows and for a
         query without terms. A term given twice counts twice."""
         n = len(self)
-        return self._summed(Counter(self.tokenizer(query)), np.arange(n), np.zeros(n), n)[1]
+        terms = self._terms(Counter(self.tokenizer(query)))
+        return add_terms(terms, self._k, np.arange(n), np.zeros(n), n)[1]
 
     def search(self, query: str, n: int, where: slice | NDArray[np.bool_] | None = None) -> list[tuple[int, float]]:
         """The `n` best (row, score) pairs, equal scores by row, within the rows of `where`.
@@ -192,47 +192,24 @@ class LexicalIndex:
         `lucene` finds rows with a score above 0, `okapi` ranks every row, as rank_bm25 does. A query without terms
         finds nothing. The statistics are those of all rows, whatever `where` is.
         """
-        query_terms = Counter(self.tokenizer(query))
         start, stop, _ = where.indices(len(self)) if isinstance(where, slice) else (0, len(self), 1)
-        if not query_terms or stop <= start or n <= 0:
+        counts = Counter(self.tokenizer(query))
+        if not counts or stop <= start or n <= 0:
             return []
         rank_all = self.bm25.method == "okapi"
-        rows = np.arange(start, stop)
-        scores = np.zeros(len(rows))
-        if isinstance(where, np.ndarray):
-            if np.count_nonzero(where) * _SPARSE < len(where):
-                rows = np.flatnonzero(where)
-                scores = np.zeros(len(rows))
-            else:
-                scores[~where] = -np.inf
+        rows, scores = np.arange(start, stop), np.zeros(stop - start)
+        if isinstance(where, np.ndarray) and np.count_nonzero(where) * FEW < len(where):
+            rows, scores = np.flatnonzero(where), np.zeros(np.count_nonzero(where))
+        elif isinstance(where, np.ndarray):
+            scores = np.where(where, 0.0, -np.inf)
         if rank_all:
             scores[self.postings.lengths[rows] == ABSENT] = -np.inf
-        rows, scores = self._summed(query_terms, rows, scores, len(self) if rank_all else n)
-        found = scores > (-np.inf if rank_all else 0.0)
+        rows, scores = add_terms(self._terms(counts), self._k, rows, scores, len(rows) if rank_all else n)
+        found = np.flatnonzero(scores > (-np.inf if rank_all else 0))
         return as_ranking(rows[found], scores[found], n)
 
-    def _summed(
-        self, query: Mapping[str, int], rows: NDArray[np.int64], scores: FloatArray, n: int
-    ) -> tuple[NDArray[np.int64], FloatArray]:
-        """Ascending `rows` and `scores` with the BM25 scores added, less rows that cannot be among the best `n`.
-
-        The rarest terms come first: what is left to add is soon less than what parts the best rows from most others.
-        """
-        terms = self._query_terms(query)
-        left = sum(weight for *_, weight in terms)  # more than the rest of the terms can add to a score
-        for holders, counts, weight in terms:
-            if n < len(rows) and len(holders) * _SPARSE > len(self):
-                kept = scores >= nth_best(scores, n) - left - _MARGIN
-                if np.count_nonzero(kept) * 4 < len(rows):
-                    rows, scores = rows[kept], scores[kept]
-            at, source = _common(rows, holders)
-            counts = counts[source]
-            scores[at] += weight * counts / (counts + self._k[holders[source]])
-            left -= weight
-        return rows, scores
-
-    def _query_terms(self, query: Mapping[str, int]) -> list[tuple[NDArray[np.int32], NDArray[np.int32], float]]:
-        """The rows, counts and weight of each known term, the rarest first."""
+    def _terms(self, query: Mapping[str, int]) -> list[Term]:
+        """The terms of a query that rows hold, with how often it has them; the rarest first."""
         n_terms = len(self.postings.indptr) - 1
         found = []
         for term, times in query.items():
@@ -240,8 +217,8 @@ class LexicalIndex:
             if number < n_terms:
                 first, last = self.postings.indptr[number : number + 2].tolist()
                 rows, counts = self.postings.rows[first:last], self.postings.counts[first:last]
-                found.append((rows, counts, times * self._idf(last - first)))
-        return sorted(found, key=lambda term: len(term[0]))
+                found.append(Term(rows, counts, times * self._idf(last - first)))
+        return sorted(found, key=lambda term: len(term.rows))
 
     def _idf(self, df: int) -> float:
         """The idf of a term in `df` rows, times okapi's k1 + 1."""
@@ -272,18 +249,3 @@ class LexicalIndex:
         df = df[df > 0]
         idf = np.log(self._n_rows - df + 0.5) - np.log(df + 0.5)
         return math.fsum(idf.tolist()) / len(idf)
-
-
-def _common(
-    rows: NDArray[np.int64], holders: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int64] | slice]:
-    """Where in `rows`, and where in `holders`, the rows are that both have; both ascend."""
-    if len(rows) and rows[-1] - rows[0] + 1 == len(rows):
-        low, high = np.searchsorted(holders, (rows[0], rows[-1] + 1)).tolist()
-        return holders[low:high] - rows[0], slice(low, high)
-    if len(rows) > len(holders):
-        return _common(holders, rows)[::-1]
-    at = np.searchsorted(holders, rows)
-    at[at == len(holders)] = 0
-    same = np.flatnonzero(holders[at] == rows)
-    return same, at[same]
