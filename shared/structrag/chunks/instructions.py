@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from structrag.chunks.scopes import Scope
-from structrag.chunks.series import FloatArray, similarity, similarity_to_own
+from structrag.chunks.series import FloatArray
 from structrag.chunks.summaries import Summary, summary_steps
 from structrag.chunks.vectors import pooled, unit_text, windows_of
 from structrag.context import SEPARATOR
@@ -45,13 +45,6 @@ class InstructionSettings:
     @property
     def given(self) -> bool:
         return bool(self.texts) or self.vectors is not None
-
-
-def relevance(matrix: FloatArray, instruction: Instruction) -> FloatArray:
-    """Each sentence's highest cosine with an instruction vector; with a summary of own sentences, never with itself."""
-    if instruction.picked:
-        return similarity_to_own(matrix, instruction.picked)
-    return similarity(matrix, instruction.vectors)
 
 
 def read_vectors(value: Any) -> Rows | None:
@@ -117,18 +110,6 @@ def instruction_steps(
             mean = matrix.mean(axis=0)[None, :]
             found[i] = Instruction(mean, note=f"the mean of the sentences' vectors{why}", degraded=bool(why))
     return matrices, found
-
-
-def chunk_extras(instruction: Instruction | None, relevant: bool, mean: float, threshold: float) -> dict[str, Any]:
-    """What a chunk tells of how it was found, as in `PICSplitter`."""
-    if instruction is None:
-        return {"relevant": True, "mean_similarity": None, "threshold": None}
-    extras: dict[str, Any] = {
-        "relevant": relevant,
-        "mean_similarity": round(mean, 6),
-        "threshold": round(threshold, 6) if np.isfinite(threshold) else None,  # JSON has no infinity
-    }
-    return {**extras, "degraded": True} if instruction.degraded else extras
 
 
 def _given(settings: InstructionSettings, rows: FloatArray, dimension: int) -> Instruction:

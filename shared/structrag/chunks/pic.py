@@ -19,28 +19,14 @@ from structrag.chunks.fitting import Fitter
 from structrag.chunks.instructions import (
     Instruction,
     InstructionSettings,
-    chunk_extras,
     instruction_steps,
     read_vectors,
-    relevance,
 )
+from structrag.chunks.judging import Judged, judge
 from structrag.chunks.making import ChunkMaker
 from structrag.chunks.reading import Explanation, ReadingSplitter, decided_by, read_boundary_embedder
 from structrag.chunks.scopes import Scope, Zone, scopes_of
-from structrag.chunks.series import (
-    EPSILON,
-    BoolArray,
-    FloatArray,
-    RunMean,
-    Series,
-    changes,
-    check_threshold,
-    labels,
-    median_of_three,
-    squared_deviation,
-    threshold_of,
-    weighted_mean,
-)
+from structrag.chunks.series import FloatArray, Series, changes, check_threshold, squared_deviation
 from structrag.chunks.summaries import SUMMARY_PROMPT
 from structrag.chunks.vectors import run_vectors
 from structrag.errors import InvalidParameter, check_at_least, check_choice
@@ -242,62 +228,40 @@ class PICSplitter(ReadingSplitter):
         self, fitter: Fitter, scope: Scope, matrix: FloatArray | None, instruction: Instruction | None
     ) -> tuple[Series, list[Chunk], list[Run]]:
         """One scope's series and chunks, and the run of units that each chunk was made of."""
-        n = len(scope.units)
-        sizes = [unit.tokens for unit in scope.units]
-        affinity = np.zeros(n)
-        if matrix is not None:
-            affinity[1:] = (matrix[1:] * matrix[:-1]).sum(axis=1)
-        gaps = affinity.tolist()
-        values, threshold, flags = np.zeros(n), float("nan"), np.ones(n, dtype=bool)
-        if instruction is not None and matrix is not None:
-            values = relevance(matrix, instruction)
-            values = median_of_three(values) if self.smooth else values
-            threshold = threshold_of(values, self.threshold, self.threshold_sd)
-            flags = labels(values, threshold, margin=self.hysteresis * float(values.std()))
-        else:
-            instruction = None
-        mean = weighted_mean(values, sizes)
-        chunks: list[Chunk] = []
-        chunk_runs: list[Run] = []
-        for zone in scope.zones:
-            for run in self._runs(zone, sizes, values, flags, gaps, mean):
-                for part, piece, context in fitter.pieces(scope.units, run, sizes, gaps, self.least_tokens):
-                    relevant = bool(flags[part[0]])
-                    if flags[part[0] : part[1]].any() and not flags[part[0] : part[1]].all():
-                        relevant = mean(part) >= threshold - EPSILON
-                    extras = chunk_extras(instruction, relevant, mean(part), threshold)
-                    section = scope.units[part[0]].division.section
-                    chunks.append(fitter.maker.chunk(section, piece, context, extras=extras))
-                    chunk_runs.append(part)
-        seen = instruction is not None
-        series = Series(
-            units=scope.units,
-            values=tuple(map(float, values)) if seen else (),
-            thresholds=(threshold,) * n if seen else (),
-            runs=tuple(dict.fromkeys(chunk_runs)),
-            note=instruction.note if instruction is not None else "",
+        judged = judge(
+            scope,
+            matrix,
+            instruction,
+            threshold=self.threshold,
+            spread=self.threshold_sd,
+            hysteresis=self.hysteresis,
+            smooth=self.smooth,
         )
-        return series, chunks, chunk_runs
+        chunks: list[Chunk] = []
+        runs: list[Run] = []
+        for zone in scope.zones:
+            for run in self._runs(zone, judged):
+                for part, piece, context in fitter.pieces(
+                    scope.units, run, judged.sizes, judged.affinity, self.least_tokens
+                ):
+                    section = scope.units[part[0]].division.section
+                    chunks.append(fitter.maker.chunk(section, piece, context, extras=judged.extras(part)))
+                    runs.append(part)
+        return judged.series(scope, runs), chunks, runs
 
-    def _runs(
-        self,
-        zone: Zone,
-        sizes: Sequence[int],
-        values: FloatArray,
-        flags: BoolArray,
-        affinity: Sequence[float],
-        mean: RunMean,
-    ) -> list[Run]:
+    def _runs(self, zone: Zone, judged: Judged) -> list[Run]:
         """The runs of a zone within the bounds."""
         least = self.least_tokens if self.bounds != "none" else 0
         limits = Limits(least if zone.room is None else min(least, zone.room), zone.room)
         if self.bounds == "dp":
             inside = slice(zone.first, zone.last)
-            found = cheapest_runs(sizes[inside], limits, squared_deviation(values[inside], float(values.var())))
+            cost = squared_deviation(judged.values[inside], float(judged.values.var()))
+            found = cheapest_runs(judged.sizes[inside], limits, cost)
             if found is not None:
                 return [(zone.first + first, zone.first + last) for first, last in found]
-        cuts = changes(flags[zone.first : zone.last])
+        cuts = changes(judged.flags[zone.first : zone.last])
         runs = [(zone.first + first, zone.first + last) for first, last in runs_of(cuts, zone.last - zone.first)]
         if self.bounds != "none":
-            runs = join_small(runs, sizes, limits, lambda left, right: -abs(mean(left) - mean(right)))
-        return split_large(runs, sizes, limits, affinity)
+            mean = judged.mean
+            runs = join_small(runs, judged.sizes, limits, lambda left, right: -abs(mean(left) - mean(right)))
+        return split_large(runs, judged.sizes, limits, judged.affinity)

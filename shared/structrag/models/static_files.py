@@ -18,6 +18,12 @@ TABLES = ("embeddings", "embedding.weight")  # model2vec's name of the tensor, a
 
 
 def folder_of(model: str | os.PathLike[str]) -> Path:
+    """The folder of a static model: itself, or where a name of the Hugging Face hub was downloaded to. Nothing is downloaded.
+
+    Raises:
+        InvalidParameter: it is no such folder or name, or one without weights or tokenizer.
+        MissingExtra: a name, and huggingface_hub is not installed.
+    """
     if not isinstance(model, str | os.PathLike):
         raise InvalidParameter(
             f"model must be the folder or the name of a static model; got {type(model).__name__}. An encoder goes through "
@@ -42,7 +48,10 @@ def folder_of(model: str | os.PathLike[str]) -> Path:
 
 
 def read_vectors(file: Path) -> Array:
-    """The rows of the tokens: those of a table, or of a smaller table that `mapping` points into, times `weights`."""
+    """The rows of the tokens: those of a table, or of a smaller table that `mapping` points into, times `weights`.
+
+    Shape (tokens, dimension), float32. Raises InvalidParameter for a broken file and for tensors of another kind of model.
+    """
     package: Any = require("safetensors.numpy", extra="models")
     try:
         tensors: Mapping[str, Any] = package.load_file(file)
@@ -67,7 +76,7 @@ def read_vectors(file: Path) -> Array:
 
 
 def read_tokenizer(file: Path) -> Any:
-    """The tokenizer of a file."""
+    """The `tokenizers.Tokenizer` of a file. Raises InvalidParameter for a broken one."""
     package: Any = require("tokenizers", extra="models")
     try:
         tokenizer = package.Tokenizer.from_str(file.read_text(encoding="utf-8"))
@@ -77,6 +86,7 @@ def read_tokenizer(file: Path) -> Any:
 
 
 def read_config(file: Path) -> dict[str, Any]:
+    """The settings of a model; {} where there is no such file. Raises InvalidParameter for what is no JSON object."""
     try:
         config = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     except (OSError, ValueError) as error:
