@@ -28,7 +28,11 @@ UNLIMITED = 10**9  # as chunk_size
 
 
 class Splitter(Protocol):
-    def split(self, document: Document) -> list[Chunk]: ...
+    """A splitter of the core."""
+
+    def split(self, document: Document) -> list[Chunk]:
+        """The chunks of a document, in reading order."""
+        ...
 
 
 class StructureNodeParser(NodeParser):

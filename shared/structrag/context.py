@@ -11,6 +11,8 @@ SEPARATOR = " > "
 
 
 class Context(NamedTuple):
+    """A heading path as it is indexed."""
+
     text: str
     shortened: bool  # the path did not fit and lost levels or words
 

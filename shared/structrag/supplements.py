@@ -113,6 +113,7 @@ class Supplement:
 
     @property
     def indexed(self) -> str:
+        """The index text with what was added so far."""
         lines = [*([self.chunk.context] if self.chunk.context else []), *(item["text"] for item in self.added)]
         return index_text("\n".join(lines), self.chunk.text)
 

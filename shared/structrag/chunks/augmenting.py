@@ -43,14 +43,17 @@ class Augmentor:
 
     @cached_property
     def segmenter(self) -> Segmenter:
+        """Tells the segments of the document."""
         return Segmenter(self.outline)
 
     @cached_property
     def section_starts(self) -> list[int]:
+        """Where the sections begin, in order."""
         return [section.start for section in self.outline.sections]
 
     @property
     def text(self) -> str:
+        """The document's text."""
         return self.outline.document.text
 
     def chunks(self, division: Division) -> list[Chunk]:

@@ -44,6 +44,7 @@ class InstructionSettings:
 
     @property
     def given(self) -> bool:
+        """Whether there are texts or vectors in place of the pseudo-instruction."""
         return bool(self.texts) or self.vectors is not None
 
 

@@ -97,6 +97,7 @@ class Scope:
 
     @property
     def run(self) -> Run:
+        """The scope's units among those of the document: first, and behind the last."""
         return self.first, self.first + len(self.units)
 
 

@@ -29,10 +29,12 @@ class Scope:
 
     @property
     def start(self) -> int:
+        """Where the first unit begins."""
         return self.units[0].start
 
     @property
     def end(self) -> int:
+        """Behind the last unit."""
         return self.units[-1].end
 
 

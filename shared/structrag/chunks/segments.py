@@ -53,14 +53,17 @@ class Segment:
 
     @property
     def start(self) -> int:
+        """Where the first block begins."""
         return self.parts[0].block.start
 
     @property
     def end(self) -> int:
+        """Behind the last block."""
         return self.parts[-1].block.end
 
     @property
     def blocks(self) -> list[Block]:
+        """The blocks of its parts."""
         return [part.block for part in self.parts]
 
     @property
@@ -78,14 +81,17 @@ class Segmenter:
 
     @property
     def text(self) -> str:
+        """The document's text."""
         return self.outline.document.text
 
     @property
     def is_markdown(self) -> bool:
+        """Whether images and links are written as in Markdown."""
         return self.outline.document.format == "markdown"
 
     @cached_property
     def references(self) -> References:
+        """The link definitions that images may refer to."""
         return link_definitions(self.text) if self.is_markdown and "![" in self.text else {}
 
     def segments(self, division: Division) -> list[Segment]:

@@ -31,12 +31,14 @@ class Turn(NamedTuple):
         return sides if self.quarters % 2 == 0 else sides[::-1]
 
     def point(self, x: float, y: float) -> tuple[float, float]:
+        """A point on the turned page, from its upper left corner."""
         left, bottom, right, top = self.box
         return ((x - left, top - y), (y - bottom, x - left), (right - x, y - bottom), (top - y, right - x))[
             self.quarters
         ]
 
     def rectangle(self, left: float, bottom: float, right: float, top: float) -> Box:
+        """A rectangle on the turned page: left, top, right, bottom."""
         (x0, y0), (x1, y1) = self.point(left, bottom), self.point(right, top)
         return min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
 

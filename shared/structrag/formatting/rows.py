@@ -38,6 +38,7 @@ class Row:
 
     @property
     def middle(self) -> float:
+        """The height of its middle, in points from the top."""
         return (self.top + self.bottom) / 2
 
 

@@ -27,6 +27,8 @@ _Place = tuple[int, int]  # page, line; both from 0
 
 
 class Heads(NamedTuple):
+    """Running heads, footers and page numbers of a document."""
+
     removed: tuple[frozenset[int], ...]  # for each page the numbers of its lines that are heads
     notes: tuple[str, ...]  # one sentence for each head
 

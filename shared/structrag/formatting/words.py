@@ -16,6 +16,8 @@ _WORD = regex.compile(rf"[{SPACELESS}]|[[\p{{L}}\p{{M}}\p{{N}}]--[{SPACELESS}]]+
 
 
 class Word(NamedTuple):
+    """A word and its place in the text."""
+
     form: str  # NFKC, casefolded
     start: int
     end: int

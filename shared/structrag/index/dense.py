@@ -109,6 +109,7 @@ class DenseIndex:
 
     @property
     def dimension(self) -> int:
+        """The length of each vector."""
         return int(self.matrix.shape[1])
 
     def search(

@@ -52,9 +52,11 @@ class Lists:
 
     @property
     def depth(self) -> int:
+        """How many lists what follows is an item of."""
         return len(self.names) - self.base
 
     def push(self, name: str, number: int = 0) -> None:
+        """Open a list; `number` is that of the item before its first."""
         self.names.append(name)
         self.numbers.append(number)
         self._open[name] += 1
@@ -145,6 +147,7 @@ class Flow:
             self._end_line()
 
     def open_heading(self, level: int, depth: int, *, closes: bool) -> None:
+        """A heading begins, on a line of its own; one that is open ends."""
         self.break_line(2, 0, force=True)
         self.close_heading()
         self.marker = None
@@ -152,6 +155,7 @@ class Flow:
         self.heading, self.heading_closes = Piece(None, level=level, depth=depth), closes
 
     def close_heading(self) -> None:
+        """The open heading ends, if there is one."""
         heading, self.heading = self.heading, None
         if heading:
             heading.title_end = self.out.length
@@ -159,6 +163,7 @@ class Flow:
             self._end_line()
 
     def open_table(self) -> None:
+        """A table begins, on a line of its own."""
         self.break_line(2, 0, force=True)
         self.table = Table()
         self._outer_lists = self.lists

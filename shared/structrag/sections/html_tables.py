@@ -44,6 +44,7 @@ class Table:
 
     @property
     def in_cell(self) -> bool:
+        """Whether text that comes now belongs to a cell of the markup."""
         return self.cell is not None and not self.stray
 
     def open_row(self, place: int) -> Row:

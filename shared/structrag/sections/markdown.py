@@ -51,6 +51,8 @@ _HTML_ENDS = (  # HTML blocks that blank lines do not end (CommonMark 4.6, kinds
 
 
 class FrontMatter(NamedTuple):
+    """What the front matter of a file says, and where it ends."""
+
     end: int  # offset behind the closing line; 0 without front matter
     title: str
 
