@@ -99,11 +99,6 @@ def safe_cuts(text: str, start: int = 0, end: int | None = None) -> list[int]:
     return [match.end() for match in _GRAPHEME.finditer(text, start, end) if match.end() < end]
 
 
-def punkt_source(language: str = "english") -> str:
-    """Where Punkt's parameters come from: "nltk_data", "llama-index-core", or "built-in" (abbreviations only)."""
-    return _punkt_folder(check_choice("language", language, LANGUAGES))[0]
-
-
 def _split_starts(part: str, splitter: SentenceSplitter) -> list[int]:
     """Starts of the caller's sentences after the first."""
     spans = list(splitter(part))

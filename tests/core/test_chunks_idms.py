@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from structrag.cache import Cache
 from structrag.chunks.bounds import Limits, runs_of
-from structrag.chunks.gaps import AdaptiveThreshold, cut_objective, decide, merge_runs
+from structrag.chunks.gaps import AdaptiveThreshold, decide, merge_runs
 from structrag.chunks.idms import IDMSSplitter
 from structrag.errors import BudgetExceeded, InvalidAnswer, InvalidParameter, NoModel
 from structrag.reading import read_text
@@ -147,6 +147,11 @@ def test_worked_merges() -> None:
     assert merged(2, 4, merge="dp", theta_dp=0.0) == by_weakest
     assert merged(3, 5, merge="dp", theta_dp=0.0) == [(1, 5), (6, 8), (9, 10)]
     assert merged(3, 5, merge="none") == [(1, 2), (3, 5), (6, 6), (7, 8), (9, 10)]
+
+
+def cut_objective(runs: list[tuple[int, int]], margins: Sequence[float], theta: float) -> float:
+    """What "dp" makes as large as it can: the sum of `theta - margin` over the cuts."""
+    return float(sum(theta - margins[first - 1] for first, _ in runs if first))
 
 
 def test_worked_objectives() -> None:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from structrag.errors import InvalidAnswer, InvalidParameter
 from structrag.retrieval.fusion import (
-    convex,
     max_score,
     maxnorm,
     minmax,
@@ -61,18 +60,6 @@ def test_normalising_refuses_nan_and_infinity(normalise, bad: float) -> None:  #
 @given(scores=SCORES, factor=st.sampled_from([0.5, 2.0, 8.0]))
 def test_a_positive_factor_changes_no_normalised_score(normalise, scores: list[float], factor: float) -> None:  # type: ignore[no-untyped-def]
     assert normalise([factor * score for score in scores]).tolist() == pytest.approx(normalise(scores).tolist())
-
-
-def test_convex_counts_a_missing_key_as_zero() -> None:
-    fused = convex({"a": 1.0, "b": 0.5}, {"b": 1.0, "c": 0.4}, alpha=0.75)
-    assert fused == pytest.approx({"a": 0.75, "b": 0.75 * 0.5 + 0.25, "c": 0.1})
-    assert [key for key, _ in ranked(fused)] == ["a", "b", "c"]
-
-
-@pytest.mark.parametrize("alpha", [-0.1, 1.1, math.nan, True])
-def test_alpha_outside_its_range(alpha: float) -> None:
-    with pytest.raises(InvalidParameter, match="alpha must be"):
-        convex({"a": 1.0}, {}, alpha=alpha)
 
 
 def test_weighted_sum() -> None:

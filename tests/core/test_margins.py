@@ -22,7 +22,6 @@ from structrag.models.margins import (
     squash,
     two_way,
     two_way_of_top,
-    vote_margin,
     weigh_steps,
     window_similarity,
 )
@@ -88,12 +87,10 @@ def test_ratings(answer: str, rating: float | None) -> None:
     assert parse_rating(answer) == rating
 
 
-def test_rating_and_vote_margins() -> None:
+def test_rating_margins() -> None:
     assert rating_margin(["10"]) == 1 and rating_margin(["0"]) == -1 and rating_margin(["5"]) == 0
     assert rating_margin(["9", "nothing", "7", "1"]) == pytest.approx(0.4)
     assert rating_margin(["nothing"]) is None
-    assert vote_margin(["1", "1.", "2", " 1", "perhaps"], ("1", "2")) == pytest.approx(0.5)
-    assert vote_margin(["perhaps"], ("1", "2")) is None
 
 
 WORKED = [[1, 0], [1, 0], [0, 1], [0, 1]]

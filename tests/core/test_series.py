@@ -12,19 +12,17 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from structrag.chunks.series import (
-    central,
     changes,
     check_threshold,
     labels,
     median_of_three,
-    similarity,
     similarity_to_own,
     squared_deviation,
     threshold_of,
-    unit_vectors,
     weighted_mean,
 )
 from structrag.errors import InvalidParameter
+from structrag.models.centrality import central, similarity, unit_vectors
 
 series = arrays(np.float64, st.integers(1, 30), elements=st.floats(-1, 1, width=32))
 matrices = arrays(np.float64, st.tuples(st.integers(1, 12), st.just(4)), elements=st.floats(-5, 5, width=32))

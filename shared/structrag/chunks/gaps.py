@@ -98,11 +98,6 @@ def merge_runs(
     return join_small(runs, sizes, limits, lambda left, right: margins[right[0] - 1])
 
 
-def cut_objective(runs: Sequence[Run], margins: Sequence[float], theta: float) -> float:
-    """What "dp" makes as large as it can: the sum of `theta - margin` over the cuts."""
-    return float(sum(theta - margins[first - 1] for first, _ in runs if first))
-
-
 def _greedy(runs: Sequence[Run], sizes: Sequence[int], target: int) -> list[Run]:
     totals = np.concatenate([[0], np.cumsum(sizes)])
     merged: list[Run] = []

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from structrag.chunks.scopes import Scope
-from structrag.chunks.series import FloatArray
 from structrag.chunks.summaries import Summary, summary_steps
 from structrag.chunks.vectors import pooled, unit_text, windows_of
 from structrag.context import SEPARATOR
 from structrag.errors import InvalidParameter
-from structrag.models.centrality import central
+from structrag.models.centrality import FloatArray, central
 from structrag.records import Document
 from structrag.steps import Embed, Steps
 

@@ -14,16 +14,15 @@ from structrag.chunks.scopes import Scope
 from structrag.chunks.series import (
     EPSILON,
     BoolArray,
-    FloatArray,
     RunMean,
     Series,
     labels,
     median_of_three,
-    similarity,
     similarity_to_own,
     threshold_of,
     weighted_mean,
 )
+from structrag.models.centrality import FloatArray, similarity
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,10 +26,11 @@ from structrag.chunks.judging import Judged, judge
 from structrag.chunks.making import ChunkMaker
 from structrag.chunks.reading import Explanation, ReadingSplitter, decided_by, read_boundary_embedder
 from structrag.chunks.scopes import Scope, Zone, scopes_of
-from structrag.chunks.series import FloatArray, Series, changes, check_threshold, squared_deviation
+from structrag.chunks.series import Series, changes, check_threshold, squared_deviation
 from structrag.chunks.summaries import SUMMARY_PROMPT
 from structrag.chunks.vectors import run_vectors
 from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag.models.centrality import FloatArray
 from structrag.records import Chunk, Document
 from structrag.sections import Outline, parse
 from structrag.sentences import LANGUAGES

@@ -12,26 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from structrag.chunks.bounds import Run
 from structrag.chunks.units import Unit
 from structrag.errors import InvalidParameter
-from structrag.models.centrality import FloatArray, central, similarity, unit_vectors
+from structrag.models.centrality import FloatArray, similarity, unit_vectors
 
-__all__ = [
-    "EPSILON",
-    "BoolArray",
-    "FloatArray",
-    "RunMean",
-    "Series",
-    "central",
-    "changes",
-    "check_threshold",
-    "labels",
-    "median_of_three",
-    "similarity",
-    "similarity_to_own",
-    "squared_deviation",
-    "threshold_of",
-    "unit_vectors",
-    "weighted_mean",
-]
 BoolArray = NDArray[np.bool_]
 RunMean = Callable[[Run], float]
 EPSILON = 1e-9  # the mean of n equal numbers is often one rounding step above them

@@ -160,12 +160,6 @@ def rating_margin(answers: Sequence[str]) -> float | None:
     return (median(ratings) - 5) / 5 if ratings else None
 
 
-def vote_margin(answers: Sequence[str], options: tuple[str, str]) -> float | None:
-    """(first - second) / votes for answers that name one option; None if none does."""
-    first, second = (sum(_is_option(answer.strip(" .\"'`*()"), option) for answer in answers) for option in options)
-    return (first - second) / (first + second) if first + second else None
-
-
 def weigh_steps(
     questions: Sequence[str],
     options: tuple[str, str],

@@ -46,17 +46,6 @@ def maxnorm(scores: ArrayLike) -> FloatArray:
     return result
 
 
-def convex(first: Mapping[Key, float], second: Mapping[Key, float], *, alpha: float) -> dict[Key, float]:
-    """alpha * first + (1 - alpha) * second for every key of either; a key missing from a route counts 0 there.
-
-    Normalise both routes before. Raises InvalidParameter unless 0 <= alpha <= 1.
-    """
-    check_at_least("alpha", alpha, 0)
-    if alpha > 1:
-        raise InvalidParameter(f"alpha must be at most 1; got {alpha!r}.")
-    return weighted_sum([first, second], weights=[alpha, 1 - alpha])
-
-
 def weighted_sum(routes: Sequence[Mapping[Key, float]], *, weights: Sequence[float] | None = None) -> dict[Key, float]:
     """The sum of weight * score for every key of any route; a key missing from a route counts 0 there.
 
