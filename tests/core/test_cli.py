@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -145,3 +146,11 @@ def test_a_missing_extra_is_the_users_to_mend(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     code, out, err = run(capsys, "split", manual, "--method", "pic", "--plot", manual.parent / "x.png")
     assert code == 2 and "structrag[plot]" in err and not out
+
+
+def test_the_package_runs_as_a_module(manual: Path) -> None:
+    command = [sys.executable, "-m", "structrag", "outline", str(manual), "--json"]
+    result = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
+    assert [json.loads(line)["path"] for line in result.stdout.splitlines()][1] == ["Pump"]
+    failed = subprocess.run([*command[:3], "split", "absent"], capture_output=True, encoding="utf-8", check=False)
+    assert failed.returncode == 2 and "Cannot read 'absent'" in failed.stderr
