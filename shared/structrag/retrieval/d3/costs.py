@@ -30,7 +30,8 @@ class StageCost:
         return self.prompt_tokens + self.answer_tokens
 
     def __str__(self) -> str:
-        return f"{calls_line(self.calls, self.prompt_tokens, self.answer_tokens)}; {self.scored:,} scored"
+        scored = f"; {self.scored:,} paragraphs or sections scored" if self.scored else ""
+        return calls_line(self.calls, self.prompt_tokens, self.answer_tokens) + scored
 
     def __add__(self, other: StageCost) -> StageCost:
         return StageCost(
