@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from structrag.errors import InvalidParameter
 from structrag.index.keyword_names import Names, file_names, inside_longer, name_key, pieces, title_names
-from structrag.index.ranking import best_positions
+from structrag.index.ranking import concatenated
 from structrag.index.selection import Selection
 from structrag.index.store import Store
 from structrag.records import Chunk, Document
@@ -82,9 +82,9 @@ class KeywordTable:
             counts[: where.start] = counts[where.stop :] = 0
         elif where is not None:
             counts[~where] = 0
-        rows = np.flatnonzero(counts)
-        best: NDArray[np.int64] = rows[best_positions(counts[rows].astype(np.float64), n)]
-        return best
+        highest = int(counts.max(initial=0))
+        ranked = [np.flatnonzero(counts == count)[:n] for count in range(highest, 0, -1)]
+        return concatenated(ranked, np.int64)[:n]
 
     def statistics(self) -> dict[str, tuple[int, int]]:
         """Keyword as written -> in how many documents and segments it is, by keyword."""

@@ -148,7 +148,10 @@ class MultiViewRetriever:
         routes: Mapping[str, Mapping[int, float]],
         tops: Mapping[str, set[int]],
     ) -> list[Hit]:
-        ranks = {route: {row: i for i, row in enumerate(found, start=1)} for route, found in routes.items()}
+        wanted = {row for row, _ in chosen}
+        ranks = {
+            route: {row: i for i, row in enumerate(found, start=1) if row in wanted} for route, found in routes.items()
+        }
         hits: list[tuple[int, Hit]] = []
         for rank, (row, score) in enumerate(chosen, start=1):
             seen = {route: place[row] for route, place in ranks.items() if row in place}
