@@ -24,7 +24,7 @@ def test_best_equals_counting_row_by_row(
 ) -> None:
     rows = {key: np.array(sorted(found), dtype=np.int64) for key, found in holders.items()}
     written = {key: key for key in holders}
-    table = KeywordTable(0, Names(holders), written, {key: 1 for key in holders}, rows, SIZE, 1, 0.0, 1.0)
+    table = KeywordTable(0, Names(holders), written, dict.fromkeys(holders, 1), rows, SIZE, 1, 0.0, 1.0)
     allowed = np.arange(SIZE) if where is None else np.arange(SIZE)[where]
     counts = {row: sum(row in found for found in holders.values()) for row in allowed.tolist()}
     ranked = sorted((row for row in counts if counts[row]), key=lambda row: (-counts[row], row))
