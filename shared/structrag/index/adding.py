@@ -89,10 +89,14 @@ class Adding:
             yield group
 
     def steps(self, group: list[tuple[Document, str]]) -> Steps[Prepared]:
-        """Prepare a group. Without a cache, the answers for a document that fell back are kept until it does no more."""
+        """Prepare a group."""
+        return prepare_steps(group, self.preparation())
+
+    def preparation(self) -> Preparation:
+        """How documents are prepared. Without a cache, the answers for one that fell back are kept until it does no more."""
         index = self.index
         wanted = index.dense_store is None or index.dense_store.wants_vectors
-        how = Preparation(
+        return Preparation(
             index.splitter,
             index.view_settings,
             index.embedder if wanted and not hasattr(index.embedder, "fit") else None,
@@ -101,7 +105,6 @@ class Adding:
             index.store.holds,
             index.kept if index.runner.cache is None and index.runner.llm is not None else None,
         )
-        return prepare_steps(group, how)
 
     def put(self, prepared: Prepared) -> None:
         """Store what was prepared, document by document."""

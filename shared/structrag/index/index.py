@@ -12,9 +12,10 @@ from structrag.cache import Cache
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.index.adding import Adding, AddReport, forget_in_host
+from structrag.index.estimating import Estimate, estimate
 from structrag.index.identity import ALGORITHM_VERSION, fingerprint, setting_name
 from structrag.index.preparing import Splitter, embedder_errors
-from structrag.index.refitting import refitted
+from structrag.index.refitting import refit
 from structrag.index.reopening import check_embedder, config_of, saved_options
 from structrag.index.routes import DenseStore, OwnRoute
 from structrag.index.searching import search_steps
@@ -120,7 +121,7 @@ class Index:
         self.stale = True  # whether corpus-dependent vectors must be refitted
         self.kept: dict[str, dict[Request, Any]] = {}  # answers for documents that fell back, by id
         self.leftovers: dict[str, list[tuple[str, str]]] = {}  # what a host's store may hold of documents it failed on
-        self._refitting = RLock()
+        self.refitting = RLock()
 
     # -- documents in and out
 
@@ -170,6 +171,17 @@ class Index:
         """`update` on an event loop."""
         return await self._aadd(Adding(self, documents, known_only=True))
 
+    def estimate(self, documents: Iterable[Document]) -> Estimate:
+        """What `add` would cost, before anything is spent: no model is asked, nothing changes. Unchanged documents cost nothing, nor does
+        what the cache holds.
+
+        With a splitter that needs no model the calls are exact, and so is the view "raw"; summaries and keywords are counted as long as the
+        extracted ones. The calls of a splitter whose questions depend on answers are counted with answers as long as they may be (PIC's
+        summaries of summaries: at most so many), its texts with chunks cut by LSA in the model's place. Further rounds of IDMS's
+        supplements, distilling a static model and what a host's store embeds are left out. Raises InvalidParameter as `add` does.
+        """
+        return estimate(self, documents)
+
     def _add(self, work: Adding) -> AddReport:
         for group in work.groups():
             prepared = self.run(work.steps(group))
@@ -213,7 +225,7 @@ class Index:
         wanted = self.dense_store is None or self.dense_store.wants_vectors
         if not wanted or not len(self.store) or not query.strip():
             return None
-        self._refit()
+        refit(self)
         (matrix,) = yield [Embed((query,), query=True)]
         return matrix[0] if any(matrix[0]) else None
 
@@ -250,7 +262,7 @@ class Index:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to a folder, moved into place when complete. A host's vector store is saved by its own means."""
-        self._refit()
+        refit(self)
         self.store.save(path, config=config_of(self))
 
     @classmethod
@@ -281,17 +293,3 @@ class Index:
     def fingerprint(self, document: Document) -> str:
         """What decides the document's entry: the document itself, and every setting and model name."""
         return fingerprint(document, self.settings_name())
-
-    def _refit(self) -> None:
-        """Fit a corpus-dependent embedder to what is stored now, and replace its vectors."""
-        if not hasattr(self.embedder, "fit") or self.dense_store is not None:
-            return
-        with self._refitting:
-            if not self.stale:
-                return
-            self.stale = False  # set again by whatever changes the store meanwhile
-            try:
-                self.embedder = self.runner.embedder = refitted(self.store, self.embedder)
-            except BaseException:
-                self.stale = True
-                raise

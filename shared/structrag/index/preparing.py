@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -31,6 +31,10 @@ class Splitter(Protocol):
         """Chunks in reading order."""
 
 
+_Split = tuple[tuple[Chunk, ...], Array | None]  # chunks, and their vectors where the splitter gives them
+Read = tuple[tuple[Chunk, ...], Array | None, ViewTexts]
+
+
 @dataclass(frozen=True, slots=True)
 class Preparation:
     """How documents are prepared. Without an embedder no vectors are made."""
@@ -55,19 +59,11 @@ class Prepared:
 
 def prepare_steps(group: Sequence[tuple[Document, str]], how: Preparation) -> Steps[Prepared]:
     """Prepare documents given with their fingerprints: all language-model calls together, then all texts together."""
-    split: list[_Split] = yield from together(
-        [_keeping(_split_steps(document, how), document, how) for document, _ in group]
-    )
-    made: list[ViewTexts] = yield from together(
-        [
-            _keeping(view_steps(document, chunks, how.views), document, how)
-            for (document, _), (chunks, _) in zip(group, split, strict=True)
-        ]
-    )
+    made = yield from read_steps(group, how)
     entries = []
     vectors = []
     fallbacks: Counter[str] = Counter()
-    for (document, fingerprint), (unplaced, given), views in zip(group, split, made, strict=True):
+    for (document, fingerprint), (unplaced, given, views) in zip(group, made, strict=True):
         chunks = tuple(_in_source(document, chunk) for chunk in unplaced)
         fell_back = views.fallbacks + +Counter(chunks=sum(bool(chunk.extras.get("degraded")) for chunk in chunks))
         entry = Entry(document, fingerprint, chunks, views.texts, {}, degraded=sum(fell_back.values()))
@@ -81,6 +77,36 @@ def prepare_steps(group: Sequence[tuple[Document, str]], how: Preparation) -> St
     if how.embedder is not None and entries:
         entries = yield from _with_vectors(entries, vectors, how)
     return Prepared(entries, fallbacks, unchanged)
+
+
+def read_steps(group: Sequence[tuple[Document, str]], how: Preparation) -> Steps[list[Read]]:
+    """The chunks of documents given with their fingerprints, their vectors where the splitter gives them, and their views."""
+    split: list[_Split] = yield from together(
+        [_keeping(_split_steps(document, how), document, how) for document, _ in group]
+    )
+    made: list[ViewTexts] = yield from together(
+        [
+            _keeping(view_steps(document, chunks, how.views), document, how)
+            for (document, _), (chunks, _) in zip(group, split, strict=True)
+        ]
+    )
+    return [(chunks, vectors, views) for (chunks, vectors), views in zip(split, made, strict=True)]
+
+
+def windows_of(
+    views: Mapping[str, Sequence[str | None]], how: Preparation, *, raw: bool
+) -> dict[str, list[tuple[int, str]]]:
+    """What is embedded of a document: view -> (position of the chunk, text); the view "raw" only if `raw` is set."""
+    return {
+        view: [
+            (i, window)
+            for i, text in enumerate(texts)
+            if text
+            for window in split_windows(text, how.embedder, overflow=how.overflow, max_tokens=how.window_tokens)
+        ]
+        for view, texts in views.items()
+        if raw or view != "raw"
+    }
 
 
 def _keeping(steps: Steps[T], document: Document, how: Preparation) -> Steps[T]:
@@ -100,9 +126,6 @@ def _in_source(document: Document, chunk: Chunk) -> Chunk:
     return replace(chunk, extras={**chunk.extras, "source_start": first, "source_end": last})
 
 
-_Split = tuple[tuple[Chunk, ...], Array | None]  # chunks, and their vectors where the splitter gives them
-
-
 def _split_steps(document: Document, how: Preparation) -> Steps[_Split]:
     """A document's chunks; a splitter that reads text is answered by the index's models, or without an embedder by LSA."""
     splitter: Any = how.splitter
@@ -118,30 +141,19 @@ def _split_steps(document: Document, how: Preparation) -> Steps[_Split]:
 
 def _with_vectors(entries: Sequence[Entry], given: Sequence[Array | None], how: Preparation) -> Steps[list[Entry]]:
     """The entries with their vectors; those `given` stand for the view `raw`, everything else is embedded."""
-    texts: list[str] = []
-    owners: list[dict[str, list[int]]] = []
-    for entry, known in zip(entries, given, strict=True):
-        owners.append({view: [] for view in entry.views if view != "raw" or known is None})
-        for view in owners[-1]:
-            view_texts = entry.views[view]
-            for i, text in enumerate(view_texts):
-                windows = (
-                    split_windows(text, how.embedder, overflow=how.overflow, max_tokens=how.window_tokens)
-                    if text
-                    else []
-                )
-                texts += windows
-                owners[-1][view] += [i] * len(windows)
+    windows = [windows_of(entry.views, how, raw=known is None) for entry, known in zip(entries, given, strict=True)]
+    texts = [text for own in windows for several in own.values() for _, text in several]
     (matrix,) = yield [Embed(tuple(texts))]
     embedded = []
     first = 0
-    for entry, places, known in zip(entries, owners, given, strict=True):
+    for entry, own, known in zip(entries, windows, given, strict=True):
         vectors = {}
         if known is not None and "raw" in entry.views:
             vectors["raw"] = Vectors(known, np.arange(len(known), dtype=np.int32))
-        for view, chunks in places.items():
-            vectors[view] = Vectors(matrix[first : first + len(chunks)], np.array(chunks, dtype=np.int32))
-            first += len(chunks)
+        for view, several in own.items():
+            owners = np.array([i for i, _ in several], dtype=np.int32)
+            vectors[view] = Vectors(matrix[first : first + len(several)], owners)
+            first += len(several)
         embedded.append(replace(entry, vectors=vectors))
     return embedded
 

@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from structrag.index.store import Store
+
+if TYPE_CHECKING:
+    from structrag.index.index import Index
+
+
+def refit(index: Index) -> None:
+    """Fit a corpus-dependent embedder to what is stored now, and replace its vectors, if anything has changed."""
+    if not hasattr(index.embedder, "fit") or index.dense_store is not None:
+        return
+    with index.refitting:
+        if not index.stale:
+            return
+        index.stale = False  # set again by whatever changes the store meanwhile
+        try:
+            index.embedder = index.runner.embedder = refitted(index.store, index.embedder)
+        except BaseException:
+            index.stale = True
+            raise
 
 
 def refitted(store: Store, embedder: Any) -> Any:
