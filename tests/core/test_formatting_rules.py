@@ -186,6 +186,13 @@ def test_sixty_per_cent_of_the_pages(on: int, removed: int) -> None:
     assert len(markdown_of_text("\f".join(pages)).removed) == removed
 
 
+def test_roman_page_numbers_go_and_a_year_on_every_page_stays_once() -> None:
+    roman = "\f".join(f"{BODY.format(number)}\n\n{number}" for number in ("iv", "v", "vi", "vii"))
+    assert markdown_of_text(roman).removed == ("iv", "v", "vi", "vii")
+    years = markdown_of_text(pages_of(5, "2019", ""))
+    assert years.text.count("2019") == 1 and years.removed == ("2019",) * 4
+
+
 def test_two_pages_have_no_running_heads() -> None:
     assert markdown_of_text(pages_of(2, "HEAD", "")).removed == ()
 
@@ -205,6 +212,8 @@ def test_a_sentence_goes_on_over_a_page_break() -> None:
         ("the con-\nclusion, then.", "the conclusion,\nthen.", True),
         ("soft\u00ad\nhyphen", "softhyphen", False),
         ("Anglo-\nSaxon", "Anglo-\nSaxon", False),
+        ("pre-\nand post-war years", "pre-\nand post-war years", False),
+        ("a factor, a fact-\nor of it", "a factor, a factor\nof it", False),
         ("- item\n- other", "- item\n- other", False),
         ("pages 10-\ntwelve", "pages 10-\ntwelve", False),
     ],

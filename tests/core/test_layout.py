@@ -200,3 +200,10 @@ def test_hyphens_follow_what_the_text_writes_elsewhere() -> None:
     assert [note for note in draft.uncertain if "by guess" in note] == [
         "1 words broken at line ends were rejoined by guess, such as 'con-tent'."
     ]
+
+
+def test_a_suspended_hyphen_joins_nothing_unless_the_word_is_found_elsewhere() -> None:
+    draft = markdown_of_pages(
+        [page(*column([f"{FULL[:60]} the pre-", "and post-war years, a fact-", "or, and a factor"]))]
+    )
+    assert "pre- and post-war years, a factor, and" in draft.text

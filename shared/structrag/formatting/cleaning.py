@@ -7,24 +7,18 @@ from collections import Counter
 from itertools import takewhile
 
 from structrag.formatting.drafts import Draft
-from structrag.sections.plain_titles import MARK
+from structrag.formatting.hyphens import Hyphens
+from structrag.formatting.running_heads import SHARE, HeadKey, head_keys, is_page_number
 
 MARGIN = 3  # lines at the top and at the bottom of a page that can be running heads
 MIN_PAGES = 3
-SHARE = 0.6  # of the pages that a running head is on
 
-_PAGE_WORDS = frozenset(["page", "pages", "p", "pp", "of", "seite", "von", "pagina", "página", "de", "di", "sur"])
 _LETTERS = re.compile(r"[^\W\d_]+")
-_NUMBER = re.compile(r"(?<![^\W_])[0-9]{1,4}(?![^\W_])")
 _SENTENCE_END = re.compile(r"""[.!?:;。！？：；]["'”’)\]]*$""")
 _BROKEN = re.compile(r"(?<![^\W_])(?<!-)([^\W_]+(?:-[^\W_]+)*)([-‐\u00ad])[ \t]*\n[ \t]*(?=([^\W\d_]+))")
 _HYPHEN_AT_END = re.compile(r"[-‐\u00ad][ \t]*\n")
 _NO_SPACE, _LINE_REST = re.compile(r"\S*"), re.compile(r"[ \t]*\n?")
-_COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _COLUMNS = re.compile(r"\S(?:[ \t]{3,}|\t)\S|\|")
-_PREFIXES = frozenset(["self", "well", "non", "cross", "ex", "all", "semi", "multi"])
-
-_Key = tuple[str, int | None]
 
 
 def unified(text: str) -> str:
@@ -39,11 +33,11 @@ def cleaned_text(text: str) -> Draft:
     nothing but running heads outside it; pages end at form feeds. Its first occurrence stays, so that its words do; page
     numbers go. Letters and digits of what stays keep their order.
     """
-    joined, removed = _without_running_heads(unified(text))
+    joined, removed, numbers = _without_running_heads(unified(text))
     rejoined, unsure = _without_hyphens(joined)
     notes = []
     if removed:
-        heads = sorted(dict.fromkeys(removed), key=_is_page_number)
+        heads = sorted(dict.fromkeys(removed), key=numbers.__contains__)
         shown = ", ".join(repr(head) for head in heads[:5])
         notes.append(f"Lines left out as repeated running heads or page numbers: {len(removed)}, such as {shown}.")
     if unsure:
@@ -52,33 +46,36 @@ def cleaned_text(text: str) -> Draft:
     return Draft(rejoined, tuple(notes), tuple(removed))
 
 
-def _without_running_heads(text: str) -> tuple[str, list[str]]:
+def _without_running_heads(text: str) -> tuple[str, list[str], set[str]]:
+    """The text, the lines left out, and which of these are page numbers."""
     if "\f" not in text:
-        return text, []
+        return text, [], set()
     pages = [page.split("\n") for page in text.split("\f")]
     margins = [_margin(page) for page in pages]
     filled = sum(bool(margin) for margin in margins)
-    on_pages: Counter[_Key] = Counter()
+    on_pages: Counter[HeadKey] = Counter()
     for number, (page, margin) in enumerate(zip(pages, margins, strict=True)):
-        on_pages.update({key for i in margin for key in _keys(page[i], number)})
+        on_pages.update({key for i in margin for key in head_keys(page[i], number)})
     heads = {key for key, count in on_pages.items() if filled >= MIN_PAGES and count >= SHARE * filled}
-    seen: set[_Key] = set()
+    seen: set[HeadKey] = set()
     removed: list[str] = []
+    numbers: set[str] = set()
     kept_pages = []
     for number, (page, margin) in enumerate(zip(pages, margins, strict=True)):
         outer = _outermost(page, margin, heads, number)
         kept: list[str] = []
         for i, line in enumerate(page):
-            keys = heads & _keys(line, number) if i in outer else set()
+            keys = heads.intersection(head_keys(line, number)) if i in outer else set()
             if not keys:
                 kept.append(line)
-            elif keys & seen or _is_page_number(line):
+            elif keys & seen or any(map(is_page_number, keys)):
                 removed.append(line.strip())
+                numbers |= {line.strip()} if any(map(is_page_number, keys)) else set()
             else:
                 kept += ["", line, ""]
             seen |= keys
         kept_pages.append(kept)
-    return _joined_pages(kept_pages), removed
+    return _joined_pages(kept_pages), removed, numbers
 
 
 def _margin(page: list[str]) -> set[int]:
@@ -87,28 +84,12 @@ def _margin(page: list[str]) -> set[int]:
     return {*filled[:MARGIN], *filled[-MARGIN:]}
 
 
-def _outermost(page: list[str], margin: set[int], heads: set[_Key], number: int) -> set[int]:
+def _outermost(page: list[str], margin: set[int], heads: set[HeadKey], number: int) -> set[int]:
     """Numbers of the lines that are heads with nothing but heads between them and the page's edge."""
     found: set[int] = set()
     for lines in (sorted(margin), sorted(margin, reverse=True)):
-        found.update(takewhile(lambda i: heads & _keys(page[i], number), lines))
+        found.update(takewhile(lambda i: heads.intersection(head_keys(page[i], number)), lines))
     return found
-
-
-def _keys(line: str, page: int) -> set[_Key]:
-    """Under which a line is counted: its words, and those without one number, with that number's lead over the page's.
-
-    The title of a numbered part, such as "Chapter 3", is counted as it stands only.
-    """
-    words = " ".join(line.casefold().split())
-    mark = MARK.match(line.strip())
-    numbers = () if mark and mark["label"] else _NUMBER.finditer(words)
-    leads = {(f"{words[: found.start()]}\0{words[found.end() :]}", int(found[0]) - page) for found in numbers}
-    return {(words, None), *leads}
-
-
-def _is_page_number(line: str) -> bool:
-    return any(map(str.isdigit, line)) and _PAGE_WORDS.issuperset(_LETTERS.findall(line.casefold()))
 
 
 def _joined_pages(pages: list[list[str]]) -> str:
@@ -134,8 +115,7 @@ def _without_hyphens(text: str) -> tuple[str, list[str]]:
     """The text with words broken at line ends in one piece, and the words where only a guess told how."""
     if not _HYPHEN_AT_END.search(text):
         return text, []
-    known = Counter(word.casefold() for word in _COMPOUND.findall(text))
-    unsure: list[str] = []
+    hyphens = Hyphens.of(text.split("\n"))
     parts: list[str] = []
     position = 0
     for found in _BROKEN.finditer(text):
@@ -143,7 +123,9 @@ def _without_hyphens(text: str) -> tuple[str, list[str]]:
         line = text[text.rfind("\n", 0, found.start()) + 1 : found.end(2)]
         if found.start() < position or not second[0].islower() or _COLUMNS.search(line) or not _LETTERS.search(first):
             continue
-        keeps = hyphen != "\u00ad" and _keeps_hyphen(first, second, known, unsure)
+        if hyphen != "\u00ad" and hyphens.is_suspended(first, second):
+            continue
+        keeps = hyphen != "\u00ad" and hyphens.keep(first, second)
         end = found.end() + len(second)
         tail = _NO_SPACE.match(text, end)
         end = tail.end() if tail else end
@@ -153,16 +135,4 @@ def _without_hyphens(text: str) -> tuple[str, list[str]]:
         if end < len(text):
             parts.append("\n")
     parts.append(text[position:])
-    return "".join(parts), unsure
-
-
-def _keeps_hyphen(first: str, second: str, known: Counter[str], unsure: list[str]) -> bool:
-    """Whether the hyphen belongs to the word: what the rest of the text writes decides, else the parts do."""
-    a, b = first.casefold(), second.casefold()
-    if "-" in a or any(map(str.isdigit, a)) or a in _PREFIXES:
-        return True
-    whole, compound = known[a + b], known[f"{a}-{b}"]
-    if (whole > 0) != (compound > 0):
-        return compound > 0
-    unsure.append(f"{first}-{second}")
-    return known[a] > 1 and known[b] > 1
+    return "".join(parts), hyphens.guessed

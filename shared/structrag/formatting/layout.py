@@ -242,6 +242,7 @@ def _large_note(group: Paragraph, text: str, body: Body) -> Iterator[str]:
 
 
 def _hyphen_note(joiner: Joiner) -> Iterator[str]:
-    if joiner.guessed:
-        shown = ", ".join(map(repr, joiner.guessed[:_SHOWN]))
-        yield f"{len(joiner.guessed)} words broken at line ends were rejoined by guess, such as {shown}."
+    guessed = joiner.hyphens.guessed
+    if guessed:
+        shown = ", ".join(map(repr, guessed[:_SHOWN]))
+        yield f"{len(guessed)} words broken at line ends were rejoined by guess, such as {shown}."

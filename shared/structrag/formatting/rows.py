@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import regex
 
+from structrag.formatting.hyphens import Hyphens
 from structrag.formatting.pages import Line
 from structrag.formatting.words import SPACELESS
 
 _BROKEN = re.compile(r"(?<![^\W_])(?P<word>[^\W_]+(?:-[^\W_]+)*)[-\u2010]$")
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
-_COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-_PREFIXES = frozenset(["self", "well", "non", "cross", "ex", "all", "semi", "multi"])
-_SUSPENDED = frozenset(["and", "or", "to", "und", "oder", "bis", "bzw", "sowie", "et", "ou", "och", "en"])
 _UNSPACED_END = regex.compile(rf"[{SPACELESS}、。，．：；！？）」』】》…]")
 _UNSPACED_START = regex.compile(rf"[{SPACELESS}、。，．：；！？（「『【《…]")
 
@@ -89,19 +86,14 @@ def space_between(before: str, after: str) -> str:
 
 @dataclass
 class Joiner:
-    """Joins texts across line ends; words broken by a hyphen become whole. What the document writes elsewhere decides."""
+    """Joins texts across line ends; words broken by a hyphen become whole."""
 
-    known: Counter[str]  # how often the document has a word, casefolded, not counting those at line ends
-    guessed: list[str] = field(default_factory=list)  # words where nothing decided
+    hyphens: Hyphens
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Joiner:
         """A joiner that knows the words of the lines."""
-        known: Counter[str] = Counter()
-        for text in texts:
-            words = _COMPOUND.findall(text.casefold())
-            known.update(words[:-1] if text.endswith(("-", "\u2010", "\u00ad")) else words)
-        return cls(known)
+        return cls(Hyphens.of(texts))
 
     def join(self, before: str, after: str) -> str:
         """The two as one text: with a space, or without where a word or a script without spaces goes on."""
@@ -109,19 +101,9 @@ class Joiner:
             return before[:-1] + after
         broken = _BROKEN.search(before.rpartition(" ")[2]) if before[-1] in "-\u2010" else None
         first = _FIRST_WORD.match(after)
-        if broken and first and after[0].islower() and first[0] not in _SUSPENDED:
-            keeps = self._keeps_hyphen(broken["word"], first[0])
+        if broken and first and after[0].islower() and not self.hyphens.is_suspended(broken["word"], first[0]):
+            keeps = self.hyphens.keep(broken["word"], first[0])
             return (before if keeps else before[:-1]) + after
         if broken and after[0].isalnum() and not after[0].islower():
             return before + after
         return f"{before}{space_between(before, after)}{after}"
-
-    def _keeps_hyphen(self, first: str, second: str) -> bool:
-        a, b = first.casefold(), second.casefold()
-        if "-" in a or any(map(str.isdigit, a)) or a in _PREFIXES:
-            return True
-        whole, compound = self.known[a + b], self.known[f"{a}-{b}"]
-        if (whole > 0) != (compound > 0):
-            return compound > 0
-        self.guessed.append(f"{first}-{second}")
-        return self.known[a] > 1 and self.known[b] > 1

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from structrag.formatting.pages import Line, Page
+from structrag.formatting.pages import Page
 from structrag.sections.plain_titles import MARK
 
 SHARE = 0.6  # of the pages
@@ -23,6 +23,7 @@ _ROMAN_VALUES = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 _PAGE_WORDS = frozenset(["page", "pages", "p", "pp", "of", "seite", "von", "pagina", "página", "de", "di", "sur"])
 _LETTERS = re.compile(r"[^\W\d_]+")
 
+HeadKey = tuple[str, int | None]  # a line's text, or its text without one number and that number's lead over the page's
 _Place = tuple[int, int]  # page, line; both from 0
 
 
@@ -45,10 +46,10 @@ def find_running_heads(pages: Sequence[Page]) -> Heads:
     document, nothing is a head.
     """
     filled = [i for i, page in enumerate(pages) if page.lines]
-    places: dict[tuple[str, int | None], list[_Place]] = defaultdict(list)
+    places: dict[HeadKey, list[_Place]] = defaultdict(list)
     for i in filled:
         for j in _margin_lines(pages[i]):
-            for key in _keys(pages[i].lines[j], i):
+            for key in head_keys(pages[i].lines[j].text, i):
                 places[key].append((i, j))
     counted = [(key, _at_one_height(pages, found)) for key, found in [*places.items(), *_restarted(places)]]
     heads = [(key, found) for key, found in counted if _is_head(key, found, filled)]
@@ -67,9 +68,9 @@ def find_running_heads(pages: Sequence[Page]) -> Heads:
     return Heads(tuple(frozenset(removed[i]) for i in range(len(pages))), tuple(notes))
 
 
-def _is_head(key: tuple[str, int | None], found: list[_Place], filled: list[int]) -> bool:
+def _is_head(key: HeadKey, found: list[_Place], filled: list[int]) -> bool:
     on_pages = {i for i, _ in found}
-    return len(on_pages) >= _least_pages(*key) and _is_enough(on_pages, filled, key[1] is None)
+    return len(on_pages) >= _least_pages(key) and _is_enough(on_pages, filled, key[1] is None)
 
 
 def _stand_beside(pages: Sequence[Page], found: list[_Place], numbers: set[_Place]) -> bool:
@@ -101,13 +102,16 @@ def _margin_lines(page: Page) -> Iterator[int]:
             yield j
 
 
-def _keys(line: Line, page: int) -> Iterator[tuple[str, int | None]]:
-    """Under which the line is counted: its text, and its text without one number, with that number's lead over the page's."""
-    text = " ".join(line.text.casefold().split())
+def head_keys(line: str, page: int) -> Iterator[HeadKey]:
+    """Under which a line on a page, numbered from 0, is counted: its text, and its text without one number, with that number's lead.
+
+    The title of a numbered part, such as "Chapter 3", is counted as it stands only. A blank line has no key.
+    """
+    text = " ".join(line.casefold().split())
     if not text:
         return
     yield text, None
-    mark = MARK.match(" ".join(line.text.split()))
+    mark = MARK.match(" ".join(line.split()))
     for number in _NUMBER.finditer(text) if not (mark and mark["label"]) else ():
         yield f"{text[: number.start()]}\0{text[number.end() :]}", int(number[0]) - page
     if roman := _ROMAN.fullmatch(text):
@@ -116,9 +120,15 @@ def _keys(line: Line, page: int) -> Iterator[tuple[str, int | None]]:
         yield f"{text[: roman.start(1)]}\0{text[roman.end(1) :]}", value - page
 
 
+def is_page_number(key: HeadKey) -> bool:
+    """Whether a key is that of a number that counts with the pages, and of no words but "page" and the like."""
+    text, lead = key
+    return lead is not None and _PAGE_WORDS.issuperset(_LETTERS.findall(text))
+
+
 def _restarted(
-    places: dict[tuple[str, int | None], list[_Place]],
-) -> Iterator[tuple[tuple[str, int | None], list[_Place]]]:
+    places: dict[HeadKey, list[_Place]],
+) -> Iterator[tuple[HeadKey, list[_Place]]]:
     """Page numbers that start anew, after a preface in Roman ones for example, taken together."""
     together: dict[str, list[_Place]] = defaultdict(list)
     for (text, lead), found in places.items():
@@ -134,8 +144,8 @@ def _at_one_height(pages: Sequence[Page], found: list[_Place]) -> list[_Place]:
     return [place for place in found if abs(tops[place] - usual) <= _DRIFT]
 
 
-def _least_pages(text: str, lead: int | None) -> int:
-    return 2 if lead is None or _PAGE_WORDS.issuperset(_LETTERS.findall(text)) else 3
+def _least_pages(key: HeadKey) -> int:
+    return 2 if key[1] is None or is_page_number(key) else 3
 
 
 def _is_enough(on_pages: set[int], filled: list[int], same_text: bool) -> bool:
