@@ -25,13 +25,7 @@ from structrag.calls import (
 )
 from structrag.driving import advance, in_thread
 from structrag.embedding import NO_VECTORS, EmbeddingPlan
-from structrag.errors import (
-    BudgetExceeded,
-    InvalidParameter,
-    ModelFailed,
-    NoModel,
-    check_at_least,
-)
+from structrag.errors import BudgetExceeded, InvalidParameter, ModelFailed, NoModel, check_at_least
 from structrag.requests import (
     Array,
     Ask,
