@@ -113,6 +113,8 @@ def systems(index: Index, tuning: Sequence[Any], metadata: str) -> Iterator[tupl
     with_path = metadata == "path"
     for name, settings in (ROUTES | MORE if with_path else ROUTES).items():
         yield name, hiqa_peers.hiqa(index, **settings)
+    if with_path:
+        yield "all three, the question's own vector", hiqa_peers.hiqa_alone(index)
     if with_path and tuning:
         yield TUNED, tuned(index, tuning)
     yield from hiqa_peers.peers(index).items()

@@ -11,8 +11,11 @@ from typing import Any
 
 from benchmarks.hiqa_scores import Ranking, Search
 from structrag.index.index import Index
+from structrag.index.keywords import KeywordTable
 from structrag.retrieval.hiqa import POOL, HiQARetriever
+from structrag.retrieval.hiqa_pool import PoolSource
 from structrag.retrieval.multiview import MultiViewRetriever
+from structrag.steps import Steps
 
 LANGCHAIN = "LangChain EnsembleRetriever"
 LLAMA = "LlamaIndex QueryFusionRetriever, {}"
@@ -23,6 +26,21 @@ PACKAGES = ("structrag", "langchain-classic", "llama-index-core", "bm25s", "sent
 def hiqa(index: Index, n: int = POOL, **settings: Any) -> Search:
     """`HiQARetriever` with these settings, its first `n` hits."""
     retriever = HiQARetriever(index, **settings)
+    return lambda question: [(hit.chunk, hit.score) for hit in retriever.search(question, n)]
+
+
+class QuestionAlone(PoolSource):
+    """The segments of a question by its own vector, as published."""
+
+    def query_vector(self, query: str, table: KeywordTable | None) -> Steps[Any]:
+        """The question's, its keywords included."""
+        return (yield from self.index.query_vector(query))
+
+
+def hiqa_alone(index: Index, n: int = POOL) -> Search:
+    """`HiQARetriever` by the question's own vector."""
+    retriever = HiQARetriever(index)
+    retriever.source = QuestionAlone(**vars(retriever.source))
     return lambda question: [(hit.chunk, hit.score) for hit in retriever.search(question, n)]
 
 

@@ -102,6 +102,7 @@ def systems(dataset: Dataset, embedder: Any, cache: Cache | None) -> list[tuple[
         ("dense, with path", hiqa_peers.route(index, "dense")),
         ("BM25, with path", hiqa_peers.route(index, "bm25")),
         (DEFAULT, hiqa_peers.hiqa(index)),
+        ("HiQARetriever, the question's own vector", hiqa_peers.hiqa_alone(index)),
         ("HiQARetriever without keywords", hiqa_peers.hiqa(index, routes=("dense", "bm25"))),
         ("HiQARetriever, alpha and beta auto", hiqa_peers.hiqa(index, alpha="auto", beta="auto")),
         ("HiQARetriever, reciprocal ranks", hiqa_peers.hiqa(index, fusion="rrf")),

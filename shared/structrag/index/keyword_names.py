@@ -11,6 +11,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import regex
@@ -40,9 +41,16 @@ _MOST_TITLE_WORDS = 4  # of a title that is itself taken for a name
 
 def pieces(text: str) -> list[str]:
     """What a text is compared by: folded words, characters of scripts without spaces, signs, and blank lines, in order."""
-    folded = text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
-    pattern = _ANY_PIECE if not folded.isascii() and _NEEDS_SCRIPTS.search(folded) else _PLAIN_PIECE
-    return pattern.findall(folded)
+    folded = _folded(text)
+    return list(_pattern(folded).findall(folded))
+
+
+def _folded(text: str) -> str:
+    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
+
+
+def _pattern(folded: str) -> Any:
+    return _ANY_PIECE if not folded.isascii() and _NEEDS_SCRIPTS.search(folded) else _PLAIN_PIECE
 
 
 def name_key(name: str) -> str:
@@ -70,6 +78,16 @@ class Names:
                 at = bisect_left(self.keys, joined)
                 if at == len(self.keys) or not self.keys[at].startswith(joined):
                     break
+
+    def removed(self, text: str) -> str:
+        """A text without the names in it, one space between what is left; folded where folding changed its length."""
+        folded = _folded(text)
+        places = [match.span() for match in _pattern(folded).finditer(folded)]
+        kept = list(text if len(folded) == len(text) else folded)
+        for first, end, _ in self.spans([folded[slice(*place)] for place in places]):
+            start, stop = places[first][0], places[end - 1][1]
+            kept[start:stop] = " " * (stop - start)
+        return " ".join("".join(kept).split())
 
     def longest(self, text: Sequence[str]) -> list[str]:
         """The different names in a text, in their order there; one inside a longer one does not count."""

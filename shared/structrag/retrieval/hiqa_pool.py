@@ -46,7 +46,7 @@ class PoolSource:
         if not query.strip() or not len(self.index):
             return _pool(_NO_ROWS, {}, {}, {}, None, [])
         rows = self.index.store.select(where)
-        vector = (yield from self.index.query_vector(query)) if "dense" in self.routes else None
+        vector = (yield from self.query_vector(query, table)) if "dense" in self.routes else None
         dense, bm25 = yield from self._rankings(query, vector, n, (where, rows), lexical)
         keys = table.found_in(query) if table else []
         found = np.unique(np.fromiter([*dense, *bm25], dtype=np.int64))
@@ -56,6 +56,12 @@ class PoolSource:
             return _pool(_NO_ROWS, {}, {}, {}, table, keys)
         cosines, weights = self._completed(query, vector, found, dense, bm25, n)
         return _pool(found, cosines, weights, {"dense": dense, "bm25": bm25}, table, keys)
+
+    def query_vector(self, query: str, table: KeywordTable | None) -> Steps[Any]:
+        """Half of it is the query without its keywords, which say which document is meant, and not what is asked of it."""
+        rest = table.names.removed(query) if table and not self.near_only else query
+        others = (rest,) if any(map(str.isalnum, rest)) and rest != " ".join(query.split()) else ()
+        return (yield from self.index.query_vector(query, *others))
 
     def _rankings(
         self, query: str, vector: Any, n: int, where: tuple[Any, Selection | None], lexical: Ranking | None
