@@ -76,6 +76,8 @@ class Store:
 
     def __len__(self) -> int:
         """The number of chunks."""
+        if self._order is not None:
+            return self._tables.n_rows
         return sum(member.n_rows for member in list(self._members.values()))
 
     def __contains__(self, doc_id: object) -> bool:
