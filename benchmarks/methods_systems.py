@@ -19,6 +19,8 @@ from structrag.chunks.idms import IDMSSplitter
 from structrag.chunks.pic import PICSplitter
 from structrag.enrichment import IDMSEnricher
 from structrag.index.index import Index
+from structrag.models.bundled import minilm
+from structrag.models.static import StaticEmbedder
 from structrag.records import Chunk, Document
 from structrag.requests import Embed
 from structrag.retrieval.d3.index import D3Index
@@ -80,10 +82,13 @@ def splitters(of_peers: Any, models: Models) -> tuple[dict[str, Splitting], list
     """All splitters that read plain text, ours first, and the names of the peers that are not installed; `of_peers` as in `systems`."""
     sized, absent = by_size({})
     semantic, more_absent = by_meaning(of_peers, models)
+    vectors = StaticEmbedder.distil(minilm())
     found = {
         "PICSplitter": reading(PICSplitter(), models),
+        "PICSplitter, static vectors": reading(PICSplitter(boundary_embedder=vectors), models),
         "PICSplitter.paper()": reading(PICSplitter.paper(), models),
         "IDMSSplitter": reading(IDMSSplitter(), models),
+        "IDMSSplitter, static vectors": reading(IDMSSplitter(boundary_embedder=vectors), models),
         "ContentAwareSplitter": reading(ContentAwareSplitter(), models),
     }
     peers = fixed() | {name: peer for name, peer in sized.items() if peer.formats is None} | semantic
@@ -117,6 +122,7 @@ def own_systems() -> list[System]:
         "D3 (D3Retriever)": d3,
         "PICSplitter": partial(own, PICSplitter()),
         "PICSplitter(reuse_vectors=False)": partial(own, PICSplitter(reuse_vectors=False)),
+        "PICSplitter, static vectors": partial(with_static, PICSplitter),
         "PICSplitter.paper()": partial(own, PICSplitter.paper()),
         "IDMSSplitter": partial(own, IDMSSplitter()),
         "IDMSSplitter and IDMSEnricher": enriched,
@@ -131,6 +137,11 @@ def own(splitter: Any, dataset: Dataset, models: Models) -> Indexed:
     index = Index(embedder=models.embedder, cache=models.cache, splitter=splitter, views=("raw",), batch_size=256)
     index.add(dataset.documents)
     return _routes(index)
+
+
+def with_static(make: Callable[..., Any], dataset: Dataset, models: Models) -> Indexed:
+    """One of our splitters that decides by static vectors; its chunks are embedded by the encoder."""
+    return own(make(boundary_embedder=StaticEmbedder.distil(minilm())), dataset, models)
 
 
 def given(peer: Peer, dataset: Dataset, models: Models) -> Indexed:
