@@ -59,7 +59,7 @@ class SentenceTransformerEmbedder:
                 ) from error
             object.__setattr__(self, "model", model)
         else:
-            label = _model_label(self.model)
+            label = model_label(self.model)
         if self.batch_size is None:
             on_processor = getattr(getattr(self.model, "device", None), "type", "") == "cpu"
             object.__setattr__(self, "batch_size", 16 if on_processor else 64)
@@ -206,7 +206,7 @@ def as_fixed_embedder(value: Any) -> Embedder:
     return embedder
 
 
-def _model_label(model: Any) -> str:
+def model_label(model: Any) -> str:
     """What tells a loaded model from others: its id, else the name or folder of its encoder, else its shape."""
     card = getattr(model, "model_card_data", None)
     encoder = getattr(model[0], "auto_model", None) if hasattr(model, "__getitem__") else None
