@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.embeddings import Embeddings
-from langchain_core.language_models import BaseLanguageModel, BaseLLM
 from langchain_core.messages import BaseMessage
-from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables import Runnable, RunnableConfig
 
+from langchain_structrag.answering import check_answers, gives_strings
 from langchain_structrag.callbacks import inner_config
 from langchain_structrag.embedding import StructragEmbeddings
 from langchain_structrag.naming import model_name
@@ -63,29 +63,33 @@ class LangChainEmbedder:
 
 @dataclass(frozen=True)
 class LangChainModel:
-    """A LangChain chat model or LLM as a structrag language model.
+    """A LangChain chat model, LLM or chain as a structrag language model.
 
     Attributes:
-        model: Called by `invoke` and `ainvoke`. Its answer is the text of the message, text blocks joined.
-        name: For cache keys; default: the class and the model's name and settings, never a key.
+        model: Called by `invoke` and `ainvoke` with a string. Its answer is a string, or the text of a message, text blocks joined. A
+            model, one with fallbacks, retries or bound arguments, or any other Runnable whose types allow that: `prompt | model` where
+            the prompt has one place, `model | StrOutputParser()`, a RunnableLambda.
+        name: For cache keys and saved indexes; default: the class and the model's name and settings, of a chain those of all its parts,
+            never a key. A chain that holds a function, as a RunnableLambda does, does not tell what it calls: without a `name` no cache
+            entry is shared with it, not even by a later run, and an index that was saved makes its views anew. Give it one, and another
+            when the function changes.
         config: A `RunnableConfig` for every call; inside a retriever its callbacks reach the call as well.
+
+    Raises:
+        InvalidParameter: `model` is no Runnable, or takes no string, or gives neither a string nor a message (a ValueError).
     """
 
-    model: BaseLanguageModel[Any]
+    model: Runnable[Any, Any]
     name: str = ""
     config: RunnableConfig | None = None
     _known: LogProbabilities = field(default_factory=LogProbabilities, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.model, BaseLanguageModel) and not hasattr(self.model, "bound"):
-            raise InvalidParameter(
-                f"model must be a LangChain chat model or LLM; got {type(self.model).__name__}. "
-                "A plain function is passed as llm= as it is."
-            )
+        check_answers(self.model)
         if not self.name:
-            object.__setattr__(self, "name", model_name(self.model))
-        if isinstance(self.model, BaseLLM):
-            self._known.works = -1  # its answer is a plain string
+            object.__setattr__(self, "name", model_name(self.model, self.config))
+        if gives_strings(self.model):
+            self._known.works = -1  # no log-probabilities come with a plain string
 
     def complete(self, prompt: str) -> str:
         """The answer's text."""
@@ -145,5 +149,5 @@ def as_embedder(value: Any) -> Embedder | Any:
 
 
 def as_language_model(value: Any) -> LanguageModel | Any:
-    """A LangChain model wrapped; anything else as it is, for structrag to judge."""
-    return LangChainModel(value) if isinstance(value, BaseLanguageModel) or hasattr(value, "bound") else value
+    """A LangChain model or chain wrapped; anything else as it is, for structrag to judge."""
+    return LangChainModel(value) if isinstance(value, Runnable) else value

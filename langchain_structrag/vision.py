@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 from base64 import b64encode
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_core.language_models import BaseLanguageModel
 from langchain_core.messages import HumanMessage
+from langchain_core.runnables import Runnable
 
+from langchain_structrag.answering import check_answers
 from langchain_structrag.callbacks import inner_config
 from langchain_structrag.models import answer_text
 from langchain_structrag.naming import model_name
-from structrag.errors import InvalidParameter
 from structrag.images import PROMPT, open_image
 
 
@@ -25,23 +25,22 @@ class ImageDescriber:
     what is below it alone, since an address comes from a document; without a folder none are.
 
     Attributes:
-        model: A chat model that takes images.
+        model: A chat model that takes images, or a chain with one.
         prompt: What it is asked.
         folder: Where the documents' relative addresses begin.
+        name: For the fingerprints of an index: the model with its settings, never a key, and the prompt. One that holds a function is named
+            as in `LangChainModel`.
     """
 
-    model: BaseLanguageModel[Any]
+    model: Runnable[Any, Any]
     prompt: str = PROMPT
     folder: str | os.PathLike[str] | None = None
+    name: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.model, BaseLanguageModel) and not hasattr(self.model, "bound"):
-            raise InvalidParameter(f"model must be a LangChain chat model; got {type(self.model).__name__}.")
-
-    @property
-    def name(self) -> str:
-        """For the fingerprints of an index: the model with its settings, never a key, and the prompt."""
-        return f"{model_name(self.model)}: {self.prompt}"
+        check_answers(self.model, takes_text=False)
+        if not self.name:
+            object.__setattr__(self, "name", f"{model_name(self.model)}: {self.prompt}")
 
     def __call__(self, address: str) -> str:
         """The description of the image at an address.

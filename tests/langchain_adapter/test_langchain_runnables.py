@@ -1,0 +1,243 @@
+"""Chains, models with fallbacks and other Runnables as language models: which are taken, what they are called, what they share."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.language_models import FakeListChatModel, FakeListLLM
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.output_parsers import JsonOutputParser, PydanticOutputParser, StrOutputParser
+from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
+from langchain_core.runnables import ConfigurableField, Runnable, RunnableLambda, RunnablePassthrough
+from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_fakes import DOCUMENTS, EMBEDDING
+from pydantic import BaseModel
+from test_langchain_models import Chat
+
+from langchain_structrag import LangChainModel, MultiViewRetriever
+from langchain_structrag.models import as_language_model
+from langchain_structrag.vision import ImageDescriber
+from structrag.cache import Cache
+from structrag.errors import InvalidParameter
+from structrag.steps import Ask, Runner
+
+GOOD = FakeListChatModel(responses=["an answer"])
+BAD = FakeListChatModel(responses=[])  # raises
+
+
+class Answer(BaseModel):
+    text: str
+
+
+class Own(Runnable[str, str]):
+    """A Runnable that is no Pydantic model."""
+
+    def __init__(self, model: Any, ending: str = "") -> None:
+        self.model = model
+        self.ending = ending
+
+    def invoke(self, input: str, config: Any = None, **kwargs: Any) -> str:
+        return str(self.model.invoke(input, config).text) + self.ending
+
+
+def echo(text: str) -> str:
+    return text
+
+
+TAKEN = {
+    "fallbacks": BAD.with_fallbacks([GOOD]),
+    "retried fallbacks": BAD.with_fallbacks([GOOD]).with_retry(),
+    "bound": GOOD.bind(stop=["."]),
+    "parsed": GOOD | StrOutputParser(),
+    "prompted": ChatPromptTemplate.from_template("Answer: {question}") | GOOD,
+    "prompted and bound": (PromptTemplate.from_template("Answer: {q}") | GOOD).with_config(tags=["a"]),
+    "partial prompt": PromptTemplate.from_template("{who} asks: {q}").partial(who="Ann") | GOOD,
+    "passed": {"q": RunnablePassthrough()} | PromptTemplate.from_template("{q}") | GOOD | StrOutputParser(),
+    "function": RunnableLambda(lambda text: "an answer"),
+    "function that gives a message": RunnableLambda(lambda text: AIMessage(content="an answer")),
+    "configurable": GOOD.configurable_alternatives(ConfigurableField(id="model"), other=BAD),
+    "own class": Own(GOOD),
+    "completion model": FakeListLLM(responses=["an answer"]).with_fallbacks([BAD]),
+}
+
+
+@pytest.mark.parametrize("kind", TAKEN)
+async def test_runnables_from_string_to_string_or_message_are_taken(kind: str) -> None:
+    model = as_language_model(TAKEN[kind])
+    assert isinstance(model, LangChainModel)
+    assert model.complete("question") == "an answer"
+    assert await model.acomplete("question") == "an answer"
+
+
+def gives_number(text: str) -> int:
+    return len(text)
+
+
+gives_number.__annotations__ = {"text": str, "return": int}
+
+REFUSED = {
+    "gives dict": {"a": GOOD},
+    "gives Answer": GOOD | PydanticOutputParser(pydantic_object=Answer),
+    "gives int": RunnableLambda(gives_number),
+    "gives list": InMemoryVectorStore(EMBEDDING).as_retriever(),
+    "gives ": PromptTemplate.from_template("{q}"),
+    r"places \['a', 'b'\]": PromptTemplate.from_template("{a} {b}") | GOOD,
+    r"places \[\]": PromptTemplate.from_template("text") | GOOD,
+    r"places \['history'\]": ChatPromptTemplate.from_messages([MessagesPlaceholder("history")]) | GOOD,
+    "takes dict": RunnablePassthrough.assign(q=RunnableLambda(echo)) | RunnableLambda(lambda given: "text"),
+}
+
+
+@pytest.mark.parametrize("match", REFUSED)
+def test_runnables_that_cannot_answer_are_refused(match: str) -> None:
+    value: Any = REFUSED[match]
+    model = RunnablePassthrough() | value if isinstance(value, dict) else value
+    with pytest.raises(InvalidParameter, match=f"^model must be .*{match}"):
+        LangChainModel(model)
+
+
+def test_an_answer_of_another_type_is_a_failed_call() -> None:
+    runner = Runner(llm=LangChainModel(FakeListChatModel(responses=['{"a": 1}']) | JsonOutputParser()))
+
+    def steps() -> Any:
+        return (yield [Ask("q")])
+
+    (answer,) = runner.run(steps())
+    assert "must return a string; got dict" in str(answer.reason)
+
+
+def test_retrievers_take_them() -> None:
+    model = BAD.with_fallbacks([FakeListChatModel(responses=['{"summary": "Purring.", "keywords": ["zebra"]}'])])
+    retriever = MultiViewRetriever.from_documents(DOCUMENTS, llm=model)
+    assert retriever.invoke("zebra", k=1)[0].metadata["views_hit"]
+    assert not retriever.index.usage.fallbacks
+
+
+NAMED = {
+    "fallbacks": Chat(model="a").with_fallbacks([Chat(model="b")]),
+    "other fallbacks": Chat(model="a").with_fallbacks([Chat(model="c")]),
+    "fallbacks the other way round": Chat(model="b").with_fallbacks([Chat(model="a")]),
+    "warmer fallbacks": Chat(model="a").with_fallbacks([Chat(model="b", temperature=0.9)]),
+    "bound fallbacks": Chat(model="a").with_fallbacks([Chat(model="b").bind(temperature=0.7)]),
+    "fallbacks, then bound": Chat(model="a").with_fallbacks([Chat(model="b")]).bind(temperature=0.7),
+    "model": Chat(model="a"),
+    "stop": Chat(model="a").bind(stop=["x"]),
+    "other stop": Chat(model="a").bind(stop=["y"]),
+    "tools": Chat(model="a").bind(tools=[{"type": "function", "function": {"name": "f"}}]),
+    "parsed": Chat(model="a") | StrOutputParser(),
+    "prompted": PromptTemplate.from_template("Hi {q}") | Chat(model="a"),
+    "prompted otherwise": PromptTemplate.from_template("Ho {q}") | Chat(model="a"),
+    "chat prompt": ChatPromptTemplate.from_messages([("system", "Be brief."), ("user", "{q}")]) | Chat(model="a"),
+    "other system": ChatPromptTemplate.from_messages([("system", "Be long."), ("user", "{q}")]) | Chat(model="a"),
+    "partial": PromptTemplate.from_template("{w} {q}").partial(w="a") | Chat(model="a"),
+    "other partial": PromptTemplate.from_template("{w} {q}").partial(w="b") | Chat(model="a"),
+    "passed": {"q": RunnablePassthrough()} | PromptTemplate.from_template("Hi {q}") | Chat(model="a"),
+    "middle": Chat(model="a") | StrOutputParser() | Chat(model="b") | StrOutputParser(),
+    "other middle": Chat(model="a") | StrOutputParser() | Chat(model="c") | StrOutputParser(),
+    "alternatives": Chat(model="a").configurable_alternatives(ConfigurableField(id="m"), b=Chat(model="b")),
+    "chosen": Chat(model="a")
+    .configurable_alternatives(ConfigurableField(id="m"), b=Chat(model="b"))
+    .with_config(configurable={"m": "b"}),
+    "responses": FakeListChatModel(responses=["a"]),
+    "other responses": FakeListChatModel(responses=["b"]),
+    "own": Own(Chat(model="a")),
+    "own with an ending": Own(Chat(model="a"), "."),
+    "own with another model": Own(Chat(model="b")),
+}
+
+
+def test_chains_are_told_apart_by_all_their_parts() -> None:
+    names = {kind: LangChainModel(model).name for kind, model in NAMED.items()}  # type: ignore[arg-type]
+    assert len(set(names.values())) == len(names), sorted(names.items(), key=lambda pair: pair[1])
+    assert names["fallbacks"].startswith("RunnableWithFallbacks(runnable=Chat(model='a', temperature=0.2), fallbacks=")
+    assert not any("secret" in name or "Be brief" in name for name in names.values())
+
+
+def test_what_changes_no_answer_is_not_in_a_name() -> None:
+    model = Chat(model="a").with_fallbacks([Chat(model="b")])
+    name = LangChainModel(model).name
+    same = [
+        model.with_retry(stop_after_attempt=2),
+        model.with_config(tags=["x"]),
+        model.with_config(callbacks=[]),
+        Chat(model="a", api_key="sk-other").with_fallbacks([Chat(model="b")]),
+        Chat(model="a").with_fallbacks([Chat(model="b")], exceptions_to_handle=(ValueError,)),
+        Chat(model="a").bind(api_key="sk-other", timeout=3).with_fallbacks([Chat(model="b")]),
+    ]
+    assert {LangChainModel(other).name for other in same} == {name}  # type: ignore[arg-type]
+
+
+def test_the_config_of_every_call_is_in_the_name() -> None:
+    model = Chat(model="a").configurable_fields(temperature=ConfigurableField(id="t"))
+    chosen = [LangChainModel(model, config={"configurable": {"t": t}}).name for t in (0.1, 0.2, 0.2)]
+    assert chosen[0] != chosen[1] == chosen[2]
+
+
+def test_different_chains_share_no_cached_answer(tmp_path: Path) -> None:
+    def ask(model: Any) -> Any:
+        runner = Runner(llm=LangChainModel(model), cache=Cache(tmp_path / "calls.sqlite"))
+        return runner.run(_ask()), runner.usage.cache_hits
+
+    def chain(answer: str) -> Any:
+        return BAD.with_fallbacks([Chat(model=f"model {answer}", content=answer)]).with_retry()
+
+    assert ask(chain("one")) == ("one", 0)
+    assert ask(chain("two")) == ("two", 0)
+    assert ask(chain("one")) == ("one", 1)
+
+
+def test_a_function_shares_no_cached_answer_unless_it_is_named(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "calls.sqlite")
+
+    def ask(answer: str, **options: Any) -> Any:
+        chain = Chat(model="a") | RunnableLambda(lambda message: answer)
+        return Runner(llm=LangChainModel(chain, **options), cache=cache).run(_ask())
+
+    assert [ask("one"), ask("two")] == ["one", "two"]
+    assert [ask("one", name="mine"), ask("two", name="mine")] == ["one", "one"]
+    one = LangChainModel(RunnableLambda(echo))
+    assert one.name != LangChainModel(RunnableLambda(echo)).name
+    assert one.name == one.name
+
+
+def test_names_are_equal_in_every_process() -> None:
+    code = (
+        "import sys; sys.path[:0] = sys.argv[1:]\n"
+        "from test_langchain_runnables import NAMED, LangChainModel\n"
+        "print([LangChainModel(model).name for model in NAMED.values()])"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, str(Path(__file__).parent)], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() == str([LangChainModel(model).name for model in NAMED.values()])  # type: ignore[arg-type]
+
+
+async def test_plain_strings_are_not_asked_for_log_probabilities() -> None:
+    asked: list[Any] = []
+
+    class Counted(Chat):
+        def _generate(self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kw: Any) -> Any:
+            asked.append(kw)
+            return super()._generate(messages, stop, run_manager, **kw)
+
+    chain = LangChainModel(Counted() | StrOutputParser())
+    assert chain.choose("keep or split?", ("keep", "split")) is None
+    assert await chain.achoose("keep or split?", ("keep", "split")) is None
+    assert asked == []
+
+
+def test_what_describes_images_may_have_fallbacks() -> None:
+    describer = ImageDescriber(BAD.with_fallbacks([Chat(model="sees", content="A cat.")]))
+    assert describer("https://example.org/cat.png") == "A cat."
+    other = ImageDescriber(BAD.with_fallbacks([Chat(model="sees more")]))
+    assert describer.name != other.name
+    assert describer.name == ImageDescriber(describer.model).name
+
+
+def _ask() -> Any:
+    (answer,) = yield [Ask("q")]
+    return answer
