@@ -12,7 +12,9 @@ from llama_index.core.llms import LLM, ChatMessage
 from llama_index_structrag.embedding import StructragEmbedding
 from structrag.errors import InvalidParameter
 from structrag.models.embedders import as_embedder
+from structrag.models.host_limits import reading_limit
 from structrag.models.host_margins import LogProbabilities
+from structrag.models.host_names import class_path, listed, settings_of, shown, telling
 from structrag.models.llm import as_language_model
 from structrag.steps import Embedder, LanguageModel
 from structrag.tokens import counter_name
@@ -30,22 +32,49 @@ _EMBEDDING_SETTINGS = (
     "truncate_dim",
 )
 _LLM_SETTINGS = ("max_tokens", "seed", "system_prompt", "temperature", "top_p")
+# Those that are told by a digest: long, or full of a provider's own settings.
+_OTHER_SETTINGS = (
+    "additional_kwargs",
+    "completion_to_prompt",
+    "generate_kwargs",
+    "messages_to_prompt",
+    "model_kwargs",
+    "query_wrapper_prompt",
+    "reasoning_effort",
+    "stop",
+    "top_k",
+)
+_UNNAMED = ("", "unknown", None)  # what LlamaIndex's base classes call a model
 
 
 class LlamaIndexEmbedder:
-    """A `BaseEmbedding` as an embedder of the core.
+    """A `BaseEmbedding` as an embedder of the core. Queries use the model's query embedding, documents its batches.
 
-    `name`, which goes into cache keys and saved indexes, is made of class, model name and the settings that change
-    vectors; never of keys. Queries use the model's query embedding, documents its batches.
+    Args:
+        embed_model: The model.
+        name: For cache keys and saved indexes; default: class, model name and the settings that change vectors, never a key. Of a model
+            that is called "unknown", as LlamaIndex calls one that gives itself no name, module and class and its public settings. Give one
+            where those do not tell two models apart.
+        max_tokens: What the model reads of a text; longer texts are then embedded in windows instead of being truncated. None: what the
+            object tells, as HuggingFaceEmbedding does by its `max_length`, else every text goes in whole.
+
+    Raises:
+        InvalidParameter: `embed_model` is none of LlamaIndex's, or `max_tokens` is below 1 (a ValueError).
     """
 
     name: str
+    max_tokens: int | None
 
-    def __init__(self, embed_model: BaseEmbedding) -> None:
+    def __init__(self, embed_model: BaseEmbedding, name: str = "", max_tokens: int | None = None) -> None:
         if not isinstance(embed_model, BaseEmbedding):
             raise InvalidParameter(f"embed_model must be a LlamaIndex BaseEmbedding; got {type(embed_model).__name__}.")
         self.embed_model = embed_model
-        self.name = _name(embed_model, embed_model.model_name, _EMBEDDING_SETTINGS)
+        self.name = name or _embedding_name(embed_model)
+        self.max_tokens, self._counter = reading_limit(embed_model, max_tokens)
+
+    def count_tokens(self, text: str) -> int:
+        """The model's tokens of a text, for windows; an estimate where its tokenizer is not at hand."""
+        return self._counter(text)
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
         """One vector a text."""
@@ -61,16 +90,25 @@ class LlamaIndexEmbedder:
 
 
 class LlamaIndexModel:
-    """An `LLM` as a language model of the core; `name` is made of class, model name and sampling settings, never of keys."""
+    """An `LLM` as a language model of the core.
+
+    Args:
+        llm: The model.
+        name: For cache keys and saved indexes; default: class, model name and sampling settings, never a key; of a model called "unknown"
+            as in `LlamaIndexEmbedder`.
+
+    Raises:
+        InvalidParameter: `llm` is none of LlamaIndex's (a ValueError).
+    """
 
     name: str
 
-    def __init__(self, llm: LLM) -> None:
+    def __init__(self, llm: LLM, name: str = "") -> None:
         if not isinstance(llm, LLM):
             raise InvalidParameter(f"llm must be a LlamaIndex LLM; got {type(llm).__name__}.")
         self.llm = llm
         self._known = LogProbabilities()
-        self.name = _name(llm, llm.metadata.model_name, _LLM_SETTINGS)
+        self.name = name or _llm_name(llm)
 
     def complete(self, prompt: str) -> str:
         """The model's answer to a prompt."""
@@ -107,9 +145,41 @@ def _top_of_answer(answer: Any) -> list[tuple[str, float]]:
     return [(part.token, float(part.logprob)) for part in tokens[0]]
 
 
-def _name(model: Any, model_name: str, settings: Sequence[str]) -> str:
-    values = [f"{name}={_shown(value)}" for name in settings if (value := getattr(model, name, None)) is not None]
-    return ":".join([model.class_name(), model_name, *values])
+def _embedding_name(model: BaseEmbedding) -> str:
+    return _name(model, model.model_name, _EMBEDDING_SETTINGS)
+
+
+def _llm_name(model: LLM) -> str:
+    return _name(model, model.metadata.model_name, _LLM_SETTINGS)
+
+
+def _name(model: Any, model_name: str | None, settings: Sequence[str]) -> str:
+    if model_name in _UNNAMED:
+        return f"{class_path(model)}({listed(_attributes(model))})"
+    kind = model.class_name() if "class_name" in vars(type(model)) else class_path(model)
+    values = {name: _shown(value) for name in settings if (value := getattr(model, name, None)) is not None}
+    others = {name: getattr(model, name, None) for name in _OTHER_SETTINGS}
+    values |= {name: shown(value) for name, value in others.items() if value and not _is_default(value)}
+    return ":".join([kind, str(model_name), *(f"{name}={value}" for name, value in values.items())])
+
+
+def _attributes(model: Any) -> dict[str, str]:
+    """The settings of a model that has no name."""
+    found = {}
+    for name, value in settings_of(model).items():
+        told = None if _is_default(value) else telling(value)
+        if isinstance(value, BaseEmbedding):
+            told = _embedding_name(value)
+        elif isinstance(value, LLM):
+            told = _llm_name(value)
+        if told is not None:
+            found[name] = told
+    return found
+
+
+def _is_default(value: Any) -> bool:
+    """Whether it is a function that LlamaIndex gives every model."""
+    return callable(value) and str(getattr(value, "__module__", "")).startswith("llama_index.core.")
 
 
 def _shown(value: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterable, Mapping
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -18,7 +19,7 @@ SECRETS = frozenset({
 })  # fmt: skip
 # What changes no answer and no vector.
 OPERATIONAL = frozenset({
-    "async_client", "cache", "cache_folder", "callback_manager", "callbacks", "client", "config_factories", "custom_get_token_ids",
+    "async_client", "cache", "cache_folder", "callback_manager", "callbacks", "config_factories", "custom_get_token_ids",
     "default_request_timeout", "disable_streaming", "embed_batch_size", "embeddings_cache", "exception_key", "exceptions_to_handle",
     "http_async_client", "http_client", "max_retries", "metadata", "num_workers", "output_version", "profile", "rate_limiter",
     "request_timeout", "show_progress", "show_progress_bar", "stream", "streaming", "tags", "timeout", "verbose",
@@ -73,7 +74,7 @@ def telling(value: Any) -> str | None:
         return shown(value)
     if hasattr(value, "encode") and hasattr(value, "max_seq_length"):  # a SentenceTransformer
         return repr(model_label(value))
-    return counter_name(value) if callable(value) else None
+    return counter_name(value) if hasattr(value, "__qualname__") or isinstance(value, partial) else None
 
 
 def listed(settings: Mapping[str, str]) -> str:
@@ -93,7 +94,10 @@ def _told(value: Any) -> str:
         return repr(value)
     if callable(value):
         return counter_name(value)
-    return class_path(value) + _told({name: part for name, part in settings_of(value).items() if is_plain(part)})
+    whole = hasattr(type(value), "model_fields")  # others may hold clients, records and themselves
+    return class_path(value) + _told(
+        {name: part for name, part in settings_of(value).items() if whole or is_plain(part)}
+    )
 
 
 def _joined(parts: Iterable[str]) -> str:

@@ -1,0 +1,192 @@
+"""What LlamaIndex's models are called, so that different ones share no cache entry, and how much of a text they read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from llama_index.core import ChatPromptTemplate, PromptTemplate
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.bridge.pydantic import Field, PrivateAttr
+from llama_index.core.llms import ChatMessage, CompletionResponse, CustomLLM, LLMMetadata, MockLLM
+from llama_index.core.schema import Document
+from llama_index_fakes import HashEmbedding, ScriptedLLM
+
+from llama_index_structrag import (
+    HiQARetriever,
+    LlamaIndexEmbedder,
+    LlamaIndexModel,
+    MultiViewRetriever,
+    PICNodeParser,
+)
+from structrag.cache import Cache
+from structrag.errors import InvalidParameter
+from structrag.steps import Ask, Embed, Runner
+
+
+class Unnamed(BaseEmbedding):
+    """Called "unknown", as LlamaIndex calls what names itself not."""
+
+    folder: str = "a"
+    api_key: str = "sk-secret"
+    calls: list[str] = Field(default_factory=list)
+    base: Any = None
+
+    def _get_text_embedding(self, text: str) -> list[float]:
+        self.calls.append(text)
+        return [float(len(self.folder)), 1.0]
+
+    def _get_query_embedding(self, query: str) -> list[float]:
+        return self._get_text_embedding(query)
+
+    async def _aget_query_embedding(self, query: str) -> list[float]:
+        return self._get_text_embedding(query)
+
+
+class Other(Unnamed):
+    pass
+
+
+class UnnamedLLM(CustomLLM):
+    answer: str = "a"
+    api_key: str = "sk-secret"
+    temperature: float = 0.1
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata()
+
+    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+        return CompletionResponse(text=self.answer)
+
+    def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+
+class OtherLLM(UnnamedLLM):
+    pass
+
+
+class Provider(ScriptedLLM):
+    additional_kwargs: dict[str, Any] = Field(default_factory=dict)
+
+
+class Encoder:
+    """As much of a SentenceTransformer as is looked at."""
+
+    max_seq_length = 20
+
+    def tokenizer(self, text: str, **options: Any) -> dict[str, list[int]]:
+        return {"input_ids": [0, *range(len(text.split())), 1]}
+
+    def encode(self, texts: list[str]) -> Any:
+        raise NotImplementedError
+
+
+class WithLength(HashEmbedding):
+    """As HuggingFaceEmbedding."""
+
+    max_length: int = 24
+    _model: Any = PrivateAttr(default_factory=Encoder)
+
+
+LONG = Document(text="# Long\n\n" + "Five words are said here. " * 12, id_="long")
+
+
+def test_embedding_models_called_unknown_are_told_apart():
+    names = [
+        LlamaIndexEmbedder(model).name
+        for model in (
+            Unnamed(),
+            Unnamed(folder="b"),
+            Other(),
+            Unnamed(base=Unnamed(folder="b")),
+            Unnamed(base=HashEmbedding()),
+            Unnamed(base=HashEmbedding(dimensions=8)),
+            Unnamed(model_name="e5"),
+            Other(model_name="e5"),
+        )
+    ]
+    assert len(set(names)) == len(names)
+    assert not any("unknown" in name or "sk-" in name for name in names)
+    used = Unnamed(api_key="sk-other", embed_batch_size=3)
+    used.get_text_embedding("x")
+    assert LlamaIndexEmbedder(used).name == names[0]
+    assert LlamaIndexEmbedder(used, name="mine").name == "mine"
+
+
+def test_language_models_called_unknown_are_told_apart():
+    models = [
+        UnnamedLLM(),
+        UnnamedLLM(answer="b"),
+        OtherLLM(),
+        UnnamedLLM(temperature=0.7),
+        MockLLM(),
+        MockLLM(max_tokens=3),
+    ]
+    names = [LlamaIndexModel(model).name for model in models]
+    assert len(set(names)) == len(names)
+    assert not any("unknown" in name or "sk-" in name for name in names)
+    assert LlamaIndexModel(UnnamedLLM(api_key="sk-other")).name == names[0]
+    assert LlamaIndexModel(UnnamedLLM(), name="mine").name == "mine"
+
+
+def test_what_changes_answers_is_in_the_name():
+    models = [
+        Provider(),
+        Provider(additional_kwargs={"seed": 1}),
+        Provider(additional_kwargs={"seed": 2}),
+        Provider(system_prompt="Be brief."),
+        Provider(query_wrapper_prompt=PromptTemplate("<s>{query_str}")),
+        Provider(query_wrapper_prompt=PromptTemplate("<t>{query_str}")),
+        Provider(query_wrapper_prompt=ChatPromptTemplate([ChatMessage("a {query_str}")])),
+        Provider(query_wrapper_prompt=ChatPromptTemplate([ChatMessage("b {query_str}")])),
+        Provider(completion_to_prompt=lambda text: f"<s>{text}"),
+        Provider(completion_to_prompt=lambda text: f"<t>{text}"),
+    ]
+    names = [LlamaIndexModel(model).name for model in models]
+    assert len(set(names)) == len(names)
+    assert (
+        LlamaIndexModel(Provider(additional_kwargs={"api_key": "sk-1"})).name
+        == LlamaIndexModel(Provider(additional_kwargs={"api_key": "sk-2"})).name
+    )
+
+
+def test_different_models_share_no_cache_entry():
+    cache = Cache(":memory:")
+
+    def steps() -> Any:
+        return (yield [Embed(("text",)), Ask("q")])
+
+    def run(kind: str) -> Any:
+        models = {"embedder": LlamaIndexEmbedder(Unnamed(folder=kind)), "llm": LlamaIndexModel(UnnamedLLM(answer=kind))}
+        vectors, answer = Runner(cache=cache, **models).run(steps())
+        return float(vectors[0][0]), answer
+
+    assert [run("a"), run("bb"), run("a")] == [(1.0, "a"), (2.0, "bb"), (1.0, "a")]
+
+
+def test_what_the_model_reads_is_taken_from_its_object():
+    embedder = LlamaIndexEmbedder(WithLength())
+    assert embedder.max_tokens == 24
+    assert embedder.count_tokens("three short words") == 5
+    assert LlamaIndexEmbedder(WithLength(), max_tokens=12).max_tokens == 12
+    assert LlamaIndexEmbedder(HashEmbedding()).max_tokens is None
+    with pytest.raises(InvalidParameter, match="max_tokens"):
+        LlamaIndexEmbedder(HashEmbedding(), max_tokens=0)
+
+
+@pytest.mark.parametrize("kind", [MultiViewRetriever, HiQARetriever])
+def test_long_texts_are_embedded_in_windows(kind: Any):
+    embedded = [
+        kind.from_documents([LONG], embed_model=model, views=["raw"]).index.usage.embedded
+        for model in (HashEmbedding(), WithLength(), LlamaIndexEmbedder(HashEmbedding(), max_tokens=30))
+    ]
+    assert embedded[0] == 1
+    assert embedded[1] > 1 < embedded[2]
+
+
+def test_node_parsers_take_an_embedder_too():
+    parser = PICNodeParser(embed_model=LlamaIndexEmbedder(HashEmbedding(), name="mine"))
+    assert parser.get_nodes_from_documents([LONG])
+    assert parser.to_dict()["embed_model"] == {"name": "mine"}
