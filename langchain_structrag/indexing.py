@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from langchain_core.documents import Document
@@ -22,12 +23,12 @@ from structrag.index.index import Index
 
 def make_index(**options: Any) -> Index:
     """An empty index; takes what `index_options` takes."""
-    return _bound(Index(**index_options(**options)))
+    return _bound(Index(**index_options(**options)), options)
 
 
 def load_index(path: str | os.PathLike[str], *, verify: bool = False, **options: Any) -> Index:
     """A saved index with the models it was built with; takes what `index_options` takes besides."""
-    return _bound(Index.load(path, verify=verify, **index_options(**options)))
+    return _bound(Index.load(path, verify=verify, **index_options(**options)), options)
 
 
 def index_options(
@@ -70,14 +71,21 @@ def vectorstore_of(index: Index) -> VectorStore | None:
     return store.vectorstore if isinstance(store, LangChainDenseStore) else None
 
 
-def _bound(index: Index) -> Index:
+def _bound(index: Index, options: Mapping[str, Any]) -> Index:
+    """The index, known to its store; the paper's indexes no heading path."""
+    splitter = options.get("splitter")
+    if index.preset == "paper" and isinstance(splitter, ContentAwareTextSplitter | FixedTextSplitter):
+        index.splitter = splitter.core
     if isinstance(index.dense_store, LangChainDenseStore):
         index.dense_store.index = index
     return index
 
 
 def _core_splitter(splitter: Any) -> Any:
-    if isinstance(splitter, ContentAwareTextSplitter | FixedTextSplitter | HiQATransformer):
+    """The splitter of the core; ours with the heading path, since their `add_context` is about `page_content`."""
+    if isinstance(splitter, ContentAwareTextSplitter | FixedTextSplitter):
+        return replace(splitter.core, context=True)
+    if isinstance(splitter, HiQATransformer):
         return splitter.core
     if isinstance(splitter, TextSplitter) or (splitter is not None and not hasattr(splitter, "split")):
         raise InvalidParameter(

@@ -95,8 +95,9 @@ class IndexRetriever(BaseRetriever):
             embedding: LangChain `Embeddings`, or what structrag's `Index` takes; None: LSA, which needs no model. Where its object does not
                 tell how much the model reads of a text: `LangChainEmbedder(embeddings, max_tokens=512)`.
             options: The retriever's fields; `llm` (a LangChain model or chain that writes summaries and keywords; None: extractive),
-                `vectorstore` (a LangChain `VectorStore` that keeps and embeds the views), `splitter`, and the other arguments of
-                structrag's `Index`: cache, language, batch_size, max_concurrency, max_calls, progress, prompts and so on.
+                `vectorstore` (a LangChain `VectorStore` that keeps and embeds the views), `splitter` (one of this package, which then
+                always indexes the heading path and counts it to its limit, or one of structrag), and the other arguments of structrag's
+                `Index`: cache, language, batch_size, max_concurrency, max_calls, progress, prompts and so on.
 
         Raises:
             InvalidParameter: a setting is not allowed (a ValueError).

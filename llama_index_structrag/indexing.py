@@ -84,7 +84,10 @@ def updated_prompts(prompts: Prompts, changes: Mapping[str, BasePromptTemplate])
 
 
 def _core_splitter(node_parser: Any) -> Any:
+    """The splitter of the core, with the heading path unless the parser was told to leave it out."""
     if isinstance(node_parser, StructureNodeParser):
+        if "add_context" not in node_parser.model_fields_set:
+            node_parser = node_parser.model_copy(update={"add_context": True})
         return node_parser.core_splitter(node_parser.chunk_size, token_counter(node_parser.tokenizer))
     if node_parser is not None and not hasattr(node_parser, "split"):
         raise InvalidParameter(

@@ -77,8 +77,9 @@ class IndexRetriever(BaseRetriever):
             options: The retriever's arguments, and `embed_model` (a LlamaIndex embedding model or what structrag's `Index` takes;
                 None: LSA, which needs no model; `Settings.embed_model` is only used if passed; where its object does not tell how much the
                 model reads of a text, `LlamaIndexEmbedder(embed_model, max_tokens=512)`), `llm` (writes summaries and keywords; None:
-                extractive), `vector_store` (a LlamaIndex vector store that keeps the vectors), `node_parser`, and
-                other arguments of structrag's `Index`: cache, language, batch_size, max_concurrency, max_calls, prompts.
+                extractive), `vector_store` (a LlamaIndex vector store that keeps the vectors), `node_parser` (the heading path is
+                indexed unless it has `add_context=False`), and other arguments of structrag's `Index`: cache, language, batch_size,
+                max_concurrency, max_calls, prompts.
         """
         retriever = cls._with_index(cls._new_index, options)
         retriever.add(documents)

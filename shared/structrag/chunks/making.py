@@ -11,6 +11,13 @@ from structrag.context import Context, heading_context, is_same_title
 from structrag.records import Chunk, Document, Section
 from structrag.tokens import TokenCounter
 
+MOST = 64  # tokens of a heading path
+# A long path, below MOST for every counter of tokens or words; a counter of smaller units, such as `len`, allows as many as this counts.
+LONG_PATH = (
+    "Installation and maintenance of the water pump in the building > How the filter of the pump is replaced after some weeks of use > "
+    "What to do when the new filter does not fit into the housing of the old pump at all or leaks"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class ChunkMaker:
@@ -18,7 +25,8 @@ class ChunkMaker:
 
     Attributes:
         limit: Most tokens of an index text; a chunk above it gets `extras["oversize"]`. None: no limit.
-        with_context: Whether chunks carry their heading path, at most 64 tokens and a quarter of the limit.
+        with_context: Whether chunks carry their heading path, at most 64 tokens (222 characters, for a counter of these) and a quarter of
+            the limit.
     """
 
     document: Document
@@ -31,8 +39,14 @@ class ChunkMaker:
         if not self.with_context:
             return Context("", False)
         title = "" if is_same_title(self.document.title, path[:1]) else self.document.title
-        room = 64 if self.limit is None else min(64, self.limit // 4)
-        return heading_context(title, path if own else path[:-1], self.counter, limit=room)
+        titles = path if own else path[:-1]
+        found = heading_context(title, titles, self.counter, limit=self._room(MOST))
+        if not found.shortened:
+            return found
+        return heading_context(title, titles, self.counter, limit=self._room(max(MOST, self.counter(LONG_PATH))))
+
+    def _room(self, most: int) -> int:
+        return most if self.limit is None else min(most, self.limit // 4)
 
     def count(self, context: Context, start: int, end: int) -> int:
         """Tokens of the index text of a span."""
