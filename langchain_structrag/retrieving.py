@@ -21,6 +21,7 @@ from langchain_structrag.indexing import core_documents, load_index, make_index,
 from langchain_structrag.models import LangChainEmbedder
 from langchain_structrag.results import hit_document
 from structrag.index.index import Index
+from structrag.index.unfinished import lost_retriever
 from structrag.records import Hit
 
 
@@ -101,16 +102,21 @@ class IndexRetriever(BaseRetriever):
 
         Raises:
             InvalidParameter: a setting is not allowed (a ValueError).
+            ModelFailed, InvalidAnswer: the embedding model or the store raised, or gave no usable vectors. No retriever comes back, and
+                only the `cache` is kept; `from_documents([], ...)` and `add_documents` keep the documents that were finished.
+            BudgetExceeded: `max_calls` is reached; likewise.
         """
         retriever = cls._with_index(cls._new_index, {"embedding": embedding, **options})
-        retriever.add_documents(documents)
+        with lost_retriever("from_documents", "add_documents", options.get("cache")):
+            retriever.add_documents(documents)
         return retriever
 
     @classmethod
     async def afrom_documents(cls, documents: Iterable[Document], embedding: Any = None, **options: Any) -> Self:
         """`from_documents` on an event loop."""
         retriever = cls._with_index(cls._new_index, {"embedding": embedding, **options})
-        await retriever.aadd_documents(documents)
+        with lost_retriever("afrom_documents", "aadd_documents", options.get("cache")):
+            await retriever.aadd_documents(documents)
         return retriever
 
     @classmethod

@@ -23,6 +23,7 @@ from llama_index_structrag.events import IndexBuildEndEvent, IndexBuildStartEven
 from llama_index_structrag.indexing import bind, index_options, prompts_of, updated_prompts, where_of
 from structrag.index.index import Index
 from structrag.index.store import Store
+from structrag.index.unfinished import lost_retriever
 from structrag.records import Document, Hit
 
 Where = Mapping[str, Any] | Callable[[dict[str, Any]], bool]
@@ -80,16 +81,24 @@ class IndexRetriever(BaseRetriever):
                 extractive), `vector_store` (a LlamaIndex vector store that keeps the vectors), `node_parser` (the heading path is
                 indexed unless it has `add_context=False`), and other arguments of structrag's `Index`: cache, language, batch_size,
                 max_concurrency, max_calls, prompts.
+
+        Raises:
+            InvalidParameter: a setting is not allowed (a ValueError).
+            ModelFailed, InvalidAnswer: the embedding model or the store raised, or gave no usable vectors. No retriever comes back, and
+                only the `cache` is kept; `from_documents([], ...)` and `add` keep the documents that were finished.
+            BudgetExceeded: `max_calls` is reached; likewise.
         """
         retriever = cls._with_index(cls._new_index, options)
-        retriever.add(documents)
+        with lost_retriever("from_documents", "add", options.get("cache")):
+            retriever.add(documents)
         return retriever
 
     @classmethod
     async def afrom_documents(cls, documents: Sequence[BaseNode], **options: Any) -> Self:
         """`from_documents` on an event loop."""
         retriever = cls._with_index(cls._new_index, options)
-        await retriever.aadd(documents)
+        with lost_retriever("afrom_documents", "aadd", options.get("cache")):
+            await retriever.aadd(documents)
         return retriever
 
     @classmethod
