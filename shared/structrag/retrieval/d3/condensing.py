@@ -14,7 +14,15 @@ from structrag.chunks.summaries import Summary, pack, summary_steps
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.models.extractive import keywords, section_frequencies, summarise
 from structrag.records import Block, Chunk, Document
-from structrag.retrieval.d3.paragraphs import SECTION_TOKENS, Span, check_titles, keyword_title, section_spans
+from structrag.retrieval.d3.paragraphs import (
+    PARAGRAPH_TOKENS,
+    SECTION_TOKENS,
+    Span,
+    check_titles,
+    keyword_title,
+    paragraph_cutter,
+    section_spans,
+)
 from structrag.sections import parse
 from structrag.sentences import LANGUAGES, sentence_spans
 from structrag.steps import Steps
@@ -52,6 +60,7 @@ class SectionSplitter(ReadingSplitter):
         summary_tokens: Most tokens of a summary, by `counter`; longer ones are cut behind a sentence.
         whole_tokens: A body of at most so many tokens stands for itself; 0: every section is summarised (preset `paper`).
         section_tokens: A body of more tokens is listed in parts of at most so many, but of one paragraph at least; 0: never (`paper`).
+        paragraph_tokens: As in `ParagraphSplitter`; 0 in `paper`.
         window_tokens: What the summariser reads at once. A longer section is summarised in parts, then those summaries are.
         keywords: At most so many beside the summary; 0: none.
         prompt: What the model is asked, with {title}, {text} and, if wanted, {words}, how many the summary may have; "{text}" for a model
@@ -63,6 +72,7 @@ class SectionSplitter(ReadingSplitter):
     summary_tokens: int = SUMMARY_TOKENS
     whole_tokens: int = 60
     section_tokens: int = SECTION_TOKENS
+    paragraph_tokens: int = PARAGRAPH_TOKENS
     window_tokens: int = 1000
     keywords: int = 12
     prompt: str = PROMPT
@@ -76,6 +86,7 @@ class SectionSplitter(ReadingSplitter):
         check_at_least("summary_tokens", self.summary_tokens, 8)
         check_at_least("whole_tokens", self.whole_tokens, 0)
         check_at_least("section_tokens", self.section_tokens, 0)
+        check_at_least("paragraph_tokens", self.paragraph_tokens, 0)
         check_at_least("window_tokens", self.window_tokens, 16)
         check_at_least("keywords", self.keywords, 0)
         check_titles(self.exclude_titles)
@@ -95,6 +106,7 @@ class SectionSplitter(ReadingSplitter):
             "summary_tokens": PAPER_TOKENS,
             "whole_tokens": 0,
             "section_tokens": 0,
+            "paragraph_tokens": 0,
             "keywords": 0,
             "prompt": "{text}",
         }
@@ -103,7 +115,8 @@ class SectionSplitter(ReadingSplitter):
     def split_steps(self, document: Document) -> Steps[list[Chunk]]:
         """The condensed sections of a document, in pre-order, as steps."""
         outline = parse(document, plain_headings=self.plain_headings)
-        spans = section_spans(outline, self.exclude_titles, self.counter, self.section_tokens)
+        cutter = paragraph_cutter(self.counter, self.language)
+        spans = section_spans(outline, self.exclude_titles, cutter, self.section_tokens, self.paragraph_tokens)
         bodies = [_body(document.text, span) for span in spans]
         titles = [
             keyword_title(body, self.language) if span.pseudo else span.section.title
@@ -156,7 +169,7 @@ class SectionSplitter(ReadingSplitter):
 
     def _pieces(self, text: str, blocks: Sequence[Block], window: int) -> Iterator[str]:
         """The blocks' texts, those above the window cut at their sentences."""
-        cutter = Cutter(count_tokens, self._sentence_language())
+        cutter = paragraph_cutter(count_tokens, self.language)
         for block in blocks:
             whole = text[block.start : block.end]
             if count_tokens(whole) <= window:

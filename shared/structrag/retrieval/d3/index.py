@@ -53,7 +53,7 @@ class D3Index:
         embedder: Of parts and paragraphs, what `as_embedder` takes; None: LSA over each.
         llm: Summarises long sections: a function `str -> str`, a `LanguageModel`, or a `TransformersSummariser`; None: extractive.
         preset: "default", or "paper": every section is summarised, however short, and listed whole, however long; no keywords.
-        summary_tokens, whole_tokens, section_tokens, keywords, prompt: As in `SectionSplitter`; None: by the preset.
+        summary_tokens, whole_tokens, section_tokens, paragraph_tokens, keywords, prompt: As in `SectionSplitter`; None: by the preset.
         window_tokens: As in `SectionSplitter`.
         part_tokens: As `max_tokens` in `PartSplitter`.
         exclude_titles, plain_headings, counter, language: As in `SectionSplitter`.
@@ -69,6 +69,7 @@ class D3Index:
         summary_tokens: int | None = None,
         whole_tokens: int | None = None,
         section_tokens: int | None = None,
+        paragraph_tokens: int | None = None,
         window_tokens: int = 1000,
         keywords: int | None = None,
         prompt: str | None = None,
@@ -98,6 +99,7 @@ class D3Index:
             "summary_tokens": summary_tokens,
             "whole_tokens": whole_tokens,
             "section_tokens": section_tokens,
+            "paragraph_tokens": paragraph_tokens,
             "keywords": keywords,
             "prompt": prompt,
         }
@@ -125,8 +127,8 @@ class D3Index:
         }
         self._splitters: dict[str, Splitter] = {
             "sections": splitter,
-            "parts": PartSplitter(part_tokens, **texts),
-            "paragraphs": ParagraphSplitter(**texts),
+            "parts": PartSplitter(part_tokens, splitter.paragraph_tokens, **texts),
+            "paragraphs": ParagraphSplitter(splitter.paragraph_tokens, **texts),
         }
         self._models = {"sections": {"llm": llm}, "parts": {"embedder": embedder}, "paragraphs": {"embedder": embedder}}
         if embedder is not None:

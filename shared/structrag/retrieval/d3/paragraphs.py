@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from structrag.chunks.cutting import Piece
+from structrag.chunks.cutting import Cutter, Piece
 from structrag.chunks.making import ChunkMaker
 from structrag.errors import InvalidParameter, check_at_least
 from structrag.models.extractive import keywords
 from structrag.records import Block, Chunk, Document, Section
 from structrag.sections import Outline, parse
+from structrag.sentences import LANGUAGES
 from structrag.tokens import TokenCounter, count_tokens
 
 PSEUDO_TOKENS = 1000  # of whole paragraphs, in a section made up for a document without headings
 SECTION_TOKENS = 1000  # of a body that is listed as one entry; of a longer one, so many to an entry
+PARAGRAPH_TOKENS = 500  # of a block that is one paragraph; a longer one, such as talk without blank lines, is several
 PART_TOKENS = 500  # of whole paragraphs, in a part of a section that routing without a language model scores
 TITLE_WORDS = 3  # keywords in the title of such a section
 
@@ -35,35 +37,40 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class ParagraphSplitter:
-    """One chunk for each block of a section's own body: paragraph, list, table, code, image, whole however long.
+    """One chunk for each block of a section's own body: paragraph, list, table, code, image.
 
     `chunk.kind` is the block's kind and the context is the heading path, at most 64 tokens. Headings and front matter are in no chunk.
     An empty or blank document has none.
 
     Attributes:
+        paragraph_tokens: A block above so many tokens is cut into several chunks of at most so many: between sentences, items, lines, rows
+            (whose header a table repeats in `context`); 0: never.
         exclude_titles: Titles (any case) of sections left out with everything below them.
         plain_headings: Whether headings are looked for in plain text.
         counter: Token counter, `str -> int`.
         language: Of the text, an English name such as "german".
     """
 
+    paragraph_tokens: int = PARAGRAPH_TOKENS
     exclude_titles: Sequence[str] = ()
     plain_headings: bool = True
     counter: TokenCounter = count_tokens
     language: str = "english"
 
     def __post_init__(self) -> None:
+        check_at_least("paragraph_tokens", self.paragraph_tokens, 0)
         check_titles(self.exclude_titles)
 
     def split(self, document: Document) -> list[Chunk]:
         """The paragraphs of a document, in reading order."""
         outline = parse(document, plain_headings=self.plain_headings)
         maker = ChunkMaker(document, self.counter, None, with_context=True)
+        cutter = paragraph_cutter(self.counter, self.language)
         chunks = []
         for section in kept_sections(outline, self.exclude_titles):
             context = maker.context(section.path, own=True)
-            for block in filled_blocks(outline, section):
-                chunk = maker.chunk(section, Piece(block.start, block.end), context)
+            for block in paragraphs(outline, section, cutter, self.paragraph_tokens):
+                chunk = maker.chunk(section, _piece(block), context)
                 chunks.append(replace(chunk, kind=block.kind))
         return chunks
 
@@ -77,10 +84,11 @@ class PartSplitter:
 
     Attributes:
         max_tokens: Most tokens of a part of several paragraphs.
-        exclude_titles, plain_headings, counter, language: As in `ParagraphSplitter`.
+        paragraph_tokens, exclude_titles, plain_headings, counter, language: As in `ParagraphSplitter`.
     """
 
     max_tokens: int = PART_TOKENS
+    paragraph_tokens: int = PARAGRAPH_TOKENS
     exclude_titles: Sequence[str] = ()
     plain_headings: bool = True
     counter: TokenCounter = count_tokens
@@ -88,15 +96,17 @@ class PartSplitter:
 
     def __post_init__(self) -> None:
         check_at_least("max_tokens", self.max_tokens, 1)
+        check_at_least("paragraph_tokens", self.paragraph_tokens, 0)
         check_titles(self.exclude_titles)
 
     def split(self, document: Document) -> list[Chunk]:
         """The parts of a document, in reading order."""
         outline = parse(document, plain_headings=self.plain_headings)
         maker = ChunkMaker(document, self.counter, None, with_context=True)
+        cutter = paragraph_cutter(self.counter, self.language)
         chunks = []
         for section in kept_sections(outline, self.exclude_titles):
-            blocks = tuple(filled_blocks(outline, section))
+            blocks = tuple(paragraphs(outline, section, cutter, self.paragraph_tokens))
             context = maker.context(section.path, own=True)
             for run in _runs(document.text, blocks, self.counter, self.max_tokens):
                 chunks.append(maker.chunk(section, Piece(run[0].start, run[-1].end), context))
@@ -104,18 +114,23 @@ class PartSplitter:
 
 
 def section_spans(
-    outline: Outline, exclude_titles: Sequence[str], counter: TokenCounter, limit: int = SECTION_TOKENS
+    outline: Outline,
+    exclude_titles: Sequence[str],
+    cutter: Cutter,
+    limit: int = SECTION_TOKENS,
+    paragraph_tokens: int = PARAGRAPH_TOKENS,
 ) -> list[Span]:
     """The sections of a document in pre-order, those without any text left out.
 
     A body above `limit` tokens is several spans, runs of whole paragraphs of up to that, which tile the section; 0: there is no limit.
-    A document in which no heading was found gives runs of whole paragraphs of up to 1,000 tokens.
+    A document in which no heading was found gives runs of whole paragraphs of up to 1,000 tokens. Paragraphs are those of
+    `ParagraphSplitter`.
     """
-    text = outline.document.text
+    text, counter = outline.document.text, cutter.counter
     flat = len(outline.sections) == 1
     spans: list[Span] = []
     for section in kept_sections(outline, exclude_titles):
-        blocks = tuple(filled_blocks(outline, section))
+        blocks = tuple(paragraphs(outline, section, cutter, paragraph_tokens))
         if flat:
             runs = _runs(text, blocks, counter, PSEUDO_TOKENS)
             spans += [Span(section, run[0].start, run[-1].end, run, pseudo=True) for run in runs]
@@ -135,10 +150,22 @@ def kept_sections(outline: Outline, exclude_titles: Sequence[str]) -> list[Secti
     return [section for section in outline.sections if section.ordinal not in excluded]
 
 
-def filled_blocks(outline: Outline, section: Section) -> list[Block]:
-    """The blocks of the section's own body that are not blank."""
+def paragraph_cutter(counter: TokenCounter, language: str) -> Cutter:
+    """What cuts long paragraphs; by English rules in a language whose sentences are not known."""
+    return Cutter(counter, language if language in LANGUAGES else "english")
+
+
+def paragraphs(outline: Outline, section: Section, cutter: Cutter, most: int) -> Iterator[Block]:
+    """The blocks of the section's own body that are not blank; of one above `most` tokens its pieces of up to that, unless `most` is 0."""
     text = outline.document.text
-    return [block for block in outline.blocks(section) if text[block.start : block.end].strip()]
+    for block in outline.blocks(section):
+        if not text[block.start : block.end].strip():
+            continue
+        if not most or cutter.counter(text[block.start : block.end]) <= most:
+            yield block
+            continue
+        for piece in cutter.cut(text, [block], most):
+            yield Block(block.kind, piece.start, piece.end, header_start=piece.header[0], header_end=piece.header[1])
 
 
 def keyword_title(text: str, language: str) -> str:
@@ -150,6 +177,12 @@ def check_titles(titles: Sequence[str]) -> None:
     """Raise InvalidParameter for one string in place of several."""
     if isinstance(titles, str):
         raise InvalidParameter(f"exclude_titles must be a sequence of titles; got the string {titles!r}.")
+
+
+def _piece(block: Block) -> Piece:
+    """With the header rows to repeat where these are not in the block itself."""
+    repeated = block.header_start is not None and block.header_end <= block.start
+    return Piece(block.start, block.end, (block.header_start or 0, block.header_end) if repeated else (0, 0))
 
 
 def _parts(section: Section, runs: Sequence[tuple[Block, ...]]) -> list[Span]:
