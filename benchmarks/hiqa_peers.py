@@ -32,9 +32,9 @@ def hiqa(index: Index, n: int = POOL, **settings: Any) -> Search:
 class QuestionAlone(PoolSource):
     """The segments of a question by its own vector, as published."""
 
-    def query_vector(self, query: str, table: KeywordTable | None) -> Steps[Any]:
-        """The question's, its keywords included."""
-        return (yield from self.index.query_vector(query))
+    def query_vectors(self, query: str, table: KeywordTable | None) -> Steps[tuple[Any, Any]]:
+        """The question's alone, its keywords included."""
+        return (yield from self.index.query_vector(query)), None
 
 
 def hiqa_alone(index: Index, n: int = POOL) -> Search:

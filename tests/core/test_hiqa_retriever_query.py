@@ -1,4 +1,4 @@
-"""The vector of a question that names a product: half of it is the question without the name."""
+"""A question that names a product: what is left without the name orders the chunks that hold it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structrag import Document, HiQARetriever, Index
-from structrag.index.dense import unit_vectors
 from structrag.index.keyword_names import Names, name_key, pieces
+from structrag.retrieval.hiqa_pool import PoolSource
 
 
 class Seen(HashEmbedder):
@@ -27,6 +27,13 @@ class Seen(HashEmbedder):
         if query:
             self.calls.append(list(texts))
         return super().embed(texts, query=query)
+
+
+class Alone(PoolSource):
+    """By the query's own vector."""
+
+    def query_vectors(self, query: str, table: Any) -> Any:
+        return (yield from self.index.query_vector(query)), None
 
 
 NAMES = [f"Nova {letter}10" for letter in "ABCDE"]
@@ -75,18 +82,35 @@ def test_what_is_left_holds_nothing_new_and_no_text_without_names_changes(text: 
         assert pieces(rest) == pieces(text)
 
 
-def test_both_are_embedded_in_one_call_and_their_mean_is_searched() -> None:
+def test_both_are_embedded_in_one_call() -> None:
     embedder = Seen()
-    index = phones(embedder)
-    question = "How long does the Nova C10 last?"
-    hits = retriever(index, routes=("dense", "keywords")).search(question)
-    assert embedder.calls == [[question, "How long does the last?"]]
-    vectors = unit_vectors(HashEmbedder().embed([question, "How long does the last?"], query=True))
-    mean = unit_vectors(vectors.mean(axis=0, keepdims=True))[0]
-    assert np.allclose(
-        index.run(index.query_vector(question, "How long does the last?")) @ mean, np.linalg.norm(vectors.mean(axis=0))
+    assert retriever(phones(embedder)).search("How long does the Nova C10 last?")
+    assert embedder.calls == [["How long does the Nova C10 last?", "How long does the last?"]]
+
+
+def test_the_rest_orders_chunks_that_hold_the_name_and_leaves_their_mean() -> None:
+    index = phones(HashEmbedder())
+    source = retriever(index).source
+    query = "How long does the Nova C10 last?"
+    with_rest = index.run(source.steps(query, 50, None))
+    alone = index.run(Alone(**vars(source)).steps(query, 50, None))
+    holds = alone.held.any(axis=0)
+    assert 0 < holds.sum() < len(holds)
+    assert np.array_equal(with_rest.cosine[~holds], alone.cosine[~holds])
+    assert with_rest.cosine[holds].mean() == pytest.approx(alone.cosine[holds].mean())
+    rest = dict(
+        index.store.search_dense("raw", HashEmbedder().embed(["How long does the last?"], query=True)[0], len(index))
     )
-    assert hits
+    own = np.array([rest[row] for row in alone.rows[holds].tolist()])
+    assert np.allclose(with_rest.cosine[holds], alone.cosine[holds] + own - own.mean())
+
+
+def test_one_chunk_with_the_name_keeps_its_score() -> None:
+    index = Index(embedder=HashEmbedder(), views=("raw",))
+    index.add([Document(f"# {name}\n\nMade by Acme.", id=name, title=name, format="markdown") for name in NAMES])
+    source = retriever(index).source
+    pools = [index.run(each.steps("Who makes the Nova C10?", 50, None)) for each in (source, Alone(**vars(source)))]
+    assert np.array_equal(pools[0].cosine, pools[1].cosine)
 
 
 @pytest.mark.parametrize("question", ["How long does it last?", "Nova C10", "Nova C10?"])

@@ -12,7 +12,6 @@ from structrag.cache import Cache
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.index.adding import Adding, AddReport, forget_in_host
-from structrag.index.dense import unit_vectors
 from structrag.index.estimating import Estimate, estimate
 from structrag.index.identity import ALGORITHM_VERSION, fingerprint, setting_name
 from structrag.index.preparing import Splitter, embedder_errors
@@ -221,16 +220,18 @@ class Index:
         """`search` on an event loop."""
         return await self.arun(search_steps(self, query, k, view, route, where))
 
-    def query_vector(self, query: str, *others: str) -> Steps[Any]:
-        """The query's vector, with `others` the mean of theirs and its, all of length 1; None: a store that embeds itself, an empty index,
-        a blank query, no known word (zeros)."""
+    def query_vector(self, query: str) -> Steps[Any]:
+        """The query's vector, or None: a store that embeds itself, an empty index, a blank query, one of no known word (zeros)."""
+        return (yield from self.query_vectors(query))[0]
+
+    def query_vectors(self, *queries: str) -> Steps[list[Any]]:
+        """`query_vector` of several queries, of which the first is not blank, in one call."""
         wanted = self.dense_store is None or self.dense_store.wants_vectors
-        if not wanted or not len(self.store) or not query.strip():
-            return None
+        if not wanted or not len(self.store) or not queries[0].strip():
+            return [None] * len(queries)
         refit(self)
-        (matrix,) = yield [Embed((query, *others), query=True)]
-        vector = unit_vectors(matrix).mean(axis=0) if others else matrix[0]
-        return vector if any(vector) else None
+        (matrix,) = yield [Embed(queries, query=True)]
+        return [vector if any(vector) else None for vector in matrix]
 
     def routes(self) -> dict[str, Any]:
         """Every route by its name, such as "dense:raw" and "bm25:summary"."""

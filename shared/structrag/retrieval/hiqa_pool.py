@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,7 @@ class PoolSource:
         if not query.strip() or not len(self.index):
             return _pool(_NO_ROWS, {}, {}, {}, None, [])
         rows = self.index.store.select(where)
-        vector = (yield from self.query_vector(query, table)) if "dense" in self.routes else None
+        vector, rest = (yield from self.query_vectors(query, table)) if "dense" in self.routes else (None, None)
         dense, bm25 = yield from self._rankings(query, vector, n, (where, rows), lexical)
         keys = table.found_in(query) if table else []
         found = np.unique(np.fromiter([*dense, *bm25], dtype=np.int64))
@@ -55,13 +55,32 @@ class PoolSource:
         if not len(found):
             return _pool(_NO_ROWS, {}, {}, {}, table, keys)
         cosines, weights = self._completed(query, vector, found, dense, bm25, n)
-        return _pool(found, cosines, weights, {"dense": dense, "bm25": bm25}, table, keys)
+        pool = _pool(found, cosines, weights, {"dense": dense, "bm25": bm25}, table, keys)
+        return pool if vector is None or rest is None else self._reordered(pool, rest)
 
-    def query_vector(self, query: str, table: KeywordTable | None) -> Steps[Any]:
-        """Half of it is the query without its keywords, which say which document is meant, and not what is asked of it."""
-        rest = table.names.removed(query) if table and not self.near_only else query
-        others = (rest,) if any(map(str.isalnum, rest)) and rest != " ".join(query.split()) else ()
-        return (yield from self.index.query_vector(query, *others))
+    def _reordered(self, pool: Pool, rest: Any) -> Pool:
+        """To the cosine of chunks that hold a keyword is added that with the query without its keywords, less the mean of these.
+
+        So their order turns on what is asked, and whether they come before other chunks on the whole query.
+        """
+        holds = pool.held.any(axis=0) & ~np.isnan(pool.cosine)
+        if holds.sum() < 2 or self.index.dense_store is not None:
+            return pool
+        wanted = np.zeros(len(self.index.store), dtype=bool)
+        wanted[pool.rows[holds]] = True
+        found = dict(self.index.store.search_dense(self.view, rest, int(holds.sum()), wanted))
+        own = np.array([found[row] for row in pool.rows[holds].tolist()])
+        cosine = pool.cosine.copy()
+        cosine[holds] += own - own.mean()
+        return replace(pool, cosine=cosine)
+
+    def query_vectors(self, query: str, table: KeywordTable | None) -> Steps[tuple[Any, Any]]:
+        """The query's vector, and that of the query without its keywords; None where there is none."""
+        rest = table.names.removed(query) if table and not self.near_only else ""
+        if not any(map(str.isalnum, rest)) or rest == " ".join(query.split()):
+            return (yield from self.index.query_vector(query)), None
+        whole, without = yield from self.index.query_vectors(query, rest)
+        return whole, without
 
     def _rankings(
         self, query: str, vector: Any, n: int, where: tuple[Any, Selection | None], lexical: Ranking | None
