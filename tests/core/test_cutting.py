@@ -106,3 +106,10 @@ def test_long_word_needs_time_in_proportion_to_its_length() -> None:
 
 def test_lines_are_cut_behind_every_kind_of_line_end() -> None:
     assert lines_block("a\r\nb\rc\nd\n", 0, 9).cuts == (3, 5, 7)
+
+
+def test_blank_text_that_joins_a_full_piece_does_not_take_it_over_the_limit() -> None:
+    text = "abcdefgh \n\n\n"
+    pieces = Cutter(len).cut(text, [Block("paragraph", 0, len(text))], 9)
+    assert [text[piece.start : piece.end] for piece in pieces] == ["abcd", "efgh \n\n\n"]
+    assert all(len(text[piece.start : piece.end]) <= 9 for piece in pieces)

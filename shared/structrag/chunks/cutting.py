@@ -81,7 +81,10 @@ class Cutter:
         pieces: list[Piece] = []
         for first, last in _cheapest(atoms, budget, self._header_tokens(text, atoms)):
             pieces += self._checked(text, atoms[first:last], budget, fits or within_budget)
-        return _without_blank(text, pieces)
+        filled = _without_blank(text, pieces)
+        if len(filled) == len(pieces):
+            return filled
+        return [part for piece in filled for part in _halved(text, piece, fits or within_budget)]
 
     def sentences(self, text: str, start: int, end: int) -> list[tuple[int, int]]:
         """Sentence spans that tile `[start, end)`."""
@@ -258,6 +261,20 @@ def _cheapest(atoms: Sequence[Atom], budget: int, header_tokens: Sequence[int]) 
         runs.append((came_from[last], last))
         last = came_from[last]
     return runs[::-1]
+
+
+def _halved(text: str, piece: Piece, fits: Fits) -> list[Piece]:
+    """A piece that does not fit with the blank text that joined it, in parts that do, none of them blank."""
+    if fits(piece):
+        return [piece]
+    body = text[piece.start : piece.end]
+    first, last = len(body) - len(body.lstrip()), len(body.rstrip())
+    stops = [stop for stop in safe_cuts(body, first, last) if body[first:stop].strip() and body[stop:last].strip()]
+    if not stops:
+        return [piece]
+    middle = piece.start + stops[len(stops) // 2]
+    halves = (Piece(piece.start, middle, piece.header), Piece(middle, piece.end, piece.header))
+    return [part for half in halves for part in _halved(text, half, fits)]
 
 
 def _without_blank(text: str, pieces: list[Piece]) -> list[Piece]:
