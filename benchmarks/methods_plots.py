@@ -56,7 +56,7 @@ def _systems(results: Mapping[str, Any], found: Mapping[str, Interval], count: s
 
 
 def _budgets(results: Mapping[str, Any], best_first: list[str], count: str, path: Path) -> Path:
-    figure, axis = _figure(7, 4.4)
+    figure, axis = _figure(9, 4.4)
     for family, color in COLORS.items():
         own = [name for name in best_first if results["families"][name] == family][:SHOWN_PER_FAMILY]
         for name, style in zip(own, ("-", "--", ":"), strict=False):
@@ -67,7 +67,7 @@ def _budgets(results: Mapping[str, Any], best_first: list[str], count: str, path
     axis.set_ylabel("recall, %, mean of the sets")
     axis.set_title(f"The best three of each family: {count}", loc="left", fontsize=11)
     axis.grid(axis="y", color="#e4e2dc", linewidth=0.8)
-    axis.legend(frameon=False, fontsize=9, loc="lower right")
+    axis.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return _saved(figure, path)
 
 

@@ -47,7 +47,8 @@ class HiQARetriever:
 
     A name says which document is meant, and not what is asked of it. So among the chunks that hold a keyword of the query, the cosine with
     what is left of the query without its keywords counts as much as that with the query: it is added, less its mean over these chunks, so
-    that their order changes and not their place among the others (ours; not in preset "code", nor where the host's store has the vectors).
+    that those that answer rise and those that only repeat the name fall (ours; not in preset "code", nor where a host's store has the
+    vectors).
 
     A hit's `scores` are the three parts as summed, under "dense", "bm25" and "keywords"; its `routes` are the ranks on the routes that
     found it (on "keywords" equal counts share a rank); `chunk.extras["keywords"]` are the keywords that it holds of the query.

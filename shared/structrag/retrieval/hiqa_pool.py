@@ -61,7 +61,7 @@ class PoolSource:
     def _reordered(self, pool: Pool, rest: Any) -> Pool:
         """To the cosine of chunks that hold a keyword is added that with the query without its keywords, less the mean of these.
 
-        So their order turns on what is asked, and whether they come before other chunks on the whole query.
+        So their order turns on what is asked, while their mean stays where the whole query put it.
         """
         holds = pool.held.any(axis=0) & ~np.isnan(pool.cosine)
         if holds.sum() < 2 or self.index.dense_store is not None:
