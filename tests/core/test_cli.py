@@ -123,7 +123,9 @@ def test_a_folder_leaves_out_what_is_no_text(capsys: pytest.CaptureFixture[str],
 
 def test_an_empty_document_has_an_outline_and_no_chunks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "empty.md").write_text("")
-    assert run(capsys, "split", tmp_path / "empty.md")[:2] == (0, "")
+    code, out, err = run(capsys, "split", tmp_path / "empty.md")
+    assert (code, out) == (0, "")
+    assert "empty.md holds no text" in err
     assert run(capsys, "outline", tmp_path / "empty.md")[0] == 0
 
 

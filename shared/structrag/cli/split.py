@@ -33,7 +33,9 @@ def split(
     """Print a document's chunks: heading path, character range, tokens, text."""
     splitter = METHODS[check_choice("--method", method, METHODS)](max_tokens)
     document = read_file(file, format=format)
-    chunks = _split(splitter, document, embedder or None, plot)
+    chunks = list(_split(splitter, document, embedder or None, plot))
+    if not chunks:
+        typer.echo(f"{file} holds no text, so it has no chunk.", err=True)
     print_items(map(chunk_record, chunks) if as_json else _lines(document, chunks), as_json)
 
 
