@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from doubles import HashEmbedder
+from doubles import HashEmbedder, HostStore
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -118,6 +118,16 @@ def test_a_question_of_nothing_but_names_or_without_any_is_embedded_alone(questi
     embedder = Seen()
     retriever(phones(embedder)).search(question)
     assert embedder.calls == [[question]]
+
+
+def test_a_query_over_a_hosts_vectors_is_embedded_alone() -> None:
+    embedder = Seen()
+    index = Index(embedder=embedder, views=("raw",), dense_store=HostStore(wants_vectors=True))
+    index.add(
+        [Document(f"# {name}\n\nIt lasts for 30 hours.", id=name, title=name, format="markdown") for name in NAMES]
+    )
+    assert retriever(index).search("How long does the Nova C10 last?")
+    assert embedder.calls == [["How long does the Nova C10 last?"]]
 
 
 def test_the_published_code_embeds_the_question_alone() -> None:

@@ -64,19 +64,30 @@ class PoolSource:
         So their order turns on what is asked, while their mean stays where the whole query put it.
         """
         holds = pool.held.any(axis=0) & ~np.isnan(pool.cosine)
-        if holds.sum() < 2 or self.index.dense_store is not None:
+        if holds.sum() < 2:
             return pool
-        wanted = np.zeros(len(self.index.store), dtype=bool)
-        wanted[pool.rows[holds]] = True
+        wanted = self._mask(pool.rows[holds])
         found = dict(self.index.store.search_dense(self.view, rest, int(holds.sum()), wanted))
-        own = np.array([found[row] for row in pool.rows[holds].tolist()])
+        own = np.array([found.get(row, np.nan) for row in pool.rows.tolist()])
+        holds &= ~np.isnan(own)
+        if not holds.any():
+            return pool
         cosine = pool.cosine.copy()
-        cosine[holds] += own - own.mean()
+        cosine[holds] += own[holds] - own[holds].mean()
         return replace(pool, cosine=cosine)
 
+    def _mask(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """The rows, ascending and at least one, as a mask over the index."""
+        mask = np.zeros(len(self.index.store), dtype=bool)
+        if rows[-1] >= len(mask):
+            raise InvalidParameter("Documents changed while the index was searched; search again.")
+        mask[rows] = True
+        return mask
+
     def query_vectors(self, query: str, table: KeywordTable | None) -> Steps[tuple[Any, Any]]:
-        """The query's vector, and that of the query without its keywords; None where there is none."""
-        rest = table.names.removed(query) if table and not self.near_only else ""
+        """The query's vector, and that of the query without its keywords; None where there is none, or a host has the vectors."""
+        own = self.index.dense_store is None and not self.near_only
+        rest = table.names.removed(query) if table and own else ""
         if not any(map(str.isalnum, rest)) or rest == " ".join(query.split()):
             return (yield from self.index.query_vector(query)), None
         whole, without = yield from self.index.query_vectors(query, rest)
@@ -111,10 +122,7 @@ class PoolSource:
             settings = store.settings
             among = LexicalIndex.from_texts(texts, bm25=settings.bm25, tokenizer=settings.tokenizer)
             return dense, dict(zip(found.tolist(), among.scores(query).tolist(), strict=True))
-        wanted = np.zeros(len(store), dtype=bool)
-        if found[-1] >= len(wanted):
-            raise InvalidParameter("Documents changed while the index was searched; search again.")
-        wanted[found] = True
+        wanted = self._mask(found)
         if vector is not None and self.index.dense_store is None and n <= len(dense) < len(found):
             dense = dict(store.search_dense(self.view, vector, len(found), wanted))
         if "bm25" in self.routes and self.lexical is None and n <= len(bm25) < len(found):
