@@ -1,4 +1,5 @@
-"""The base install, without any extra: nothing optional is there, and splitting, indexing, saving and searching work."""
+"""The base install, without any extra: nothing optional is there, and splitting, indexing, saving
+and searching work."""
 
 import sys
 import tempfile

@@ -1,4 +1,5 @@
-"""How well splitters find where sections began, in documents whose headings were taken out: prints the tables and writes them.
+"""How well splitters find where sections began, in documents whose headings were taken out: prints
+the tables and writes them.
 
     python benchmarks/boundaries.py
 
@@ -27,32 +28,43 @@ from benchmarks.methods_systems import Models, splitters
 from benchmarks.quality_tables import markdown_table
 from benchmarks.unheaded import Unheaded, segmentation, unheaded, unheaded_documents
 from structrag import __version__
-from structrag.cache import Cache
+from structrag.asking.cache import Cache
 from structrag.evaluation import baseline_segmentations, boundary_f1, pk, window_diff
 
 DOCUMENTS = 20  # of parsing
 READING = (
-    "Pk and WindowDiff: lower is better; F1 of boundaries within one sentence: higher is better. Rows in brackets are segmentations that "
-    "read nothing: none, all, as many at random, as many at equal distances. A paper's sections are several times longer than chunks "
-    "of 200 to 300 tokens, so that few boundaries win there whatever they are; compare rows with as many segments."
+    "Pk and WindowDiff: lower is better; F1 of boundaries within one sentence: higher is better. "
+    "Rows in brackets are segmentations that "
+    "read nothing: none, all, as many at random, as many at equal distances. A paper's sections "
+    "are several times longer than chunks "
+    "of 200 to 300 tokens, so that few boundaries win there whatever they are; compare rows with "
+    "as many segments."
 )
 
 
 def scores(documents: Sequence[Unheaded], named: Mapping[str, Splitting]) -> dict[str, list[float]]:
-    """System -> mean Pk, WindowDiff, boundary F1 within one sentence, and segments a document; the baselines first."""
-    found: dict[str, list[Sequence[int]]] = {"reference": [document.reference for document in documents]}
+    """System -> mean Pk, WindowDiff, boundary F1 within one sentence, and segments a document; the
+    baselines first."""
+    found: dict[str, list[Sequence[int]]] = {
+        "reference": [document.reference for document in documents]
+    }
     for document in documents:
         for name, gaps in baseline_segmentations(document.reference).items():
             found.setdefault(f"({name})", []).append(gaps)
     texts = [document.document for document in documents]
     for name, split in named.items():
         starts = [[chunk.start for chunk in chunks] for chunks in split(texts)]
-        found[name] = [segmentation(document.sentences, own) for document, own in zip(documents, starts, strict=True)]
+        found[name] = [
+            segmentation(document.sentences, own)
+            for document, own in zip(documents, starts, strict=True)
+        ]
         print(f"boundaries: {name}", file=sys.stderr, flush=True)
     return {name: _mean_scores(documents, segmentations) for name, segmentations in found.items()}
 
 
-def _mean_scores(documents: Sequence[Unheaded], segmentations: Sequence[Sequence[int]]) -> list[float]:
+def _mean_scores(
+    documents: Sequence[Unheaded], segmentations: Sequence[Sequence[int]]
+) -> list[float]:
     found = [
         (
             pk(document.reference, own),
@@ -70,7 +82,10 @@ def page(results: Mapping[str, Any]) -> str:
     facts = "\n".join(f"- {key}: {value}" for key, value in results["about"].items())
     parts = ["# Boundaries: where sections began, headings taken out", facts, READING]
     for title, found in results["sets"].items():
-        rows = [[name, *(f"{value:.3f}" for value in values[:3]), f"{values[3]:.1f}"] for name, values in found.items()]
+        rows = [
+            [name, *(f"{value:.3f}" for value in values[:3]), f"{values[3]:.1f}"]
+            for name, values in found.items()
+        ]
         head = ["splitter", "Pk", "WindowDiff", "F1", "segments"]
         parts += [f"## {title}", markdown_table(head, rows, labels=1)]
     return "\n\n".join(parts) + "\n"
@@ -78,15 +93,23 @@ def page(results: Mapping[str, Any]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", type=Path, default=quality.RESULTS, help="folder for the results")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--output", type=Path, default=quality.RESULTS, help="folder for the results"
+    )
     options = parser.parse_args(arguments)
     papers = [made for made in map(unheaded, load_or_exit("qasper").documents) if made is not None]
     documents = unheaded_documents(DOCUMENTS)
     embedder, label = quality.chosen_embedder("minilm")
     models = Models(embedder, Cache(quality.CACHE))
     named, absent = splitters(quality.chosen_embedder("minilm")[0], models)
-    about = {"structrag": __version__, "encoder": label, "not installed": ", ".join(absent) or "none"}
+    about = {
+        "structrag": __version__,
+        "encoder": label,
+        "not installed": ", ".join(absent) or "none",
+    }
     sets = {
         f"{len(documents)} Markdown documents of parsing": scores(documents, named),
         f"{len(papers)} papers of qasper": scores(papers, named),
@@ -96,7 +119,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(text)
     options.output.mkdir(parents=True, exist_ok=True)
     (options.output / "boundaries.md").write_text(text, encoding="utf-8")
-    (options.output / "boundaries.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    (options.output / "boundaries.json").write_text(
+        json.dumps(results, indent=1) + "\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

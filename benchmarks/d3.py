@@ -1,9 +1,11 @@
-"""D3 against reading the whole document: answer scores, evidence F1, tokens and calls; and how a slow model server is kept busy.
+"""D3 against reading the whole document: answer scores, evidence F1, tokens and calls; and how a
+slow model server is kept busy.
 
-python benchmarks/d3.py --oracle                    a scripted model that answers from the gold evidence
-python benchmarks/d3.py --llm package.module:name   any function str -> str, or object with name, complete and acomplete
-python benchmarks/d3.py --evidence                  without a language model, against plain retrieval of paragraphs
-python benchmarks/d3.py --slow-server               a model that takes 0.2 s for every answer
+python benchmarks/d3.py --oracle                    a scripted model that answers from the gold
+evidence python benchmarks/d3.py --llm package.module:name   any function str -> str, or object with
+name, complete and acomplete python benchmarks/d3.py --evidence                  without a language
+model, against plain retrieval of paragraphs python benchmarks/d3.py --slow-server               a
+model that takes 0.2 s for every answer
 """
 
 from __future__ import annotations
@@ -23,34 +25,62 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.d3_evidence import evidence_page, evidence_scores, summary_scores
 from benchmarks.d3_oracle import oracle_for
-from benchmarks.d3_scores import averaged, comparison_table, extra_table, scored, stage_means, stage_table, target_lines
+from benchmarks.d3_scores import (
+    averaged,
+    comparison_table,
+    extra_table,
+    scored,
+    stage_means,
+    stage_table,
+    target_lines,
+)
 from benchmarks.d3_server import server_lines
-from benchmarks.d3_systems import BASELINES, D3, NAMES, SELF_ASK, System, baseline, drill_down, run_all, self_ask
+from benchmarks.d3_systems import (
+    BASELINES,
+    D3,
+    NAMES,
+    SELF_ASK,
+    System,
+    baseline,
+    drill_down,
+    run_all,
+    self_ask,
+)
 from benchmarks.datasets import Dataset, load_or_exit, visible
 from benchmarks.machine import corpus_line, machine_line
 from benchmarks.quality import CACHE, CUAD_DOCUMENTS, SETS, chosen_embedder, sampled
 from structrag import __version__
-from structrag.cache import Cache
+from structrag.asking.cache import Cache
+from structrag.asking.requests import LanguageModel
+from structrag.asking.runner import Runner
 from structrag.models.llm import as_language_model
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.paragraphs import ParagraphSplitter
 from structrag.retrieval.d3.retriever import D3Retriever
-from structrag.steps import LanguageModel, Runner
 
 RESULTS = Path(__file__).parent / "results"
 EXTRAS = (0, 1, 2, 4, 8)
 ORACLE = (
-    "- The oracle answers from the gold evidence and makes no mistakes: scores of 100 are its own, and only tokens and calls are "
-    "measured. It needs no summary to know a section. So the table cannot tell what shorter summaries lose, what is lost where a model "
+    "- The oracle answers from the gold evidence and makes no mistakes: scores of 100 are its own, "
+    "and only tokens and calls are "
+    "measured. It needs no summary to know a section. So the table cannot tell what shorter "
+    "summaries lose, what is lost where a model "
     "overlooks a section, or how many it names too many; the last table shows what those cost."
 )
 
 
 def compare(
-    dataset: Dataset, llm: LanguageModel, names: Sequence[str], *, cache: Cache | None = None, max_concurrency: int = 8
+    dataset: Dataset,
+    llm: LanguageModel,
+    names: Sequence[str],
+    *,
+    cache: Cache | None = None,
+    max_concurrency: int = 8,
 ) -> dict[str, Any]:
     """Every system's means and stages, as JSON values."""
-    paragraphs = {document.id: ParagraphSplitter().split(document) for document in dataset.documents}
+    paragraphs = {
+        document.id: ParagraphSplitter().split(document) for document in dataset.documents
+    }
     made = _systems(dataset, llm, names, paragraphs, cache, max_concurrency)
     results = {}
     for system in made:
@@ -65,7 +95,12 @@ def compare(
 
 
 def _systems(
-    dataset: Dataset, llm: LanguageModel, names: Sequence[str], paragraphs: Any, cache: Cache | None, concurrency: int
+    dataset: Dataset,
+    llm: LanguageModel,
+    names: Sequence[str],
+    paragraphs: Any,
+    cache: Cache | None,
+    concurrency: int,
 ) -> list[System]:
     runner = Runner(llm=llm, cache=cache, max_concurrency=concurrency)
     made = [baseline(name, paragraphs, runner) for name in names if name in BASELINES]
@@ -92,17 +127,25 @@ def page(title: str, dataset: Dataset, results: dict[str, Any], *, oracle: bool 
     """The results as Markdown."""
     facts = [
         f"- structrag {__version__}; {machine_line()}",
-        f"- {corpus_line(dataset.name, (document.text for document in dataset.documents))}; {len(dataset.questions)} questions",
-        "- Means over the questions. Tokens (estimated by `count_tokens`): prompts and answers of finding the evidence, of self-ask all.",
-        "- The paper's figures: 150 documents, gpt-3.5-turbo, summaries by BART. They show directions only.",
+        f"- {corpus_line(dataset.name, (document.text for document in dataset.documents))}; "
+        f"{len(dataset.questions)} questions",
+        "- Means over the questions. Tokens (estimated by `count_tokens`): prompts and answers of "
+        "finding the evidence, of self-ask all.",
+        "- The paper's figures: 150 documents, gpt-3.5-turbo, summaries by BART. They show "
+        "directions only.",
         *([ORACLE] if oracle else []),
     ]
     parts = [f"# {title}", "\n".join(facts), comparison_table(results), stage_table(results)]
     targets = target_lines(results)
-    return "\n\n".join([*parts, *(["\n".join(f"- {line}" for line in targets)] if targets else [])]) + "\n"
+    return (
+        "\n\n".join([*parts, *(["\n".join(f"- {line}" for line in targets)] if targets else [])])
+        + "\n"
+    )
 
 
-def evidence(names: Sequence[str], embedder: str, questions: int | None) -> tuple[str, dict[str, Any]]:
+def evidence(
+    names: Sequence[str], embedder: str, questions: int | None
+) -> tuple[str, dict[str, Any]]:
     """The page on evidence without a language model, and its figures as JSON values."""
     model, label = chosen_embedder(embedder)
     cache = None if model is None else Cache(CACHE)
@@ -110,14 +153,25 @@ def evidence(names: Sequence[str], embedder: str, questions: int | None) -> tupl
     for name in names:
         whole = visible(load_or_exit(name))
         dataset = sampled(whole, CUAD_DOCUMENTS if name == "cuad" else None, questions)
-        share = "" if len(dataset.documents) == len(whole.documents) else f" (of {len(whole.documents)})"
+        share = (
+            ""
+            if len(dataset.documents) == len(whole.documents)
+            else f" (of {len(whole.documents)})"
+        )
         size = f"{len(dataset.documents)} documents{share}, {len(dataset.questions)} questions"
         print(f"{name}: {size}", file=sys.stderr)
         results[name] = size, evidence_scores(dataset, model, cache)
         summaries[name] = summary_scores(dataset, model, cache)
-    facts = [f"structrag {__version__}; {machine_line()}", f"Vectors: {label}", "Tokens: `count_tokens`, an estimate"]
+    facts = [
+        f"structrag {__version__}; {machine_line()}",
+        f"Vectors: {label}",
+        "Tokens: `count_tokens`, an estimate",
+    ]
     figures = {
-        name: {system: {each: found.mean(each) for each in found.values} for system, found in systems.items()}
+        name: {
+            system: {each: found.mean(each) for each in found.values}
+            for system, found in systems.items()
+        }
         for name, (_, systems) in results.items()
     }
     return evidence_page(facts, results, summaries), {"systems": figures, "summaries": summaries}
@@ -125,16 +179,21 @@ def evidence(names: Sequence[str], embedder: str, questions: int | None) -> tupl
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the comparison, or time the slow server."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--oracle", action="store_true")
     which.add_argument("--llm", metavar="MODULE:NAME")
     which.add_argument("--evidence", action="store_true")
     which.add_argument("--slow-server", action="store_true")
     parser.add_argument(
-        "--set", help=f"the question set, default qasper; of --evidence several, default {','.join(SETS)}"
+        "--set",
+        help=f"the question set, default qasper; of --evidence several, default {','.join(SETS)}",
     )
-    parser.add_argument("--embedder", choices=("minilm", "lsa"), default="minilm", help="of --evidence")
+    parser.add_argument(
+        "--embedder", choices=("minilm", "lsa"), default="minilm", help="of --evidence"
+    )
     parser.add_argument("--systems", default=",".join(NAMES), help=f"some of {', '.join(NAMES)}")
     parser.add_argument("--questions", type=int, help="at most so many")
     parser.add_argument("--cache", type=Path, help="file that keeps finished calls")
@@ -159,10 +218,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     text = page(f"D3 with {llm.name}", dataset, results, oracle=options.oracle)
     if options.oracle and "D3-BASE" in names:
         several = {
-            extra: compare(dataset, oracle_for(dataset, extra), ["D3-BASE"])["D3-BASE"]["means"] for extra in EXTRAS
+            extra: compare(dataset, oracle_for(dataset, extra), ["D3-BASE"])["D3-BASE"]["means"]
+            for extra in EXTRAS
         }
         text += (
-            f"\nD3-BASE where the oracle names sections without evidence as well:\n\n{extra_table(several, results)}\n"
+            "\nD3-BASE where the oracle names sections without evidence as "
+            f"well:\n\n{extra_table(several, results)}\n"
         )
     written(options.output, "d3_oracle" if options.oracle else "d3", text, results)
 

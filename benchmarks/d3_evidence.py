@@ -1,4 +1,5 @@
-"""Evidence without a language model: D3's routing against retrieval over all paragraphs, with the same embedder and statistics."""
+"""Evidence without a language model: D3's routing against retrieval over all paragraphs, with the
+same embedder and statistics."""
 
 from __future__ import annotations
 
@@ -12,8 +13,16 @@ from benchmarks.d3_oracle import gold_chunks
 from benchmarks.d3_systems import document_of
 from benchmarks.datasets import Dataset, Question
 from benchmarks.quality_tables import markdown_table
-from structrag.cache import Cache
-from structrag.evaluation import SpanMeasure, evidence_f1, paired_bootstrap, recall_at_budget, span_recall, spans_of
+from structrag.asking.cache import Cache
+from structrag.asking.requests import Steps
+from structrag.evaluation import (
+    SpanMeasure,
+    evidence_f1,
+    paired_bootstrap,
+    recall_at_budget,
+    span_recall,
+    spans_of,
+)
 from structrag.index.index import Index
 from structrag.records import Chunk
 from structrag.retrieval.d3.condensing import SectionSplitter
@@ -21,8 +30,7 @@ from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.layout import row_mask
 from structrag.retrieval.d3.retriever import D3Retriever
 from structrag.retrieval.d3.scoring import fused_scores, own_vectors
-from structrag.steps import Steps
-from structrag.tokens import count_tokens
+from structrag.text.tokens import count_tokens
 
 BUDGET, TOP = 1000, 3
 SUMMARIES = (40, 60, 100, 142)  # most tokens of a summary
@@ -30,15 +38,21 @@ FIRST = 5  # sections that the stand-in for a reader may name
 RECALL, F1 = f"recall at {BUDGET:,} tokens", f"evidence F1 of the first {TOP}"
 OWN = "D3"
 READING = (
-    "Each question is searched inside its own document, by the paragraphs' text and heading path; all systems have the same vectors "
-    "and BM25 statistics. Recall is the share of the gold text (nq: of the best single occurrence) in the paragraphs taken in rank "
-    f"order, the last one cut at {BUDGET:,} tokens. Evidence F1 is QASPER's, over paragraphs. In percent, means over the questions. D3 "
-    "scores parts of sections, then the paragraphs of the best parts only; its router is BM25 and vectors. An interval that holds 0 "
+    "Each question is searched inside its own document, by the paragraphs' text and heading path; "
+    "all systems have the same vectors "
+    "and BM25 statistics. Recall is the share of the gold text (nq: of the best single occurrence) "
+    "in the paragraphs taken in rank "
+    f"order, the last one cut at {BUDGET:,} tokens. Evidence F1 is QASPER's, over paragraphs. In "
+    "percent, means over the questions. D3 "
+    "scores parts of sections, then the paragraphs of the best parts only; its router is BM25 and "
+    "vectors. An interval that holds 0 "
     "is no difference that was shown."
 )
 OUTLINES = (
-    f"In percent, evidence that lies in the first {FIRST} sections when they are ranked by path and extractive summary (BM25 and "
-    "vectors): a stand-in for the language model, which was not measured. In brackets the tokens of a document's outline."
+    f"In percent, evidence that lies in the first {FIRST} sections when they are ranked by path "
+    "and extractive summary (BM25 and "
+    "vectors): a stand-in for the language model, which was not measured. In brackets the tokens "
+    "of a document's outline."
 )
 
 
@@ -70,7 +84,9 @@ def evidence_scores(dataset: Dataset, embedder: Any, cache: Cache | None) -> dic
         paragraphs = index.paragraphs.chunks(document_of(question))
         for name, ranking in plain_rankings(index.paragraphs, question.question, where).items():
             figures = ranking_figures(question, ranking, paragraphs, measure)
-            found.setdefault(name, Measured()).note(**figures, paragraphs=len(paragraphs), parts=0, within=1)
+            found.setdefault(name, Measured()).note(
+                **figures, paragraphs=len(paragraphs), parts=0, within=1
+            )
         result = retriever.result(question.question, where=where)
         ranking = [hit.chunk for hit in sorted(result.hits, key=lambda hit: hit.rank)]
         routed = span_recall(question.gold, spans_of(ranking), measure, mode=question.mode) or 0.0
@@ -85,8 +101,11 @@ def evidence_scores(dataset: Dataset, embedder: Any, cache: Cache | None) -> dic
 
 
 def plain_rankings(index: Index, question: str, where: Any) -> dict[str, list[Chunk]]:
-    """All chunks that a question may find, best first: by BM25, by vectors, and by the mean of both brought to [0, 1]."""
-    scores = index.run(_scores_steps(index, question, row_mask(index.store.select(where), len(index))))
+    """All chunks that a question may find, best first: by BM25, by vectors, and by the mean of both
+    brought to [0, 1]."""
+    scores = index.run(
+        _scores_steps(index, question, row_mask(index.store.select(where), len(index)))
+    )
 
     def ranked(value: Callable[[dict[str, float]], float]) -> list[Chunk]:
         order = sorted(scores, key=lambda row: (-round(value(scores[row]), 9), row))
@@ -107,9 +126,12 @@ def _scores_steps(index: Index, question: str, mask: Any) -> Steps[dict[int, dic
 def ranking_figures(
     question: Question, ranking: Sequence[Chunk], paragraphs: Sequence[Chunk], measure: SpanMeasure
 ) -> dict[str, float]:
-    """Recall at the budget, the last paragraph cut where it ends, and evidence F1 of the first few and of what fits whole."""
+    """Recall at the budget, the last paragraph cut where it ends, and evidence F1 of the first few
+    and of what fits whole."""
     sizes = [count_tokens(chunk.text) for chunk in ranking]
-    recall = recall_at_budget(question.gold, spans_of(ranking), BUDGET, measure, sizes=sizes, mode=question.mode)
+    recall = recall_at_budget(
+        question.gold, spans_of(ranking), BUDGET, measure, sizes=sizes, mode=question.mode
+    )
     fitting = int(np.searchsorted(np.cumsum(sizes), BUDGET, side="right")) if sizes else 0
     gold = gold_lists(question, paragraphs)
     ids = [chunk.id for chunk in ranking]
@@ -123,26 +145,40 @@ def ranking_figures(
 def gold_lists(question: Question, paragraphs: Sequence[Chunk]) -> list[list[str]]:
     """The ids of the gold paragraphs: one list, or one for each span where any is enough."""
     spans = [(span,) for span in question.gold] if question.any else [question.gold]
-    alone = [Question(question.id, question.question, question.answers, tuple(each), question.any) for each in spans]
+    alone = [
+        Question(question.id, question.question, question.answers, tuple(each), question.any)
+        for each in spans
+    ]
     lists = [[chunk.id for chunk in gold_chunks(each, paragraphs)] for each in alone]
     return [ids for ids in lists if ids] or [["none"]]
 
 
-def summary_scores(dataset: Dataset, embedder: Any, cache: Cache | None) -> dict[int, tuple[float, float]]:
-    """Most tokens of a summary -> tokens of an outline; the share of the entries with evidence among the first five.
+def summary_scores(
+    dataset: Dataset, embedder: Any, cache: Cache | None
+) -> dict[int, tuple[float, float]]:
+    """Most tokens of a summary -> tokens of an outline; the share of the entries with evidence
+    among the first five.
 
-    Entries are ranked by path and summary, BM25 and vectors fused: a stand-in for a reader, who would do better.
+    Entries are ranked by path and summary, BM25 and vectors fused: a stand-in for a reader, who
+    would do better.
     """
     found = {}
     for tokens in SUMMARIES:
         splitter = SectionSplitter(summary_tokens=tokens, whole_tokens=tokens, keywords=0)
-        index = Index(splitter=splitter, views=("raw",), embedder=embedder, cache=cache, batch_size=32)
+        index = Index(
+            splitter=splitter, views=("raw",), embedder=embedder, cache=cache, batch_size=32
+        )
         index.add(dataset.documents)
         shares = []
         for question in dataset.questions:
-            ranking = plain_rankings(index, question.question, {"doc_id": document_of(question)})["fused"]
+            ranking = plain_rankings(index, question.question, {"doc_id": document_of(question)})[
+                "fused"
+            ]
             hit = [
-                [each.doc_id == doc_id and each.start < end and start < each.end for each in ranking[:FIRST]]
+                [
+                    each.doc_id == doc_id and each.start < end and start < each.end
+                    for each in ranking[:FIRST]
+                ]
                 for doc_id, start, end in question.gold
             ]
             shares.append((max if question.any else np.mean)([any(row) for row in hit]))
@@ -153,13 +189,28 @@ def summary_scores(dataset: Dataset, embedder: Any, cache: Cache | None) -> dict
 
 def evidence_table(found: dict[str, Measured]) -> str:
     """One row a system; D3 against each of the others with the 95% interval of a paired bootstrap."""
-    head = ["system", RECALL, F1, "F1 of all that fit", "paragraphs scored", "parts scored", "evidence in them"]
+    head = [
+        "system",
+        RECALL,
+        F1,
+        "F1 of all that fit",
+        "paragraphs scored",
+        "parts scored",
+        "evidence in them",
+    ]
     head += [f"D3 minus it: {RECALL}", f"D3 minus it: {F1}"]
     rows = []
     for name, system in found.items():
-        row = [name, *(f"{100 * system.mean(each):.1f}" for each in (RECALL, F1, "F1 of all that fit"))]
-        row += [f"{system.mean(each):.1f}" for each in ("paragraphs", "parts")] + [f"{100 * system.mean('within'):.1f}"]
-        row += ["" if name == OWN else difference(found[OWN], system, each) for each in (RECALL, F1)]
+        row = [
+            name,
+            *(f"{100 * system.mean(each):.1f}" for each in (RECALL, F1, "F1 of all that fit")),
+        ]
+        row += [f"{system.mean(each):.1f}" for each in ("paragraphs", "parts")] + [
+            f"{100 * system.mean('within'):.1f}"
+        ]
+        row += [
+            "" if name == OWN else difference(found[OWN], system, each) for each in (RECALL, F1)
+        ]
         rows.append(row)
     return markdown_table(head, rows, labels=1)
 
@@ -170,16 +221,25 @@ def difference(own: Measured, other: Measured, name: str) -> str:
     return f"{100 * found.difference:+.1f} [{100 * found.low:+.1f}, {100 * found.high:+.1f}]"
 
 
-def evidence_page(facts: Sequence[str], results: dict[str, tuple[str, dict[str, Measured]]], summaries: Any) -> str:
+def evidence_page(
+    facts: Sequence[str], results: dict[str, tuple[str, dict[str, Measured]]], summaries: Any
+) -> str:
     """The page: set -> (its size, its systems), and what `summary_scores` gave."""
-    parts = ["# Evidence without a language model", "\n".join(f"- {fact}" for fact in facts), READING]
+    parts = [
+        "# Evidence without a language model",
+        "\n".join(f"- {fact}" for fact in facts),
+        READING,
+    ]
     for name, (size, found) in results.items():
         parts += [f"### {name}: {size}", evidence_table(found)]
     if summaries:
         names = list(summaries)
         rows = []
         for tokens in SUMMARIES:
-            figures = [f"{100 * summaries[name][tokens][1]:.1f} ({summaries[name][tokens][0]:,.0f})" for name in names]
+            figures = [
+                f"{100 * summaries[name][tokens][1]:.1f} ({summaries[name][tokens][0]:,.0f})"
+                for name in names
+            ]
             rows.append([f"{tokens}", *figures])
         parts += [
             "### How long summaries must be",

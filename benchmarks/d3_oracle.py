@@ -10,15 +10,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from benchmarks.datasets import Dataset, Question
+from structrag.asking.requests import LanguageModel
 from structrag.records import Chunk
-from structrag.retrieval.d3.answering import UNANSWERABLE
 from structrag.retrieval.d3.asking import short_forms
 from structrag.retrieval.d3.condensing import SectionSplitter
-from structrag.retrieval.d3.hops import NEXT_PROMPT
 from structrag.retrieval.d3.outlines import IDS_PROMPT
 from structrag.retrieval.d3.paragraphs import ParagraphSplitter
 from structrag.retrieval.d3.selecting import Selection
-from structrag.steps import LanguageModel
+from structrag.retrieval.multihop.answering import UNANSWERABLE
+from structrag.retrieval.multihop.hops import NEXT_PROMPT
 
 SHOWN = 160  # characters by which a paragraph is known in a prompt
 _QUESTION = re.compile(
@@ -29,30 +29,38 @@ _ITEM = re.compile(r"^\[(\d+)\] ", re.MULTILINE)
 
 
 def gold_chunks(question: Question, chunks: Sequence[Chunk]) -> list[Chunk]:
-    """The chunks of which the question's gold holds half or more, or that hold half or more of a gold span."""
+    """The chunks of which the question's gold holds half or more, or that hold half or more of a
+    gold span."""
     return [
         chunk
         for chunk in chunks
         if any(
             doc_id == chunk.doc_id
-            and 2 * (min(end, chunk.end) - max(start, chunk.start)) >= min(end - start, len(chunk.text))
+            and 2 * (min(end, chunk.end) - max(start, chunk.start))
+            >= min(end - start, len(chunk.text))
             for doc_id, start, end in question.gold
         )
     ]
 
 
 class Oracle:
-    """Names, of what a prompt shows, the sections and paragraphs that hold gold evidence; knows the answer where it sees any.
+    """Names, of what a prompt shows, the sections and paragraphs that hold gold evidence; knows the
+    answer where it sees any.
 
-    It reads prompts by what they show: ids in square brackets in front of a section's path or a paragraph's beginning. So it
-    never names what was not shown, and answers nothing where no gold is. With `extra` it names, of an outline, so many sections more than
-    hold gold, those behind the first that does.
+    It reads prompts by what they show: ids in square brackets in front of a section's path or a
+    paragraph's beginning. So it never names what was not shown, and answers nothing where no gold
+    is. With `extra` it names, of an outline, so many sections more than hold gold, those behind the
+    first that does.
     """
 
     name = "oracle"
 
     def __init__(
-        self, questions: Sequence[Question], paragraphs: Sequence[Chunk], sections: Sequence[Chunk], extra: int = 0
+        self,
+        questions: Sequence[Question],
+        paragraphs: Sequence[Chunk],
+        sections: Sequence[Chunk],
+        extra: int = 0,
     ) -> None:
         self.extra = extra
         self.answers = {question.question: question.answers for question in questions}
@@ -60,13 +68,22 @@ class Oracle:
         self.sections: dict[str, set[str]] = {}
         for question in questions:
             gold = gold_chunks(question, paragraphs)
-            texts = [chunk.text for chunk in gold] + short_forms(gold, Selection(strategy="hierbase"))
-            routed = [s for s in sections if any(s.start <= g.start < s.end and s.doc_id == g.doc_id for g in gold)]
-            self.paragraphs.setdefault(question.question, set()).update(text.strip()[:SHOWN] for text in texts)
+            texts = [chunk.text for chunk in gold] + short_forms(
+                gold, Selection(strategy="hierbase")
+            )
+            routed = [
+                s
+                for s in sections
+                if any(s.start <= g.start < s.end and s.doc_id == g.doc_id for g in gold)
+            ]
+            self.paragraphs.setdefault(question.question, set()).update(
+                text.strip()[:SHOWN] for text in texts
+            )
             self.sections.setdefault(question.question, set()).update(map(_shown_path, routed))
 
     def complete(self, prompt: str) -> str:
-        """Ids, "yes" or "no", a follow-up question (the question itself) or the answer, as the prompt asks for."""
+        """Ids, "yes" or "no", a follow-up question (the question itself) or the answer, as the
+        prompt asks for."""
         question = _QUESTION.findall(prompt)[-1]
         gold = self.paragraphs[question]
         if prompt.startswith(NEXT_PROMPT[:SHOWN]):
@@ -87,20 +104,27 @@ class Oracle:
         shown, found = [], []
         for item in _ITEM.finditer(prompt):
             line = _squeezed(prompt[item.end() :].split("\n", 1)[0]).removeprefix("Document: ")
-            is_section = line and any(path == line or path.endswith(f" > {line}") for path in self.sections[question])
+            is_section = line and any(
+                path == line or path.endswith(f" > {line}") for path in self.sections[question]
+            )
             shown.append(item[1])
-            if is_section or any(prompt.startswith(text, item.end()) for text in self.paragraphs[question]):
+            if is_section or any(
+                prompt.startswith(text, item.end()) for text in self.paragraphs[question]
+            ):
                 found.append(item[1])
         if self.extra and found and prompt.startswith(_OUTLINE):
             first = shown.index(found[0])
-            found += [each for each in shown[first:] + shown[:first] if each not in found][: self.extra]
+            found += [each for each in shown[first:] + shown[:first] if each not in found][
+                : self.extra
+            ]
         return found
 
 
 class SlowServer:
     """A model that takes `delay` seconds for every answer; counts its calls and those open at once.
 
-    What it answers another model says, once for each prompt: run the questions without delay before, and only waiting is left.
+    What it answers another model says, once for each prompt: run the questions without delay
+    before, and only waiting is left.
     """
 
     def __init__(self, model: LanguageModel, delay: float) -> None:
@@ -143,8 +167,12 @@ class SlowServer:
 
 def oracle_for(dataset: Dataset, extra: int = 0) -> Oracle:
     """An oracle for the set's questions."""
-    paragraphs = [chunk for document in dataset.documents for chunk in ParagraphSplitter().split(document)]
-    sections = [chunk for document in dataset.documents for chunk in SectionSplitter().split(document)]
+    paragraphs = [
+        chunk for document in dataset.documents for chunk in ParagraphSplitter().split(document)
+    ]
+    sections = [
+        chunk for document in dataset.documents for chunk in SectionSplitter().split(document)
+    ]
     return Oracle(dataset.questions, paragraphs, sections, extra)
 
 

@@ -13,8 +13,8 @@ from benchmarks.datasets import Question
 from benchmarks.quality_tables import markdown_table
 from structrag.evaluation import evidence_f1, token_f1
 from structrag.records import Chunk, Hit
-from structrag.retrieval.d3.answering import UNANSWERABLE, Answered
 from structrag.retrieval.d3.costs import StageCost
+from structrag.retrieval.multihop.answering import UNANSWERABLE, Answered
 
 # Of the paper's first table: 150 documents, gpt-3.5-turbo.
 PUBLISHED = {
@@ -25,7 +25,10 @@ PUBLISHED = {
     "D3-BASE": (49.92, 1981, 1.99, 47.45),
     "D3-HIERBASE": (50.09, 2126, 2.85, 49.48),
 }
-TARGETS = (("CHUNK", 0.40), ("MAP-REDUCE OPTIMIZED", 0.30))  # most that D3-BASE may take of their tokens
+TARGETS = (
+    ("CHUNK", 0.40),
+    ("MAP-REDUCE OPTIMIZED", 0.30),
+)  # most that D3-BASE may take of their tokens
 MOST_CALLS = 2.1
 
 
@@ -48,7 +51,8 @@ def scored(question: Question, paragraphs: Sequence[Chunk], outcome: Outcome) ->
     return {
         "evidence F1": 100 * (evidence_f1([gold], found) or 0.0),
         "evidence recall": 100 * common / len(gold) if gold else 0.0,
-        "answer F1": 100 * (token_f1(question.answers or [UNANSWERABLE], outcome.answered.answer) or 0.0),
+        "answer F1": 100
+        * (token_f1(question.answers or [UNANSWERABLE], outcome.answered.answer) or 0.0),
         "tokens": spent.tokens,
         "calls": spent.calls,
         "scored": spent.scored,
@@ -67,7 +71,9 @@ def averaged(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
 def stage_means(outcomes: Sequence[Outcome]) -> dict[str, dict[str, float]]:
     """Stage -> mean tokens and calls a question."""
     stages = dict.fromkeys(stage for outcome in outcomes for stage in outcome.cost)
-    costs = {stage: [outcome.cost.get(stage, StageCost()) for outcome in outcomes] for stage in stages}
+    costs = {
+        stage: [outcome.cost.get(stage, StageCost()) for outcome in outcomes] for stage in stages
+    }
     return {
         stage: {
             "tokens": float(np.mean([cost.tokens for cost in several])),
@@ -80,16 +86,36 @@ def stage_means(outcomes: Sequence[Outcome]) -> dict[str, dict[str, float]]:
 
 def comparison_table(systems: Mapping[str, Mapping[str, Any]]) -> str:
     """One row a system."""
-    head = ["system", "evidence F1", "recall", "answer F1", "paragraphs", "tokens", "calls", "scored"]
+    head = [
+        "system",
+        "evidence F1",
+        "recall",
+        "answer F1",
+        "paragraphs",
+        "tokens",
+        "calls",
+        "scored",
+    ]
     head += ["answering tokens", "failed calls", "paper: F1 / tokens / calls"]
     rows = []
     for name, result in systems.items():
         means = result["means"]
-        figures = [f"{means[key]:.1f}" for key in ("evidence F1", "evidence recall", "answer F1", "paragraphs")]
+        figures = [
+            f"{means[key]:.1f}"
+            for key in ("evidence F1", "evidence recall", "answer F1", "paragraphs")
+        ]
         figures += [f"{means['tokens']:,.0f}", f"{means['calls']:.2f}", f"{means['scored']:.1f}"]
         published = PUBLISHED.get(name)
         paper = f"{published[0]:.1f} / {published[1]:,} / {published[2]:.2f}" if published else ""
-        rows.append([name, *figures, f"{means['answering tokens']:,.0f}", f"{means['failed calls']:.0f}", paper])
+        rows.append(
+            [
+                name,
+                *figures,
+                f"{means['answering tokens']:,.0f}",
+                f"{means['failed calls']:.0f}",
+                paper,
+            ]
+        )
     return markdown_table(head, rows, labels=1)
 
 
@@ -110,21 +136,36 @@ def target_lines(systems: Mapping[str, Mapping[str, Any]]) -> list[str]:
     for name, share in TARGETS:
         if own and name in systems:
             part = own["means"]["tokens"] / systems[name]["means"]["tokens"]
-            lines.append(_target(f"D3-BASE takes {part:.1%} of {name}'s tokens", part <= share, f"{share:.0%}"))
+            lines.append(
+                _target(
+                    f"D3-BASE takes {part:.1%} of {name}'s tokens", part <= share, f"{share:.0%}"
+                )
+            )
     if own:
         calls = own["means"]["calls"]
-        lines.append(_target(f"D3-BASE takes {calls:.2f} calls a question", calls <= MOST_CALLS, f"{MOST_CALLS}"))
+        lines.append(
+            _target(
+                f"D3-BASE takes {calls:.2f} calls a question", calls <= MOST_CALLS, f"{MOST_CALLS}"
+            )
+        )
     return lines
 
 
-def extra_table(extras: Mapping[int, Mapping[str, Any]], systems: Mapping[str, Mapping[str, Any]]) -> str:
+def extra_table(
+    extras: Mapping[int, Mapping[str, Any]], systems: Mapping[str, Mapping[str, Any]]
+) -> str:
     """D3-BASE where more sections are named than hold evidence."""
     known = [name for name, _ in TARGETS if name in systems]
     rows = []
     for extra, means in extras.items():
         shares = [f"{means['tokens'] / systems[name]['means']['tokens']:.1%}" for name in known]
         rows.append([f"{extra}", f"{means['tokens']:,.0f}", f"{means['calls']:.2f}", *shares])
-    head = ["sections named too many", "tokens", "calls", *(f"of {name}'s tokens" for name in known)]
+    head = [
+        "sections named too many",
+        "tokens",
+        "calls",
+        *(f"of {name}'s tokens" for name in known),
+    ]
     return markdown_table(head, rows, labels=1)
 
 

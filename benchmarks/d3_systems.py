@@ -8,13 +8,14 @@ from typing import Any
 
 from benchmarks.d3_scores import Outcome
 from benchmarks.datasets import Question
-from structrag.driving import together
+from structrag.asking.requests import Steps
+from structrag.asking.runner import Runner
+from structrag.asking.steps import together
 from structrag.records import Chunk, Hit
-from structrag.retrieval.d3.answering import Answered, answer_steps
 from structrag.retrieval.d3.baselines import BASELINES
 from structrag.retrieval.d3.costs import StageCost
-from structrag.retrieval.d3.selfask import SelfAsk
-from structrag.steps import Runner, Steps
+from structrag.retrieval.multihop.answering import Answered, answer_steps
+from structrag.retrieval.multihop.selfask import SelfAsk
 
 D3 = {"D3-BASE": "base", "D3-HIERBASE": "hierbase"}
 SELF_ASK = "SELF-ASK D3-BASE"
@@ -52,7 +53,9 @@ def drill_down(name: str, retriever: Any) -> System:
     """A `D3Retriever`, inside the question's own document."""
 
     def steps(question: Question) -> Steps[Outcome]:
-        found = yield from retriever.steps(question.question, where={"doc_id": document_of(question)})
+        found = yield from retriever.steps(
+            question.question, where={"doc_id": document_of(question)}
+        )
         answered = yield from answer_steps(question.question, found.hits)
         return Outcome(found.hits, found.cost, answered, found.degraded)
 
@@ -65,7 +68,9 @@ def self_ask(retriever: Any) -> System:
 
     def steps(question: Question) -> Steps[Outcome]:
         found = yield from agent.steps(question.question, where={"doc_id": document_of(question)})
-        return Outcome(found.evidence, found.cost, Answered(found.answer, 0, StageCost()), found.failures)
+        return Outcome(
+            found.evidence, found.cost, Answered(found.answer, 0, StageCost()), found.failures
+        )
 
     return System(SELF_ASK, steps, retriever.runner)
 

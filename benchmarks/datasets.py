@@ -1,10 +1,11 @@
 """The evaluation sets as frozen records: documents, questions, gold spans.
 
-The data is not part of the project. It is looked for in the folder STRUCTRAG_DATA, by default `shared/data`
-beside the repository. Each set there is a folder with `documents.jsonl.gz` and `questions.jsonl.gz`.
+The data is not part of the project. It is looked for in the folder STRUCTRAG_DATA, by default
+`shared/data` beside the repository. Each set there is a folder with `documents.jsonl.gz` and
+`questions.jsonl.gz`.
 
-Gold spans of HTML documents (nq) point into the HTML source; `visible` turns such a set into the text that
-`structrag.sections.html` reads, and moves the gold with it.
+Gold spans of HTML documents (nq) point into the HTML source; `visible` turns such a set into the
+text that `structrag.reading.html.reader` reads, and moves the gold with it.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ class Question:
     question: str
     answers: tuple[str, ...]  # may be empty
     gold: tuple[tuple[str, int, int], ...]  # (document id, start, end) in characters, half-open
-    any: bool  # True: one gold span is enough (occurrences of an answer); False: all together are the evidence
+    # True: one gold span is enough (occurrences of an answer); False: all together are the evidence
+    any: bool
 
     @property
     def mode(self) -> str:
@@ -68,17 +70,21 @@ def data_root() -> Path:
     given = os.environ.get("STRUCTRAG_DATA")
     root = Path(given) if given else Path(__file__).resolve().parents[2] / "shared" / "data"
     if not root.is_dir():
-        raise DataMissing(f"The evaluation data is not at {root}; set STRUCTRAG_DATA to the folder that holds it.")
+        raise DataMissing(
+            f"The evaluation data is not at {root}; set STRUCTRAG_DATA to the folder that holds it."
+        )
     return root
 
 
 def load(name: str) -> Dataset:
-    """One of the sets in NAMES, as stored. Raises InvalidParameter for another name, DataMissing without its files."""
+    """One of the sets in NAMES, as stored. Raises InvalidParameter for another name, DataMissing
+    without its files."""
     folder = data_root() / check_choice("name", name, NAMES)
     for part in ("documents", "questions"):
         if not (folder / f"{part}.jsonl.gz").is_file():
             raise DataMissing(
-                f"The set {name!r} is incomplete: {part}.jsonl.gz is not in {folder}; fetch the data again."
+                f"The set {name!r} is incomplete: {part}.jsonl.gz is not in {folder}; fetch the "
+                "data again."
             )
     return Dataset(
         name=name,
@@ -111,8 +117,8 @@ def load_or_exit(name: str) -> Dataset:
 def map_gold(dataset: Dataset, documents: Iterable[Document], text_offset: OffsetMap) -> Dataset:
     """The same questions over other readings of the documents, their gold moved by `text_offset`.
 
-    A span that holds no visible character is dropped. Line ends that a reader puts between two blocks are not
-    taken into a span that ends with the first.
+    A span that holds no visible character is dropped. Line ends that a reader puts between two
+    blocks are not taken into a span that ends with the first.
     """
     readings = tuple(documents)
     by_id = {document.id: document for document in readings}
@@ -123,15 +129,21 @@ def map_gold(dataset: Dataset, documents: Iterable[Document], text_offset: Offse
         return doc_id, text_offset(reading, start), min(after_last, text_offset(reading, end))
 
     questions = (
-        replace(question, gold=tuple(span for span in (moved(*gold) for gold in question.gold) if span[1] < span[2]))
+        replace(
+            question,
+            gold=tuple(
+                span for span in (moved(*gold) for gold in question.gold) if span[1] < span[2]
+            ),
+        )
         for question in dataset.questions
     )
     return Dataset(dataset.name, readings, tuple(questions))
 
 
 def visible(dataset: Dataset) -> Dataset:
-    """The set with its HTML documents read into visible text and their gold mapped there; others as they are."""
-    from structrag.sections.html import read_html, text_offset
+    """The set with its HTML documents read into visible text and their gold mapped there; others as
+    they are."""
+    from structrag.reading.html.reader import read_html, text_offset
 
     def reading(document: Document) -> Document:
         if document.format != "html":
@@ -140,7 +152,11 @@ def visible(dataset: Dataset) -> Dataset:
         return replace(document, text=text, title=title or document.title, layout=layout)
 
     def offset(document: Document, source_offset: int) -> int:
-        return text_offset(document.layout.source_map, source_offset) if document.layout else source_offset
+        return (
+            text_offset(document.layout.source_map, source_offset)
+            if document.layout
+            else source_offset
+        )
 
     return map_gold(dataset, map(reading, dataset.documents), offset)
 

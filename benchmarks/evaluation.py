@@ -1,9 +1,10 @@
-"""The page docs/evaluation.md: every result in benchmarks/results, each under what it answers and the command that measures it again.
+"""The page docs/evaluation.md: every result in benchmarks/results, each under what it answers and
+the command that measures it again.
 
     python benchmarks/evaluation.py [--run | --run-all]
 
-With --run all methods and peers are measured first, on all sets; a run that was stopped goes on where it was. With --run-all everything on
-the page is, which takes hours.
+With --run all methods and peers are measured first, on all sets; a run that was stopped goes on
+where it was. With --run-all everything on the page is, which takes hours.
 """
 
 from __future__ import annotations
@@ -34,18 +35,27 @@ MAIN = (
         "methods.md",
         "methods.py",
         (
-            ("Recall within 1,000 tokens of every method and peer, with intervals", "evaluation_methods.svg"),
+            (
+                "Recall within 1,000 tokens of every method and peer, with intervals",
+                "evaluation_methods.svg",
+            ),
             ("Recall over the budgets", "evaluation_budgets.svg"),
         ),
     ),
-    Result("Boundaries: where sections began, headings taken out", "boundaries.md", "boundaries.py"),
+    Result(
+        "Boundaries: where sections began, headings taken out", "boundaries.md", "boundaries.py"
+    ),
 )
 RESULTS_IN_ORDER = (
     *MAIN,
-    Result("What the settings of PIC and IDMS rest on", "splitting_choices.md", "splitting_choices.py"),
+    Result(
+        "What the settings of PIC and IDMS rest on", "splitting_choices.md", "splitting_choices.py"
+    ),
     Result("Splitters that read the text: cost", "splitters.md", "splitters.py"),
     Result("Sections, views and routes", "quality.md", "quality.py"),
-    Result("What the settings of views and fusion rest on", "quality_choices.md", "quality_choices.py"),
+    Result(
+        "What the settings of views and fusion rest on", "quality_choices.md", "quality_choices.py"
+    ),
     Result("HiQA: look-alike documents and pooled sets", "hiqa.md", "hiqa.py"),
     Result("D3: evidence without a language model", "d3_evidence.md", "d3.py --evidence"),
     Result("D3: tokens and calls with a scripted model", "d3_oracle.md", "d3.py --oracle"),
@@ -71,7 +81,9 @@ def page(results: Sequence[Result] = RESULTS_IN_ORDER) -> str:
         if path.is_file():
             shown = [f"![{text}](pictures/{name})" for text, name in pictures]
             text = lowered(path.read_text(encoding="utf-8"))
-            parts.append("\n\n".join([f"## {title}", f"`python benchmarks/{command}`", *shown, text]))
+            parts.append(
+                "\n\n".join([f"## {title}", f"`python benchmarks/{command}`", *shown, text])
+            )
     return "\n".join(parts).rstrip() + "\n"
 
 
@@ -83,12 +95,20 @@ def lowered(text: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the page."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--run", action="store_true", help="measure all methods and peers on all sets first")
-    parser.add_argument("--run-all", action="store_true", help="measure everything on the page first")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--run", action="store_true", help="measure all methods and peers on all sets first"
+    )
+    parser.add_argument(
+        "--run-all", action="store_true", help="measure everything on the page first"
+    )
     options = parser.parse_args(arguments)
     for result in RESULTS_IN_ORDER if options.run_all else MAIN if options.run else ():
-        subprocess.run([sys.executable, *f"benchmarks/{result.command}".split()], cwd=ROOT, check=True)
+        subprocess.run(
+            [sys.executable, *f"benchmarks/{result.command}".split()], cwd=ROOT, check=True
+        )
     PAGE.write_text(page(), encoding="utf-8")
     print(f"{PAGE.relative_to(ROOT)} written")
 

@@ -1,8 +1,11 @@
-"""HiQA's index texts and multi-route retriever, beside the hybrid retrievers of LangChain and LlamaIndex and the published table of Chroma.
+"""HiQA's index texts and multi-route retriever, beside the hybrid retrievers of LangChain and
+LlamaIndex and the published table of Chroma.
 
-    python benchmarks/hiqa.py [boards|chroma|pooled|speed|all] [--documents N] [--contracts N] [--embedder minilm|lsa] [--repeat N]
+    python benchmarks/hiqa.py [boards|chroma|pooled|speed|all] [--documents N] [--contracts N]
+    [--embedder minilm|lsa] [--repeat N]
 
-Every part asked for is measured again and written to benchmarks/results/hiqa.json and hiqa.md; the others keep their last figures there.
+Every part asked for is measured again and written to benchmarks/results/hiqa.json and hiqa.md; the
+others keep their last figures there.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from benchmarks.datasets import DataMissing
 from benchmarks.hiqa_peers import PACKAGES
 from benchmarks.machine import machine_line, versions_line
 from benchmarks.speed_tables import Table, render
-from structrag.cache import Cache
+from structrag.asking.cache import Cache
 
 PARTS = ("boards", "chroma", "pooled", "speed")
 DOCUMENTS = 300  # manuals that the encoder reads; every manual is searched with LSA
@@ -54,26 +57,48 @@ def save(folder: Path, part: str, record: dict[str, Any]) -> None:
     records = {name: records[name] for name in PARTS if name in records}
     path.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
     sections = "\n".join(markdown(name, value) for name, value in records.items())
-    (folder / "hiqa.md").write_text(f"# HiQA\n\nMeasured by {COMMAND}.\n\n{sections}", encoding="utf-8")
+    (folder / "hiqa.md").write_text(
+        f"# HiQA\n\nMeasured by {COMMAND}.\n\n{sections}", encoding="utf-8"
+    )
 
 
 def markdown(part: str, record: dict[str, Any]) -> str:
     """All tables of a part."""
-    pages = [render(table, machine=record["machine"], versions=record["versions"]) for table in record["tables"]]
+    pages = [
+        render(table, machine=record["machine"], versions=record["versions"])
+        for table in record["tables"]
+    ]
     return "\n".join([f"## {part}\n", *pages])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the parts asked for; print and save their tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("part", nargs="?", default="all", choices=(*PARTS, "all"))
     parser.add_argument(
-        "--documents", type=int, default=DOCUMENTS, help="manuals that the encoder reads (default %(default)s)"
+        "--documents",
+        type=int,
+        default=DOCUMENTS,
+        help="manuals that the encoder reads (default %(default)s)",
     )
-    parser.add_argument("--contracts", type=int, default=quality.CUAD_DOCUMENTS, help="contracts (default %(default)s)")
+    parser.add_argument(
+        "--contracts",
+        type=int,
+        default=quality.CUAD_DOCUMENTS,
+        help="contracts (default %(default)s)",
+    )
     parser.add_argument("--embedder", choices=("minilm", "lsa"), default="minilm")
-    parser.add_argument("--repeat", type=int, default=5, help="timed repetitions of part speed (default %(default)s)")
-    parser.add_argument("--output", type=Path, default=quality.RESULTS, help="folder for the results")
+    parser.add_argument(
+        "--repeat",
+        type=int,
+        default=5,
+        help="timed repetitions of part speed (default %(default)s)",
+    )
+    parser.add_argument(
+        "--output", type=Path, default=quality.RESULTS, help="folder for the results"
+    )
     options = parser.parse_args(arguments)
     for name in ("documents", "contracts", "repeat"):
         if getattr(options, name) < 1:

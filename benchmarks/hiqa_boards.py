@@ -1,4 +1,5 @@
-"""Look-alike manuals: hits and Log-Rank Index by metadata and by route, beside the hybrid retrievers of two frameworks."""
+"""Look-alike manuals: hits and Log-Rank Index by metadata and by route, beside the hybrid
+retrievers of two frameworks."""
 
 from __future__ import annotations
 
@@ -9,13 +10,21 @@ from typing import Any
 
 from benchmarks import hiqa_peers
 from benchmarks.datasets import Dataset, load
-from benchmarks.hiqa_scores import Points, Search, against, mean_of, place_scores, read_questions, relevant_ids
+from benchmarks.hiqa_scores import (
+    Points,
+    Search,
+    against,
+    mean_of,
+    place_scores,
+    read_questions,
+    relevant_ids,
+)
 from benchmarks.machine import corpus_line
 from benchmarks.speed_tables import Table
-from structrag.cache import Cache
-from structrag.chunks.hiqa import METADATA, HiQASplitter
+from structrag.asking.cache import Cache
+from structrag.chunks.hiqa.splitter import METADATA, HiQASplitter
 from structrag.index.index import Index
-from structrag.retrieval.tuning import LabelledQuestion
+from structrag.retrieval.hiqa.tuning import LabelledQuestion
 
 ROUTES: dict[str, dict[str, Any]] = {
     "dense": {"routes": ("dense",)},
@@ -37,7 +46,8 @@ POINTS = ("hit at 1", "hit at 5", "Log-Rank Index")
 
 
 def sample(dataset: Dataset, documents: int | None) -> Dataset:
-    """The questions about `documents` of the documents that are asked about, taken at even distances, and these documents; None: all."""
+    """The questions about `documents` of the documents that are asked about, taken at even
+    distances, and these documents; None: all."""
     if documents is None:
         return dataset
     asked = {question.gold[0][0] for question in dataset.questions}
@@ -50,7 +60,8 @@ def sample(dataset: Dataset, documents: int | None) -> Dataset:
 
 
 def run(embedder: Any, label: str, cache: Cache | None, documents: int | None) -> list[Table]:
-    """The tables: all manuals with vectors that cost nothing (LSA), then `documents` of them with the encoder."""
+    """The tables: all manuals with vectors that cost nothing (LSA), then `documents` of them with
+    the encoder."""
     whole = load("boards")
     tables = [measure(whole, None, "LSA fitted on the chunks", None)]
     if embedder is not None:
@@ -67,7 +78,11 @@ def measure(dataset: Dataset, embedder: Any, label: str, cache: Cache | None) ->
     chunks = 0
     for metadata in METADATA[::-1]:
         index = Index(
-            embedder=embedder, cache=cache, splitter=HiQASplitter(metadata=metadata), views=("raw",), batch_size=256
+            embedder=embedder,
+            cache=cache,
+            splitter=HiQASplitter(metadata=metadata),
+            views=("raw",),
+            batch_size=256,
         )
         index.add(dataset.documents)
         chunks = len(index)
@@ -82,17 +97,23 @@ def measure(dataset: Dataset, embedder: Any, label: str, cache: Cache | None) ->
         for (metadata, name), points in scores.items()
     ]
     return Table(
-        f"boards: {len(dataset.documents):,} manuals, {chunks:,} chunks, {len(questions)} questions; dense route: {label}",
+        f"boards: {len(dataset.documents):,} manuals, {chunks:,} chunks, {len(questions)} "
+        f"questions; dense route: {label}",
         ("index text", "routes", *POINTS, "hit at 1 against the default with path"),
         tuple(rows),
         corpus_line("boards", (document.text for document in dataset.documents)),
         (
-            "In percent. Only the chunk that holds the answer's characters counts; ties by mid-rank, a tied chunk is a hit at 1 only if it "
-            "stands alone there. The Log-Rank Index is among all chunks, gamma 1; what is not among 50 hits has the mean rank of the rest.",
-            "Index text: HiQASplitter with metadata none, section or path. The manuals are reStructuredText, read as plain text, whose "
+            "In percent. Only the chunk that holds the answer's characters counts; ties by "
+            "mid-rank, a tied chunk is a hit at 1 only if it "
+            "stands alone there. The Log-Rank Index is among all chunks, gamma 1; what is not "
+            "among 50 hits has the mean rank of the rest.",
+            "Index text: HiQASplitter with metadata none, section or path. The manuals are "
+            "reStructuredText, read as plain text, whose "
             "underlined titles are found.",
-            "Peers fuse the same 50 vectors' and 50 BM25 hits of the same index. Last column: points, 95% interval of a paired bootstrap.",
-            f"{len(tuning)} questions are left out of all rows, because one row's alpha and beta are tuned on them.",
+            "Peers fuse the same 50 vectors' and 50 BM25 hits of the same index. Last column: "
+            "points, 95% interval of a paired bootstrap.",
+            f"{len(tuning)} questions are left out of all rows, because one row's alpha and beta "
+            "are tuned on them.",
         ),
         {
             f"{metadata} | {name}": {point: mean_of(points[point]) for point in POINTS}
@@ -105,7 +126,9 @@ def split(questions: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]]:
     """The questions to tune on, at even distances, and the others."""
     count = min(TUNING, len(questions) // 3)
     chosen = {i * len(questions) // count for i in range(count)} if count else set()
-    return [questions[i] for i in sorted(chosen)], tuple(q for i, q in enumerate(questions) if i not in chosen)
+    return [questions[i] for i in sorted(chosen)], tuple(
+        q for i, q in enumerate(questions) if i not in chosen
+    )
 
 
 def systems(index: Index, tuning: Sequence[Any], metadata: str) -> Iterator[tuple[str, Search]]:
@@ -122,9 +145,11 @@ def systems(index: Index, tuning: Sequence[Any], metadata: str) -> Iterator[tupl
 
 def tuned(index: Index, questions: Sequence[Any]) -> Search:
     """The retriever with weights fitted to the questions."""
-    from structrag.retrieval.hiqa import HiQARetriever
+    from structrag.retrieval.hiqa.retriever import HiQARetriever
 
-    report = HiQARetriever(index).tune([LabelledQuestion(each.question, each.gold) for each in questions])
+    report = HiQARetriever(index).tune(
+        [LabelledQuestion(each.question, each.gold) for each in questions]
+    )
     print(report, file=sys.stderr)
     return hiqa_peers.hiqa(index, alpha=report.alpha, beta=report.beta)
 

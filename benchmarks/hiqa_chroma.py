@@ -1,4 +1,5 @@
-"""Chroma's five corpora as one pool: recall at five chunks and within 1,000 tokens, beside the published tables."""
+"""Chroma's five corpora as one pool: recall at five chunks and within 1,000 tokens, beside the
+published tables."""
 
 from __future__ import annotations
 
@@ -14,12 +15,12 @@ from benchmarks.datasets import Dataset, load
 from benchmarks.hiqa_scores import Search, Sizes, against, mean_of, read_questions, recall_points
 from benchmarks.machine import corpus_line
 from benchmarks.speed_tables import Table
-from structrag.cache import Cache
-from structrag.chunks.hiqa import HiQASplitter
+from structrag.asking.cache import Cache
+from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.evaluation import SpanMeasure, chroma_scores, precision_omega, spans_of
 from structrag.index.index import Index
 from structrag.records import Chunk, Document
-from structrag.tokens import TokenCounter
+from structrag.text.tokens import TokenCounter
 
 K = 5
 BUDGET = 1000
@@ -61,7 +62,8 @@ PUBLISHED: Mapping[str, Mapping[str, tuple[float, ...]]] = {
 
 @dataclass(frozen=True)
 class Recursive:
-    """LangChain's recursive splitter with the report's separators, sizes in tokens of the counter, chunks at their places."""
+    """LangChain's recursive splitter with the report's separators, sizes in tokens of the counter,
+    chunks at their places."""
 
     max_tokens: int
     counter: TokenCounter
@@ -71,14 +73,19 @@ class Recursive:
         from langchain_text_splitters import RecursiveCharacterTextSplitter
 
         splitter = RecursiveCharacterTextSplitter(
-            separators=SEPARATORS, chunk_size=self.max_tokens, chunk_overlap=0, length_function=self.counter
+            separators=SEPARATORS,
+            chunk_size=self.max_tokens,
+            chunk_overlap=0,
+            length_function=self.counter,
         )
         chunks, at = [], 0
         for text in splitter.split_text(document.text):
             start = document.text.index(text, at)
             at = start + len(text)
             name = f"{document.id}:{start}-{at}"
-            chunks.append(Chunk(name, document.id, "", start, at, text, n_tokens=self.counter(text)))
+            chunks.append(
+                Chunk(name, document.id, "", start, at, text, n_tokens=self.counter(text))
+            )
         return chunks
 
 
@@ -92,38 +99,63 @@ class Row:
 
     @property
     def cells(self) -> list[float]:
-        """Recall, precision, precision-omega and IoU as Chroma codes them, and recall within the budget, in percent."""
+        """Recall, precision, precision-omega and IoU as Chroma codes them, and recall within the
+        budget, in percent."""
         return [mean_of(self.scores[name]) for name in (*COLUMNS, WITHIN)]
 
 
-def run(embedder: Any, label: str, cache: Cache | None, counter: TokenCounter, counter_label: str) -> list[Table]:
+def run(
+    embedder: Any, label: str, cache: Cache | None, counter: TokenCounter, counter_label: str
+) -> list[Table]:
     """The table."""
     dataset = load("chroma")
     read_questions(embedder, dataset)
     found = rows(dataset, embedder, cache, counter)
-    base = next(row for row in found if row.chunks.startswith("recursive 400") and row.routes == "dense")
+    base = next(
+        row for row in found if row.chunks.startswith("recursive 400") and row.routes == "dense"
+    )
     ours = [_line(row, dataset, base) for row in found]
     published = [
-        (f"published: {name}", f"dense, {model}", f"{recall:.1f}", "", "", *(f"{value:.1f}" for value in others), "")
+        (
+            f"published: {name}",
+            f"dense, {model}",
+            f"{recall:.1f}",
+            "",
+            "",
+            *(f"{value:.1f}" for value in others),
+            "",
+        )
         for model, table in PUBLISHED.items()
         for name, (recall, *others) in table.items()
     ]
     head = ("chunks", "routes", f"recall, {POINT}", f"recall, {WITHIN}", f"tokens, {POINT}")
     return [
         Table(
-            f"chroma: {len(dataset.documents)} corpora as one pool, {len(dataset.questions)} questions",
+            f"chroma: {len(dataset.documents)} corpora as one pool, {len(dataset.questions)} "
+            "questions",
             (*head, *COLUMNS[1:], f"recall, {POINT}, against recursive 400, dense"),
             tuple(ours + published),
             corpus_line("chroma", (document.text for document in dataset.documents)),
             (
-                f"Vectors: {label}; our indexes embed chunks longer than the encoder reads in windows of {WINDOW} of its tokens "
-                "(about 110 words), and a chunk scores as its best window. BM25 is ours in all rows. Published rows have no BM25.",
-                f"In percent, means over the questions, counted in characters as Chroma's code does; tokens by {counter_label}.",
-                f"{WITHIN}: chunks in rank order, the last one cut at the budget; here by characters that are not white space.",
-                "HiQASplitter on plain text without headings cuts like ContentAwareSplitter: at paragraphs, then sentences.",
-                "Last column: points, 95% interval of a paired bootstrap. Recall at five chunks rises with the size of a chunk.",
+                f"Vectors: {label}; our indexes embed chunks longer than the encoder reads in "
+                f"windows of {WINDOW} of its tokens "
+                "(about 110 words), and a chunk scores as its best window. BM25 is ours in all "
+                "rows. Published rows have no BM25.",
+                "In percent, means over the questions, counted in characters as Chroma's code "
+                f"does; tokens by {counter_label}.",
+                f"{WITHIN}: chunks in rank order, the last one cut at the budget; here by "
+                "characters that are not white space.",
+                "HiQASplitter on plain text without headings cuts like ContentAwareSplitter: at "
+                "paragraphs, then sentences.",
+                "Last column: points, 95% interval of a paired bootstrap. Recall at five chunks "
+                "rises with the size of a chunk.",
             ),
-            {f"{row.chunks} | {row.routes}": dict(zip((*COLUMNS, WITHIN), row.cells, strict=True)) for row in found},
+            {
+                f"{row.chunks} | {row.routes}": dict(
+                    zip((*COLUMNS, WITHIN), row.cells, strict=True)
+                )
+                for row in found
+            },
         )
     ]
 
@@ -138,16 +170,27 @@ def rows(dataset: Dataset, embedder: Any, cache: Cache | None, counter: TokenCou
     }
     for name, splitter in splitters.items():
         index = Index(
-            embedder=embedder, cache=cache, splitter=splitter, views=("raw",), window_tokens=WINDOW, batch_size=256
+            embedder=embedder,
+            cache=cache,
+            splitter=splitter,
+            views=("raw",),
+            window_tokens=WINDOW,
+            batch_size=256,
         )
         index.add(dataset.documents)
         spans = spans_of(index.chunks())
-        omega = [precision_omega(question.gold, spans, as_coded=True) or 0.0 for question in dataset.questions]
+        omega = [
+            precision_omega(question.gold, spans, as_coded=True) or 0.0
+            for question in dataset.questions
+        ]
         for routes, search in systems(index).items():
             scores = score(dataset, search, sizes)
-            found.append(Row(f"{name} ({len(index):,})", routes, {**scores, "precision-omega": omega}))
+            found.append(
+                Row(f"{name} ({len(index):,})", routes, {**scores, "precision-omega": omega})
+            )
             print(
-                f"chroma: {name}, {routes}: {mean_of(scores['recall']):.2f} {mean_of(scores[WITHIN]):.2f}",
+                f"chroma: {name}, {routes}: {mean_of(scores['recall']):.2f} "
+                f"{mean_of(scores[WITHIN]):.2f}",
                 file=sys.stderr,
                 flush=True,
             )
@@ -168,14 +211,19 @@ def systems(index: Index) -> dict[str, Search]:
 
 
 def score(dataset: Dataset, search: Search, sizes: Sizes) -> dict[str, list[float]]:
-    """Chroma's scores at five chunks as coded, recall within the budget, and tokens, of every question."""
+    """Chroma's scores at five chunks as coded, recall within the budget, and tokens, of every
+    question."""
     measure = SpanMeasure(dataset.texts)
     found: list[dict[str, float]] = []
     for question in dataset.questions:
         ranking = [chunk for chunk, _ in search(question.question)]
         coded = chroma_scores(question.gold, spans_of(ranking[:K]), as_coded=True)
         points = recall_points(ranking, question, measure, sizes, k=K, budgets=(BUDGET,))
-        own = {"recall": coded.recall, "precision": coded.precision, "IoU": coded.iou} if coded else {}
+        own = (
+            {"recall": coded.recall, "precision": coded.precision, "IoU": coded.iou}
+            if coded
+            else {}
+        )
         found.append({**own, WITHIN: points[WITHIN], "tokens": points["tokens"]})
     return {name: [row[name] for row in found] for name in found[0]}
 
@@ -183,4 +231,14 @@ def score(dataset: Dataset, search: Search, sizes: Sizes) -> dict[str, list[floa
 def _line(row: Row, dataset: Dataset, base: Row) -> tuple[str, ...]:
     recall, precision, omega, iou, within = (f"{value:.1f}" for value in row.cells)
     gap = "" if row is base else against(row.scores["recall"], base.scores["recall"])
-    return (row.chunks, row.routes, recall, within, f"{np.mean(row.scores['tokens']):,.0f}", precision, omega, iou, gap)
+    return (
+        row.chunks,
+        row.routes,
+        recall,
+        within,
+        f"{np.mean(row.scores['tokens']):,.0f}",
+        precision,
+        omega,
+        iou,
+        gap,
+    )

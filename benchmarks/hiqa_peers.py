@@ -1,6 +1,8 @@
-"""HiQA's retriever and the hybrid retrievers of LangChain and LlamaIndex as functions from a question to ranked chunks.
+"""HiQA's retriever and the hybrid retrievers of LangChain and LlamaIndex as functions from a
+question to ranked chunks.
 
-The peers get the very routes of our index, its vectors and its BM25, 50 chunks of each; what differs is how two rankings are put together.
+The peers get the very routes of our index, its vectors and its BM25, 50 chunks of each; what
+differs is how two rankings are put together.
 """
 
 from __future__ import annotations
@@ -10,17 +12,25 @@ from importlib.util import find_spec
 from typing import Any
 
 from benchmarks.hiqa_scores import Ranking, Search
+from structrag.asking.requests import Steps
 from structrag.index.index import Index
-from structrag.index.keywords import KeywordTable
-from structrag.retrieval.hiqa import POOL, HiQARetriever
-from structrag.retrieval.hiqa_pool import PoolSource
+from structrag.retrieval.hiqa.keywords import KeywordTable
+from structrag.retrieval.hiqa.pool import PoolSource
+from structrag.retrieval.hiqa.retriever import POOL, HiQARetriever
 from structrag.retrieval.multiview import MultiViewRetriever
-from structrag.steps import Steps
 
 LANGCHAIN = "LangChain EnsembleRetriever"
 LLAMA = "LlamaIndex QueryFusionRetriever, {}"
 LLAMA_MODES = ("reciprocal_rerank", "relative_score")
-PACKAGES = ("structrag", "langchain-classic", "llama-index-core", "bm25s", "sentence-transformers", "torch", "numpy")
+PACKAGES = (
+    "structrag",
+    "langchain-classic",
+    "llama-index-core",
+    "bm25s",
+    "sentence-transformers",
+    "torch",
+    "numpy",
+)
 
 
 def hiqa(index: Index, n: int = POOL, **settings: Any) -> Search:
@@ -52,7 +62,9 @@ def multiview(index: Index, n: int = POOL, **settings: Any) -> Search:
 
 def route(index: Index, kind: str, n: int = POOL) -> Search:
     """One route of the index alone, "dense" or "bm25"."""
-    return lambda question: [(hit.chunk, hit.score) for hit in index.search(question, n, route=kind)]
+    return lambda question: [
+        (hit.chunk, hit.score) for hit in index.search(question, n, route=kind)
+    ]
 
 
 def peers(index: Index, n: int = POOL) -> dict[str, Search]:
@@ -75,12 +87,20 @@ def langchain(index: Index, n: int = POOL) -> Search:
     class Route(BaseRetriever):
         kind: str
 
-        def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+        def _get_relevant_documents(
+            self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+        ) -> list[Document]:
             hits = index.search(query, n, route=self.kind)
-            return [Document(page_content=hit.chunk.text, metadata={"id": hit.chunk.id}) for hit in hits]
+            return [
+                Document(page_content=hit.chunk.text, metadata={"id": hit.chunk.id}) for hit in hits
+            ]
 
-    both = EnsembleRetriever(retrievers=[Route(kind="dense"), Route(kind="bm25")], weights=[0.5, 0.5], id_key="id")
-    return lambda question: _by_rank(index, [document.metadata["id"] for document in both.invoke(question)])
+    both = EnsembleRetriever(
+        retrievers=[Route(kind="dense"), Route(kind="bm25")], weights=[0.5, 0.5], id_key="id"
+    )
+    return lambda question: _by_rank(
+        index, [document.metadata["id"] for document in both.invoke(question)]
+    )
 
 
 def llama_index(index: Index, mode: str, n: int = POOL) -> Search:
@@ -98,7 +118,10 @@ def llama_index(index: Index, mode: str, n: int = POOL) -> Search:
             hits = index.search(query_bundle.query_str, n, route=self.kind)
             return [
                 NodeWithScore(
-                    node=TextNode(id_=hit.chunk.id, text=hit.chunk.text, metadata={"id": hit.chunk.id}), score=hit.score
+                    node=TextNode(
+                        id_=hit.chunk.id, text=hit.chunk.text, metadata={"id": hit.chunk.id}
+                    ),
+                    score=hit.score,
                 )
                 for hit in hits
             ]
@@ -124,4 +147,7 @@ def llama_index(index: Index, mode: str, n: int = POOL) -> Search:
 
 def _by_rank(index: Index, ids: Sequence[str]) -> Ranking:
     """Chunks of a peer that gives no scores: the higher the earlier."""
-    return [(index.store.chunk(index.store.row_of(name)), -float(place)) for place, name in enumerate(ids)]
+    return [
+        (index.store.chunk(index.store.row_of(name)), -float(place))
+        for place, name in enumerate(ids)
+    ]

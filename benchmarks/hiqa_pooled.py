@@ -1,4 +1,5 @@
-"""Search over all documents of a set at once: contracts whose question names the contract, Wikipedia pages, papers."""
+"""Search over all documents of a set at once: contracts whose question names the contract,
+Wikipedia pages, papers."""
 
 from __future__ import annotations
 
@@ -10,27 +11,39 @@ from typing import Any
 
 from benchmarks import hiqa_peers, quality
 from benchmarks.datasets import Dataset, load, visible
-from benchmarks.hiqa_scores import Points, Search, Sizes, against, mean_of, read_questions, recall_points
+from benchmarks.hiqa_scores import (
+    Points,
+    Search,
+    Sizes,
+    against,
+    mean_of,
+    read_questions,
+    recall_points,
+)
 from benchmarks.machine import corpus_line
 from benchmarks.speed_tables import Table
-from structrag.cache import Cache
+from structrag.asking.cache import Cache
 from structrag.chunks.fixed import FixedSplitter
 from structrag.evaluation import SpanMeasure
 from structrag.index.index import Index
-from structrag.tokens import TokenCounter
+from structrag.text.tokens import TokenCounter
 
 K = 5
 BUDGETS = (1000, 2000)
 RIGHT, POINT = "right document first", f"{K} chunks"
 POINTS = (RIGHT, POINT, *(f"{budget:,} tokens" for budget in BUDGETS))
 PLAIN, DEFAULT = "plain dense: fixed 300, no path", "HiQARetriever"
-_MARKS = re.compile(r"_| - |EX-[\d.]+-")  # between the party, the date, the exhibit and the kind of a contract of cuad
+_MARKS = re.compile(
+    r"_| - |EX-[\d.]+-"
+)  # between the party, the date, the exhibit and the kind of a contract of cuad
 
 
 def contract_name(title: str) -> str:
-    """What a reader would call a contract of cuad, whose titles are file names: the party and the kind of agreement.
+    """What a reader would call a contract of cuad, whose titles are file names: the party and the
+    kind of agreement.
 
-    "TubeMediaCorp_20060310_8-K_EX-10.1_513921_EX-10.1_Affiliate Agreement" is "TubeMediaCorp Affiliate Agreement".
+    "TubeMediaCorp_20060310_8-K_EX-10.1_513921_EX-10.1_Affiliate Agreement" is "TubeMediaCorp
+    Affiliate Agreement".
     """
     parts = [part.strip() for part in _MARKS.split(title)]
     return " ".join(dict.fromkeys((parts[0], parts[-1])))
@@ -40,13 +53,17 @@ def named(dataset: Dataset) -> Dataset:
     """The set with the contract's name in every question."""
     titles = {document.id: document.title for document in dataset.documents}
     questions = tuple(
-        replace(question, question=f"{contract_name(titles[question.gold[0][0]])}: {question.question}")
+        replace(
+            question, question=f"{contract_name(titles[question.gold[0][0]])}: {question.question}"
+        )
         for question in dataset.questions
     )
     return replace(dataset, questions=questions)
 
 
-def run(embedder: Any, label: str, cache: Cache | None, documents: int | None, counter: TokenCounter) -> list[Table]:
+def run(
+    embedder: Any, label: str, cache: Cache | None, documents: int | None, counter: TokenCounter
+) -> list[Table]:
     """One table a set."""
     contracts = quality.sampled(load("cuad"), documents, None)
     tables = []
@@ -61,7 +78,12 @@ def run(embedder: Any, label: str, cache: Cache | None, documents: int | None, c
 
 
 def measure(
-    dataset: Dataset, title: str, embedder: Any, label: str, cache: Cache | None, counter: TokenCounter
+    dataset: Dataset,
+    title: str,
+    embedder: Any,
+    label: str,
+    cache: Cache | None,
+    counter: TokenCounter,
 ) -> Table:
     """Every system on one pool."""
     read_questions(embedder, dataset)
@@ -69,25 +91,36 @@ def measure(
     rows: dict[str, Points] = {}
     for name, search in systems(dataset, embedder, cache):
         rows[name] = scores(dataset, search, sizes)
-        print(f"{title}: {name}: {mean_of(rows[name]['1,000 tokens']):.1f}", file=sys.stderr, flush=True)
+        print(
+            f"{title}: {name}: {mean_of(rows[name]['1,000 tokens']):.1f}",
+            file=sys.stderr,
+            flush=True,
+        )
     base = rows[DEFAULT]
     lines = []
     for name, points in rows.items():
         gap = "" if points is base else against(points["1,000 tokens"], base["1,000 tokens"])
         lines.append((name, *(f"{mean_of(points[point]):.1f}" for point in POINTS), gap))
     return Table(
-        f"{title}: {len(dataset.documents)} documents as one pool, {len(dataset.questions)} questions",
+        f"{title}: {len(dataset.documents)} documents as one pool, {len(dataset.questions)} "
+        "questions",
         ("system", *POINTS, f"1,000 tokens, against {DEFAULT}"),
         tuple(lines),
         corpus_line(dataset.name, (document.text for document in dataset.documents)),
         (
-            "Share of the gold text found, in percent (nq: of the best single occurrence). Questions were written for one document; no "
+            "Share of the gold text found, in percent (nq: of the best single occurrence). "
+            "Questions were written for one document; no "
             f"filter is set. Vectors: {label}.",
-            "All systems but the plain one search the same chunks: ContentAwareSplitter, 300 tokens, heading path in front. Peers fuse "
+            "All systems but the plain one search the same chunks: ContentAwareSplitter, 300 "
+            "tokens, heading path in front. Peers fuse "
             "the 50 best of the same vectors and the same BM25.",
-            "Last column: points, 95% interval of a paired bootstrap; an interval that holds 0 shows no difference.",
+            "Last column: points, 95% interval of a paired bootstrap; an interval that holds 0 "
+            "shows no difference.",
         ),
-        {name: {point: mean_of(points[point]) for point in POINTS} for name, points in rows.items()},
+        {
+            name: {point: mean_of(points[point]) for point in POINTS}
+            for name, points in rows.items()
+        },
     )
 
 

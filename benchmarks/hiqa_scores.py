@@ -1,4 +1,5 @@
-"""Scores of ranked chunks, question by question: hits, Log-Rank Index, recall at some chunks and within a token budget."""
+"""Scores of ranked chunks, question by question: hits, Log-Rank Index, recall at some chunks and
+within a token budget."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from structrag.evaluation import (
     spans_of,
 )
 from structrag.records import Chunk
-from structrag.tokens import TokenCounter
+from structrag.text.tokens import TokenCounter
 
 Ranking = Sequence[tuple[Chunk, float]]  # chunks with scores, best first
 Search = Callable[[str], Ranking]
@@ -40,14 +41,16 @@ class Sizes:
 
 
 def read_questions(embedder: Any, dataset: Dataset) -> None:
-    """Embed all questions in one call, where the embedder remembers them (`quality.RememberedQueries`)."""
+    """Embed all questions in one call, where the embedder remembers them
+    (`quality.RememberedQueries`)."""
     if hasattr(embedder, "known"):
         texts = list(dict.fromkeys(question.question for question in dataset.questions))
         embedder.known.update(zip(texts, embedder.embedder.embed(texts, query=True), strict=True))
 
 
 def relevant_ids(question: Question, chunks: Mapping[str, Sequence[Chunk]]) -> set[str]:
-    """The ids of the chunks that share a character with the question's gold; `chunks` by document id."""
+    """The ids of the chunks that share a character with the question's gold; `chunks` by document
+    id."""
     return {
         chunk.id
         for doc_id, start, end in question.gold
@@ -59,14 +62,27 @@ def relevant_ids(question: Question, chunks: Mapping[str, Sequence[Chunk]]) -> s
 def place_points(ranking: Ranking, relevant: set[str], n: int) -> dict[str, float]:
     """Hits at 1 and 5 and the Log-Rank Index among `n` chunks, ties by mid-rank.
 
-    A relevant chunk that is not in the ranking has the mean rank of all chunks that are not. A chunk tied with others is a hit at k
-    where the mean of their ranks is at most k, so that the order of the documents decides nothing.
+    A relevant chunk that is not in the ranking has the mean rank of all chunks that are not. A
+    chunk tied with others is a hit at k where the mean of their ranks is at most k, so that the
+    order of the documents decides nothing.
     """
-    ranks = dict(zip((chunk.id for chunk, _ in ranking), mid_ranks([score for _, score in ranking]), strict=True))
+    ranks = dict(
+        zip(
+            (chunk.id for chunk, _ in ranking),
+            mid_ranks([score for _, score in ranking]),
+            strict=True,
+        )
+    )
     places = [ranks.get(name) for name in sorted(relevant)]
     best = min((place for place in places if place is not None), default=float("inf"))
-    index = log_rank_index(places, n, missing="expected" if len(ranking) < n else "last", retrieved=len(ranking))
-    return {"hit at 1": float(best <= 1), "hit at 5": float(best <= 5), "Log-Rank Index": index or 0.0}
+    index = log_rank_index(
+        places, n, missing="expected" if len(ranking) < n else "last", retrieved=len(ranking)
+    )
+    return {
+        "hit at 1": float(best <= 1),
+        "hit at 5": float(best <= 5),
+        "Log-Rank Index": index or 0.0,
+    }
 
 
 def place_scores(dataset: Dataset, relevant: Sequence[set[str]], n: int, search: Search) -> Points:
@@ -87,12 +103,17 @@ def recall_points(
     k: int,
     budgets: Sequence[int],
 ) -> dict[str, float]:
-    """Recall of the gold in the first `k` chunks and within each budget of tokens, and the tokens that the `k` chunks hold."""
+    """Recall of the gold in the first `k` chunks and within each budget of tokens, and the tokens
+    that the `k` chunks hold."""
     spans = spans_of(ranking)
-    points = {f"{k} chunks": span_recall(question.gold, spans[:k], measure, mode=question.mode) or 0.0}
+    points = {
+        f"{k} chunks": span_recall(question.gold, spans[:k], measure, mode=question.mode) or 0.0
+    }
     tokens = [sizes(chunk) for chunk in ranking]
     for budget in budgets:
-        value = recall_at_budget(question.gold, spans, budget, measure, sizes=tokens, mode=question.mode)
+        value = recall_at_budget(
+            question.gold, spans, budget, measure, sizes=tokens, mode=question.mode
+        )
         points[f"{budget:,} tokens"] = value or 0.0
     return {**points, "tokens": float(sum(tokens[:k]))}
 
@@ -103,6 +124,7 @@ def mean_of(values: Sequence[float]) -> float:
 
 
 def against(values: Sequence[float], base: Sequence[float]) -> str:
-    """The difference to another system in points, with the 95% interval of a paired bootstrap over the questions."""
+    """The difference to another system in points, with the 95% interval of a paired bootstrap over
+    the questions."""
     found = paired_bootstrap(values, base)
     return f"{100 * found.difference:+.1f} [{100 * found.low:+.1f}, {100 * found.high:+.1f}]"

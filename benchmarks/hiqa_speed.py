@@ -1,4 +1,5 @@
-"""One query over 100,000 made segments by all three routes: against the bare product of the vectors, and beside the peers."""
+"""One query over 100,000 made segments by all three routes: against the bare product of the
+vectors, and beside the peers."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from benchmarks.speed_tables import Table, Timing, by_turns, ratios, spread
 from structrag.index.index import Index
 from structrag.models.embedders import FunctionEmbedder
 from structrag.records import Document
-from structrag.retrieval.hiqa import HiQARetriever
+from structrag.retrieval.hiqa.retriever import HiQARetriever
 from structrag.retrieval.multiview import MultiViewRetriever
 
 SEGMENTS = 100_000
@@ -43,17 +44,22 @@ BARE, OURS, MULTIVIEW, LANGCHAIN, LLAMA = (
 
 
 def make(segments: int, *, seed: int = 0) -> Made:
-    """Segments under the names of products, 100 a document; queries of eight words and a name, all with one vector."""
+    """Segments under the names of products, 100 a document; queries of eight words and a name, all
+    with one vector."""
     random = np.random.default_rng(seed)
     vector = _unit(random.standard_normal((1, DIMENSION)))[0]
-    embedder = FunctionEmbedder(lambda texts: np.tile(vector, (len(texts), 1)), name="fixed query vector")
+    embedder = FunctionEmbedder(
+        lambda texts: np.tile(vector, (len(texts), 1)), name="fixed query vector"
+    )
     index = Index(embedder=embedder, views=("raw",))
     texts: list[str] = []
     blocks = []
     for number in range(0, segments, SECTIONS_PER_DOCUMENT):
         entry = made_entry(f"d{number}", min(SECTIONS_PER_DOCUMENT, segments - number), random)
         name = product(number // SECTIONS_PER_DOCUMENT)
-        chunks = tuple(replace(chunk, context=f"{name} > Part {i}") for i, chunk in enumerate(entry.chunks))
+        chunks = tuple(
+            replace(chunk, context=f"{name} > Part {i}") for i, chunk in enumerate(entry.chunks)
+        )
         own = tuple(chunk.index_text for chunk in chunks)
         raw = {"raw": entry.vectors["raw"]}
         index.store.put(
@@ -68,7 +74,8 @@ def make(segments: int, *, seed: int = 0) -> Made:
         texts += own
         blocks.append(np.asarray(raw["raw"].matrix))
     queries = tuple(
-        f"{' '.join(words)} {product(7 * i)}" for i, words in enumerate(_words(random, QUERIES, QUERY_WORDS))
+        f"{' '.join(words)} {product(7 * i)}"
+        for i, words in enumerate(_words(random, QUERIES, QUERY_WORDS))
     )
     return Made(index, queries, vector, {"raw": texts}, {"raw": np.concatenate(blocks)})
 
@@ -93,14 +100,20 @@ def run(repeat: int, segments: int = SEGMENTS) -> list[Table]:
     found = retriever.search(made.queries[0])
     if not (found and found[0].scores["keywords"] > 0):
         raise RuntimeError(
-            "the made query names a product that was not found; the figures would leave out the keywords"
+            "the made query names a product that was not found; the figures would leave out the "
+            "keywords"
         )
     timings = _timed(own, made.queries, repeat)
     print("speed: ours done", file=sys.stderr, flush=True)
     compared = {OURS: retriever.search, **peers(made)}
     beside = _timed(compared, made.queries[:PEER_QUERIES], min(repeat, 3))
-    rows = [_row(name, timing, timings, BARE, len(made.queries)) for name, timing in timings.items()]
-    rows += [_row(f"{name} (peers' run)", timing, beside, OURS, PEER_QUERIES) for name, timing in beside.items()]
+    rows = [
+        _row(name, timing, timings, BARE, len(made.queries)) for name, timing in timings.items()
+    ]
+    rows += [
+        _row(f"{name} (peers' run)", timing, beside, OURS, PEER_QUERIES)
+        for name, timing in beside.items()
+    ]
     figures = {
         name: {"wall": timing.wall, "cpu": timing.cpu, "queries": n}
         for several, n in ((timings, QUERIES), (beside, PEER_QUERIES))
@@ -113,11 +126,16 @@ def run(repeat: int, segments: int = SEGMENTS) -> list[Table]:
             tuple(rows),
             corpus_line("made, index texts", made.texts["raw"]),
             (
-                f"The query vector is given, so no model runs. {DIMENSION} dimensions, float32; bare: one `matrix @ q`, nothing ranked. "
-                f"{segments // SECTIONS_PER_DOCUMENT:,} documents, each under a product's name; every query names one.",
-                "Times as long: as the bare product, in the peers' run as HiQARetriever; ratios of one round each, by turns.",
-                "LangChain: InMemoryVectorStore and a rank_bm25 retriever in its EnsembleRetriever. LlamaIndex: SimpleVectorStore, bm25s "
-                "and its QueryFusionRetriever. Retrievers of ten lines stand for the BM25 packages of both.",
+                f"The query vector is given, so no model runs. {DIMENSION} dimensions, float32; "
+                "bare: one `matrix @ q`, nothing ranked. "
+                f"{segments // SECTIONS_PER_DOCUMENT:,} documents, each under a product's name; "
+                "every query names one.",
+                "Times as long: as the bare product, in the peers' run as HiQARetriever; ratios of "
+                "one round each, by turns.",
+                "LangChain: InMemoryVectorStore and a rank_bm25 retriever in its "
+                "EnsembleRetriever. LlamaIndex: SimpleVectorStore, bm25s "
+                "and its QueryFusionRetriever. Retrievers of ten lines stand for the BM25 packages "
+                "of both.",
             ),
             figures,
         )
@@ -145,7 +163,9 @@ def llama_search(made: Made, *, k: int) -> Search:
     texts, matrix, vector = made.texts["raw"], made.matrices["raw"], made.vector.tolist()
     nodes = [TextNode(id_=str(i), text=text) for i, text in enumerate(texts)]
     store = SimpleVectorStore()
-    store.add([TextNode(id_=str(i), text="", embedding=row.tolist()) for i, row in enumerate(matrix)])
+    store.add(
+        [TextNode(id_=str(i), text="", embedding=row.tolist()) for i, row in enumerate(matrix)]
+    )
     lexical = bm25s.BM25()
     lexical.index([text.split() for text in texts], show_progress=False)
 
@@ -157,19 +177,28 @@ def llama_search(made: Made, *, k: int) -> Search:
 
     class Lexical(BaseRetriever):  # type: ignore[misc]
         def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-            rows, scores = lexical.retrieve([query_bundle.query_str.split()], k=k, show_progress=False)
+            rows, scores = lexical.retrieve(
+                [query_bundle.query_str.split()], k=k, show_progress=False
+            )
             pairs = zip(rows[0].tolist(), scores[0].tolist(), strict=True)
             return [NodeWithScore(node=nodes[row], score=score) for row, score in pairs]
 
     both = QueryFusionRetriever(
-        [Dense(), Lexical()], llm=MockLLM(), mode="relative_score", num_queries=1, similarity_top_k=k, use_async=False
+        [Dense(), Lexical()],
+        llm=MockLLM(),
+        mode="relative_score",
+        num_queries=1,
+        similarity_top_k=k,
+        use_async=False,
     )
     retrieve: Callable[[str], object] = both.retrieve
     return retrieve
 
 
 def _timed(searches: dict[str, Search], queries: Sequence[str], repeat: int) -> dict[str, Timing]:
-    return by_turns({name: partial(_all, search, queries) for name, search in searches.items()}, repeat)
+    return by_turns(
+        {name: partial(_all, search, queries) for name, search in searches.items()}, repeat
+    )
 
 
 def _all(search: Search, queries: Sequence[str]) -> None:
@@ -177,7 +206,9 @@ def _all(search: Search, queries: Sequence[str]) -> None:
         search(query)
 
 
-def _row(name: str, timing: Timing, timings: dict[str, Timing], base: str, n: int) -> tuple[str, ...]:
+def _row(
+    name: str, timing: Timing, timings: dict[str, Timing], base: str, n: int
+) -> tuple[str, ...]:
     milliseconds = spread([1000 * value / n for value in timing.wall], 2)
     if timing is timings[base]:
         return (name, milliseconds, "", "")

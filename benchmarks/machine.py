@@ -13,7 +13,10 @@ from pathlib import Path
 def machine_line() -> str:
     """Processor, cores this process may use, memory, system, Python."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{_processor()}, {cores} cores, {_memory()}, {platform.system()}, Python {platform.python_version()}"
+    return (
+        f"{_processor()}, {cores} cores, {_memory()}, {platform.system()}, Python "
+        f"{platform.python_version()}"
+    )
 
 
 def versions_line(packages: Iterable[str]) -> str:

@@ -2,9 +2,11 @@
 
     python benchmarks/methods.py [--sets qmsum,cuad,...] [--systems WORD,WORD] [--again] [--full]
 
-All chunks are indexed and searched alike, by all-MiniLM-L6-v2 and BM25; a method of ours that is more than chunks is searched by its own
-retriever. What was measured is kept in benchmarks/results/cache/methods, so that a run that was stopped goes on where it was; --again
-measures the chosen rows anew. Peers are optional; docling is asked in a Python of its own, which STRUCTRAG_DOCLING_PYTHON names.
+All chunks are indexed and searched alike, by all-MiniLM-L6-v2 and BM25; a method of ours that is
+more than chunks is searched by its own retriever. What was measured is kept in
+benchmarks/results/cache/methods, so that a run that was stopped goes on where it was; --again
+measures the chosen rows anew. Peers are optional; docling is asked in a Python of its own, which
+STRUCTRAG_DOCLING_PYTHON names.
 """
 
 from __future__ import annotations
@@ -34,9 +36,9 @@ from benchmarks.methods_plots import draw
 from benchmarks.methods_systems import Models, System, systems
 from benchmarks.methods_tables import figures, page
 from structrag import __version__
-from structrag.cache import Cache
+from structrag.asking.cache import Cache
 from structrag.evaluation import SpanMeasure, recall_at_budget, spans_of
-from structrag.tokens import TokenCounter
+from structrag.text.tokens import TokenCounter
 
 SAMPLES: Mapping[str, int | None] = {  # documents; None: all
     "qasper": None,
@@ -47,7 +49,8 @@ SAMPLES: Mapping[str, int | None] = {  # documents; None: all
     "chroma": None,
     "boards": 60,
 }
-LARGEST = 150_000  # characters; without --full longer documents are left out, which in chroma are two of five
+# characters; without --full longer documents are left out, which in chroma are two of five
+LARGEST = 150_000
 POOLED = ("boards",)  # searched as one pool: which document is meant is the question
 BUDGETS = (500, 1000, 2000)
 PICTURES = Path(__file__).resolve().parents[1] / "docs" / "pictures"
@@ -65,7 +68,9 @@ class Sample:
     @property
     def key(self) -> str:
         """Tells this sample from others of the set."""
-        ids = [document.id for document in self.dataset.documents] + [each.id for each in self.dataset.questions]
+        ids = [document.id for document in self.dataset.documents] + [
+            each.id for each in self.dataset.questions
+        ]
         return sha256("\n".join(ids).encode()).hexdigest()[:12]
 
 
@@ -81,7 +86,9 @@ def sample(name: str, full: bool) -> Sample:
     return Sample(quality.sampled(replace(whole, documents=short), SAMPLES[name], None), *count)
 
 
-def measured(system: System, dataset: Dataset, models: Models, counter: TokenCounter) -> dict[str, Any]:
+def measured(
+    system: System, dataset: Dataset, models: Models, counter: TokenCounter
+) -> dict[str, Any]:
     """Recall of every question by route and budget, in [0, 1], and what the chunks are like."""
     began = perf_counter()
     indexed = system.index(dataset, models)
@@ -93,7 +100,9 @@ def measured(system: System, dataset: Dataset, models: Models, counter: TokenCou
             ranking = search(question.question, where)
             spans, spent = spans_of(ranking), [sizes(chunk) for chunk in ranking]
             for budget in BUDGETS:
-                value = recall_at_budget(question.gold, spans, budget, measure, sizes=spent, mode=question.mode)
+                value = recall_at_budget(
+                    question.gold, spans, budget, measure, sizes=spent, mode=question.mode
+                )
                 recall.setdefault(f"{route} {budget}", []).append(round(value or 0.0, 6))
     tokens = [sizes(chunk) for chunk in indexed.chunks]
     return {
@@ -107,10 +116,14 @@ def measured(system: System, dataset: Dataset, models: Models, counter: TokenCou
 
 def reads(system: System, dataset: Dataset) -> bool:
     """Whether the system reads the set's formats."""
-    return system.formats is None or all(document.format in system.formats for document in dataset.documents)
+    return system.formats is None or all(
+        document.format in system.formats for document in dataset.documents
+    )
 
 
-def cell(system: System, one: Sample, models: Models, counter: TokenCounter, again: bool) -> dict[str, Any]:
+def cell(
+    system: System, one: Sample, models: Models, counter: TokenCounter, again: bool
+) -> dict[str, Any]:
     """What `measured` gives, from an earlier run where there was one."""
     slug = re.sub(r"\W+", "-", system.name.lower()).strip("-")
     path = KEPT / f"{one.dataset.name}-{one.key}" / f"{slug}.json"
@@ -120,7 +133,11 @@ def cell(system: System, one: Sample, models: Models, counter: TokenCounter, aga
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(found) + "\n", encoding="utf-8")
     point = 100 * float(np.mean(found["recall"]["both 1000"]))
-    print(f"{one.dataset.name}: {system.name}: {point:.1f} ({found['seconds']} s)", file=sys.stderr, flush=True)
+    print(
+        f"{one.dataset.name}: {system.name}: {point:.1f} ({found['seconds']} s)",
+        file=sys.stderr,
+        flush=True,
+    )
     return found
 
 
@@ -128,7 +145,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark."""
     options = _options(arguments)
     samples = [sample(name, options.full) for name in options.sets]
-    sources = {document.id: document.text for one in samples for document in load(one.dataset.name).documents}
+    sources = {
+        document.id: document.text
+        for one in samples
+        for document in load(one.dataset.name).documents
+    }
     embedder, label = quality.chosen_embedder("minilm")
     models = Models(embedder, Cache(quality.CACHE))
     counter, counter_label = quality.reader_counter()
@@ -142,35 +163,53 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "reader's tokens": counter_label,
         "not installed": ", ".join(absent) or "none",
     }
-    results: dict[str, Any] = {"about": about, "families": {row.name: row.family for row in rows}, "sets": {}}
+    results: dict[str, Any] = {
+        "about": about,
+        "families": {row.name: row.family for row in rows},
+        "sets": {},
+    }
     for one in samples:
         read_questions(embedder, one.dataset)
         results["sets"][one.dataset.name] = {
             "documents": [len(one.dataset.documents), one.of_documents],
             "questions": [len(one.dataset.questions), one.of_questions],
             "rows": {
-                row.name: cell(row, one, models, counter, options.again) for row in rows if reads(row, one.dataset)
+                row.name: cell(row, one, models, counter, options.again)
+                for row in rows
+                if reads(row, one.dataset)
             },
         }
     text = page(results)
     print(text)
     (options.output / "methods.md").write_text(text, encoding="utf-8")
-    (options.output / "methods.json").write_text(json.dumps(figures(results), indent=1) + "\n", encoding="utf-8")
+    (options.output / "methods.json").write_text(
+        json.dumps(figures(results), indent=1) + "\n", encoding="utf-8"
+    )
     draw(results, options.pictures)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sets", default=",".join(SAMPLES), help=f"some of {', '.join(SAMPLES)}")
-    parser.add_argument("--systems", default="", help="only those with one of these words in their names")
+    parser.add_argument(
+        "--systems", default="", help="only those with one of these words in their names"
+    )
     parser.add_argument("--again", action="store_true", help="measure the chosen rows anew")
-    parser.add_argument("--full", action="store_true", help="all documents of every set (many hours on two cores)")
-    parser.add_argument("--output", type=Path, default=quality.RESULTS, help="folder for the results")
+    parser.add_argument(
+        "--full", action="store_true", help="all documents of every set (many hours on two cores)"
+    )
+    parser.add_argument(
+        "--output", type=Path, default=quality.RESULTS, help="folder for the results"
+    )
     parser.add_argument("--pictures", type=Path, default=PICTURES, help="folder for the plots")
     options = parser.parse_args(arguments)
     options.sets = [name for name in options.sets.split(",") if name]
     if not options.sets or set(options.sets) - set(SAMPLES):
-        parser.error(f"--sets must be some of {', '.join(SAMPLES)}; got {','.join(options.sets)!r}.")
+        parser.error(
+            f"--sets must be some of {', '.join(SAMPLES)}; got {','.join(options.sets)!r}."
+        )
     options.output.mkdir(parents=True, exist_ok=True)
     return options
 

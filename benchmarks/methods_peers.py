@@ -1,7 +1,8 @@
-"""Splitters of other libraries as functions from documents to chunks with their places in the source.
+"""Splitters of other libraries as functions from documents to chunks with their places in the
+source.
 
-Sizes are tokens by structrag's estimate, without overlap, so that all have chunks of one size. Splitters for Markdown or HTML are asked
-only for documents of a format that they read.
+Sizes are tokens by structrag's estimate, without overlap, so that all have chunks of one size.
+Splitters for Markdown or HTML are asked only for documents of a format that they read.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 from benchmarks.placing import placed
 from structrag.models.bundled import minilm_path
 from structrag.records import Chunk, Document
-from structrag.tokens import count_tokens
+from structrag.text.tokens import count_tokens
 
 Splitting = Callable[[Sequence[Document]], list[list[Chunk]]]  # documents -> the chunks of each
 TextSplitting = Callable[[str], list[str]]  # a text -> the texts of its chunks
@@ -39,7 +40,8 @@ class Peer:
 def by_size(sources: Mapping[str, str]) -> tuple[dict[str, Peer], list[str]]:
     """The installed splitters that ask no encoder, and the names of the absent ones.
 
-    `sources` has the files' text by document id, for documents whose markup is not in `Document.text`.
+    `sources` has the files' text by document id, for documents whose markup is not in
+    `Document.text`.
     """
     makers: Mapping[str, tuple[Callable[[], TextSplitting], tuple[str, ...] | None]] = {
         f"LangChain recursive {SMALL}": (partial(recursive, SMALL), None),
@@ -74,16 +76,21 @@ def recursive(size: int) -> TextSplitting:
     """LangChain's recursive splitter."""
     from langchain_text_splitters import RecursiveCharacterTextSplitter
 
-    return RecursiveCharacterTextSplitter(chunk_size=size, chunk_overlap=0, length_function=count_tokens).split_text
+    return RecursiveCharacterTextSplitter(
+        chunk_size=size, chunk_overlap=0, length_function=count_tokens
+    ).split_text
 
 
 def langchain_markdown() -> TextSplitting:
-    """LangChain's header splitter, its sections then cut by the recursive one, as LangChain's documentation joins them."""
+    """LangChain's header splitter, its sections then cut by the recursive one, as LangChain's
+    documentation joins them."""
     from langchain_text_splitters import MarkdownHeaderTextSplitter
 
     sections = MarkdownHeaderTextSplitter(HEADERS, strip_headers=False)
     cut = recursive(SIZE)
-    return lambda text: [part for section in sections.split_text(text) for part in cut(section.page_content)]
+    return lambda text: [
+        part for section in sections.split_text(text) for part in cut(section.page_content)
+    ]
 
 
 def sentence_splitter(size: int, overlap: int) -> TextSplitting:
@@ -99,11 +106,14 @@ def llama_markdown() -> TextSplitting:
     from llama_index.core.schema import Document as LlamaDocument
 
     parser = MarkdownNodeParser()
-    return lambda text: [node.get_content() for node in parser.get_nodes_from_documents([LlamaDocument(text=text)])]
+    return lambda text: [
+        node.get_content() for node in parser.get_nodes_from_documents([LlamaDocument(text=text)])
+    ]
 
 
 def chonkie_recursive() -> TextSplitting:
-    """chonkie's recursive chunker, which wants a tokenizer that also encodes: MiniLM's, whose tokens are as many as the estimate's."""
+    """chonkie's recursive chunker, which wants a tokenizer that also encodes: MiniLM's, whose
+    tokens are as many as the estimate's."""
     from chonkie import RecursiveChunker
     from tokenizers import Tokenizer
 
@@ -123,11 +133,14 @@ def semchunk() -> TextSplitting:
 
 
 def docling(sources: Mapping[str, str], documents: Sequence[Document]) -> list[list[Chunk]]:
-    """docling's hybrid chunker, in the Python that has it; its chunks are found again by their words."""
+    """docling's hybrid chunker, in the Python that has it; its chunks are found again by their
+    words."""
     wanted = [{"format": document.format, "text": sources[document.id]} for document in documents]
     program = str(Path(__file__).with_name("docling_chunks.py"))
     command = [os.environ[DOCLING_PYTHON], program, str(minilm_path())]
-    done = subprocess.run(command, input=json.dumps(wanted), stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(
+        command, input=json.dumps(wanted), stdout=subprocess.PIPE, text=True, check=True
+    )
     found = []
     for document, pairs in zip(documents, json.loads(done.stdout), strict=True):
         texts, contexts = zip(*pairs, strict=True) if pairs else ((), ())

@@ -1,4 +1,5 @@
-"""The plots of `methods.py`: recall within 1,000 tokens of every system, and the best of each family over the budgets."""
+"""The plots of `methods.py`: recall within 1,000 tokens of every system, and the best of each
+family over the budgets."""
 
 from __future__ import annotations
 
@@ -20,15 +21,22 @@ def draw(results: Mapping[str, Any], folder: Path) -> list[Path]:
     names = everywhere(results)
     found = {name: mean_of_sets(values(results, name, POINT)) for name in names}
     order = sorted(names, key=lambda name: found[name].mean)
-    count = f"{len(results['sets'])} sets, {sum(one['questions'][0] for one in results['sets'].values()):,} questions"
+    count = (
+        f"{len(results['sets'])} sets, "
+        f"{sum(one['questions'][0] for one in results['sets'].values()):,} questions"
+    )
     folder.mkdir(parents=True, exist_ok=True)
     return [
-        _systems(results, {name: found[name] for name in order}, count, folder / "evaluation_methods.svg"),
+        _systems(
+            results, {name: found[name] for name in order}, count, folder / "evaluation_methods.svg"
+        ),
         _budgets(results, order[::-1], count, folder / "evaluation_budgets.svg"),
     ]
 
 
-def _systems(results: Mapping[str, Any], found: Mapping[str, Interval], count: str, path: Path) -> Path:
+def _systems(
+    results: Mapping[str, Any], found: Mapping[str, Interval], count: str, path: Path
+) -> Path:
     figure, axis = _figure(8, 1.2 + 0.27 * len(found))
     seen: set[str] = set()
     for place, (name, interval) in enumerate(found.items()):
@@ -46,7 +54,14 @@ def _systems(results: Mapping[str, Any], found: Mapping[str, Interval], count: s
             label=None if family in seen else LABELS[family],
         )
         seen.add(family)
-        axis.text(interval.high + 0.3, place, f"{interval.mean:.1f}", va="center", fontsize=8, color="#444444")
+        axis.text(
+            interval.high + 0.3,
+            place,
+            f"{interval.mean:.1f}",
+            va="center",
+            fontsize=8,
+            color="#444444",
+        )
     axis.set_yticks(range(len(found)), list(found), fontsize=9)
     axis.set_xlabel("recall within 1,000 tokens, %, mean of the sets and 95% interval")
     axis.set_title(f"Vectors and BM25: {count}", loc="left", fontsize=11)
@@ -58,10 +73,22 @@ def _systems(results: Mapping[str, Any], found: Mapping[str, Interval], count: s
 def _budgets(results: Mapping[str, Any], best_first: list[str], count: str, path: Path) -> Path:
     figure, axis = _figure(9, 4.4)
     for family, color in COLORS.items():
-        own = [name for name in best_first if results["families"][name] == family][:SHOWN_PER_FAMILY]
+        own = [name for name in best_first if results["families"][name] == family][
+            :SHOWN_PER_FAMILY
+        ]
         for name, style in zip(own, ("-", "--", ":"), strict=False):
-            recall = [mean_of_sets(values(results, name, f"{BOTH} {budget}")).mean for budget in BUDGETS]
-            axis.plot(range(len(BUDGETS)), recall, style, color=color, marker="o", markersize=4, label=name)
+            recall = [
+                mean_of_sets(values(results, name, f"{BOTH} {budget}")).mean for budget in BUDGETS
+            ]
+            axis.plot(
+                range(len(BUDGETS)),
+                recall,
+                style,
+                color=color,
+                marker="o",
+                markersize=4,
+                label=name,
+            )
     axis.set_xticks(range(len(BUDGETS)), [f"{budget:,}" for budget in BUDGETS])
     axis.set_xlabel("tokens handed over")
     axis.set_ylabel("recall, %, mean of the sets")

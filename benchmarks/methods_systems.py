@@ -10,26 +10,28 @@ from typing import Any
 from benchmarks.datasets import Dataset
 from benchmarks.methods_peers import SIZE, SMALL, Peer, Splitting, by_size, each_text
 from benchmarks.splitters_systems import peers as semantic_peers
-from structrag.cache import Cache
+from structrag.asking.cache import Cache
+from structrag.asking.requests import Embed, Steps
+from structrag.asking.runner import Runner
 from structrag.chunks.content_aware import ContentAwareSplitter
+from structrag.chunks.enriching.enricher import IDMSEnricher
 from structrag.chunks.fixed import FixedSplitter
 from structrag.chunks.given import GivenChunks
-from structrag.chunks.hiqa import HiQASplitter
-from structrag.chunks.idms import IDMSSplitter
-from structrag.chunks.pic import PICSplitter
-from structrag.enrichment import IDMSEnricher
+from structrag.chunks.hiqa.splitter import HiQASplitter
+from structrag.chunks.idms.splitter import IDMSSplitter
+from structrag.chunks.pic.splitter import PICSplitter
 from structrag.index.index import Index
 from structrag.models.bundled import minilm
 from structrag.models.static import StaticEmbedder
 from structrag.records import Chunk, Document
-from structrag.requests import Embed
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.retriever import D3Retriever
-from structrag.retrieval.hiqa import HiQARetriever
+from structrag.retrieval.hiqa.retriever import HiQARetriever
 from structrag.retrieval.multiview import MultiViewRetriever
-from structrag.steps import Runner, Steps
 
-Search = Callable[[str, Mapping[str, Any] | None], Sequence[Chunk]]  # question, filter -> chunks, best first
+Search = Callable[
+    [str, Mapping[str, Any] | None], Sequence[Chunk]
+]  # question, filter -> chunks, best first
 BOTH, DENSE = "both", "dense"
 RANKING = 100  # chunks asked for
 OURS, SIZED, SEMANTIC = "structrag", "by size or markup", "by meaning"  # families of rows
@@ -65,21 +67,27 @@ class System:
     formats: tuple[str, ...] | None = None  # of the documents it reads; None: all
 
 
-def systems(sources: Mapping[str, str], of_peers: Any, models: Models) -> tuple[list[System], list[str]]:
+def systems(
+    sources: Mapping[str, str], of_peers: Any, models: Models
+) -> tuple[list[System], list[str]]:
     """All systems in the tables' order, and the names of the peers that are not installed.
 
-    `of_peers` is an embedder of the semantic peers' own; from now on it is answered by ours, which keeps what was embedded before.
+    `of_peers` is an embedder of the semantic peers' own; from now on it is answered by ours, which
+    keeps what was embedded before.
     """
     sized, absent = by_size(sources)
     semantic, more_absent = by_meaning(of_peers, models)
     found = own_systems()
     for family, peers in ((SIZED, fixed() | sized), (SEMANTIC, semantic)):
-        found += [System(name, family, partial(given, peer), peer.formats) for name, peer in peers.items()]
+        found += [
+            System(name, family, partial(given, peer), peer.formats) for name, peer in peers.items()
+        ]
     return found, absent + more_absent
 
 
 def splitters(of_peers: Any, models: Models) -> tuple[dict[str, Splitting], list[str]]:
-    """All splitters that read plain text, ours first, and the names of the peers that are not installed; `of_peers` as in `systems`."""
+    """All splitters that read plain text, ours first, and the names of the peers that are not
+    installed; `of_peers` as in `systems`."""
     sized, absent = by_size({})
     semantic, more_absent = by_meaning(of_peers, models)
     vectors = StaticEmbedder.distil(minilm())
@@ -91,7 +99,9 @@ def splitters(of_peers: Any, models: Models) -> tuple[dict[str, Splitting], list
         "IDMSSplitter, static vectors": reading(IDMSSplitter(boundary_embedder=vectors), models),
         "ContentAwareSplitter": reading(ContentAwareSplitter(), models),
     }
-    peers = fixed() | {name: peer for name, peer in sized.items() if peer.formats is None} | semantic
+    peers = (
+        fixed() | {name: peer for name, peer in sized.items() if peer.formats is None} | semantic
+    )
     return found | {name: peer.split for name, peer in peers.items()}, absent + more_absent
 
 
@@ -109,7 +119,8 @@ def fixed() -> dict[str, Peer]:
 
 
 def by_meaning(of_peers: Any, models: Models) -> tuple[dict[str, Peer], list[str]]:
-    """The installed semantic chunkers with their default settings, and the names of the absent ones."""
+    """The installed semantic chunkers with their default settings, and the names of the absent
+    ones."""
     of_peers.model.encode = partial(_kept_vectors, models.runner())
     semantic, absent = semantic_peers(of_peers)
     return {name: Peer(partial(_semantic, split)) for name, split in semantic.items()}, absent
@@ -134,7 +145,13 @@ def own_systems() -> list[System]:
 
 def own(splitter: Any, dataset: Dataset, models: Models) -> Indexed:
     """One of our splitters in an index of one view."""
-    index = Index(embedder=models.embedder, cache=models.cache, splitter=splitter, views=("raw",), batch_size=256)
+    index = Index(
+        embedder=models.embedder,
+        cache=models.cache,
+        splitter=splitter,
+        views=("raw",),
+        batch_size=256,
+    )
     index.add(dataset.documents)
     return _routes(index)
 
@@ -172,7 +189,13 @@ def enriched(dataset: Dataset, models: Models) -> Indexed:
 
 def hiqa(dataset: Dataset, models: Models) -> Indexed:
     """Chunks with cascading metadata, three routes."""
-    index = Index(embedder=models.embedder, cache=models.cache, splitter=HiQASplitter(), views=("raw",), batch_size=256)
+    index = Index(
+        embedder=models.embedder,
+        cache=models.cache,
+        splitter=HiQASplitter(),
+        views=("raw",),
+        batch_size=256,
+    )
     index.add(dataset.documents)
     return Indexed(_chunks(index), {BOTH: partial(_searched, HiQARetriever(index))})
 
@@ -194,7 +217,10 @@ def _routes(index: Index) -> Indexed:
     routes = {BOTH: ("dense", "bm25"), DENSE: ("dense",)}
     return Indexed(
         _chunks(index),
-        {name: partial(_searched, MultiViewRetriever(index, routes=kinds)) for name, kinds in routes.items()},
+        {
+            name: partial(_searched, MultiViewRetriever(index, routes=kinds))
+            for name, kinds in routes.items()
+        },
     )
 
 

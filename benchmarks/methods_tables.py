@@ -14,18 +14,28 @@ from structrag.evaluation import paired_bootstrap
 POINT = f"{BOTH} 1000"
 DRAWS = 1000
 READING = (
-    "Recall is the share of the gold text in the chunks that fit a budget of tokens (of the best single occurrence where any one "
-    "answers), in percent; chunks are handed over in rank order, the last one cut where the budget ends. Each question is searched "
-    "inside its own document, in boards in all manuals at once. All chunks are indexed and searched alike, by vectors and BM25 fused ("
-    '"both") and by vectors alone ("dense"); MC-indexing, D3 and HiQA by their own retrievers. "fixed" is the '
-    "papers' baseline, sentences packed to a length by our `FixedSplitter`, and counts among the others. PICSplitter and IDMSSplitter "
-    "are searched by the mean of their sentences' vectors, except with reuse_vectors=False, static vectors and IDMSEnricher. No language "
-    "model was asked. Within 1,000 tokens boards is easy with 60 manuals; HiQA's own table has all 1,430. The gold of "
-    "chroma, cuad, covid_qa, qmsum, nq and qasper was marked by others for other purposes; that of boards was made by a template."
+    "Recall is the share of the gold text in the chunks that fit a budget of tokens (of the best "
+    "single occurrence where any one "
+    "answers), in percent; chunks are handed over in rank order, the last one cut where the budget "
+    "ends. Each question is searched "
+    "inside its own document, in boards in all manuals at once. All chunks are indexed and "
+    "searched alike, by vectors and BM25 fused ("
+    '"both") and by vectors alone ("dense"); MC-indexing, D3 and HiQA by their own retrievers. '
+    '"fixed" is the '
+    "papers' baseline, sentences packed to a length by our `FixedSplitter`, and counts among the "
+    "others. PICSplitter and IDMSSplitter "
+    "are searched by the mean of their sentences' vectors, except with reuse_vectors=False, static "
+    "vectors and IDMSEnricher. No language "
+    "model was asked. Within 1,000 tokens boards is easy with 60 manuals; HiQA's own table has all "
+    "1,430. The gold of "
+    "chroma, cuad, covid_qa, qmsum, nq and qasper was marked by others for other purposes; that of "
+    "boards was made by a template."
 )
 INTERVALS = (
-    "Intervals hold the central 95 % of 1,000 bootstrap samples of the questions, drawn within each set; those of differences are "
-    "paired. The peer that all are compared with is the one with the best mean over all sets, chosen after the fact, in its favour; our "
+    "Intervals hold the central 95 % of 1,000 bootstrap samples of the questions, drawn within "
+    "each set; those of differences are "
+    "paired. The peer that all are compared with is the one with the best mean over all sets, "
+    "chosen after the fact, in its favour; our "
     "settings were chosen on most of these sets, in ours."
 )
 
@@ -44,12 +54,21 @@ class Interval(NamedTuple):
 def page(results: Mapping[str, Any]) -> str:
     """The whole page."""
     facts = "\n".join(f"- {key}: {value}" for key, value in results["about"].items())
-    facts += "\n- samples: " + "; ".join(_sample(name, one) for name, one in results["sets"].items())
+    facts += "\n- samples: " + "; ".join(
+        _sample(name, one) for name, one in results["sets"].items()
+    )
     parts = ["# All methods, all peers, all sets", facts, READING, INTERVALS]
-    parts += ["## Recall within 1,000 tokens, vectors and BM25", overview(results), _blank_note(results)]
+    parts += [
+        "## Recall within 1,000 tokens, vectors and BM25",
+        overview(results),
+        _blank_note(results),
+    ]
     base = best_peer(results)
     if base:
-        parts += [f"## What is won and lost against the best peer, {base}", against_peer(results, base)]
+        parts += [
+            f"## What is won and lost against the best peer, {base}",
+            against_peer(results, base),
+        ]
     parts += ["## Other budgets, mean over the sets", budgets(results)]
     for name in results["sets"]:
         parts += [f"## {_sample(name, results['sets'][name])}", set_table(results["sets"][name])]
@@ -59,7 +78,13 @@ def page(results: Mapping[str, Any]) -> str:
 def figures(results: Mapping[str, Any]) -> dict[str, Any]:
     """The results with a mean and its interval in the place of every question's recall."""
     sets = {
-        name: {**one, "rows": {row: {**found, "recall": _means(found["recall"])} for row, found in one["rows"].items()}}
+        name: {
+            **one,
+            "rows": {
+                row: {**found, "recall": _means(found["recall"])}
+                for row, found in one["rows"].items()
+            },
+        }
         for name, one in results["sets"].items()
     }
     return {**results, "sets": sets}
@@ -77,14 +102,17 @@ def values(results: Mapping[str, Any], name: str, point: str) -> list[list[float
 
 
 def mean_of_sets(groups: Sequence[Sequence[float]]) -> Interval:
-    """The mean of the sets' means in percent, all sets of equal weight; questions are drawn within each set."""
+    """The mean of the sets' means in percent, all sets of equal weight; questions are drawn within
+    each set."""
     draw = np.random.default_rng(0)
     means = np.zeros(DRAWS)
     for group in groups:
         own = np.asarray(group)
         means += own[draw.integers(len(own), size=(DRAWS, len(own)))].mean(axis=1)
     low, high = np.quantile(means / len(groups), [0.025, 0.975])
-    return Interval(*(100 * float(each) for each in (np.mean([np.mean(group) for group in groups]), low, high)))
+    return Interval(
+        *(100 * float(each) for each in (np.mean([np.mean(group) for group in groups]), low, high))
+    )
 
 
 def best_peer(results: Mapping[str, Any]) -> str:
@@ -101,22 +129,30 @@ def overview(results: Mapping[str, Any]) -> str:
         found = [one["rows"].get(name) for one in results["sets"].values()]
         if not any(found):
             continue
-        cells = [f"{100 * float(np.mean(own['recall'][POINT])):.1f}" if own else "" for own in found]
+        cells = [
+            f"{100 * float(np.mean(own['recall'][POINT])):.1f}" if own else "" for own in found
+        ]
         mean = str(mean_of_sets(values(results, name, POINT))) if name in complete else ""
         rows.append([_bold(name, family), *cells, mean])
     return markdown_table(["", *results["sets"], "mean"], rows, labels=1)
 
 
 def against_peer(results: Mapping[str, Any], base: str) -> str:
-    """Differences of our rows to a peer, set by set and over all; a difference whose interval holds 0 was not shown."""
+    """Differences of our rows to a peer, set by set and over all; a difference whose interval holds
+    0 was not shown."""
     rows = []
     for name in everywhere(results):
         if results["families"][name] != OURS:
             continue
         pairs = list(zip(values(results, name, POINT), values(results, base, POINT), strict=True))
         gaps = [paired_bootstrap(first, second) for first, second in pairs]
-        cells = [_gap(Interval(*(100 * each for each in (gap.difference, gap.low, gap.high)))) for gap in gaps]
-        differences = [[a - b for a, b in zip(first, second, strict=True)] for first, second in pairs]
+        cells = [
+            _gap(Interval(*(100 * each for each in (gap.difference, gap.low, gap.high))))
+            for gap in gaps
+        ]
+        differences = [
+            [a - b for a, b in zip(first, second, strict=True)] for first, second in pairs
+        ]
         rows.append([name, *cells, _gap(mean_of_sets(differences))])
     note = "In points, with intervals. **Bold**: a difference that was shown, for us or against us."
     return markdown_table(["", *results["sets"], "mean"], rows, labels=1) + "\n\n" + note
@@ -138,14 +174,21 @@ def set_table(one: Mapping[str, Any]) -> str:
     points = [f"{route} {budget}" for route in (BOTH, DENSE) for budget in (500, 1000, 2000)]
     rows = []
     for name, row in one["rows"].items():
-        cells = [f"{100 * float(np.mean(row['recall'][p])):.1f}" if p in row["recall"] else "" for p in points]
+        cells = [
+            f"{100 * float(np.mean(row['recall'][p])):.1f}" if p in row["recall"] else ""
+            for p in points
+        ]
         cells[points.index(POINT)] = str(mean_of_sets([row["recall"][POINT]]))
-        rows.append([name, f"{row['chunks']:,}", f"{row['tokens']:.0f}", f"{row['largest']:,}", *cells])
+        rows.append(
+            [name, f"{row['chunks']:,}", f"{row['tokens']:.0f}", f"{row['largest']:,}", *cells]
+        )
     return markdown_table(["", "chunks", "tokens each", "largest", *points], rows, labels=1)
 
 
 def _means(recall: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
-    return {point: [round(value, 2) for value in mean_of_sets([own])] for point, own in recall.items()}
+    return {
+        point: [round(value, 2) for value in mean_of_sets([own])] for point, own in recall.items()
+    }
 
 
 def _bold(name: str, family: str) -> str:
@@ -159,12 +202,16 @@ def _gap(gap: Interval) -> str:
 
 def _sample(name: str, one: Mapping[str, Any]) -> str:
     (documents, of_documents), (questions, of_questions) = one["documents"], one["questions"]
-    return f"{name}: {documents:,} of {of_documents:,} documents, {questions:,} of {of_questions:,} questions"
+    return (
+        f"{name}: {documents:,} of {of_documents:,} documents, {questions:,} of "
+        f"{of_questions:,} questions"
+    )
 
 
 def _blank_note(results: Mapping[str, Any]) -> str:
     return (
-        "Methods of structrag are bold. A blank cell: the splitter does not read the set's format, and is not in the mean."
+        "Methods of structrag are bold. A blank cell: the splitter does not read the set's format, "
+        "and is not in the mean."
         if len(everywhere(results)) < len(results["families"])
         else "Methods of structrag are bold."
     )

@@ -1,7 +1,8 @@
 """Where the chunks of a splitter that gives texts only stand in the source.
 
-White space does not count, since most splitters strip or replace some. A text that is not in the source (another library's reading of a
-table, of emphasis, of links) is placed where most of its words follow each other in the source.
+White space does not count, since most splitters strip or replace some. A text that is not in the
+source (another library's reading of a table, of emphasis, of links) is placed where most of its
+words follow each other in the source.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from structrag.records import Chunk, Document
-from structrag.tokens import count_tokens
+from structrag.text.tokens import count_tokens
 
 GRAM = 3  # words that must follow each other
 _WORD = re.compile(r"\w+")
@@ -28,10 +29,14 @@ class _Source:
     places: list[int] = field(init=False)  # of each character of `bare`
     words: list[str] = field(init=False)
     spans: list[tuple[int, int]] = field(init=False)  # of each word
-    grams: dict[tuple[str, ...], list[int]] = field(init=False)  # words in a row -> numbers of the first ones
+    grams: dict[tuple[str, ...], list[int]] = field(
+        init=False
+    )  # words in a row -> numbers of the first ones
 
     def __post_init__(self) -> None:
-        self.places = [place for place, character in enumerate(self.text) if not character.isspace()]
+        self.places = [
+            place for place, character in enumerate(self.text) if not character.isspace()
+        ]
         self.bare = "".join(self.text.split())
         found = list(_WORD.finditer(self.text))
         self.words = [match.group().lower() for match in found]
@@ -42,7 +47,8 @@ class _Source:
 
 
 def placed(document: Document, texts: Sequence[str], contexts: Sequence[str] = ()) -> list[Chunk]:
-    """The chunks at their places; texts that are nowhere in the document, or where another chunk is, are left out.
+    """The chunks at their places; texts that are nowhere in the document, or where another chunk
+    is, are left out.
 
     `contexts`: for each text what its index text begins with; none: nothing.
     """
@@ -61,13 +67,17 @@ def _exactly(source: _Source, text: str, start: int, end: int) -> tuple[int, int
     bare = "".join(text.split())
     if not bare:
         return None
-    behind, overlapping = bisect_left(source.places, end), bisect_left(source.places, start + 1 if end else 0)
+    behind, overlapping = (
+        bisect_left(source.places, end),
+        bisect_left(source.places, start + 1 if end else 0),
+    )
     at = behind if source.bare.startswith(bare, behind) else source.bare.find(bare, overlapping)
     return None if at < 0 else (source.places[at], source.places[at + len(bare) - 1] + 1)
 
 
 def _by_words(source: _Source, text: str, start: int) -> tuple[int, int] | None:
-    """Where most of its words follow each other as they do in the text, at most twice as many words long; of equals the next one."""
+    """Where most of its words follow each other as they do in the text, at most twice as many words
+    long; of equals the next one."""
     words = [word.lower() for word in _WORD.findall(text)]
     size = max(len(words), GRAM)
     grams = {tuple(words[number : number + GRAM]) for number in range(len(words) - GRAM + 1)}
@@ -76,7 +86,10 @@ def _by_words(source: _Source, text: str, start: int) -> tuple[int, int] | None:
         return None
     votes = Counter(number // size for number in found)
     expected = bisect_left(source.spans, (start, 0)) // size
-    best = max(sorted(votes), key=lambda window: (votes[window] + votes[window + 1], -abs(window - expected)))
+    best = max(
+        sorted(votes),
+        key=lambda window: (votes[window] + votes[window + 1], -abs(window - expected)),
+    )
     inside = [number for number in found if best <= number // size <= best + 1]
     return source.spans[inside[0]][0], source.spans[inside[-1] + GRAM - 1][1]
 
@@ -84,4 +97,6 @@ def _by_words(source: _Source, text: str, start: int) -> tuple[int, int] | None:
 def _chunk(document: Document, span: tuple[int, int], text: str, context: str) -> Chunk:
     start, end = span
     name = f"{document.id}:{start}-{end}"
-    return Chunk(name, document.id, "", start, end, text, context=context, n_tokens=count_tokens(text))
+    return Chunk(
+        name, document.id, "", start, end, text, context=context, n_tokens=count_tokens(text)
+    )

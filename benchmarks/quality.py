@@ -1,6 +1,8 @@
-"""Retrieval quality of content-aware chunks and views, route by route: prints the tables and writes them to benchmarks/results.
+"""Retrieval quality of content-aware chunks and views, route by route: prints the tables and writes
+them to benchmarks/results.
 
-python benchmarks/quality.py [--sets nq,qasper,cuad] [--questions N] [--cuad-documents M] [--embedder minilm|lsa] [--full]
+python benchmarks/quality.py [--sets nq,qasper,cuad] [--questions N] [--cuad-documents M]
+[--embedder minilm|lsa] [--full]
 """
 
 from __future__ import annotations
@@ -24,9 +26,9 @@ from benchmarks.quality_scores import differences, gold_questions, score
 from benchmarks.quality_systems import systems
 from benchmarks.quality_tables import report
 from structrag import __version__
-from structrag.cache import Cache
+from structrag.asking.cache import Cache
 from structrag.errors import InvalidParameter, MissingExtra
-from structrag.tokens import TokenCounter, count_tokens, tiktoken_counter
+from structrag.text.tokens import TokenCounter, count_tokens, tiktoken_counter
 
 SETS = ("nq", "qasper", "cuad")
 CUAD_DOCUMENTS = 12  # contracts of the default run, spread evenly over the set
@@ -57,7 +59,8 @@ class RememberedQueries:
 
 
 def sampled(dataset: Dataset, documents: int | None, questions: int | None) -> Dataset:
-    """`documents` documents at even distances and the first `questions` questions about them; None: all."""
+    """`documents` documents at even distances and the first `questions` questions about them; None:
+    all."""
     kept = dataset.documents
     if documents is not None and documents < len(kept):
         kept = tuple(kept[i * len(kept) // documents] for i in range(documents))
@@ -66,7 +69,9 @@ def sampled(dataset: Dataset, documents: int | None, questions: int | None) -> D
     return replace(dataset, documents=kept, questions=tuple(asked[:questions]))
 
 
-def measure(dataset: Dataset, embedder: Any, cache: Cache | None, counter: TokenCounter) -> dict[str, Any]:
+def measure(
+    dataset: Dataset, embedder: Any, cache: Cache | None, counter: TokenCounter
+) -> dict[str, Any]:
     """All systems on one set, as JSON values."""
     rows = systems(dataset.documents, embedder, cache)
     scores = {row.name: score(row, dataset, counter) for row in rows}
@@ -80,10 +85,14 @@ def measure(dataset: Dataset, embedder: Any, cache: Cache | None, counter: Token
                 "chunks": row.chunking,
                 "views": row.views,
                 "route": row.route,
-                "recall": {point: round(scores[row.name].mean(point), 2) for point in scores[row.name].recall},
+                "recall": {
+                    point: round(scores[row.name].mean(point), 2)
+                    for point in scores[row.name].recall
+                },
                 "tokens_at_top_5": round(float(np.mean(scores[row.name].tokens)), 1),
                 "difference": {
-                    point: [round(value, 2) for value in values] for point, values in compared.get(row.name, {}).items()
+                    point: [round(value, 2) for value in values]
+                    for point, values in compared.get(row.name, {}).items()
                 },
             }
             for row in rows
@@ -96,7 +105,10 @@ def reader_counter() -> tuple[TokenCounter, str]:
     try:
         return tiktoken_counter(), "cl100k_base (tiktoken)"
     except (InvalidParameter, MissingExtra):
-        return count_tokens, "structrag.tokens.count_tokens, an estimate (cl100k_base is not on this machine)"
+        return (
+            count_tokens,
+            "structrag.text.tokens.count_tokens, an estimate (cl100k_base is not on this machine)",
+        )
 
 
 def chosen_embedder(name: str) -> tuple[Any, str]:
@@ -106,7 +118,9 @@ def chosen_embedder(name: str) -> tuple[Any, str]:
     from structrag.models.bundled import minilm
 
     try:
-        return RememberedQueries(minilm()), "all-MiniLM-L6-v2 (reads 256 tokens; longer chunks in windows)"
+        return RememberedQueries(
+            minilm()
+        ), "all-MiniLM-L6-v2 (reads 256 tokens; longer chunks in windows)"
     except MissingExtra as error:
         print(error, file=sys.stderr)
         raise SystemExit(0) from None
@@ -114,20 +128,30 @@ def chosen_embedder(name: str) -> tuple[Any, str]:
 
 def argument_parser(description: str | None) -> argparse.ArgumentParser:
     """The options of both quality commands."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sets", default=",".join(SETS), help="some of nq, qasper, cuad")
     parser.add_argument("--questions", type=int, help="at most so many questions a set")
     parser.add_argument(
-        "--cuad-documents", type=int, default=CUAD_DOCUMENTS, help="contracts, spread evenly over the set"
+        "--cuad-documents",
+        type=int,
+        default=CUAD_DOCUMENTS,
+        help="contracts, spread evenly over the set",
     )
     parser.add_argument("--embedder", choices=("minilm", "lsa"), default="minilm")
-    parser.add_argument("--full", action="store_true", help="all 120 contracts (over an hour on two cores)")
+    parser.add_argument(
+        "--full", action="store_true", help="all 120 contracts (over an hour on two cores)"
+    )
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder for the results")
     return parser
 
 
-def chosen_sets(parser: argparse.ArgumentParser, options: argparse.Namespace) -> list[tuple[Dataset, int]]:
-    """The sampled sets that the options name, each with the size of the whole set; exits when an option is wrong or the data is absent."""
+def chosen_sets(
+    parser: argparse.ArgumentParser, options: argparse.Namespace
+) -> list[tuple[Dataset, int]]:
+    """The sampled sets that the options name, each with the size of the whole set; exits when an
+    option is wrong or the data is absent."""
     names = [name.strip() for name in options.sets.split(",") if name.strip()]
     if not names or set(names) - set(SETS):
         parser.error(f"--sets must be some of {', '.join(SETS)}; got {options.sets!r}.")
@@ -152,9 +176,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     cache = None if embedder is None else Cache(CACHE)
     results = []
     for sample, total in samples:
-        print(f"{sample.name}: {len(sample.documents)} documents, {len(sample.questions)} questions", file=sys.stderr)
+        print(
+            f"{sample.name}: {len(sample.documents)} documents, {len(sample.questions)} questions",
+            file=sys.stderr,
+        )
         results.append({**measure(sample, embedder, cache, counter), "documents_in_set": total})
-    about = {"structrag": __version__, "dense route": embedder_label, "reader's tokens": counter_label}
+    about = {
+        "structrag": __version__,
+        "dense route": embedder_label,
+        "reader's tokens": counter_label,
+    }
     page = report(results, about)
     print(page)
     options.output.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,8 @@
-"""What stands behind the default settings: chunk size, views, fusion and window size, one changed at a time; prints the tables.
+"""What stands behind the default settings: chunk size, views, fusion and window size, one changed
+at a time; prints the tables.
 
-    python benchmarks/quality_choices.py [--sets nq,qasper,cuad] [--questions N] [--cuad-documents M] [--embedder minilm|lsa] [--full]
+    python benchmarks/quality_choices.py [--sets nq,qasper,cuad] [--questions N] [--cuad-documents
+    M] [--embedder minilm|lsa] [--full]
 
 It shares the vectors that benchmarks/quality.py keeps, so run that first.
 """
@@ -21,14 +23,16 @@ from benchmarks.datasets import Dataset
 from benchmarks.quality_scores import AT_BUDGETS, POINTS, score
 from benchmarks.quality_systems import ROUTES, System
 from benchmarks.quality_tables import markdown_table
-from structrag.cache import Cache
+from structrag.asking.cache import Cache
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.index.index import Index
+from structrag.index.views import VIEWS
 from structrag.records import Document
 from structrag.retrieval.multiview import MultiViewRetriever
-from structrag.views import VIEWS
 
-Row = tuple[str, str, dict[str, float]]  # what was changed, to what, point -> mean recall in percent
+Row = tuple[
+    str, str, dict[str, float]
+]  # what was changed, to what, point -> mean recall in percent
 LIMITS = (None, 2000, 512, 300, 200)
 WINDOWS = (None, 128)
 VIEW_SETS = (("raw",), ("raw", "summary"), ("raw", "keywords"), VIEWS)
@@ -62,7 +66,9 @@ def variants(
     for label, options in FUSIONS:
         yield "fusion, all views", label, MultiViewRetriever(default, **options)
     for tokens in WINDOWS:
-        long = index(splitter=ContentAwareSplitter(max_tokens=2000), views=("raw",), window_tokens=tokens)
+        long = index(
+            splitter=ContentAwareSplitter(max_tokens=2000), views=("raw",), window_tokens=tokens
+        )
         yield "window_tokens, max_tokens=2000, view raw", str(tokens), MultiViewRetriever(long)
 
 
@@ -77,7 +83,8 @@ def rows(dataset: Dataset, embedder: Any, cache: Cache | None) -> list[Row]:
 
 
 def tables(by_set: dict[str, list[Row]]) -> str:
-    """One table for each thing that was changed: both budgets set by set, then means over the sets with equal weight."""
+    """One table for each thing that was changed: both budgets set by set, then means over the sets
+    with equal weight."""
     first = next(iter(by_set.values()))
     averaged = (*AT_BUDGETS, "top 5", "top 10")
     parts = []
@@ -89,7 +96,9 @@ def tables(by_set: dict[str, list[Row]]) -> str:
             if changed == what:
                 recalls = [found[i][2] for found in by_set.values()]
                 cells = [f"{recall[point]:.1f}" for recall in recalls for point in AT_BUDGETS]
-                means = [sum(recall[point] for recall in recalls) / len(recalls) for point in averaged]
+                means = [
+                    sum(recall[point] for recall in recalls) / len(recalls) for point in averaged
+                ]
                 lines.append([value, *cells, *(f"**{mean:.1f}**" for mean in means)])
         parts.append(markdown_table(head, lines, labels=1))
     return "\n\n".join(parts) + "\n"

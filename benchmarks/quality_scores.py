@@ -1,4 +1,5 @@
-"""Scores of one system on one question set: recall at the top k chunks and at token budgets, question by question."""
+"""Scores of one system on one question set: recall at the top k chunks and at token budgets,
+question by question."""
 
 from __future__ import annotations
 
@@ -9,9 +10,15 @@ import numpy as np
 
 from benchmarks.datasets import Dataset, Question
 from benchmarks.quality_systems import BASELINE, WHOLE_RANKING, System
-from structrag.evaluation import SpanMeasure, paired_bootstrap, recall_at_budget, span_recall, spans_of
+from structrag.evaluation import (
+    SpanMeasure,
+    paired_bootstrap,
+    recall_at_budget,
+    span_recall,
+    spans_of,
+)
 from structrag.records import Chunk
-from structrag.tokens import TokenCounter
+from structrag.text.tokens import TokenCounter
 
 TOP = (1.5, 3, 5, 10)
 BUDGETS = (1000, 2000)
@@ -49,12 +56,16 @@ def score(system: System, dataset: Dataset, counter: TokenCounter) -> Scores:
                 sizes[chunk.id] = counter(chunk.text)
         for k, point in zip(TOP, POINTS, strict=False):
             found = _top(system, question, ranking, k, ordinal)
-            recall[point].append(span_recall(question.gold, spans_of(found), measure, mode=question.mode) or 0.0)
+            recall[point].append(
+                span_recall(question.gold, spans_of(found), measure, mode=question.mode) or 0.0
+            )
             if k == 5:
                 tokens.append(sum(sizes.get(chunk.id) or counter(chunk.text) for chunk in found))
         spent = [sizes[chunk.id] for chunk in ranking]
         for budget in BUDGETS:
-            value = recall_at_budget(question.gold, spans_of(ranking), budget, measure, sizes=spent, mode=question.mode)
+            value = recall_at_budget(
+                question.gold, spans_of(ranking), budget, measure, sizes=spent, mode=question.mode
+            )
             recall[f"{budget:,} tokens"].append(value or 0.0)
     return Scores(recall, tokens)
 
@@ -62,9 +73,11 @@ def score(system: System, dataset: Dataset, counter: TokenCounter) -> Scores:
 def differences(
     scores: dict[str, Scores], systems: Sequence[System]
 ) -> dict[str, dict[str, tuple[float, float, float]]]:
-    """System -> budget -> (difference, low, high) in points of recall against fixed chunks searched by the same route.
+    """System -> budget -> (difference, low, high) in points of recall against fixed chunks searched
+    by the same route.
 
-    The interval holds 95% of 1,000 paired bootstrap samples of the questions. The defaults are compared with "both".
+    The interval holds 95% of 1,000 paired bootstrap samples of the questions. The defaults are
+    compared with "both".
     """
     result = {}
     for system in systems:
@@ -82,10 +95,14 @@ def differences(
 
 def _search(system: System, question: Question, k: float) -> list[Chunk]:
     doc_id = question.gold[0][0]
-    return [hit.chunk for hit in system.retriever.search(question.question, k, where={"doc_id": doc_id})]
+    return [
+        hit.chunk for hit in system.retriever.search(question.question, k, where={"doc_id": doc_id})
+    ]
 
 
-def _top(system: System, question: Question, ranking: list[Chunk], k: float, ordinal: int) -> list[Chunk]:
+def _top(
+    system: System, question: Question, ranking: list[Chunk], k: float, ordinal: int
+) -> list[Chunk]:
     """The top k; 1.5 is 1 for every other question and 2 for the rest, as in the paper."""
     if not system.exact_k:
         return _search(system, question, k)

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from structrag.cache import Cache
+from structrag.asking.cache import Cache
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
 from structrag.index.index import Index
+from structrag.index.views import VIEWS
 from structrag.records import Document
 from structrag.retrieval.multiview import MultiViewRetriever
-from structrag.views import VIEWS
 
 BASELINE = "fixed 300"
 ROUTES = {"BM25": ("bm25",), "dense": ("dense",), "both": ("dense", "bm25")}
@@ -25,7 +25,9 @@ class Chunking:
 
     name: str
     options: dict[str, Any]  # of `Index`; nothing here is the default
-    view_choices: tuple[tuple[str, ...], ...] = (("raw",),)  # what is searched, each for a row of its own
+    view_choices: tuple[tuple[str, ...], ...] = (
+        ("raw",),
+    )  # what is searched, each for a row of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +59,20 @@ def chunkings() -> list[Chunking]:
         Chunking("fixed 300 within sections", {"splitter": within, "views": ("raw",)}),
         Chunking("fixed 300 within sections, path", {"splitter": with_path, "views": ("raw",)}),
         Chunking("whole sections, path", {"splitter": whole, "views": ("raw",)}),
-        Chunking(f"content-aware {limit}, no path", {"splitter": without_path, "views": VIEWS}, each_and_all),
+        Chunking(
+            f"content-aware {limit}, no path",
+            {"splitter": without_path, "views": VIEWS},
+            each_and_all,
+        ),
         Chunking(f"content-aware {limit}, path", {"views": VIEWS}, each_and_all),
     ]
 
 
-def systems(documents: Sequence[Document], embedder: Any, cache: Cache | None, *, batch_size: int = 32) -> list[System]:
-    """Index the documents in every way; the rows of the table, the defaults and preset `paper` last."""
+def systems(
+    documents: Sequence[Document], embedder: Any, cache: Cache | None, *, batch_size: int = 32
+) -> list[System]:
+    """Index the documents in every way; the rows of the table, the defaults and preset `paper`
+    last."""
     rows: list[System] = []
     for chunking in chunkings():
         index = Index(embedder=embedder, cache=cache, batch_size=batch_size, **chunking.options)
@@ -81,5 +90,7 @@ def systems(documents: Sequence[Document], embedder: Any, cache: Cache | None, *
     default = Index(embedder=embedder, cache=cache, batch_size=batch_size)
     default.add(documents)
     retriever = MultiViewRetriever(default)
-    rows.append(System("defaults", "+".join(retriever.views), "+".join(retriever.kinds), retriever, True))
+    rows.append(
+        System("defaults", "+".join(retriever.views), "+".join(retriever.kinds), retriever, True)
+    )
     return rows

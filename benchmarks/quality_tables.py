@@ -9,7 +9,8 @@ from benchmarks.quality_scores import AT_BUDGETS, POINTS
 
 
 def set_table(result: Mapping[str, Any]) -> str:
-    """One question set: recall in percent at every point, and the difference to fixed chunks with its interval."""
+    """One question set: recall in percent at every point, and the difference to fixed chunks with
+    its interval."""
     head = [
         "chunks",
         "views",
@@ -21,15 +22,32 @@ def set_table(result: Mapping[str, Any]) -> str:
     rows = []
     for row in result["systems"]:
         recalls = [f"{row['recall'][point]:.1f}" for point in POINTS]
-        intervals = [_interval(row["difference"][point] if row["difference"] else None) for point in AT_BUDGETS]
-        rows.append([row["chunks"], row["views"], row["route"], *recalls, f"{row['tokens_at_top_5']:,.0f}", *intervals])
+        intervals = [
+            _interval(row["difference"][point] if row["difference"] else None)
+            for point in AT_BUDGETS
+        ]
+        rows.append(
+            [
+                row["chunks"],
+                row["views"],
+                row["route"],
+                *recalls,
+                f"{row['tokens_at_top_5']:,.0f}",
+                *intervals,
+            ]
+        )
     size = f"{result['documents']} documents, {result['questions']} questions"
-    share = "" if result["documents"] == result["documents_in_set"] else f" (of {result['documents_in_set']} documents)"
+    share = (
+        ""
+        if result["documents"] == result["documents_in_set"]
+        else f" (of {result['documents_in_set']} documents)"
+    )
     return f"### {result['set']}: {size}{share}\n\n{markdown_table(head, rows)}"
 
 
 def average_table(results: Sequence[Mapping[str, Any]]) -> str:
-    """Every system's recall at both budgets, set by set and averaged over the sets with equal weight."""
+    """Every system's recall at both budgets, set by set and averaged over the sets with equal
+    weight."""
     names = [result["set"] for result in results]
     head = ["chunks", "views", "route"]
     for point in AT_BUDGETS:
@@ -47,17 +65,28 @@ def average_table(results: Sequence[Mapping[str, Any]]) -> str:
 def report(results: Sequence[Mapping[str, Any]], about: Mapping[str, str]) -> str:
     """The whole page."""
     facts = "\n".join(f"- {key}: {value}" for key, value in about.items())
-    parts = ["# Retrieval quality", facts, _reading(), average_table(results), *map(set_table, results)]
+    parts = [
+        "# Retrieval quality",
+        facts,
+        _reading(),
+        average_table(results),
+        *map(set_table, results),
+    ]
     return "\n\n".join(parts) + "\n"
 
 
 def _reading() -> str:
     return (
-        "Each question is searched inside its own document. A figure is the mean over questions of the share of the gold text that was "
-        "found, in percent; where a set lists alternatives (nq), of the best single one, so that one occurrence of the answer is enough. "
-        '"top 1.5" is one chunk for half of the questions and two for the rest. At a token budget chunks are handed over in rank order, '
-        "the last one cut where the budget ends. Tokens are counted on the chunk's own text by one counter for all rows. "
-        "The last columns are the difference to fixed 300 by the same route, in points, with the 95% interval of a paired bootstrap over "
+        "Each question is searched inside its own document. A figure is the mean over questions of "
+        "the share of the gold text that was "
+        "found, in percent; where a set lists alternatives (nq), of the best single one, so that "
+        "one occurrence of the answer is enough. "
+        '"top 1.5" is one chunk for half of the questions and two for the rest. At a token budget '
+        "chunks are handed over in rank order, "
+        "the last one cut where the budget ends. Tokens are counted on the chunk's own text by one "
+        "counter for all rows. "
+        "The last columns are the difference to fixed 300 by the same route, in points, with the "
+        "95% interval of a paired bootstrap over "
         "the questions: an interval that holds 0 is no difference that was shown."
     )
 

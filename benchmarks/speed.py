@@ -1,7 +1,7 @@
 """Measure the library's speed: `python benchmarks/speed.py [parse|views|search|all] [--repeat N]`.
 
-Every figure is measured again and written to benchmarks/results/speed.json and speed.md; parts not asked for keep
-their last figures there. Ratios compare tasks that ran by turns in one process.
+Every figure is measured again and written to benchmarks/results/speed.json and speed.md; parts not
+asked for keep their last figures there. Ratios compare tasks that ran by turns in one process.
 """
 
 from __future__ import annotations
@@ -32,8 +32,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the parts asked for; print and save their tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("part", nargs="?", default="all", choices=(*PARTS, "all"))
-    parser.add_argument("--repeat", type=int, default=5, help="timed repetitions of each task (default 5)")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="folder for speed.json and speed.md")
+    parser.add_argument(
+        "--repeat", type=int, default=5, help="timed repetitions of each task (default 5)"
+    )
+    parser.add_argument(
+        "--results", type=Path, default=RESULTS, help="folder for speed.json and speed.md"
+    )
     options = parser.parse_args(arguments)
     if options.repeat < 1:
         parser.error(f"--repeat must be at least 1; got {options.repeat}.")
@@ -49,7 +53,12 @@ def measure(part: str, repeat: int, folder: Path) -> None:
     """Run one part, print its tables and put them into the result files."""
     module = import_module(f"benchmarks.speed_{part}")
     tables = [table.as_dict() for table in module.run(repeat)]
-    record = {"machine": machine_line(), "versions": versions_line(module.PACKAGES), "repeat": repeat, "tables": tables}
+    record = {
+        "machine": machine_line(),
+        "versions": versions_line(module.PACKAGES),
+        "repeat": repeat,
+        "tables": tables,
+    }
     print(part_markdown(part, record))
     save(folder, part, record)
 
@@ -64,13 +73,17 @@ def save(folder: Path, part: str, record: dict[str, Any]) -> None:
     path.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
     sections = "\n".join(part_markdown(name, value) for name, value in records.items())
     command = "`python benchmarks/speed.py [parse|views|search|all]`"
-    (folder / "speed.md").write_text(f"# Speed\n\nMeasured by {command}.\n\n{sections}", encoding="utf-8")
+    (folder / "speed.md").write_text(
+        f"# Speed\n\nMeasured by {command}.\n\n{sections}", encoding="utf-8"
+    )
 
 
 def part_markdown(part: str, record: dict[str, Any]) -> str:
     """All tables of a part as Markdown."""
     machine = f"{record['machine']}; {record['repeat']} repetitions by turns"
-    tables = [render(table, machine=machine, versions=record["versions"]) for table in record["tables"]]
+    tables = [
+        render(table, machine=machine, versions=record["versions"]) for table in record["tables"]
+    ]
     return "\n".join([f"## {part}\n", *tables])
 
 

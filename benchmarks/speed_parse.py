@@ -1,4 +1,5 @@
-"""Parsing and splitting: megabytes a second against the splitters of LangChain and LlamaIndex, and growth with size."""
+"""Parsing and splitting: megabytes a second against the splitters of LangChain and LlamaIndex, and
+growth with size."""
 
 from __future__ import annotations
 
@@ -13,10 +14,16 @@ from typing import Any
 
 from benchmarks.datasets import data_root, load
 from benchmarks.machine import corpus_line
-from benchmarks.speed_parse_peers import Splitting, langchain_html, langchain_markdown, llama_html, llama_markdown
+from benchmarks.speed_parse_peers import (
+    Splitting,
+    langchain_html,
+    langchain_markdown,
+    llama_html,
+    llama_markdown,
+)
 from benchmarks.speed_tables import Table, Timing, by_turns, peak_memory, rates, ratios, spread
 from structrag.chunks.content_aware import ContentAwareSplitter
-from structrag.reading import read_text
+from structrag.reading.files import read_text
 
 PACKAGES = (
     "structrag",
@@ -35,7 +42,9 @@ SMALL_SECTIONS_KB = (50, 100, 200, 400)
 def run(repeat: int) -> list[Table]:
     """All tables of this part."""
     texts = markdown_texts()
-    release_notes = (data_root() / "parsing/fastapi/en/release-notes.md").read_text(encoding="utf-8")
+    release_notes = (data_root() / "parsing/fastapi/en/release-notes.md").read_text(
+        encoding="utf-8"
+    )
     large = [text for text in texts if len(text) >= 100_000]
     return [
         corpus_table("all Markdown of parsing", texts, repeat),
@@ -69,20 +78,29 @@ def corpus_table(name: str, texts: Sequence[str], repeat: int) -> Table:
         "LangChain MarkdownHeaderTextSplitter": langchain_markdown(),
         "LlamaIndex MarkdownNodeParser": llama_markdown(),
     }
-    timings = by_turns({name: partial(_each, split, texts) for name, split in splitters.items()}, repeat)
+    timings = by_turns(
+        {name: partial(_each, split, texts) for name, split in splitters.items()}, repeat
+    )
     size = _megabytes(texts)
     rows = []
     for splitter, split in splitters.items():
         chunks = [split(text) for text in texts]
         exact = sum("".join(parts) == text for parts, text in zip(chunks, texts, strict=True))
-        rows.append((*_speed_cells(splitter, timings, size), f"{sum(map(len, chunks)):,}", f"{exact} of {len(texts)}"))
+        rows.append(
+            (
+                *_speed_cells(splitter, timings, size),
+                f"{sum(map(len, chunks)):,}",
+                f"{exact} of {len(texts)}",
+            )
+        )
     return Table(
         f"Markdown, parse and split: {name}",
         (*_SPEED_COLUMNS, "chunks", "texts that the joined chunks give back"),
         tuple(rows),
         corpus_line(name, texts),
         (
-            "From a string to chunks with heading path, offsets and token counts; the title is looked for too. One call a text.",
+            "From a string to chunks with heading path, offsets and token counts; the title is "
+            "looked for too. One call a text.",
             "The other two know no size limit: they leave long sections whole.",
             "Headers h1 to h6, `strip_headers=False` for LangChain; defaults for LlamaIndex.",
         ),
@@ -128,22 +146,30 @@ def growth_table(text: str, *, repeat: int, sizes_mb: Sequence[float] = GROWTH_M
         ),
         tuple(rows),
         corpus_line("fastapi/en/release-notes.md repeated", texts),
-        ("Linear if `ms per MB` stays. Memory is what Python allocates beyond the input, the chunks' texts included.",),
+        (
+            "Linear if `ms per MB` stays. Memory is what Python allocates beyond the input, the "
+            "chunks' texts included.",
+        ),
         figures,
     )
 
 
 def small_sections_table(*, repeat: int, sizes_kb: Sequence[int] = SMALL_SECTIONS_KB) -> Table:
-    """Many small sections in one document: the input on which MarkdownNodeParser grows with the square."""
+    """Many small sections in one document: the input on which MarkdownNodeParser grows with the
+    square."""
     rows = []
     figures: dict[str, Any] = {}
     texts = [small_sections(size * 1000) for size in sizes_kb]
     langchain, llama = langchain_markdown(), llama_markdown()
     for size, text in zip(sizes_kb, texts, strict=True):
         tasks = {"structrag": split_ours, "LangChain": langchain, "LlamaIndex": llama}
-        timings = by_turns({name: partial(split, text) for name, split in tasks.items()}, repeat, warm_up=False)
+        timings = by_turns(
+            {name: partial(split, text) for name, split in tasks.items()}, repeat, warm_up=False
+        )
         ours = timings["structrag"].wall
-        figures[str(size)] = {name: {"wall": timing.wall, "cpu": timing.cpu} for name, timing in timings.items()}
+        figures[str(size)] = {
+            name: {"wall": timing.wall, "cpu": timing.cpu} for name, timing in timings.items()
+        }
         rows.append(
             (
                 f"{size}",
@@ -178,7 +204,9 @@ def html_table(name: str, pages: Sequence[str], *, repeat: int) -> Table:
         "LangChain HTMLHeaderTextSplitter": langchain_html(),
         "LlamaIndex HTMLNodeParser": llama_html(),
     }
-    timings = by_turns({name: partial(_each, split, pages) for name, split in splitters.items()}, repeat)
+    timings = by_turns(
+        {name: partial(_each, split, pages) for name, split in splitters.items()}, repeat
+    )
     size = _megabytes(pages)
     visible = [_visible(page) for page in pages]
     rows = []
@@ -189,14 +217,21 @@ def html_table(name: str, pages: Sequence[str], *, repeat: int) -> Table:
             for parts, characters in zip(chunks, visible, strict=True)
         )
         share = kept / max(1, sum(characters.total() for characters in visible))
-        rows.append((*_speed_cells(splitter, timings, size), f"{sum(map(len, chunks)):,}", f"{100 * share:.1f} %"))
+        rows.append(
+            (
+                *_speed_cells(splitter, timings, size),
+                f"{sum(map(len, chunks)):,}",
+                f"{100 * share:.1f} %",
+            )
+        )
     return Table(
         f"HTML: {name}",
         (*_SPEED_COLUMNS, "chunks", "characters of the page's text found in the chunks"),
         tuple(rows),
         corpus_line(name, pages),
         (
-            "MB of HTML source. The page's text is BeautifulSoup's, without script, style, template and head. "
+            "MB of HTML source. The page's text is BeautifulSoup's, without script, style, "
+            "template and head. "
             "White space is not counted, nor is order.",
         ),
         _figures(timings, size),
@@ -204,12 +239,15 @@ def html_table(name: str, pages: Sequence[str], *, repeat: int) -> Table:
 
 
 def small_sections(size: int) -> str:
-    """A document of about `size` characters: one top heading, then sections of ten words such as `w3x7`."""
+    """A document of about `size` characters: one top heading, then sections of ten words such as
+    `w3x7`."""
     random_numbers = random.Random(0)
     parts = ["# T\n"]
     length = 0
     while length < size:
-        words = " ".join(f"w{random_numbers.randrange(1000)}x{random_numbers.randrange(100)}" for _ in range(10))
+        words = " ".join(
+            f"w{random_numbers.randrange(1000)}x{random_numbers.randrange(100)}" for _ in range(10)
+        )
         parts.append(f"\n## Section {len(parts)}\n\n{words}\n")
         length += len(parts[-1])
     return "".join(parts)
@@ -217,7 +255,10 @@ def small_sections(size: int) -> str:
 
 def split_ours(text: str) -> list[str]:
     """Our splitter on Markdown."""
-    return [chunk.text for chunk in ContentAwareSplitter().split(read_text(text, format="markdown", id="d"))]
+    return [
+        chunk.text
+        for chunk in ContentAwareSplitter().split(read_text(text, format="markdown", id="d"))
+    ]
 
 
 def split_ours_unlimited(text: str) -> list[str]:
@@ -228,7 +269,9 @@ def split_ours_unlimited(text: str) -> list[str]:
 
 def split_ours_html(page: str) -> list[str]:
     """Our reader and splitter on HTML."""
-    return [chunk.text for chunk in ContentAwareSplitter().split(read_text(page, format="html", id="d"))]
+    return [
+        chunk.text for chunk in ContentAwareSplitter().split(read_text(page, format="html", id="d"))
+    ]
 
 
 _SPEED_COLUMNS = (
@@ -253,7 +296,10 @@ def _speed_cells(name: str, timings: dict[str, Timing], size: float) -> tuple[st
 
 
 def _figures(timings: dict[str, Timing], size: float) -> dict[str, Any]:
-    return {"megabytes": size, **{name: {"wall": t.wall, "cpu": t.cpu} for name, t in timings.items()}}
+    return {
+        "megabytes": size,
+        **{name: {"wall": t.wall, "cpu": t.cpu} for name, t in timings.items()},
+    }
 
 
 def _each(split: Splitting, texts: Iterable[str]) -> None:

@@ -23,7 +23,9 @@ def llama_markdown() -> Splitting:
     from llama_index.core.schema import Document
 
     parser = MarkdownNodeParser()
-    return lambda text: [node.get_content() for node in parser.get_nodes_from_documents([Document(text=text)])]
+    return lambda text: [
+        node.get_content() for node in parser.get_nodes_from_documents([Document(text=text)])
+    ]
 
 
 def langchain_html() -> Splitting:
@@ -40,4 +42,6 @@ def llama_html() -> Splitting:
     from llama_index.core.schema import Document
 
     parser = HTMLNodeParser()
-    return lambda page: [node.get_content() for node in parser.get_nodes_from_documents([Document(text=page)])]
+    return lambda page: [
+        node.get_content() for node in parser.get_nodes_from_documents([Document(text=page)])
+    ]

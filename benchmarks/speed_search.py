@@ -1,4 +1,5 @@
-"""Searching 100,000 made sections in three views: against the bare arithmetic, and against LangChain's ensemble."""
+"""Searching 100,000 made sections in three views: against the bare arithmetic, and against
+LangChain's ensemble."""
 
 from __future__ import annotations
 
@@ -15,11 +16,28 @@ from typing import Any
 import numpy as np
 
 from benchmarks.machine import corpus_line
-from benchmarks.speed_search_data import VIEWS, Made, Search, bare_search, halved, langchain_search, made_entry, make
+from benchmarks.speed_search_data import (
+    VIEWS,
+    Made,
+    Search,
+    bare_search,
+    halved,
+    langchain_search,
+    made_entry,
+    make,
+)
 from benchmarks.speed_tables import Table, Timing, by_turns, ratios, spread
 from structrag.retrieval.multiview import MultiViewRetriever
 
-PACKAGES = ("structrag", "numpy", "bm25s", "rank-bm25", "langchain-core", "langchain-classic", "langchain-community")
+PACKAGES = (
+    "structrag",
+    "numpy",
+    "bm25s",
+    "rank-bm25",
+    "langchain-core",
+    "langchain-classic",
+    "langchain-community",
+)
 SIZES = (10_000, 20_000, 100_000)
 K = 10
 
@@ -64,20 +82,38 @@ def search_table(made: dict[int, Made], repeat: int) -> Table:
     rows = []
     figures: dict[str, Any] = {}
     for size, one in made.items():
-        ours, raw_only = MultiViewRetriever(one.index, k=K).search, MultiViewRetriever(one.index, k=K, views=("raw",))
-        searches: dict[str, Search] = {"ours": ours, "ours, raw only": raw_only.search, "bare": bare_search(one)}
+        ours, raw_only = (
+            MultiViewRetriever(one.index, k=K).search,
+            MultiViewRetriever(one.index, k=K, views=("raw",)),
+        )
+        searches: dict[str, Search] = {
+            "ours": ours,
+            "ours, raw only": raw_only.search,
+            "bare": bare_search(one),
+        }
         timings = _searches(searches, one.queries, repeat)
-        against = {"ours": ours, "ours, raw only": raw_only.search, "langchain": langchain_search(one, k=K)}
+        against = {
+            "ours": ours,
+            "ours, raw only": raw_only.search,
+            "langchain": langchain_search(one, k=K),
+        }
         peers = _searches(against, one.queries[:2], min(repeat, 3))
         n = len(one.queries)
         to_bare = ratios(timings["ours"].wall, timings["bare"].wall)
         to_bare_cpu = ratios(timings["ours"].cpu, timings["bare"].cpu)
         to_langchain = [
-            spread(ratios(peers["langchain"].wall, peers[name].wall), 0) for name in ("ours, raw only", "ours")
+            spread(ratios(peers["langchain"].wall, peers[name].wall), 0)
+            for name in ("ours, raw only", "ours")
         ]
         figures[str(size)] = {
-            **{name: {"wall": timing.wall, "cpu": timing.cpu, "queries": n} for name, timing in timings.items()},
-            **{f"{name}, 2 queries": {"wall": timing.wall, "cpu": timing.cpu} for name, timing in peers.items()},
+            **{
+                name: {"wall": timing.wall, "cpu": timing.cpu, "queries": n}
+                for name, timing in timings.items()
+            },
+            **{
+                f"{name}, 2 queries": {"wall": timing.wall, "cpu": timing.cpu}
+                for name, timing in peers.items()
+            },
         }
         rows.append(
             (
@@ -107,9 +143,12 @@ def search_table(made: dict[int, Made], repeat: int) -> Table:
         tuple(rows),
         corpus_line("made, raw view of the largest", made[max(made)].texts["raw"]),
         (
-            "The query vector is given, so no model runs. Bare: three `matrix @ q` in float32 and three bm25s `get_scores`, unranked.",
-            "LangChain: InMemoryVectorStore and EnsembleRetriever of langchain-classic; langchain-community, where BM25Retriever lives, "
-            "is not needed: a retriever of ten lines calls rank_bm25 as that one does. It searches one view, ours three.",
+            "The query vector is given, so no model runs. Bare: three `matrix @ q` in float32 and "
+            "three bm25s `get_scores`, unranked.",
+            "LangChain: InMemoryVectorStore and EnsembleRetriever of langchain-classic; "
+            "langchain-community, where BM25Retriever lives, "
+            "is not needed: a retriever of ten lines calls rank_bm25 as that one does. It searches "
+            "one view, ours three.",
         ),
         figures,
     )
@@ -118,13 +157,19 @@ def search_table(made: dict[int, Made], repeat: int) -> Table:
 def precision_table(single: Made, half: Made, repeat: int) -> Table:
     """float32 against float16 vectors."""
     searches: dict[str, Search] = {
-        name: MultiViewRetriever(one.index, k=K).search for name, one in (("float32", single), ("float16", half))
+        name: MultiViewRetriever(one.index, k=K).search
+        for name, one in (("float32", single), ("float16", half))
     }
     timings = _searches(searches, single.queries, repeat)
-    found = [[{hit.chunk.id for hit in search(query)} for query in single.queries] for search in searches.values()]
+    found = [
+        [{hit.chunk.id for hit in search(query)} for query in single.queries]
+        for search in searches.values()
+    ]
     shared = sum(len(a & b) for a, b in zip(*found, strict=True)) / max(1, sum(map(len, found[0])))
     slower = spread(ratios(timings["float16"].wall, timings["float32"].wall), 2)
-    rows = tuple((name, _milliseconds(timing, len(single.queries))) for name, timing in timings.items())
+    rows = tuple(
+        (name, _milliseconds(timing, len(single.queries))) for name, timing in timings.items()
+    )
     return Table(
         f"Vectors as float32 and float16, {len(single.texts['raw']):,} sections, one search",
         ("vectors", "ms, median (min-max)"),
@@ -154,7 +199,8 @@ def change_table(made: Made, *, repeat: int) -> Table:
             first = _seconds(search)
             spent[name].append((changed, first, _seconds(search)))
     rows = tuple(
-        (name, *(spread([1000 * row[i] for row in values]) for i in range(3))) for name, values in spent.items()
+        (name, *(spread([1000 * row[i] for row in values]) for i in range(3)))
+        for name, values in spent.items()
     )
     return Table(
         f"Changes at {len(made.texts['raw']):,} sections",
@@ -178,9 +224,15 @@ def saving_table(made: dict[str, Made], folder: Path) -> Table:
         command = [sys.executable, "-c", _FIRST_RESULT, str(path), str(vector), one.queries[0]]
         answer = subprocess.run(command, capture_output=True, text=True, check=True)
         times = json.loads(answer.stdout)
-        expected = [hit.chunk.id for hit in MultiViewRetriever(one.index, k=K).search(one.queries[0])]
+        expected = [
+            hit.chunk.id for hit in MultiViewRetriever(one.index, k=K).search(one.queries[0])
+        ]
         sizes = {kind: _size(path, kind) for kind in ("dense-*", "lexical-*", "chunks*", "*")}
-        figures[name] = {"save": saving, **{k: v for k, v in times.items() if k != "ids"}, "bytes": sizes}
+        figures[name] = {
+            "save": saving,
+            **{k: v for k, v in times.items() if k != "ids"},
+            "bytes": sizes,
+        }
         rows.append(
             (
                 name,
@@ -208,14 +260,19 @@ def saving_table(made: dict[str, Made], folder: Path) -> Table:
         tuple(rows),
         "",
         (
-            "Measured once. Files were just written, so they are in the system's cache. Checksums are written at saving.",
+            "Measured once. Files were just written, so they are in the system's cache. Checksums "
+            "are written at saving.",
         ),
         figures,
     )
 
 
-def _searches(searches: dict[str, Search], queries: Sequence[str], repeat: int) -> dict[str, Timing]:
-    return by_turns({name: partial(_all, search, queries) for name, search in searches.items()}, repeat)
+def _searches(
+    searches: dict[str, Search], queries: Sequence[str], repeat: int
+) -> dict[str, Timing]:
+    return by_turns(
+        {name: partial(_all, search, queries) for name, search in searches.items()}, repeat
+    )
 
 
 def _all(search: Search, queries: Sequence[str]) -> None:

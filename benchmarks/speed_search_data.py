@@ -38,7 +38,8 @@ class Made:
 
 
 def make(sections: int, *, n_queries: int = 5, seed: int = 0) -> Made:
-    """An index of random sections: words by Zipf's law over 50,000, random unit vectors of 384 dimensions, three views."""
+    """An index of random sections: words by Zipf's law over 50,000, random unit vectors of 384
+    dimensions, three views."""
     random = np.random.default_rng(seed)
     vector = _unit(random.standard_normal((1, DIMENSION)))[0]
     index = empty_index(vector)
@@ -51,7 +52,9 @@ def make(sections: int, *, n_queries: int = 5, seed: int = 0) -> Made:
             texts[view] += [text or "" for text in entry.views[view]]
             blocks[view].append(np.asarray(entry.vectors[view].matrix))
     queries = tuple(" ".join(words) for words in _words(random, n_queries, QUERY_WORDS))
-    return Made(index, queries, vector, texts, {view: np.concatenate(blocks[view]) for view in VIEWS})
+    return Made(
+        index, queries, vector, texts, {view: np.concatenate(blocks[view]) for view in VIEWS}
+    )
 
 
 def halved(made: Made, folder: Path) -> Made:
@@ -68,23 +71,44 @@ def halved(made: Made, folder: Path) -> Made:
 
 def empty_index(vector: Floats, *, dtype: str = "float32") -> Index:
     """An index in which every query has the same vector."""
-    embedder = FunctionEmbedder(lambda texts: np.tile(vector, (len(texts), 1)), name="fixed query vector")
+    embedder = FunctionEmbedder(
+        lambda texts: np.tile(vector, (len(texts), 1)), name="fixed query vector"
+    )
     return Index(embedder=embedder, views=tuple(VIEWS), dtype=dtype)
 
 
 def made_entry(name: str, sections: int, random: np.random.Generator) -> Entry:
     """One document of random sections, ready for the store."""
-    words = {view: [" ".join(row) for row in _words(random, sections, n)] for view, n in VIEWS.items()}
+    words = {
+        view: [" ".join(row) for row in _words(random, sections, n)] for view, n in VIEWS.items()
+    }
     chunks = []
     start = 0
     for i, text in enumerate(words["raw"]):
         end = start + len(text)
-        chunks.append(Chunk(f"{name}:{start}-{end}", name, f"{name}#{i}", start, end, text, n_tokens=len(text.split())))
+        chunks.append(
+            Chunk(
+                f"{name}:{start}-{end}",
+                name,
+                f"{name}#{i}",
+                start,
+                end,
+                text,
+                n_tokens=len(text.split()),
+            )
+        )
         start = end
     vectors = {
-        view: Vectors(_unit(random.standard_normal((sections, DIMENSION))), np.arange(sections)) for view in VIEWS
+        view: Vectors(_unit(random.standard_normal((sections, DIMENSION))), np.arange(sections))
+        for view in VIEWS
     }
-    return Entry(Document("", id=name), name, tuple(chunks), {view: tuple(words[view]) for view in VIEWS}, vectors)
+    return Entry(
+        Document("", id=name),
+        name,
+        tuple(chunks),
+        {view: tuple(words[view]) for view in VIEWS},
+        vectors,
+    )
 
 
 def bare_search(made: Made) -> Search:
@@ -107,7 +131,8 @@ def bare_search(made: Made) -> Search:
 
 
 def langchain_search(made: Made, *, k: int) -> Search:
-    """LangChain's InMemoryVectorStore and a rank_bm25 retriever through its EnsembleRetriever, over the raw view only."""
+    """LangChain's InMemoryVectorStore and a rank_bm25 retriever through its EnsembleRetriever, over
+    the raw view only."""
     from langchain_classic.retrievers import EnsembleRetriever
     from langchain_core.callbacks import CallbackManagerForRetrieverRun
     from langchain_core.documents import Document as LangChainDocument

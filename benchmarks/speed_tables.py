@@ -31,7 +31,8 @@ class Timing:
 
 @dataclass(frozen=True)
 class Table:
-    """One printed table. Cells are ready to print; `figures` keeps the numbers behind them, and the repetitions."""
+    """One printed table. Cells are ready to print; `figures` keeps the numbers behind them, and the
+    repetitions."""
 
     title: str
     columns: tuple[str, ...]
@@ -45,11 +46,14 @@ class Table:
         return asdict(self)
 
 
-def by_turns(tasks: Mapping[str, Callable[[], object]], repeat: int, *, warm_up: bool = True) -> dict[str, Timing]:
+def by_turns(
+    tasks: Mapping[str, Callable[[], object]], repeat: int, *, warm_up: bool = True
+) -> dict[str, Timing]:
     """Time each task `repeat` times in the order A B C A B C ..., after one untimed round.
 
-    Turns spread what else the machine does evenly, so that ratios of one round are comparable. Objects that exist
-    before (imported packages) are kept from the garbage collector's rounds, for all tasks alike.
+    Turns spread what else the machine does evenly, so that ratios of one round are comparable.
+    Objects that exist before (imported packages) are kept from the garbage collector's rounds, for
+    all tasks alike.
     """
     gc.collect()
     gc.freeze()
@@ -68,7 +72,8 @@ def by_turns(tasks: Mapping[str, Callable[[], object]], repeat: int, *, warm_up:
 
 
 def peak_memory(task: Callable[[], object]) -> int:
-    """Most bytes that Python had allocated at once while the task ran, what existed before not counted."""
+    """Most bytes that Python had allocated at once while the task ran, what existed before not
+    counted."""
     gc.collect()
     tracemalloc.start()
     try:

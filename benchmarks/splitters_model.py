@@ -1,4 +1,5 @@
-"""One encoder for all splitters: what it is given is watched, or its answers are looked up instead of computed."""
+"""One encoder for all splitters: what it is given is watched, or its answers are looked up instead
+of computed."""
 
 from __future__ import annotations
 
@@ -46,7 +47,9 @@ class Given:
     def _vector(self, text: str) -> Any:
         vector = self.vectors.get(text)
         if vector is None:
-            vector = self.vectors[text] = self.generator.standard_normal(self.dimension, dtype=np.float32)
+            vector = self.vectors[text] = self.generator.standard_normal(
+                self.dimension, dtype=np.float32
+            )
         return vector
 
 
@@ -75,7 +78,11 @@ def watching(model: Any) -> Iterator[Seen]:
 
 
 def token_counts(model: Any, texts: Sequence[str]) -> list[int]:
-    """Tokens of each text as the model's tokenizer counts them, special tokens included, nothing cut off."""
+    """Tokens of each text as the model's tokenizer counts them, special tokens included, nothing
+    cut off."""
     if not texts:
         return []
-    return [len(ids) for ids in model.tokenizer(list(texts), truncation=False, verbose=False)["input_ids"]]
+    return [
+        len(ids)
+        for ids in model.tokenizer(list(texts), truncation=False, verbose=False)["input_ids"]
+    ]

@@ -1,4 +1,5 @@
-"""The splitters that are compared, ours and others', as functions from documents to the texts of their chunks."""
+"""The splitters that are compared, ours and others', as functions from documents to the texts of
+their chunks."""
 
 from __future__ import annotations
 
@@ -7,13 +8,15 @@ from functools import partial
 from typing import Any
 
 from structrag.chunks.content_aware import ContentAwareSplitter
-from structrag.chunks.idms import IDMSSplitter
-from structrag.chunks.pic import PICSplitter
+from structrag.chunks.idms.splitter import IDMSSplitter
+from structrag.chunks.pic.splitter import PICSplitter
 from structrag.models.static import StaticEmbedder
 from structrag.records import Document
-from structrag.sentences import sentence_spans
+from structrag.text.sentences import sentence_spans
 
-Splitting = Callable[[Sequence[Document]], list[list[str]]]  # documents -> the texts of each one's chunks
+Splitting = Callable[
+    [Sequence[Document]], list[list[str]]
+]  # documents -> the texts of each one's chunks
 
 FLOOR = "floor: every sentence embedded once"
 FLOOR_32 = "the same in batches of 32, as LangChain and chonkie"
@@ -32,14 +35,21 @@ CONTENT_AWARE = "structrag ContentAwareSplitter, which asks no encoder"
 
 
 def sentences_of(documents: Sequence[Document]) -> list[str]:
-    """The sentences of all documents as structrag's sentence splitter gives them, white space at their ends removed."""
-    return [document.text[start:end].strip() for document in documents for start, end in sentence_spans(document.text)]
+    """The sentences of all documents as structrag's sentence splitter gives them, white space at
+    their ends removed."""
+    return [
+        document.text[start:end].strip()
+        for document in documents
+        for start, end in sentence_spans(document.text)
+    ]
 
 
 def floor(embedder: Any, batch_size: int, documents: Sequence[Document]) -> list[list[str]]:
     """One call for all different sentences, which sentence-transformers sorts by length; no chunks."""
     sentences = list(dict.fromkeys(sentences_of(documents)))
-    embedder.model.encode(sentences, batch_size=batch_size, show_progress_bar=False, convert_to_numpy=True)
+    embedder.model.encode(
+        sentences, batch_size=batch_size, show_progress_bar=False, convert_to_numpy=True
+    )
     return []
 
 
@@ -57,7 +67,8 @@ def ours(embedder: Any) -> dict[str, Splitting]:
 
 
 def static(embedder: Any) -> dict[str, Splitting]:
-    """Ours with static vectors, which are distilled from the embedder here, or taken from where an earlier run kept them."""
+    """Ours with static vectors, which are distilled from the embedder here, or taken from where an
+    earlier run kept them."""
     vectors = StaticEmbedder.distil(embedder)
     splitters = {
         PIC_STATIC: PICSplitter(boundary_embedder=vectors),
@@ -73,7 +84,8 @@ def content_aware(documents: Sequence[Document]) -> list[list[str]]:
 
 
 def peers(embedder: Any) -> tuple[dict[str, Splitting], list[str]]:
-    """The installed peers with their default settings and this embedder's model, and the names of the absent ones."""
+    """The installed peers with their default settings and this embedder's model, and the names of
+    the absent ones."""
     makers = {LANGCHAIN: _langchain, LLAMA: _llama_index, CHONKIE: _chonkie}
     found: dict[str, Splitting] = {}
     absent = []
@@ -86,11 +98,17 @@ def peers(embedder: Any) -> tuple[dict[str, Splitting], list[str]]:
 
 
 def _together(splitter: Any, embedder: Any, documents: Sequence[Document]) -> list[list[str]]:
-    return [[chunk.text for chunk in chunks] for chunks in splitter.split_all(documents, embedder=embedder)]
+    return [
+        [chunk.text for chunk in chunks]
+        for chunks in splitter.split_all(documents, embedder=embedder)
+    ]
 
 
 def _singly(splitter: Any, embedder: Any, documents: Sequence[Document]) -> list[list[str]]:
-    return [[chunk.text for chunk in splitter.split(document, embedder=embedder)] for document in documents]
+    return [
+        [chunk.text for chunk in splitter.split(document, embedder=embedder)]
+        for document in documents
+    ]
 
 
 def _each_text(split: Callable[[str], list[str]], documents: Sequence[Document]) -> list[list[str]]:
@@ -120,10 +138,13 @@ def _llama_index(model: Any) -> Callable[[str], list[str]]:
     from llama_index.core.schema import Document as LlamaDocument
 
     class Encoder(BaseEmbedding):
-        """As llama-index-embeddings-huggingface calls the model: batches of `embed_batch_size`, lists of numbers."""
+        """As llama-index-embeddings-huggingface calls the model: batches of `embed_batch_size`,
+        lists of numbers."""
 
         def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
-            return model.encode(texts, batch_size=self.embed_batch_size, show_progress_bar=False).tolist()  # type: ignore[no-any-return]
+            return model.encode(
+                texts, batch_size=self.embed_batch_size, show_progress_bar=False
+            ).tolist()  # type: ignore[no-any-return]
 
         def _get_text_embedding(self, text: str) -> list[float]:
             return self._get_text_embeddings([text])[0]
@@ -135,7 +156,9 @@ def _llama_index(model: Any) -> Callable[[str], list[str]]:
             return self._get_query_embedding(query)
 
     parser = SemanticSplitterNodeParser(embed_model=Encoder(model_name="all-MiniLM-L6-v2"))
-    return lambda text: [node.get_content() for node in parser.get_nodes_from_documents([LlamaDocument(text=text)])]
+    return lambda text: [
+        node.get_content() for node in parser.get_nodes_from_documents([LlamaDocument(text=text)])
+    ]
 
 
 def _chonkie(model: Any) -> Callable[[str], list[str]]:

@@ -1,9 +1,11 @@
-"""What stands behind the default settings of PIC and IDMS: one setting changed at a time; prints the table and writes it.
+"""What stands behind the default settings of PIC and IDMS: one setting changed at a time; prints
+the table and writes it.
 
     python benchmarks/splitting_choices.py [--sets qasper,covid_qa,qmsum,cuad]
 
-Only sentences are embedded: a chunk is the mean of its sentences' vectors, weighted by their length. So a variant costs seconds, and its
-recall is a stand-in for that of `benchmarks/methods.py`, which embeds the chunks of the chosen settings.
+Only sentences are embedded: a chunk is the mean of its sentences' vectors, weighted by their
+length. So a variant costs seconds, and its recall is a stand-in for that of
+`benchmarks/methods.py`, which embeds the chunks of the chosen settings.
 """
 
 from __future__ import annotations
@@ -31,15 +33,16 @@ from benchmarks.methods_peers import Peer, Splitting, by_size
 from benchmarks.methods_systems import Models, System, fixed, given, reading
 from benchmarks.quality_tables import markdown_table
 from benchmarks.unheaded import Unheaded, unheaded, unheaded_documents
-from structrag.cache import Cache
+from structrag.asking.cache import Cache
+from structrag.asking.requests import Embed, Steps
+from structrag.asking.runner import Runner
 from structrag.chunks.content_aware import ContentAwareSplitter
-from structrag.chunks.idms import IDMSSplitter
-from structrag.chunks.pic import PICSplitter
+from structrag.chunks.idms.splitter import IDMSSplitter
+from structrag.chunks.pic.splitter import PICSplitter
 from structrag.models.embedders import FunctionEmbedder
 from structrag.records import Chunk
-from structrag.sentences import sentence_spans
-from structrag.steps import Embed, Runner, Steps
-from structrag.tokens import TokenCounter
+from structrag.text.sentences import sentence_spans
+from structrag.text.tokens import TokenCounter
 
 RECURSIVE = "LangChain recursive"
 SETS = ("qasper", "covid_qa", "qmsum", "cuad")
@@ -85,7 +88,9 @@ class SentenceMeans:
         """An embedder that knows the index texts of these chunks and the questions."""
         known = {chunk.index_text: self._mean(chunk) for several in chunks for chunk in several}
         known.update(self.questions)
-        return FunctionEmbedder(lambda texts: np.stack([known[text] for text in texts]), name="sentence means")
+        return FunctionEmbedder(
+            lambda texts: np.stack([known[text] for text in texts]), name="sentence means"
+        )
 
     def _mean(self, chunk: Chunk) -> Any:
         spans, vectors = self.sentences[chunk.doc_id]
@@ -102,18 +107,32 @@ def sentence_means(dataset: Dataset, runner: Runner) -> SentenceMeans:
     """Every sentence and question of a set embedded once."""
     sentences = {}
     for document in dataset.documents:
-        spans = [(start, end) for start, end in sentence_spans(document.text) if document.text[start:end].strip()]
+        spans = [
+            (start, end)
+            for start, end in sentence_spans(document.text)
+            if document.text[start:end].strip()
+        ]
         texts = tuple(document.text[start:end].strip() for start, end in spans)
         sentences[document.id] = (spans, runner.run(_vectors(texts)))
     asked = tuple(dict.fromkeys(question.question for question in dataset.questions))
-    return SentenceMeans(dataset, sentences, dict(zip(asked, runner.run(_vectors(asked, query=True)), strict=True)))
+    return SentenceMeans(
+        dataset, sentences, dict(zip(asked, runner.run(_vectors(asked, query=True)), strict=True))
+    )
 
 
 def variants(models: Models) -> dict[str, Splitting]:
-    """What is compared, by name: splitters by size and by structure, then PIC and IDMS with one thing changed."""
+    """What is compared, by name: splitters by size and by structure, then PIC and IDMS with one
+    thing changed."""
     sized, _ = by_size({})
-    found = {name: peer.split for name, peer in (fixed() | sized).items() if name.startswith(("fixed", RECURSIVE))}
-    found |= {f"content-aware {size}": reading(ContentAwareSplitter(max_tokens=size), models) for size in (200, 300)}
+    found = {
+        name: peer.split
+        for name, peer in (fixed() | sized).items()
+        if name.startswith(("fixed", RECURSIVE))
+    }
+    found |= {
+        f"content-aware {size}": reading(ContentAwareSplitter(max_tokens=size), models)
+        for size in (200, 300)
+    }
     makers: tuple[tuple[str, Callable[..., Any], tuple[dict[str, Any], ...]], ...] = (
         ("PIC", PICSplitter, PIC_CHANGES),
         ("IDMS", IDMSSplitter, IDMS_CHANGES),
@@ -126,14 +145,20 @@ def variants(models: Models) -> dict[str, Splitting]:
 
 
 def row(
-    split: Splitting, means: Sequence[SentenceMeans], unheaded_sets: Sequence[Sequence[Unheaded]], counter: TokenCounter
+    split: Splitting,
+    means: Sequence[SentenceMeans],
+    unheaded_sets: Sequence[Sequence[Unheaded]],
+    counter: TokenCounter,
 ) -> list[str]:
-    """A variant's mean recall at each budget, their mean, its recall at 1,000 tokens set by set, Pk and WindowDiff on each document set."""
+    """A variant's mean recall at each budget, their mean, its recall at 1,000 tokens set by set, Pk
+    and WindowDiff on each document set."""
     by_set = []
     for mean in means:
         chunks = split(mean.dataset.documents)
         system = System("", "", partial(given, Peer(lambda _, chunks=chunks: chunks)))  # type: ignore[misc]
-        found = measured(system, mean.dataset, Models(mean.embedder(chunks), None), counter)["recall"]
+        found = measured(system, mean.dataset, Models(mean.embedder(chunks), None), counter)[
+            "recall"
+        ]
         by_set.append([100 * float(np.mean(found[point])) for point in POINTS])
     average = np.mean(by_set, axis=0)
     cells = [f"{value:.1f}" for value in (*average, average.mean(), *(one[1] for one in by_set))]
@@ -145,9 +170,13 @@ def row(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run every variant."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sets", default=",".join(SETS), help="some of them")
-    parser.add_argument("--output", type=Path, default=quality.RESULTS, help="folder for the result")
+    parser.add_argument(
+        "--output", type=Path, default=quality.RESULTS, help="folder for the result"
+    )
     options = parser.parse_args(arguments)
     names = options.sets.split(",")
     if set(names) - set(SETS):
@@ -162,9 +191,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name, split in variants(models).items():
         rows.append([name, *row(split, means, unheaded_sets, counter)])
         print(" | ".join(rows[-1]), file=sys.stderr, flush=True)
-    head = ["splitter", *(f"at {budget:,}" for budget in BUDGETS), "mean", *(f"{name} at 1,000" for name in names)]
+    head = [
+        "splitter",
+        *(f"at {budget:,}" for budget in BUDGETS),
+        "mean",
+        *(f"{name} at 1,000" for name in names),
+    ]
     head += ["Pk, parsing", "WD, parsing", "Pk, papers", "WD, papers"]
-    page = f"# What the defaults of PIC and IDMS rest on\n\n- sentences by {label}; chunks by the mean of their sentences, with BM25\n\n"
+    page = (
+        f"# What the defaults of PIC and IDMS rest on\n\n- sentences by {label}; chunks by the "
+        "mean of their sentences, with BM25\n\n"
+    )
     page += markdown_table(head, rows, labels=1) + "\n"
     print(page)
     options.output.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,9 @@
-"""Documents with their headings taken out, and where those stood: what a splitter must find by reading.
+"""Documents with their headings taken out, and where those stood: what a splitter must find by
+reading.
 
-The text of each section's own body follows the one before it after a blank line. Sections of fewer than `LEAST_SENTENCES` sentences are
-left out, since a heading over one line is a label and not a change of subject.
+The text of each section's own body follows the one before it after a blank line. Sections of fewer
+than `LEAST_SENTENCES` sentences are left out, since a heading over one line is a label and not a
+change of subject.
 """
 
 from __future__ import annotations
@@ -12,10 +14,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from benchmarks.datasets import data_root
-from structrag.reading import read_file
+from structrag.reading.files import read_file
+from structrag.reading.sections import parse
 from structrag.records import Document
-from structrag.sections import parse
-from structrag.sentences import sentence_spans
+from structrag.text.sentences import sentence_spans
 
 LEAST_SENTENCES = 3
 LEAST_SECTIONS = 4
@@ -28,12 +30,17 @@ class Unheaded:
     """A document without headings and the segmentation that they stood for."""
 
     document: Document  # plain text
-    sentences: tuple[tuple[int, int], ...]  # (start, end) characters of the units that boundaries lie between
-    reference: tuple[int, ...]  # for each gap between two units 1 where a section began behind it, else 0
+    sentences: tuple[
+        tuple[int, int], ...
+    ]  # (start, end) characters of the units that boundaries lie between
+    reference: tuple[
+        int, ...
+    ]  # for each gap between two units 1 where a section began behind it, else 0
 
 
 def segmentation(sentences: Sequence[tuple[int, int]], places: Sequence[int]) -> list[int]:
-    """The gaps at which parts with these places (characters) begin; a place inside a sentence counts for the nearer end of it."""
+    """The gaps at which parts with these places (characters) begin; a place inside a sentence
+    counts for the nearer end of it."""
     firsts = [start for start, _ in sentences]
     gaps = [0] * (len(firsts) - 1)
     for place in places:
@@ -46,7 +53,8 @@ def segmentation(sentences: Sequence[tuple[int, int]], places: Sequence[int]) ->
 
 
 def unheaded(document: Document) -> Unheaded | None:
-    """The document without its headings; None where fewer than `LEAST_SECTIONS` sections have a body to speak of."""
+    """The document without its headings; None where fewer than `LEAST_SECTIONS` sections have a
+    body to speak of."""
     bodies = []
     for section in parse(document).sections:
         body = document.text[section.body_start : section.body_end].strip()
@@ -56,12 +64,17 @@ def unheaded(document: Document) -> Unheaded | None:
         return None
     text = "\n\n".join(bodies)
     places = [0, *accumulate(len(body) + 2 for body in bodies)]  # where each body begins
-    sentences = tuple((start, end) for start, end in sentence_spans(text) if text[start:end].strip())
-    return Unheaded(Document(text, id=document.id), sentences, tuple(segmentation(sentences, places[1:-1])))
+    sentences = tuple(
+        (start, end) for start, end in sentence_spans(text) if text[start:end].strip()
+    )
+    return Unheaded(
+        Document(text, id=document.id), sentences, tuple(segmentation(sentences, places[1:-1]))
+    )
 
 
 def unheaded_documents(most: int) -> list[Unheaded]:
-    """`most` Markdown documents of the set `parsing` at even distances among those that have sections enough."""
+    """`most` Markdown documents of the set `parsing` at even distances among those that have
+    sections enough."""
     found = list(_all())
     return found if len(found) <= most else [found[i * len(found) // most] for i in range(most)]
 

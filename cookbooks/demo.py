@@ -1,4 +1,5 @@
-"""Ask questions of documents through LangChain and through LlamaIndex, beside a fixed-length splitter with the same embedder.
+"""Ask questions of documents through LangChain and through LlamaIndex, beside a fixed-length
+splitter with the same embedder.
 
 `make demo` runs it on this project's own documentation; `make demo DOC=path Q="question"` on yours.
 """
@@ -31,76 +32,121 @@ def main() -> None:
     """Parse the arguments, index, ask."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--doc", type=Path, help="a document or a folder of documents; default: this project's documentation"
+        "--doc",
+        type=Path,
+        help="a document or a folder of documents; default: this project's documentation",
     )
     parser.add_argument("--question", help="default: three questions about the project")
-    parser.add_argument("--light", action="store_true", help="no sentence encoder: LSA vectors and BM25")
+    parser.add_argument(
+        "--light", action="store_true", help="no sentence encoder: LSA vectors and BM25"
+    )
     options = parser.parse_args()
 
     from structrag.errors import StructragError
 
     try:
         run(
-            [options.doc] if options.doc else [HERE / "docs", HERE / "README.md"], options.question, light=options.light
+            [options.doc] if options.doc else [HERE / "docs", HERE / "README.md"],
+            options.question,
+            light=options.light,
         )
     except StructragError as error:
         sys.exit(f"structrag: {error}")
 
 
 def run(paths: list[Path], question: str | None, *, light: bool) -> None:
-    """Index the documents three times (LangChain, LlamaIndex, fixed length) and print what each finds."""
+    """Index the documents three times (LangChain, LlamaIndex, fixed length) and print what each
+    finds."""
     from structrag import Cache, FixedSplitter, Index, find_files, read_file
 
     cache = Cache(":memory:")  # so the second framework pays for no vector again
-    embedder = timed("loading the sentence encoder all-MiniLM-L6-v2", load_encoder) if not light else None
+    embedder = (
+        timed("loading the sentence encoder all-MiniLM-L6-v2", load_encoder) if not light else None
+    )
     if light:
-        print("LIGHT: no sentence encoder is used; vectors are LSA of these documents (see docs/guide.md).")
+        print(
+            "LIGHT: no sentence encoder is used; vectors are LSA of these documents (see "
+            "docs/guide.md)."
+        )
 
     files = [file for path in paths for file in find_files(path)]
     documents = [read_file(file, id=display_name(file)) for file in files]
     if not documents:
-        sys.exit(f"structrag: there is no Markdown, HTML or text file in {', '.join(map(str, paths))}.")
-    print(f"{len(documents)} documents, {sum(len(document.text) for document in documents):,} characters")
+        sys.exit(
+            f"structrag: there is no Markdown, HTML or text file in {', '.join(map(str, paths))}."
+        )
+    print(
+        f"{len(documents)} documents, {sum(len(document.text) for document in documents):,} "
+        "characters"
+    )
 
-    langchain = timed("indexing through LangChain", lambda: langchain_search(files, embedder, cache))
-    llama_index = timed("indexing through LlamaIndex", lambda: llama_index_search(files, embedder, cache))
+    langchain = timed(
+        "indexing through LangChain", lambda: langchain_search(files, embedder, cache)
+    )
+    llama_index = timed(
+        "indexing through LlamaIndex", lambda: llama_index_search(files, embedder, cache)
+    )
     fixed = Index(
-        embedder=embedder, splitter=FixedSplitter(max_tokens=300), views=("raw",), cache=cache, progress=progress
+        embedder=embedder,
+        splitter=FixedSplitter(max_tokens=300),
+        views=("raw",),
+        cache=cache,
+        progress=progress,
     )
     timed("indexing fixed-length chunks of 300 tokens", lambda: fixed.add(documents))
 
     for query in [question] if question else QUESTIONS:
         print(f"\n{'═' * width()}\n{query}")
-        rows = [fixed_lines(rank, hit) for rank, hit in enumerate(fixed.search(query, HITS), start=1)]
-        beside("LangChain MultiViewRetriever", langchain(query), "fixed length, same embedder", rows)
+        rows = [
+            fixed_lines(rank, hit) for rank, hit in enumerate(fixed.search(query, HITS), start=1)
+        ]
+        beside(
+            "LangChain MultiViewRetriever", langchain(query), "fixed length, same embedder", rows
+        )
         beside("LlamaIndex MultiViewRetriever", llama_index(query), "", [])
     print(
-        f"\nCost: {fixed.usage.calls} language-model calls. With a language model the summary and keyword views are written by it."
+        f"\nCost: {fixed.usage.calls} language-model calls. With a language model the summary and "
+        "keyword views are written by it."
     )
 
 
-def langchain_search(files: list[Path], embedder: object, cache: object) -> Callable[[str], list[list[str]]]:
+def langchain_search(
+    files: list[Path], embedder: object, cache: object
+) -> Callable[[str], list[list[str]]]:
     """Index with langchain_structrag; return a function that finds and describes."""
     from langchain_core.documents import Document
 
     from langchain_structrag import MultiViewRetriever
 
-    documents = [Document(read(file), id=display_name(file), metadata={"source": str(file)}) for file in files]
-    retriever = MultiViewRetriever.from_documents(documents, embedder, cache=cache, k=HITS, progress=progress)
+    documents = [
+        Document(read(file), id=display_name(file), metadata={"source": str(file)})
+        for file in files
+    ]
+    retriever = MultiViewRetriever.from_documents(
+        documents, embedder, cache=cache, k=HITS, progress=progress
+    )
 
     def search(query: str) -> list[list[str]]:
-        return [describe(found.metadata, found.metadata, found.page_content) for found in retriever.invoke(query)]
+        return [
+            describe(found.metadata, found.metadata, found.page_content)
+            for found in retriever.invoke(query)
+        ]
 
     return search
 
 
-def llama_index_search(files: list[Path], embedder: object, cache: object) -> Callable[[str], list[list[str]]]:
+def llama_index_search(
+    files: list[Path], embedder: object, cache: object
+) -> Callable[[str], list[list[str]]]:
     """Index with llama_index_structrag; return a function that finds and describes."""
     from llama_index.core.schema import Document
 
     from llama_index_structrag import MultiViewRetriever
 
-    documents = [Document(text=read(file), id_=display_name(file), metadata={"file_path": str(file)}) for file in files]
+    documents = [
+        Document(text=read(file), id_=display_name(file), metadata={"file_path": str(file)})
+        for file in files
+    ]
     options = {"cache": cache, "similarity_top_k": HITS, "progress": progress}
     retriever = MultiViewRetriever.from_documents(documents, embed_model=embedder, **options)
 
@@ -136,7 +182,12 @@ def describe(found: dict, place: dict, text: str) -> list[str]:
 def fixed_lines(rank: int, hit) -> list[str]:
     """A fixed-length hit, the same way."""
     place = f"{hit.chunk.doc_id}[{hit.chunk.start}:{hit.chunk.end}]"
-    return [f"{rank}. (a window of the text)", f"score {hit.score:.2f}", place, excerpt(hit.chunk.text)]
+    return [
+        f"{rank}. (a window of the text)",
+        f"score {hit.score:.2f}",
+        place,
+        excerpt(hit.chunk.text),
+    ]
 
 
 def read(file: Path) -> str:
@@ -156,7 +207,8 @@ def load_encoder():
 
 
 def display_name(file: Path) -> str:
-    """The file's name relative to the project or the working directory where it lies below one of them."""
+    """The file's name relative to the project or the working directory where it lies below one of
+    them."""
     for base in (HERE, Path.cwd()):
         if file.resolve().is_relative_to(base):
             return str(file.resolve().relative_to(base))
@@ -175,7 +227,11 @@ def timed(what: str, work: Callable):
 def progress(what: str, done: int, total: int) -> None:
     """One line that is written over on a terminal; in a log a line now and then."""
     if total > 1 and (sys.stdout.isatty() or done == total):
-        print(f"  {what}: {done} of {total}", end="\r" if sys.stdout.isatty() and done < total else "\n", flush=True)
+        print(
+            f"  {what}: {done} of {total}",
+            end="\r" if sys.stdout.isatty() and done < total else "\n",
+            flush=True,
+        )
 
 
 def width() -> int:
@@ -186,13 +242,17 @@ def excerpt(text: str) -> str:
     return textwrap.shorten(" ".join(text.split()), 170, placeholder=" …")
 
 
-def beside(left_title: str, left: list[list[str]], right_title: str, right: list[list[str]]) -> None:
+def beside(
+    left_title: str, left: list[list[str]], right_title: str, right: list[list[str]]
+) -> None:
     """Two columns of hits, or one."""
     half = (width() - 3) // 2 if right else width()
     print(f"\n{left_title:<{half}}" + (f" │ {right_title}" if right else ""))
     for i in range(max(len(left), len(right))):
         columns = [
-            [line for part in side[i] for line in textwrap.wrap(part, half)] if i < len(side) else []
+            [line for part in side[i] for line in textwrap.wrap(part, half)]
+            if i < len(side)
+            else []
             for side in (left, right)
         ]
         for j in range(max(map(len, columns))):

@@ -1,4 +1,5 @@
-"""Which of LangChain's Runnables can stand for a language model: they take a string and give a string or a message."""
+"""Which of LangChain's Runnables can stand for a language model: they take a string and give a
+string or a message."""
 
 from __future__ import annotations
 
@@ -17,13 +18,15 @@ NEEDED = "a Runnable that takes a string and gives a string or a message"
 
 
 def check_answers(model: Any, *, takes_text: bool = True) -> None:
-    """Raise InvalidParameter unless it is a model or chain whose types allow it to answer with a string or a message.
+    """Raise InvalidParameter unless it is a model or chain whose types allow it to answer with a
+    string or a message.
 
     What declares no types, or Any, is allowed. `takes_text=False` leaves out what it takes.
     """
     if not isinstance(model, Runnable):
         raise InvalidParameter(
-            f"model must be a LangChain chat model or LLM, or {NEEDED}; got {type(model).__name__}. "
+            f"model must be a LangChain chat model or LLM, or {NEEDED}; got "
+            f"{type(model).__name__}. "
             "A plain function is passed as llm= as it is."
         )
     if isinstance(model, BaseLanguageModel):
@@ -31,7 +34,8 @@ def check_answers(model: Any, *, takes_text: bool = True) -> None:
     given = _declared(model, "OutputType")
     if not _holds(given, str, BaseMessage):
         raise InvalidParameter(
-            f"model must be {NEEDED}; {model.get_name()} gives {_shown(given)}. End the chain in the model or in a StrOutputParser."
+            f"model must be {NEEDED}; {model.get_name()} gives {_shown(given)}. End the chain in "
+            "the model or in a StrOutputParser."
         )
     if takes_text:
         _check_input(model)
@@ -48,7 +52,8 @@ def _check_input(model: Runnable[Any, Any]) -> None:
         names = first.input_variables
         if len(names) != 1 or not _holds(first.input_types.get(names[0], str), str):
             raise InvalidParameter(
-                f"model must be {NEEDED}; the prompt that the chain begins with has the places {sorted(names)}. It must have exactly one, "
+                f"model must be {NEEDED}; the prompt that the chain begins with has the places "
+                f"{sorted(names)}. It must have exactly one, "
                 "for a string: set others by prompt.partial(...)."
             )
         return
@@ -87,4 +92,8 @@ def _holds(declared: Any, *wanted: type) -> bool:
 
 
 def _shown(declared: Any) -> str:
-    return getattr(declared, "__name__", str(declared)) if get_origin(declared) is None else str(declared)
+    return (
+        getattr(declared, "__name__", str(declared))
+        if get_origin(declared) is None
+        else str(declared)
+    )

@@ -14,7 +14,8 @@ _callbacks: ContextVar[BaseCallbackManager | None] = ContextVar("structrag_callb
 
 @contextmanager
 def inner_callbacks(callbacks: BaseCallbackManager | None) -> Iterator[None]:
-    """Within it, language models called through `LangChainModel` report to `callbacks`, also from threads and tasks."""
+    """Within it, language models called through `LangChainModel` report to `callbacks`, also from
+    threads and tasks."""
     token = _callbacks.set(callbacks)
     try:
         yield
@@ -23,7 +24,8 @@ def inner_callbacks(callbacks: BaseCallbackManager | None) -> Iterator[None]:
 
 
 def inner_config(config: RunnableConfig | None = None) -> RunnableConfig | None:
-    """The config for a call made within `inner_callbacks`: its callbacks unless `config` has its own."""
+    """The config for a call made within `inner_callbacks`: its callbacks unless `config` has its
+    own."""
     callbacks = _callbacks.get()
     if callbacks is None or (config and config.get("callbacks")):
         return config

@@ -13,11 +13,11 @@ from pydantic import Field
 
 from langchain_structrag.models import as_embedder, as_language_model
 from langchain_structrag.retrieving import IndexRetriever
-from structrag.cache import Cache
+from structrag.asking.cache import Cache
+from structrag.asking.requests import Progress, Usage
+from structrag.hosts.metadata import D3_KEYS, chunk_notes
 from structrag.index.index import Index
-from structrag.metadata import D3_KEYS, chunk_notes
 from structrag.records import Hit
-from structrag.requests import Progress, Usage
 from structrag.retrieval.d3.estimating import Estimate
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.outlines import Routing
@@ -27,20 +27,25 @@ from structrag.retrieval.d3.selection import Selection
 
 
 class D3Retriever(IndexRetriever):
-    """Finds the paragraphs that answer a question: first the sections of the outline that may help, then the evidence in them (D3).
+    """Finds the paragraphs that answer a question: first the sections of the outline that may help,
+    then the evidence in them (D3).
 
         retriever = D3Retriever.from_documents(documents, OpenAIEmbeddings(), llm=ChatOpenAI())
         print(retriever.estimate("Which data sets were used?").expected_total)
         retriever.invoke("Which data sets were used?")
 
-    With a language model two calls: it reads the outline and names sections, then reads their paragraphs and names the evidence. Without
-    one, BM25 and vectors do both. Made by `from_documents`, `from_texts` or `load`, or from a structrag `D3Index`. Results are plain
-    Documents in reading order, as many as there is evidence; `k` and `where` are also taken by `invoke`, `ainvoke` and `batch`.
+    With a language model two calls: it reads the outline and names sections, then reads their
+    paragraphs and names the evidence. Without one, BM25 and vectors do both. Made by
+    `from_documents`, `from_texts` or `load`, or from a structrag `D3Index`. Results are plain
+    Documents in reading order, as many as there is evidence; `k` and `where` are also taken by
+    `invoke`, `ainvoke` and `batch`.
 
-    Metadata of a result, all JSON: its document's, and `doc_id`, `heading_path`, `section_id`, `start_index` and `end_index`
-    (characters, exact), `score` (1.0 where the strategy gives none), `rank` by it, `scores` (its parts, where there are any), `d3_kind`
-    ("paragraph", "list", "table" and so on), `d3_route` (how the sections were chosen: "llm", "scores", "cross_encoder", "direct" or
-    "all") and, with `join_adjacent`, `d3_paragraphs` (their ids). What a question costs is in `result`, what it would cost in `estimate`.
+    Metadata of a result, all JSON: its document's, and `doc_id`, `heading_path`, `section_id`,
+    `start_index` and `end_index` (characters, exact), `score` (1.0 where the strategy gives none),
+    `rank` by it, `scores` (its parts, where there are any), `d3_kind` ("paragraph", "list", "table"
+    and so on), `d3_route` (how the sections were chosen: "llm", "scores", "cross_encoder", "direct"
+    or "all") and, with `join_adjacent`, `d3_paragraphs` (their ids). What a question costs is in
+    `result`, what it would cost in `estimate`.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -100,7 +105,8 @@ class D3Retriever(IndexRetriever):
         return result
 
     def results(self, questions: Sequence[str], *, where: Any = None) -> list[D3Result]:
-        """`result` for several questions, whose calls go out together, at most `max_concurrency` at a time."""
+        """`result` for several questions, whose calls go out together, at most `max_concurrency` at
+        a time."""
         results: list[D3Result] = self._core().results(questions, where=where)
         return results
 
@@ -110,7 +116,8 @@ class D3Retriever(IndexRetriever):
         return results
 
     def estimate(self, question: str, *, where: Any = None) -> Estimate:
-        """What `result` would cost, stage by stage: expected, and at most. Asks no model and embeds nothing."""
+        """What `result` would cost, stage by stage: expected, and at most. Asks no model and embeds
+        nothing."""
         estimate: Estimate = self._core().estimate(question, where=where)
         return estimate
 
@@ -119,7 +126,9 @@ class D3Retriever(IndexRetriever):
         return [self._document(hit) for hit in result.routed_hits]
 
     def _make_core(self, settings: dict[str, Any]) -> CoreD3Retriever:
-        core = CoreD3Retriever(self.index, **{**settings, "llm": as_language_model(settings["llm"])})
+        core = CoreD3Retriever(
+            self.index, **{**settings, "llm": as_language_model(settings["llm"])}
+        )
         return core if settings["k"] is None else _limited(core, settings["k"])
 
     def _search(self, query: str, k: Any, where: Any) -> list[Hit]:
@@ -146,7 +155,8 @@ class D3Retriever(IndexRetriever):
 
     @classmethod
     def _new_index(cls, *, embedding: Any = None, llm: Any = None, **options: Any) -> D3Index:
-        """A `D3Index`; `summariser` is who condenses long sections: a model, None (extractive); default the `llm`."""
+        """A `D3Index`; `summariser` is who condenses long sections: a model, None (extractive);
+        default the `llm`."""
         summariser = as_language_model(options.pop("summariser", llm))
         return D3Index(embedder=as_embedder(embedding), llm=summariser, **options)
 

@@ -8,31 +8,42 @@ from typing import Any
 
 from langchain_core.embeddings import Embeddings
 
-from structrag.cache import Cache
+from structrag.asking.cache import Cache
+from structrag.asking.requests import Array, Embed, Steps, Usage
+from structrag.asking.runner import Runner
 from structrag.models.embedders import as_fixed_embedder
-from structrag.steps import Array, Embed, Runner, Steps, Usage
 
 
 class StructragEmbeddings(Embeddings):
     """A structrag embedder for everything in LangChain that takes `Embeddings`.
 
-    Equal texts are embedded once a call, and the vectors are checked. Asynchronous calls use the embedder's own, which for a function or a
-    sentence-transformers model runs in a worker thread. Pickling works where the embedder's own does. The splitters and retrievers of
-    langchain_structrag take the embedder inside, with its windows, and batch and count for themselves.
+    Equal texts are embedded once a call, and the vectors are checked. Asynchronous calls use the
+    embedder's own, which for a function or a sentence-transformers model runs in a worker thread.
+    Pickling works where the embedder's own does. The splitters and retrievers of
+    langchain_structrag take the embedder inside, with its windows, and batch and count for
+    themselves.
 
     Args:
-        embedder: `structrag.minilm()`, a `StaticEmbedder`, the name or folder of a sentence-transformers model on this machine, a
-            SentenceTransformer, a function `list[str] -> array`, or any other embedder of structrag that is not fitted to its corpus.
+        embedder: `structrag.minilm()`, a `StaticEmbedder`, the name or folder of a
+            sentence-transformers model on this machine, a SentenceTransformer, a function
+            `list[str] -> array`, or any other embedder of structrag that is not fitted to its
+            corpus.
         batch_size: Most texts in one call of the embedder.
-        cache: A structrag `Cache` or the path of one: documents that it knows cost nothing. None: nothing is kept.
+        cache: A structrag `Cache` or the path of one: documents that it knows cost nothing. None:
+            nothing is kept.
 
     Raises:
         InvalidParameter: none of these, and None or LSA, whose vectors change with the documents.
-        InvalidAnswer: from the methods, where the embedder returns another shape than one vector a text, or NaN.
+        InvalidAnswer: from the methods, where the embedder returns another shape than one vector a
+            text, or NaN.
     """
 
     def __init__(
-        self, embedder: Any, *, batch_size: int = 64, cache: Cache | str | os.PathLike[str] | None = None
+        self,
+        embedder: Any,
+        *,
+        batch_size: int = 64,
+        cache: Cache | str | os.PathLike[str] | None = None,
     ) -> None:
         self.embedder = as_fixed_embedder(embedder)
         self._runner = Runner(
@@ -72,7 +83,9 @@ class StructragEmbeddings(Embeddings):
 
     def __reduce__(self) -> tuple[Any, ...]:
         cache = None if self._runner.cache is None else self._runner.cache.path
-        return partial(type(self), batch_size=self._runner.batch_size, cache=cache), (self.embedder,)
+        return partial(type(self), batch_size=self._runner.batch_size, cache=cache), (
+            self.embedder,
+        )
 
 
 def _steps(texts: list[str], *, query: bool = False) -> Steps[Array]:

@@ -15,43 +15,50 @@ from langchain_core.documents import BaseDocumentTransformer, Document
 from langchain_structrag.conversion import check_documents, json_safe
 from langchain_structrag.models import as_language_model
 from langchain_structrag.reading import DocumentQueue
+from structrag.asking.requests import Usage
 from structrag.errors import check_choice
 from structrag.formatting.formatter import Formatted
 from structrag.formatting.formatter import HiQAFormatter as CoreFormatter
-from structrag.metadata import FORMAT_KEY, FORMAT_REPORT_KEY, PAGES_KEY
-from structrag.reading import FORMATS
-from structrag.requests import Usage
+from structrag.hosts.metadata import FORMAT_KEY, FORMAT_REPORT_KEY, PAGES_KEY
+from structrag.reading.files import FORMATS
 
 PRESETS = ("default", "paper", "code")
 
 
 class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
-    """Turns documents of plain text or HTML into structured Markdown, losing none of their words (HiQA).
+    """Turns documents of plain text or HTML into structured Markdown, losing none of their words
+    (HiQA).
 
         markdown = HiQAFormatter(llm).transform_documents(documents)
         retriever = HiQARetriever.from_documents(markdown, embeddings)
 
-    One document in, one out, with the same id and a copy of the metadata; to this are added `text_format`, "markdown", by which the
-    splitters and retrievers here know how to read it, and `format_report`: mode, windows, retries, fallbacks, restored, uncertain (one
-    sentence for whatever may be wrong) and removed (running heads and page numbers). The documents given are not changed.
+    One document in, one out, with the same id and a copy of the metadata; to this are added
+    `text_format`, "markdown", by which the splitters and retrievers here know how to read it, and
+    `format_report`: mode, windows, retries, fallbacks, restored, uncertain (one sentence for
+    whatever may be wrong) and removed (running heads and page numbers). The documents given are not
+    changed.
 
-    It also reads files, PDF by the layout of its pages (extra `pdf`), alone or as the parser of a loader:
+    It also reads files, PDF by the layout of its pages (extra `pdf`), alone or as the parser of a
+    loader:
 
         HiQAFormatter(llm).parse(Blob.from_path("manual.pdf"))
 
-    Give it whole documents: where another loader cuts a file into pages, take the loader's mode that joins them (form feeds between
-    pages are understood: running heads and page numbers are then found).
+    Give it whole documents: where another loader cuts a file into pages, take the loader's mode
+    that joins them (form feeds between pages are understood: running heads and page numbers are
+    then found).
 
     Args:
-        llm: A chat model or LLM that writes the Markdown, window by window, each answer checked; None: rules and layout alone.
-        preset: "default"; "paper": every heading at level 1, with a number that shows its depth; "code": near the paper's code, small
-            windows with the instruction before and after.
-        format: How documents are read: "markdown", "html", "text", or "auto" as in `ContentAwareTextSplitter`.
+        llm: A chat model or LLM that writes the Markdown, window by window, each answer checked;
+            None: rules and layout alone.
+        preset: "default"; "paper": every heading at level 1, with a number that shows its depth;
+            "code": near the paper's code, small windows with the instruction before and after.
+        format: How documents are read: "markdown", "html", "text", or "auto" as in
+            `ContentAwareTextSplitter`.
         add_report: Whether `format_report` is added.
         flat_metadata: Whether it is a string of JSON, for stores that take no nested values.
         password: For encrypted PDF files.
-        settings: Those of `structrag.HiQAFormatter`: window_words, padding_words, prompt, repeat_prompt, cache, max_concurrency,
-            max_calls, progress.
+        settings: Those of `structrag.HiQAFormatter`: window_words, padding_words, prompt,
+            repeat_prompt, cache, max_concurrency, max_calls, progress.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -102,18 +109,26 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
         for formatted in self.core.format_all(read):
             yield self._made(read.next()[0], formatted)
 
-    async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
+    async def atransform_documents(
+        self, documents: Sequence[Document], **kwargs: Any
+    ) -> list[Document]:
         """`transform_documents` on an event loop, by the model's own async calls."""
-        return [document async for document in self.alazy_transform_documents(check_documents(documents))]
+        return [
+            document
+            async for document in self.alazy_transform_documents(check_documents(documents))
+        ]
 
-    async def alazy_transform_documents(self, documents: Iterable[Document]) -> AsyncIterator[Document]:
+    async def alazy_transform_documents(
+        self, documents: Iterable[Document]
+    ) -> AsyncIterator[Document]:
         """`lazy_transform_documents` on an event loop."""
         read = DocumentQueue(documents, self._format)
         async for formatted in self.core.aformat_all(read):
             yield self._made(read.next()[0], formatted)
 
     def lazy_parse(self, blob: Blob) -> Iterator[Document]:
-        """The Markdown of a file, one document with its `source`, of a PDF also the number of `pages`.
+        """The Markdown of a file, one document with its `source`, of a PDF also the number of
+        `pages`.
 
         Raises:
             InvalidDocument: a PDF is a scan, encrypted or damaged (a ValueError).
@@ -121,11 +136,15 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
         """
         metadata = {**blob.metadata, **({"source": str(blob.source)} if blob.source else {})}
         if blob.mimetype != "application/pdf":
-            yield from self.transform_documents([Document(page_content=blob.as_string(), metadata=metadata)])
+            yield from self.transform_documents(
+                [Document(page_content=blob.as_string(), metadata=metadata)]
+            )
             return
-        from structrag.formatting.pdf import read_pdf  # with the packages of an extra
+        from structrag.reading.pdf.reader import read_pdf  # with the packages of an extra
 
-        pages = read_pdf(blob.path if blob.path is not None else blob.as_bytes(), password=self._password)
+        pages = read_pdf(
+            blob.path if blob.path is not None else blob.as_bytes(), password=self._password
+        )
         parent = Document(page_content="", metadata={**metadata, PAGES_KEY: len(pages)})
         yield self._made(parent, self.core.format(pages))
 
@@ -133,5 +152,7 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
         metadata = {**deepcopy(parent.metadata), FORMAT_KEY: formatted.document.format}
         if self._add_report:
             report = json_safe(asdict(formatted.report))
-            metadata[FORMAT_REPORT_KEY] = json.dumps(report, ensure_ascii=False) if self._flat_metadata else report
+            metadata[FORMAT_REPORT_KEY] = (
+                json.dumps(report, ensure_ascii=False) if self._flat_metadata else report
+            )
         return Document(page_content=formatted.document.text, metadata=metadata, id=parent.id)

@@ -9,11 +9,11 @@ from typing import Any
 from langchain_core.documents import Document
 
 from langchain_structrag.splitting import UNLIMITED, LengthFunction, StructureSplitter, settings_of
-from structrag.chunks.hiqa import HiQASplitter
-from structrag.metadata import HIQA_KEYS, SEGMENT_TEXT_KEY, chunk_notes
+from structrag.chunks.hiqa.splitter import HiQASplitter
+from structrag.hosts.metadata import HIQA_KEYS, SEGMENT_TEXT_KEY, chunk_notes
 from structrag.records import Chunk
 from structrag.records import Document as CoreDocument
-from structrag.tokens import count_tokens
+from structrag.text.tokens import count_tokens
 
 
 class HiQATransformer(StructureSplitter):
@@ -21,24 +21,30 @@ class HiQATransformer(StructureSplitter):
 
         segments = HiQATransformer(add_context=True).transform_documents(documents)
 
-    It is a `TextSplitter` too, so `split_documents`, `create_documents`, `split_text` and `from_tiktoken_encoder` work. For
-    `HiQARetriever` nothing needs to be split before: it takes whole documents, and this as `splitter` where its settings matter.
+    It is a `TextSplitter` too, so `split_documents`, `create_documents`, `split_text` and
+    `from_tiktoken_encoder` work. For `HiQARetriever` nothing needs to be split before: it takes
+    whole documents, and this as `splitter` where its settings matter.
 
-    Metadata is that of `ContentAwareTextSplitter`, and `hiqa_kind` ("text", "table" or "image"); `hiqa_images`, for every image that the
-    segment refers to `file` and `alt` (and `title`), to be shown; where they apply `hiqa_caption`, `hiqa_description` (of the vision
-    model), `hiqa_part` and `hiqa_parts`, `hiqa_degraded` (the vision model failed). With `flat_metadata`, `hiqa_images` is a string of
-    JSON.
+    Metadata is that of `ContentAwareTextSplitter`, and `hiqa_kind` ("text", "table" or "image");
+    `hiqa_images`, for every image that the segment refers to `file` and `alt` (and `title`), to be
+    shown; where they apply `hiqa_caption`, `hiqa_description` (of the vision model), `hiqa_part`
+    and `hiqa_parts`, `hiqa_degraded` (the vision model failed). With `flat_metadata`, `hiqa_images`
+    is a string of JSON.
 
     Args:
-        chunk_size: Hard limit of what is indexed of a segment, heading path included, and of the text of a part of a table. An image
-            written as data may be longer.
-        length_function: What measures sizes: estimated tokens by default, since the heading path takes at most 64 of them.
-        add_context: True: `page_content` is what is to be indexed: the heading path, and of a table caption, headers and row labels, of an
-            image alt text, caption and the sentences around it; `segment_text` in the metadata is then the passage as it stands. False:
+        chunk_size: Hard limit of what is indexed of a segment, heading path included, and of the
+            text of a part of a table. An image written as data may be longer.
+        length_function: What measures sizes: estimated tokens by default, since the heading path
+            takes at most 64 of them.
+        add_context: True: `page_content` is what is to be indexed: the heading path, and of a table
+            caption, headers and row labels, of an image alt text, caption and the sentences around
+            it; `segment_text` in the metadata is then the passage as it stands. False:
             `page_content` is the passage, an exact slice.
-        settings: The other settings of `structrag.HiQASplitter`: metadata, table_cells, describe_image (a function, or an
-            `ImageDescriber`), exclude_titles, plain_headings, language. `format`, `strip_whitespace` and `flat_metadata` as in
-            `ContentAwareTextSplitter`, and what every LangChain splitter takes; there is no overlap.
+        settings: The other settings of `structrag.HiQASplitter`: metadata, table_cells,
+            describe_image (a function, or an `ImageDescriber`), exclude_titles, plain_headings,
+            language. `format`, `strip_whitespace` and `flat_metadata` as in
+            `ContentAwareTextSplitter`, and what every LangChain splitter takes; there is no
+            overlap.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -54,7 +60,9 @@ class HiQATransformer(StructureSplitter):
         **settings: Any,
     ) -> None:
         own = settings_of(HiQASplitter, settings)
-        super().__init__(chunk_size, chunk_overlap, length_function, add_context=add_context, **settings)
+        super().__init__(
+            chunk_size, chunk_overlap, length_function, add_context=add_context, **settings
+        )
         self.core = HiQASplitter(max_tokens=chunk_size, counter=self._counter(), **own)
 
     @classmethod
@@ -67,7 +75,9 @@ class HiQATransformer(StructureSplitter):
         """With the limit of the published code, 8,000 tokens."""
         return cls(**{"chunk_size": HiQASplitter.code().max_tokens, **settings})
 
-    def _made(self, parent: Document, source: CoreDocument, chunks: Sequence[Chunk]) -> list[Document]:
+    def _made(
+        self, parent: Document, source: CoreDocument, chunks: Sequence[Chunk]
+    ) -> list[Document]:
         made = super()._made(parent, source, chunks)
         if self._add_context:
             for document, chunk in zip(made, chunks, strict=True):

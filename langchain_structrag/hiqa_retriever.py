@@ -14,33 +14,37 @@ from langchain_structrag.indexing import load_index, make_index
 from langchain_structrag.lexical import LexicalRoute
 from langchain_structrag.results import segment_documents
 from langchain_structrag.retrieving import IndexRetriever
-from structrag.chunks.hiqa import HiQASplitter
+from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.errors import check_at_least
+from structrag.hosts.metadata import HIQA_KEYS, chunk_notes
 from structrag.index.index import Index
-from structrag.metadata import HIQA_KEYS, chunk_notes
 from structrag.records import Hit
-from structrag.retrieval.hiqa import HiQARetriever as CoreRetriever
+from structrag.retrieval.hiqa.retriever import HiQARetriever as CoreRetriever
+from structrag.retrieval.hiqa.tuning import LabelledQuestion, TuningReport
 from structrag.retrieval.packing import pack_best
-from structrag.retrieval.tuning import LabelledQuestion, TuningReport
-from structrag.tokens import count_tokens
+from structrag.text.tokens import count_tokens
 
 
 class HiQARetriever(IndexRetriever):
-    """Finds segments among many look-alike documents by vectors, BM25 and critical keywords put together (HiQA, equation 2).
+    """Finds segments among many look-alike documents by vectors, BM25 and critical keywords put
+    together (HiQA, equation 2).
 
-        retriever = HiQARetriever.from_documents(documents, OpenAIEmbeddings(), keywords=["LM358", "TL431"])
-        retriever.invoke("What is the supply current of the LM358?")
+        retriever = HiQARetriever.from_documents(documents, OpenAIEmbeddings(), keywords=["LM358",
+        "TL431"]) retriever.invoke("What is the supply current of the LM358?")
 
-    Made by `from_documents`, `from_texts` or `load`, or from a structrag `Index`. It splits documents into texts, tables and images, each
-    indexed under the titles that lead to it (`splitter=HiQATransformer(...)` changes how). `k` and `where` are also taken by `invoke`,
+    Made by `from_documents`, `from_texts` or `load`, or from a structrag `Index`. It splits
+    documents into texts, tables and images, each indexed under the titles that lead to it
+    (`splitter=HiQATransformer(...)` changes how). `k` and `where` are also taken by `invoke`,
     `ainvoke` and `batch`.
 
-    The vectors may be a LangChain vector store's (`vectorstore=...` of `from_documents`), the lexical route any LangChain retriever's:
-    index `retriever.segments()` there, let it return about 50 results, and set `retriever.lexical`.
+    The vectors may be a LangChain vector store's (`vectorstore=...` of `from_documents`), the
+    lexical route any LangChain retriever's: index `retriever.segments()` there, let it return about
+    50 results, and set `retriever.lexical`.
 
-    Metadata of a result, all JSON: that of `MultiViewRetriever` but for `views_hit`, and `scores`, the three parts of the score under
-    "dense", "bm25" and "keywords"; `hiqa_keywords`, those of the query that it holds; `hiqa_kind`, `hiqa_images` and the rest as in
-    `HiQATransformer`; `hiqa_cut` where `max_tokens` shortened it.
+    Metadata of a result, all JSON: that of `MultiViewRetriever` but for `views_hit`, and `scores`,
+    the three parts of the score under "dense", "bm25" and "keywords"; `hiqa_keywords`, those of the
+    query that it holds; `hiqa_kind`, `hiqa_images` and the rest as in `HiQATransformer`; `hiqa_cut`
+    where `max_tokens` shortened it.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -89,14 +93,18 @@ class HiQARetriever(IndexRetriever):
             check_at_least("max_tokens", self.max_tokens, 0)
 
     def segments(self) -> list[Document]:
-        """All segments as a lexical engine has to index them: the index text, the segment's id, and `structrag_chunk` in the metadata."""
+        """All segments as a lexical engine has to index them: the index text, the segment's id, and
+        `structrag_chunk` in the metadata."""
         return segment_documents(self.index.store, self.view)
 
     def tune(self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr") -> TuningReport:
-        """Fit alpha and beta to labelled questions and use them from now on; see `structrag.retrieval.tuning.tune_steps`."""
+        """Fit alpha and beta to labelled questions and use them from now on; see
+        `structrag.retrieval.hiqa.tuning.tune_steps`."""
         return self._tuned(self._core().tune(questions, metric=metric))
 
-    async def atune(self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr") -> TuningReport:
+    async def atune(
+        self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr"
+    ) -> TuningReport:
         """`tune` on an event loop."""
         return self._tuned(await self._core().atune(questions, metric=metric))
 
@@ -118,7 +126,9 @@ class HiQARetriever(IndexRetriever):
     def _packed(self, hits: list[Hit]) -> list[Hit]:
         if self.max_tokens is None:
             return hits
-        return pack_best(hits, self.max_tokens, self.counter, language=self.index.view_settings.language)
+        return pack_best(
+            hits, self.max_tokens, self.counter, language=self.index.view_settings.language
+        )
 
     def _document(self, hit: Hit) -> Document:
         found = super()._document(hit)

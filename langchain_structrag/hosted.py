@@ -11,19 +11,22 @@ from langchain_core.retrievers import BaseRetriever
 
 from langchain_structrag.callbacks import inner_config
 from langchain_structrag.conversion import digest, document_id
-from structrag.context import SEPARATOR
 from structrag.errors import InvalidParameter
+from structrag.hosts.retrievers import HostRetriever
 from structrag.records import Chunk, Hit
-from structrag.retrieval.hosted import HostRetriever
+from structrag.text.heading_path import SEPARATOR
 
 
 def stepped(retriever: BaseRetriever) -> tuple[Any, Callable[[Hit], Document]]:
-    """A LangChain retriever as the core's multi-hop parts take it, and how its hits become documents.
+    """A LangChain retriever as the core's multi-hop parts take it, and how its hits become
+    documents.
 
     Raises InvalidParameter for anything else.
     """
     if not isinstance(retriever, BaseRetriever):
-        raise InvalidParameter(f"retriever must be a LangChain retriever; got {type(retriever).__name__}.")
+        raise InvalidParameter(
+            f"retriever must be a LangChain retriever; got {type(retriever).__name__}."
+        )
     own = getattr(retriever, "_stepped", None)
     if own is not None:
         return own()  # type: ignore[no-any-return]
@@ -37,7 +40,8 @@ def stepped(retriever: BaseRetriever) -> tuple[Any, Callable[[Hit], Document]]:
 
 
 def chunk_of(document: Document) -> Chunk:
-    """A result of another retriever as a chunk; where its metadata has a heading path, that is its context."""
+    """A result of another retriever as a chunk; where its metadata has a heading path, that is its
+    context."""
     path = document.metadata.get("heading_path")
     titles = tuple(map(str, path)) if isinstance(path, list | tuple) else ()
     start = document.metadata.get("start_index")
@@ -58,4 +62,6 @@ def chunk_of(document: Document) -> Chunk:
 def document_of(hit: Hit) -> Document:
     """The document that `chunk_of` made the hit's chunk of."""
     extras = hit.chunk.extras
-    return Document(page_content=hit.chunk.text, metadata=deepcopy(dict(extras["metadata"])), id=extras["id"])
+    return Document(
+        page_content=hit.chunk.text, metadata=deepcopy(dict(extras["metadata"])), id=extras["id"]
+    )

@@ -7,40 +7,48 @@ from typing import Any, ClassVar
 
 from langchain_structrag.reading import ReadingTextSplitter
 from langchain_structrag.splitting import UNLIMITED, LengthFunction, changes_of, settings_of
-from structrag.chunks.idms import IDMSSplitter
-from structrag.chunks.margin_steps import MarginFunction
-from structrag.enrichment import with_enrichment
-from structrag.metadata import IDMS_KEYS
+from structrag.chunks.enriching.enricher import with_enrichment
+from structrag.chunks.idms.sentence_margins import MarginFunction
+from structrag.chunks.idms.splitter import IDMSSplitter
+from structrag.hosts.metadata import IDMS_KEYS
 
 
 class IDMSTextSplitter(ReadingTextSplitter):
-    """Splits between sentences that belong together less than recent ones did, and merges what became too small.
+    """Splits between sentences that belong together less than recent ones did, and merges what
+    became too small.
 
-        IDMSTextSplitter(embeddings).split_documents(documents)       # similarity of the sentences around each gap
-        IDMSTextSplitter(embeddings, llm).split_documents(documents)  # one question of one token for each gap
+        IDMSTextSplitter(embeddings).split_documents(documents)       # similarity of the sentences
+        around each gap IDMSTextSplitter(embeddings, llm).split_documents(documents)  # one question
+        of one token for each gap
 
-    Metadata is that of `ContentAwareTextSplitter` and `idms_margin` (of the gap in front of the chunk; not at the start of a section),
-    `idms_margin_source` (what margins were read from: "log-probabilities", "rating", "similarity", "words" or "function"), and
-    `idms_margin_fallbacks` and `idms_degraded` where gaps had no answer of the model and took the similarity.
-    With `enrich`: `idms_density`, `idms_action`, `idms_reduced` (a shorter text to embed) and `idms_added` (sentences of the document that
-    explain what the chunk presupposes, with their offsets). `page_content` stays as it is, but for the added sentences in front of it where
+    Metadata is that of `ContentAwareTextSplitter` and `idms_margin` (of the gap in front of the
+    chunk; not at the start of a section), `idms_margin_source` (what margins were read from:
+    "log-probabilities", "rating", "similarity", "words" or "function"), and `idms_margin_fallbacks`
+    and `idms_degraded` where gaps had no answer of the model and took the similarity. With
+    `enrich`: `idms_density`, `idms_action`, `idms_reduced` (a shorter text to embed) and
+    `idms_added` (sentences of the document that explain what the chunk presupposes, with their
+    offsets). `page_content` stays as it is, but for the added sentences in front of it where
     `add_context`.
 
     Args:
-        embeddings: LangChain `Embeddings`, or what structrag takes: the name of a sentence-transformers model, a function. None: the
-            document's own words (TF-IDF).
-        llm: A chat model or LLM that weighs "keep" against "split": by the log-probabilities of its answer where it gives them, else by
-            a rating from 0 to 10. None: the similarity.
+        embeddings: LangChain `Embeddings`, or what structrag takes: the name of a
+            sentence-transformers model, a function. None: the document's own words (TF-IDF).
+        llm: A chat model or LLM that weighs "keep" against "split": by the log-probabilities of its
+            answer where it gives them, else by a rating from 0 to 10. None: the similarity.
         chunk_size: Hard limit of `page_content`, heading path included where `add_context`.
-        min_chunk_size: Smaller segments are merged where both fit; at most `chunk_size`; None: half of it.
+        min_chunk_size: Smaller segments are merged where both fit; at most `chunk_size`; None: half
+            of it.
         target_chunk_size: What `merge="greedy"` fills up to; None: two thirds of `chunk_size`.
-        length_function: What measures sizes; characters by default, tokens after `from_tiktoken_encoder`.
+        length_function: What measures sizes; characters by default, tokens after
+            `from_tiktoken_encoder`.
         margin: As in `structrag.IDMSSplitter`; "auto" with neither embeddings nor llm: "words".
         enrich: "none", "reduce", "supplement" or "both"; see `structrag.IDMSEnricher`.
         add_context: As in `ContentAwareTextSplitter`.
-        settings: The other settings of `structrag.IDMSSplitter`: context, theta0, warmup, history, merge, theta_dp, debias, prompt,
-            respect_sections, boundary_embedder, exclude_titles, plain_headings, language. `cache`, `batch_size`, `max_concurrency`,
-            `progress`, `format`, `strip_whitespace` and `flat_metadata` as in `PICTextSplitter`, and what every LangChain splitter takes.
+        settings: The other settings of `structrag.IDMSSplitter`: context, theta0, warmup, history,
+            merge, theta_dp, debias, prompt, respect_sections, boundary_embedder, exclude_titles,
+            plain_headings, language. `cache`, `batch_size`, `max_concurrency`, `progress`,
+            `format`, `strip_whitespace` and `flat_metadata` as in `PICTextSplitter`, and what every
+            LangChain splitter takes.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -74,23 +82,32 @@ class IDMSTextSplitter(ReadingTextSplitter):
         splitter = IDMSSplitter(
             margin="words" if margin == "auto" and embeddings is None and llm is None else margin,
             min_tokens=min_chunk_size,
-            target_tokens=max(1, chunk_size * 2 // 3) if target_chunk_size is None else target_chunk_size,
+            target_tokens=max(1, chunk_size * 2 // 3)
+            if target_chunk_size is None
+            else target_chunk_size,
             max_tokens=chunk_size,
             heading_path=add_context,
             counter=self._counter(),
             **own,
         )
         self.core = with_enrichment(
-            splitter, enrich, max_tokens=chunk_size, counter=self._counter(), into_context=add_context
+            splitter,
+            enrich,
+            max_tokens=chunk_size,
+            counter=self._counter(),
+            into_context=add_context,
         )
 
     @classmethod
     def paper(cls, embeddings: Any = None, llm: Any = None, **settings: Any) -> IDMSTextSplitter:
-        """As published: the chunk so far against the next sentence, merged up to 200 words, no limit, sections not looked at.
+        """As published: the chunk so far against the next sentence, merged up to 200 words, no
+        limit, sections not looked at.
 
         Sizes are words. `llm` must be given, or a `TransformersMargin` as `margin`.
         """
-        published = changes_of(IDMSSplitter.paper(), "min_tokens", "target_tokens", "max_tokens", "heading_path")
+        published = changes_of(
+            IDMSSplitter.paper(), "min_tokens", "target_tokens", "max_tokens", "heading_path"
+        )
         sizes = {
             "length_function": count_words,
             "chunk_size": UNLIMITED,

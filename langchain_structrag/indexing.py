@@ -32,14 +32,24 @@ def load_index(path: str | os.PathLike[str], *, verify: bool = False, **options:
 
 
 def index_options(
-    *, embedding: Any = None, llm: Any = None, splitter: Any = None, vectorstore: Any = None, **options: Any
+    *,
+    embedding: Any = None,
+    llm: Any = None,
+    splitter: Any = None,
+    vectorstore: Any = None,
+    **options: Any,
 ) -> dict[str, Any]:
     """The arguments of `Index` for LangChain's objects; `options` are passed on."""
-    chosen = {"embedder": as_embedder(embedding), "llm": as_language_model(llm), "splitter": _core_splitter(splitter)}
+    chosen = {
+        "embedder": as_embedder(embedding),
+        "llm": as_language_model(llm),
+        "splitter": _core_splitter(splitter),
+    }
     if vectorstore is not None:
         if embedding is not None:
             raise InvalidParameter(
-                "embedding must be None where vectorstore is given: the store embeds by itself. Make the store with that embedding."
+                "embedding must be None where vectorstore is given: the store embeds by itself. "
+                "Make the store with that embedding."
             )
         is_wrapped = isinstance(vectorstore, LangChainDenseStore)
         chosen["dense_store"] = vectorstore if is_wrapped else LangChainDenseStore(vectorstore)
@@ -49,8 +59,9 @@ def index_options(
 def core_documents(documents: Iterable[Document], format: str) -> Iterator[core.Document]:
     """Structrag documents, each with an id of its own.
 
-    A document that is there twice counts once. Different ones whose ids would be the same (rows or pages of one source that
-    the metadata does not tell apart) are numbered; an id that the caller gave twice is left for the index to refuse.
+    A document that is there twice counts once. Different ones whose ids would be the same (rows or
+    pages of one source that the metadata does not tell apart) are numbered; an id that the caller
+    gave twice is left for the index to refuse.
     """
     numbers: dict[str, int] = {}
     seen: set[tuple[str, str]] = set()
@@ -74,7 +85,9 @@ def vectorstore_of(index: Index) -> VectorStore | None:
 def _bound(index: Index, options: Mapping[str, Any]) -> Index:
     """The index, known to its store; the paper's indexes no heading path."""
     splitter = options.get("splitter")
-    if index.preset == "paper" and isinstance(splitter, ContentAwareTextSplitter | FixedTextSplitter):
+    if index.preset == "paper" and isinstance(
+        splitter, ContentAwareTextSplitter | FixedTextSplitter
+    ):
         index.splitter = splitter.core
     if isinstance(index.dense_store, LangChainDenseStore):
         index.dense_store.index = index
@@ -82,14 +95,18 @@ def _bound(index: Index, options: Mapping[str, Any]) -> Index:
 
 
 def _core_splitter(splitter: Any) -> Any:
-    """The splitter of the core; ours with the heading path, since their `add_context` is about `page_content`."""
+    """The splitter of the core; ours with the heading path, since their `add_context` is about
+    `page_content`."""
     if isinstance(splitter, ContentAwareTextSplitter | FixedTextSplitter):
         return replace(splitter.core, context=True)
     if isinstance(splitter, HiQATransformer):
         return splitter.core
-    if isinstance(splitter, TextSplitter) or (splitter is not None and not hasattr(splitter, "split")):
+    if isinstance(splitter, TextSplitter) or (
+        splitter is not None and not hasattr(splitter, "split")
+    ):
         raise InvalidParameter(
-            "splitter must be a ContentAwareTextSplitter, a FixedTextSplitter, a HiQATransformer or a splitter of structrag, which know "
+            "splitter must be a ContentAwareTextSplitter, a FixedTextSplitter, a HiQATransformer "
+            "or a splitter of structrag, which know "
             f"a document's sections; got {type(splitter).__name__}."
         )
     return splitter

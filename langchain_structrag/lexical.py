@@ -12,25 +12,31 @@ from langchain_core.retrievers import BaseRetriever
 
 from langchain_structrag.callbacks import inner_config
 from langchain_structrag.conversion import document_id
+from structrag.asking.requests import Ranking, Search
 from structrag.errors import InvalidParameter
+from structrag.hosts.metadata import CHUNK_KEY
+from structrag.hosts.places import chunk_at
 from structrag.index.index import Index
-from structrag.index.places import chunk_at
-from structrag.metadata import CHUNK_KEY
-from structrag.steps import Ranking, Search
 
-SCORE_KEYS = ("_score", "score", "relevance_score")  # where retrievers put a result's score in its metadata
+SCORE_KEYS = (
+    "_score",
+    "score",
+    "relevance_score",
+)  # where retrievers put a result's score in its metadata
 
 
 @dataclass(frozen=True)
 class LexicalRoute:
-    """A LangChain retriever as a route of an index: its results are mapped back to the index's segments.
+    """A LangChain retriever as a route of an index: its results are mapped back to the index's
+    segments.
 
-    A result is the segment that its metadata's `structrag_chunk` or its own id names (also within Elasticsearch's `_id` and `_source`),
-    else the one that holds its place: `doc_id` (or what makes a document's id, such as `source`), `start_index` and, if known,
-    `end_index`.
+    A result is the segment that its metadata's `structrag_chunk` or its own id names (also within
+    Elasticsearch's `_id` and `_source`), else the one that holds its place: `doc_id` (or what makes
+    a document's id, such as `source`), `start_index` and, if known, `end_index`.
     Segments that the index no longer has are left out.
 
-    Its scores are taken where all results have one that does not rise; else the first counts 1, the second 1/2, the third 1/3.
+    Its scores are taken where all results have one that does not rise; else the first counts 1, the
+    second 1/2, the third 1/3.
     """
 
     retriever: BaseRetriever
@@ -50,8 +56,10 @@ class LexicalRoute:
         if found and not any(names):
             keys = sorted(map(str, found[0].metadata))
             raise InvalidParameter(
-                f"lexical must be a retriever over this index's segments; none of its {len(found)} results is one. The first has the id "
-                f"{found[0].id!r} and metadata {keys}: it needs {CHUNK_KEY}, or doc_id (or source) and a start_index inside one segment. "
+                f"lexical must be a retriever over this index's segments; none of its {len(found)} "
+                "results is one. The first has the id "
+                f"{found[0].id!r} and metadata {keys}: it needs {CHUNK_KEY}, or doc_id (or source) "
+                "and a start_index inside one segment. "
                 "Index what segments() gives."
             )
         return [(name, score) for name, score in zip(names, scores, strict=True) if name]
@@ -67,14 +75,22 @@ class LexicalRoute:
         for facts in _facts(document):
             start, end = facts.get("start_index"), facts.get("end_index")
             if isinstance(start, int):
-                chunk = chunk_at(self.index.store, _parent_id(facts), start, end if isinstance(end, int) else start)
+                chunk = chunk_at(
+                    self.index.store,
+                    _parent_id(facts),
+                    start,
+                    end if isinstance(end, int) else start,
+                )
                 return chunk.id if chunk else None
         return None
 
 
 def scores_of(documents: Sequence[Document]) -> list[float]:
-    """One score a result: those in the metadata if each has one and they do not rise, else 1 / rank."""
-    told = [next((d.metadata[key] for key in SCORE_KEYS if key in d.metadata), None) for d in documents]
+    """One score a result: those in the metadata if each has one and they do not rise, else 1 /
+    rank."""
+    told = [
+        next((d.metadata[key] for key in SCORE_KEYS if key in d.metadata), None) for d in documents
+    ]
     numbers = [float(score) for score in told if isinstance(score, int | float)]
     if len(numbers) == len(documents) and all(a >= b for a, b in pairwise(numbers)):
         return numbers
@@ -82,7 +98,8 @@ def scores_of(documents: Sequence[Document]) -> list[float]:
 
 
 def _facts(document: Document) -> Iterator[Mapping[str, Any]]:
-    """Where a result may say what it is: its metadata, and what Elasticsearch's retriever puts inside."""
+    """Where a result may say what it is: its metadata, and what Elasticsearch's retriever puts
+    inside."""
     yield document.metadata
     source = document.metadata.get("_source")
     if isinstance(source, Mapping):
@@ -95,5 +112,7 @@ def _parent_id(facts: Mapping[str, Any]) -> str:
     """The id of the document that a result is a part of."""
     if isinstance(facts.get("doc_id"), str):
         return str(facts["doc_id"])
-    of_parent = {key: value for key, value in facts.items() if key not in ("start_index", "end_index")}
+    of_parent = {
+        key: value for key, value in facts.items() if key not in ("start_index", "end_index")
+    }
     return document_id(Document(page_content="", metadata=of_parent))

@@ -15,11 +15,11 @@ from langchain_structrag.answering import check_answers, gives_strings
 from langchain_structrag.callbacks import inner_config
 from langchain_structrag.embedding import StructragEmbeddings
 from langchain_structrag.naming import model_name
+from structrag.asking.requests import Embedder, LanguageModel
 from structrag.errors import InvalidParameter
-from structrag.models.host_limits import reading_limit
-from structrag.models.host_margins import LogProbabilities
-from structrag.steps import Embedder, LanguageModel
-from structrag.tokens import TokenCounter, count_tokens
+from structrag.hosts.limits import reading_limit
+from structrag.hosts.margins import LogProbabilities
+from structrag.text.tokens import TokenCounter, count_tokens
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,18 @@ class LangChainEmbedder:
     """LangChain `Embeddings` as a structrag embedder.
 
     Attributes:
-        embeddings: Asked through `embed_documents` and, one text a call, `embed_query`; async through their async forms.
-        name: For cache keys and saved indexes; default: the class and the model's name and settings, never a key; of a class without
-            a model's name its module and public settings. Give one where those do not tell two models apart.
-        max_tokens: What the model reads of a text; longer texts are then embedded in windows instead of being truncated. None: what the
-            object tells, as HuggingFaceEmbeddings does, else every text goes in whole.
+        embeddings: Asked through `embed_documents` and, one text a call, `embed_query`; async
+            through their async forms.
+        name: For cache keys and saved indexes; default: the class and the model's name and
+            settings, never a key; of a class without a model's name its module and public settings.
+            Give one where those do not tell two models apart.
+        max_tokens: What the model reads of a text; longer texts are then embedded in windows
+            instead of being truncated. None: what the object tells, as HuggingFaceEmbeddings does,
+                else every text goes in whole.
 
     Raises:
-        InvalidParameter: `embeddings` is none of LangChain's, or `max_tokens` is below 1 (a ValueError).
+        InvalidParameter: `embeddings` is none of LangChain's, or `max_tokens` is below 1 (a
+            ValueError).
     """
 
     embeddings: Embeddings
@@ -45,7 +49,8 @@ class LangChainEmbedder:
     def __post_init__(self) -> None:
         if not isinstance(self.embeddings, Embeddings):
             raise InvalidParameter(
-                f"embeddings must be a langchain_core Embeddings; got {type(self.embeddings).__name__}."
+                "embeddings must be a langchain_core Embeddings; got "
+                f"{type(self.embeddings).__name__}."
             )
         if not self.name:
             object.__setattr__(self, "name", model_name(self.embeddings))
@@ -54,7 +59,8 @@ class LangChainEmbedder:
         object.__setattr__(self, "_counter", counter)
 
     def count_tokens(self, text: str) -> int:
-        """The model's tokens of a text, for windows; an estimate where its tokenizer is not at hand."""
+        """The model's tokens of a text, for windows; an estimate where its tokenizer is not at
+        hand."""
         return self._counter(text)
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
@@ -66,7 +72,9 @@ class LangChainEmbedder:
     async def aembed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
         """`embed` by the model's own async calls."""
         if query:
-            return list(await asyncio.gather(*(self.embeddings.aembed_query(text) for text in texts)))
+            return list(
+                await asyncio.gather(*(self.embeddings.aembed_query(text) for text in texts))
+            )
         return await self.embeddings.aembed_documents(list(texts))
 
 
@@ -75,23 +83,29 @@ class LangChainModel:
     """A LangChain chat model, LLM or chain as a structrag language model.
 
     Attributes:
-        model: Called by `invoke` and `ainvoke` with a string. Its answer is a string, or the text of a message, text blocks joined. A
-            model, one with fallbacks, retries or bound arguments, or any other Runnable whose types allow that: `prompt | model` where
+        model: Called by `invoke` and `ainvoke` with a string. Its answer is a string, or the text
+            of a message, text blocks joined. A model, one with fallbacks, retries or bound
+                arguments, or any other Runnable whose types allow that: `prompt | model` where
             the prompt has one place, `model | StrOutputParser()`, a RunnableLambda.
-        name: For cache keys and saved indexes; default: the class and the model's name and settings, of a chain those of all its parts,
-            never a key. A chain that holds a function, as a RunnableLambda does, does not tell what it calls: without a `name` no cache
-            entry is shared with it, not even by a later run, and an index that was saved makes its views anew. Give it one, and another
-            when the function changes.
-        config: A `RunnableConfig` for every call; inside a retriever its callbacks reach the call as well.
+        name: For cache keys and saved indexes; default: the class and the model's name and
+            settings, of a chain those of all its parts, never a key. A chain that holds a function,
+                as a RunnableLambda does, does not tell what it calls: without a `name` no cache
+            entry is shared with it, not even by a later run, and an index that was saved makes its
+            views anew. Give it one, and another when the function changes.
+        config: A `RunnableConfig` for every call; inside a retriever its callbacks reach the call
+            as well.
 
     Raises:
-        InvalidParameter: `model` is no Runnable, or takes no string, or gives neither a string nor a message (a ValueError).
+        InvalidParameter: `model` is no Runnable, or takes no string, or gives neither a string nor
+            a message (a ValueError).
     """
 
     model: Runnable[Any, Any]
     name: str = ""
     config: RunnableConfig | None = None
-    _known: LogProbabilities = field(default_factory=LogProbabilities, init=False, repr=False, compare=False)
+    _known: LogProbabilities = field(
+        default_factory=LogProbabilities, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         check_answers(self.model)
@@ -109,7 +123,8 @@ class LangChainModel:
         return answer_text(await self.model.ainvoke(prompt, self._config()))
 
     def choose(self, prompt: str, options: tuple[str, str]) -> float | None:
-        """The margin of the first option over the second by the log-probabilities of the answer; None for a model without them."""
+        """The margin of the first option over the second by the log-probabilities of the answer;
+        None for a model without them."""
 
         def call(wanted: Mapping[str, Any]) -> Any:
             return self.model.bind(**wanted).invoke(prompt, self._config())
@@ -129,12 +144,14 @@ class LangChainModel:
 
 
 def answer_text(answer: Any) -> str:
-    """The text of a chat model's message or of an LLM's answer; other values are returned for the caller to refuse."""
+    """The text of a chat model's message or of an LLM's answer; other values are returned for the
+    caller to refuse."""
     return str(answer.text) if isinstance(answer, BaseMessage) else answer
 
 
 def top_of_message(answer: Any) -> list[tuple[str, float]]:
-    """The most likely first tokens of a message with their log-probabilities, as providers report them; [] if there are none."""
+    """The most likely first tokens of a message with their log-probabilities, as providers report
+    them; [] if there are none."""
     told = getattr(answer, "response_metadata", None) or {}
     tokens = told.get("logprobs") or told.get("logprobs_result")
     if isinstance(tokens, Mapping):
@@ -151,7 +168,8 @@ def top_of_message(answer: Any) -> list[tuple[str, float]]:
 
 
 def as_embedder(value: Any) -> Embedder | Any:
-    """LangChain `Embeddings` wrapped, of `StructragEmbeddings` the embedder; anything else as it is, for structrag to judge."""
+    """LangChain `Embeddings` wrapped, of `StructragEmbeddings` the embedder; anything else as it
+    is, for structrag to judge."""
     if isinstance(value, StructragEmbeddings):
         return value.embedder
     return LangChainEmbedder(value) if isinstance(value, Embeddings) else value

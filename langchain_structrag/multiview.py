@@ -15,24 +15,35 @@ from structrag.retrieval.multiview import MultiViewRetriever as CoreRetriever
 
 
 class MultiViewRetriever(IndexRetriever):
-    """Finds chunks by several views of each section: its text, a summary, its keywords (MC-indexing).
+    """Finds chunks by several views of each section: its text, a summary, its keywords
+    (MC-indexing).
 
         retriever = MultiViewRetriever.from_documents(documents, OpenAIEmbeddings(), k=4)
         retriever.invoke("What is the notice period?", where={"source": "contract.md"})
 
-    Made by `from_documents`, `from_texts` or `load`, or from a structrag `Index`. Returns exactly k plain Documents (fewer only
-    where there are fewer chunks; preset "paper": as published), best first. `k` and `where` are also taken by `invoke`, `ainvoke`
-    and `batch`; `where` is `{"doc_id": "report", "year": [2020, 2021]}` or a function of a document's metadata.
+    Made by `from_documents`, `from_texts` or `load`, or from a structrag `Index`. Returns exactly k
+    plain Documents (fewer only where there are fewer chunks; preset "paper": as published), best
+    first. `k` and `where` are also taken by `invoke`, `ainvoke` and `batch`; `where` is `{"doc_id":
+    "report", "year": [2020, 2021]}` or a function of a document's metadata.
 
-    Metadata of a result, all JSON: its document's, and `doc_id`, `heading_path`, `section_id`, `start_index` and `end_index`
-    (characters of the source, exact; of the visible text for HTML), `score`, `rank` (from 1), `routes` (route -> rank there)
-    and `views_hit`. A retriever holds an index and its models, so it is not serialised by LangChain: use `save` and `load`.
+    Metadata of a result, all JSON: its document's, and `doc_id`, `heading_path`, `section_id`,
+    `start_index` and `end_index` (characters of the source, exact; of the visible text for HTML),
+    `score`, `rank` (from 1), `routes` (route -> rank there) and `views_hit`. A retriever holds an
+    index and its models, so it is not serialised by LangChain: use `save` and `load`.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
     """
 
-    SETTINGS: ClassVar[tuple[str, ...]] = ("k", "preset", "routes", "views", "fusion", "weights", "order")
+    SETTINGS: ClassVar[tuple[str, ...]] = (
+        "k",
+        "preset",
+        "routes",
+        "views",
+        "fusion",
+        "weights",
+        "order",
+    )
 
     index: Index = Field(repr=False)
     """What is searched."""

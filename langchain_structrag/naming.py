@@ -14,24 +14,49 @@ from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, 
 from langchain_core.runnables.retry import RunnableRetry
 from pydantic import BaseModel
 
-from structrag.models.host_names import class_path, digest, is_plain, is_setting, listed, settings_of, shown, telling
+from structrag.hosts.names import (
+    class_path,
+    digest,
+    is_plain,
+    is_setting,
+    listed,
+    settings_of,
+    shown,
+    telling,
+)
 
 # What tells two models or settings apart, and never a secret.
-MODEL_FIELDS = ("model", "model_name", "model_id", "repo_id", "deployment_name", "azure_deployment", "endpoint_name")
+MODEL_FIELDS = (
+    "model",
+    "model_name",
+    "model_id",
+    "repo_id",
+    "deployment_name",
+    "azure_deployment",
+    "endpoint_name",
+)
 SETTING_FIELDS = (
     "temperature", "top_p", "top_k", "max_tokens", "seed", "reasoning_effort",
     "dimensions", "output_dimensionality", "task_type", "size", "query_instruction", "embed_instruction",
 )  # fmt: skip
-OTHER_FIELDS = ("model_kwargs", "encode_kwargs", "query_encode_kwargs", "stop", "stop_sequences")  # told by a digest
+OTHER_FIELDS = (
+    "model_kwargs",
+    "encode_kwargs",
+    "query_encode_kwargs",
+    "stop",
+    "stop_sequences",
+)  # told by a digest
 FUNCTION = "<function>"  # stands in a name for what cannot be told
 
 
 def model_name(model: Any, config: RunnableConfig | None = None) -> str:
-    """Class, model name and settings, such as `ChatOpenAI(model='gpt-4o', temperature=0)`; equal in every process.
+    """Class, model name and settings, such as `ChatOpenAI(model='gpt-4o', temperature=0)`; equal in
+    every process.
 
-    Chains are told by all their parts: bound arguments, fallbacks, steps, prompts. A model without a name is told by the module and name
-    of its class and its public settings. A chain that holds a function, such as a RunnableLambda, gets a name that no other has, since
-    nothing tells what the function calls. `config` is what it will be called with.
+    Chains are told by all their parts: bound arguments, fallbacks, steps, prompts. A model without
+    a name is told by the module and name of its class and its public settings. A chain that holds a
+    function, such as a RunnableLambda, gets a name that no other has, since nothing tells what the
+    function calls. `config` is what it will be called with.
     """
     name = _told(model, _configured(config))
     return f"{name}#{uuid4().hex}" if FUNCTION in name else name
@@ -55,7 +80,10 @@ def _configured(config: RunnableConfig | None) -> dict[str, Any]:
 
 def _model(model: Any, bound: Mapping[str, Any]) -> str:
     named = _fields(model, bound, MODEL_FIELDS)
-    told = {name: repr(value) for name, value in {**named, **_fields(model, bound, SETTING_FIELDS)}.items()}
+    told = {
+        name: repr(value)
+        for name, value in {**named, **_fields(model, bound, SETTING_FIELDS)}.items()
+    }
     identifying = getattr(
         model, "_identifying_params", None
     )  # what LangChain's classes say tells their instances apart
@@ -73,8 +101,14 @@ def _fields(model: Any, bound: Mapping[str, Any], names: tuple[str, ...]) -> dic
 
 
 def _digests(settings: Mapping[str, Any]) -> dict[str, str]:
-    given = {name: value for name, value in settings.items() if is_setting(name) and value is not None}
-    return {name: shown(value) for name, value in given.items() if not isinstance(value, Mapping | list) or value}
+    given = {
+        name: value for name, value in settings.items() if is_setting(name) and value is not None
+    }
+    return {
+        name: shown(value)
+        for name, value in given.items()
+        if not isinstance(value, Mapping | list) or value
+    }
 
 
 def _attributes(model: Any) -> dict[str, str]:
@@ -89,7 +123,11 @@ def _attributes(model: Any) -> dict[str, str]:
 
 def _composed(value: Any) -> str:
     """A chain, a prompt or a parser by all its parts."""
-    kind = type(value).__name__ if type(value).__module__.startswith("langchain_core.") else class_path(value)
+    kind = (
+        type(value).__name__
+        if type(value).__module__.startswith("langchain_core.")
+        else class_path(value)
+    )
     held = [] if isinstance(value, BaseModel) else getattr(value, "__dict__", {}).values()
     if any(map(_is_function, held)):
         return f"{kind}({FUNCTION})"

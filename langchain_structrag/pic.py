@@ -7,30 +7,36 @@ from typing import Any, ClassVar
 
 from langchain_structrag.reading import ReadingTextSplitter
 from langchain_structrag.splitting import UNLIMITED, LengthFunction, changes_of, settings_of
-from structrag.chunks.pic import PICSplitter
-from structrag.metadata import PIC_KEYS
+from structrag.chunks.pic.splitter import PICSplitter
+from structrag.hosts.metadata import PIC_KEYS
 
 
 class PICTextSplitter(ReadingTextSplitter):
-    """Splits where relevance to a pseudo-instruction, such as the document's summary, begins and ends.
+    """Splits where relevance to a pseudo-instruction, such as the document's summary, begins and
+    ends.
 
         PICTextSplitter(embeddings, llm).split_documents(documents)
 
-    Metadata is that of `ContentAwareTextSplitter` and `pic_relevant`, `pic_mean_similarity` and `pic_threshold` (the latter two where the
-    text was long enough to be looked at), and `pic_degraded` where the language model should have given a summary and did not.
+    Metadata is that of `ContentAwareTextSplitter` and `pic_relevant`, `pic_mean_similarity` and
+    `pic_threshold` (the latter two where the text was long enough to be looked at), and
+    `pic_degraded` where the language model should have given a summary and did not.
 
     Args:
-        embeddings: LangChain `Embeddings`, or what structrag takes: the name of a sentence-transformers model, a function. None: LSA
-            of each document's own sentences.
-        llm: A chat model or LLM that writes the summary, one call a document or section. None: its most central sentences.
+        embeddings: LangChain `Embeddings`, or what structrag takes: the name of a
+            sentence-transformers model, a function. None: LSA of each document's own sentences.
+        llm: A chat model or LLM that writes the summary, one call a document or section. None: its
+            most central sentences.
         chunk_size: Hard limit of `page_content`, heading path included where `add_context`.
         min_chunk_size: Wished least size, at most half of `chunk_size`; None: a third of it.
-        length_function: What measures sizes; characters by default, tokens after `from_tiktoken_encoder`.
+        length_function: What measures sizes; characters by default, tokens after
+            `from_tiktoken_encoder`.
         add_context: As in `ContentAwareTextSplitter`.
-        settings: The other settings of `structrag.PICSplitter`: pseudo_instruction, instructions, instruction_vectors, threshold,
-            threshold_sd, hysteresis, smooth, scope, respect_sections, bounds, prompt, summary_window, boundary_embedder, exclude_titles,
-            plain_headings, language. `cache` (a structrag `Cache`: finished calls and vectors are kept, so that a run can be resumed),
-            `batch_size` and `max_concurrency` of the models, `progress`. `format`, `strip_whitespace` and `flat_metadata` as in
+        settings: The other settings of `structrag.PICSplitter`: pseudo_instruction, instructions,
+            instruction_vectors, threshold, threshold_sd, hysteresis, smooth, scope,
+            respect_sections, bounds, prompt, summary_window, boundary_embedder, exclude_titles,
+            plain_headings, language. `cache` (a structrag `Cache`: finished calls and vectors are
+            kept, so that a run can be resumed), `batch_size` and `max_concurrency` of the models,
+            `progress`. `format`, `strip_whitespace` and `flat_metadata` as in
             `ContentAwareTextSplitter`, and what every LangChain splitter takes.
 
     Raises:
@@ -69,7 +75,8 @@ class PICTextSplitter(ReadingTextSplitter):
 
     @classmethod
     def paper(cls, embeddings: Any = None, llm: Any = None, **settings: Any) -> PICTextSplitter:
-        """As published (section 3.2): the document's summary, the mean, no size bounds, sections not looked at."""
+        """As published (section 3.2): the document's summary, the mean, no size bounds, sections
+        not looked at."""
         published = changes_of(PICSplitter.paper(), "max_tokens", "context")
         sizes = {"chunk_size": UNLIMITED, "min_chunk_size": 0}
         return cls(embeddings, llm, **{**published, **sizes, **settings})

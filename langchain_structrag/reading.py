@@ -11,20 +11,23 @@ from langchain_core.documents import Document
 from langchain_structrag.conversion import as_documents, check_documents, to_core
 from langchain_structrag.models import as_embedder, as_language_model
 from langchain_structrag.splitting import StructureSplitter
-from structrag.cache import Cache
-from structrag.chunks.reading import Explanation, ReadingSplitter
-from structrag.metadata import chunk_notes
+from structrag.asking.cache import Cache
+from structrag.asking.requests import Progress
+from structrag.asking.runner import Runner
+from structrag.chunks.asking_splitter import Explanation, ReadingSplitter
+from structrag.hosts.metadata import chunk_notes
 from structrag.models.embedders import as_embedder as core_embedder
 from structrag.models.llm import as_language_model as core_language_model
 from structrag.records import Chunk
 from structrag.records import Document as CoreDocument
-from structrag.steps import Progress, Runner
 
 
 class ReadingTextSplitter(StructureSplitter):
-    """Base of the splitters that ask models. Subclasses set `core`, and in `KEYS` which of a chunk's extras metadata tells by which key.
+    """Base of the splitters that ask models. Subclasses set `core`, and in `KEYS` which of a
+    chunk's extras metadata tells by which key.
 
-    Documents are read in groups of bounded size: a group's prompts go out together, its sentences in full batches.
+    Documents are read in groups of bounded size: a group's prompts go out together, its sentences
+    in full batches.
     """
 
     KEYS: ClassVar[Mapping[str, str]] = {}
@@ -80,7 +83,10 @@ class ReadingTextSplitter(StructureSplitter):
 
     async def asplit_text(self, text: str) -> list[str]:
         """`split_text` on an event loop."""
-        return [chunk.page_content for chunk in await self.asplit_documents([Document(page_content=text)])]
+        return [
+            chunk.page_content
+            for chunk in await self.asplit_documents([Document(page_content=text)])
+        ]
 
     async def acreate_documents(
         self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None
@@ -88,7 +94,9 @@ class ReadingTextSplitter(StructureSplitter):
         """`create_documents` on an event loop."""
         return await self.asplit_documents(as_documents(texts, metadatas))
 
-    async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> Sequence[Document]:
+    async def atransform_documents(
+        self, documents: Sequence[Document], **kwargs: Any
+    ) -> Sequence[Document]:
         """`transform_documents` on an event loop."""
         return await self.asplit_documents(documents)
 

@@ -9,18 +9,25 @@ from langchain_core.documents import Document
 
 import structrag.records as core
 from langchain_structrag.conversion import stable_uuid
-from structrag.context import SEPARATOR
+from structrag.hosts.metadata import CHUNK_KEY, DOCUMENT_KEY, SOURCE_KEYS, chunk_notes
 from structrag.index.store import Store
-from structrag.metadata import CHUNK_KEY, DOCUMENT_KEY, SOURCE_KEYS, chunk_notes
+from structrag.text.heading_path import SEPARATOR
 
 
 def chunk_document(
-    parent: Document, source: core.Document, chunk: core.Chunk, key: str, *, strip: bool, context: bool, flat: bool
+    parent: Document,
+    source: core.Document,
+    chunk: core.Chunk,
+    key: str,
+    *,
+    strip: bool,
+    context: bool,
+    flat: bool,
 ) -> Document:
     """One chunk as a LangChain document; the parent's metadata is copied, ours is added.
 
-    `key` tells the parent apart, `strip` leaves out white space around the content, `context` puts the chunk's context in
-    front, `flat` makes the heading path one string.
+    `key` tells the parent apart, `strip` leaves out white space around the content, `context` puts
+    the chunk's context in front, `flat` makes the heading path one string.
     """
     lead = f"{chunk.context}\n" if context and chunk.context else ""
     start, end = chunk.start, chunk.end
@@ -46,7 +53,8 @@ def chunk_document(
 
 
 def hit_document(hit: core.Hit, store: Store) -> Document:
-    """A hit as a LangChain document: the text without white space around it, offsets moved with it, JSON metadata."""
+    """A hit as a LangChain document: the text without white space around it, offsets moved with it,
+    JSON metadata."""
     chunk = hit.chunk
     start = chunk.start + len(chunk.text) - len(chunk.text.lstrip())
     text = chunk.text.strip()
@@ -66,11 +74,16 @@ def hit_document(hit: core.Hit, store: Store) -> Document:
 
 
 def segment_documents(store: Store, view: str) -> list[Document]:
-    """Every chunk as what is indexed of it in a view, with the ids that lead back to it; chunks without the view are left out."""
+    """Every chunk as what is indexed of it in a view, with the ids that lead back to it; chunks
+    without the view are left out."""
     documents = []
     for row in range(len(store)):
         chunk, text = store.chunk(row), store.view_text(row, view)
         if text:
-            metadata = {**store.document(chunk.doc_id).meta, CHUNK_KEY: chunk.id, DOCUMENT_KEY: chunk.doc_id}
+            metadata = {
+                **store.document(chunk.doc_id).meta,
+                CHUNK_KEY: chunk.id,
+                DOCUMENT_KEY: chunk.doc_id,
+            }
             documents.append(Document(page_content=text, metadata=metadata, id=chunk.id))
     return documents

@@ -1,4 +1,5 @@
-"""What the retrievers share: an index of LangChain documents that can be made, changed, saved and searched."""
+"""What the retrievers share: an index of LangChain documents that can be made, changed, saved and
+searched."""
 
 from __future__ import annotations
 
@@ -8,7 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
-from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForRetrieverRun,
+)
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
 from langchain_core.runnables import run_in_executor
@@ -20,13 +24,14 @@ from langchain_structrag.conversion import as_documents
 from langchain_structrag.indexing import core_documents, load_index, make_index, vectorstore_of
 from langchain_structrag.models import LangChainEmbedder
 from langchain_structrag.results import hit_document
+from structrag.hosts.failures import lost_retriever
 from structrag.index.index import Index
-from structrag.index.unfinished import lost_retriever
 from structrag.records import Hit
 
 
 class IndexRetriever(BaseRetriever):
-    """A retriever over a structrag index. Subclasses say how it is searched, most by a retriever of the core with their own fields."""
+    """A retriever over a structrag index. Subclasses say how it is searched, most by a retriever of
+    the core with their own fields."""
 
     SETTINGS: ClassVar[tuple[str, ...]] = ()
 
@@ -47,12 +52,17 @@ class IndexRetriever(BaseRetriever):
         """The retriever of the core, made anew when a field named in SETTINGS has changed."""
         settings = {name: getattr(self, name) for name in ("index", *self.SETTINGS)}
         if self._known is None or self._known[0] != settings:
-            self._known = (settings, self._make_core({name: settings[name] for name in self.SETTINGS}))
+            self._known = (
+                settings,
+                self._make_core({name: settings[name] for name in self.SETTINGS}),
+            )
         return self._known[1]
 
     def _make_core(self, settings: dict[str, Any]) -> Any:
         """A retriever of the core over the index, with these settings."""
-        raise NotImplementedError(f"{type(self).__name__} must define _make_core, since it names SETTINGS.")
+        raise NotImplementedError(
+            f"{type(self).__name__} must define _make_core, since it names SETTINGS."
+        )
 
     @abstractmethod
     def _search(self, query: str, k: Any, where: Any) -> list[Hit]:
@@ -75,35 +85,51 @@ class IndexRetriever(BaseRetriever):
         return self.index  # type: ignore[no-any-return]
 
     def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: float | None = None, where: Any = None
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,
+        k: float | None = None,
+        where: Any = None,
     ) -> list[Document]:
         with inner_callbacks(run_manager.get_child()):
             return [self._document(hit) for hit in self._search(query, k, where)]
 
     async def _aget_relevant_documents(
-        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: float | None = None, where: Any = None
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,
+        k: float | None = None,
+        where: Any = None,
     ) -> list[Document]:
         with inner_callbacks(run_manager.get_child()):
             return [self._document(hit) for hit in await self._asearch(query, k, where)]
 
     @classmethod
-    def from_documents(cls, documents: Iterable[Document], embedding: Any = None, **options: Any) -> Self:
+    def from_documents(
+        cls, documents: Iterable[Document], embedding: Any = None, **options: Any
+    ) -> Self:
         """Index documents and return a retriever over them.
 
         Args:
-            documents: Whole documents, not chunks. A document's id is its own, else its source (and page or row), else derived
-                from its content.
-            embedding: LangChain `Embeddings`, or what structrag's `Index` takes; None: LSA, which needs no model. Where its object does not
-                tell how much the model reads of a text: `LangChainEmbedder(embeddings, max_tokens=512)`.
-            options: The retriever's fields; `llm` (a LangChain model or chain that writes summaries and keywords; None: extractive),
-                `vectorstore` (a LangChain `VectorStore` that keeps and embeds the views), `splitter` (one of this package, which then
-                always indexes the heading path and counts it to its limit, or one of structrag), and the other arguments of structrag's
-                `Index`: cache, language, batch_size, max_concurrency, max_calls, progress, prompts and so on.
+            documents: Whole documents, not chunks. A document's id is its own, else its source (and
+                page or row), else derived from its content.
+            embedding: LangChain `Embeddings`, or what structrag's `Index` takes; None: LSA, which
+                needs no model. Where its object does not tell how much the model reads of a text:
+                    `LangChainEmbedder(embeddings, max_tokens=512)`.
+            options: The retriever's fields; `llm` (a LangChain model or chain that writes summaries
+                and keywords; None: extractive), `vectorstore` (a LangChain `VectorStore` that keeps
+                and embeds the views), `splitter` (one of this package, which then always indexes
+                the heading path and counts it to its limit, or one of structrag), and the other
+                arguments of structrag's `Index`: cache, language, batch_size, max_concurrency,
+                max_calls, progress, prompts and so on.
 
         Raises:
             InvalidParameter: a setting is not allowed (a ValueError).
-            ModelFailed, InvalidAnswer: the embedding model or the store raised, or gave no usable vectors. No retriever comes back, and
-                only the `cache` is kept; `from_documents([], ...)` and `add_documents` keep the documents that were finished.
+            ModelFailed, InvalidAnswer: the embedding model or the store raised, or gave no usable
+                vectors. No retriever comes back, and only the `cache` is kept; `from_documents([],
+                ...)` and `add_documents` keep the documents that were finished.
             BudgetExceeded: `max_calls` is reached; likewise.
         """
         retriever = cls._with_index(cls._new_index, {"embedding": embedding, **options})
@@ -112,7 +138,9 @@ class IndexRetriever(BaseRetriever):
         return retriever
 
     @classmethod
-    async def afrom_documents(cls, documents: Iterable[Document], embedding: Any = None, **options: Any) -> Self:
+    async def afrom_documents(
+        cls, documents: Iterable[Document], embedding: Any = None, **options: Any
+    ) -> Self:
         """`from_documents` on an event loop."""
         retriever = cls._with_index(cls._new_index, {"embedding": embedding, **options})
         with lost_retriever("afrom_documents", "aadd_documents", options.get("cache")):
@@ -143,8 +171,11 @@ class IndexRetriever(BaseRetriever):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], embedding: Any = None, **options: Any) -> Self:
-        """A retriever over an index that `save` wrote, with the models it was built with; `options` as for `from_documents`."""
-        return cls._with_index(partial(cls._opened_index, path), {"embedding": embedding, **options})
+        """A retriever over an index that `save` wrote, with the models it was built with; `options`
+        as for `from_documents`."""
+        return cls._with_index(
+            partial(cls._opened_index, path), {"embedding": embedding, **options}
+        )
 
     @classmethod
     def _new_index(cls, **options: Any) -> Any:
@@ -158,10 +189,17 @@ class IndexRetriever(BaseRetriever):
 
     @classmethod
     def _with_index(cls, make: Any, options: dict[str, Any]) -> Self:
-        """A retriever with what `make` returns; options that are fields of the class stay here, shared ones go to both."""
+        """A retriever with what `make` returns; options that are fields of the class stay here,
+        shared ones go to both."""
         fields = {name: value for name, value in options.items() if name in cls.model_fields}
         shared = cls._shared_options()
-        index = make(**{name: value for name, value in options.items() if name not in fields or name in shared})
+        index = make(
+            **{
+                name: value
+                for name, value in options.items()
+                if name not in fields or name in shared
+            }
+        )
         known = {name: getattr(index, name) for name in shared if hasattr(index, name)}
         return cls(index=index, **{**known, **fields})
 
@@ -171,7 +209,8 @@ class IndexRetriever(BaseRetriever):
         return ()
 
     def add_documents(self, documents: Iterable[Document]) -> Any:
-        """Add whole documents. Unchanged ones cost nothing, one that changed under its id is replaced. Returns the index's report."""
+        """Add whole documents. Unchanged ones cost nothing, one that changed under its id is
+        replaced. Returns the index's report."""
         return self.index.add(core_documents(documents, self.format))
 
     async def aadd_documents(self, documents: Iterable[Document]) -> Any:

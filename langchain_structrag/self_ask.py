@@ -17,32 +17,38 @@ from langchain_structrag.hosted import stepped
 from langchain_structrag.models import as_language_model
 from structrag.errors import InvalidParameter
 from structrag.records import Hit
-from structrag.retrieval.d3.hops import Hop, SelfAskPrompts, SelfAskResult
-from structrag.retrieval.d3.selfask import SelfAsk as CoreSelfAsk
+from structrag.retrieval.multihop.hops import Hop, SelfAskPrompts, SelfAskResult
+from structrag.retrieval.multihop.selfask import SelfAsk as CoreSelfAsk
 
 
 class SelfAsk(Runnable[Any, dict[str, Any]]):
-    """Answers a question by follow-up questions, each retrieved and answered by itself (D3, section 5.2).
+    """Answers a question by follow-up questions, each retrieved and answered by itself (D3, section
+    5.2).
 
         chain = SelfAsk(D3Retriever.from_documents(documents, llm=llm), llm)
         chain.invoke("Who founded the company that made the X100?")["answer"]
 
-    The input is a question, or a dict with "question" (and "where"); `where` is also taken by `invoke`, `ainvoke` and `batch`. The
-    output is a dict: `question`; `answer` ("Unanswerable" when nothing was found); `evidence`, the documents of all hops, each once;
-    `trace`, a dict for each hop with `follow_up`, `answer`, `evidence` and `cost`; `stopped`, why no further follow-up was asked
-    ("final_answer", "max_followups", "repeated_followup", "empty_answers", "token_budget" or "no_reply"); `cost`, stage -> calls,
-    prompt_tokens, answer_tokens and scored; `failures`, calls that failed.
+    The input is a question, or a dict with "question" (and "where"); `where` is also taken by
+    `invoke`, `ainvoke` and `batch`. The output is a dict: `question`; `answer` ("Unanswerable" when
+    nothing was found); `evidence`, the documents of all hops, each once; `trace`, a dict for each
+    hop with `follow_up`, `answer`, `evidence` and `cost`; `stopped`, why no further follow-up was
+    asked ("final_answer", "max_followups", "repeated_followup", "empty_answers", "token_budget" or
+    "no_reply"); `cost`, stage -> calls, prompt_tokens, answer_tokens and scored; `failures`, calls
+    that failed.
 
-    Calls of the model and searches of another package's retriever are child runs of the chain's run.
+    Calls of the model and searches of another package's retriever are child runs of the chain's
+    run.
 
     Args:
-        retriever: A retriever of this package, asked with its own settings (except for `max_tokens` of `HiQARetriever`: see
-            `evidence_tokens`), or any LangChain retriever.
-        llm: A chat model or LLM that asks and answers; None: the model of the retriever or its index.
+        retriever: A retriever of this package, asked with its own settings (except for `max_tokens`
+            of `HiQARetriever`: see `evidence_tokens`), or any LangChain retriever.
+        llm: A chat model or LLM that asks and answers; None: the model of the retriever or its
+            index.
         max_followups: Most follow-ups.
-        token_budget: Tokens of all prompts and answers of a question; no new round begins that would reach beyond it. None: no limit.
+        token_budget: Tokens of all prompts and answers of a question; no new round begins that
+            would reach beyond it. None: no limit.
         evidence_tokens: Tokens of evidence in one prompt.
-        prompts: What the model is asked: a `structrag.retrieval.d3.hops.SelfAskPrompts`.
+        prompts: What the model is asked: a `structrag.retrieval.multihop.hops.SelfAskPrompts`.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -77,7 +83,9 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
             InvalidParameter: the input is no question.
             ModelFailed: not one call of the model succeeded (NoModel: there is no model).
         """
-        return self._call_with_config(partial(self._answer, where=where), input, config, run_type="chain", **kwargs)
+        return self._call_with_config(
+            partial(self._answer, where=where), input, config, run_type="chain", **kwargs
+        )
 
     async def ainvoke(
         self, input: Any, config: RunnableConfig | None = None, *, where: Any = None, **kwargs: Any
@@ -87,13 +95,17 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
             partial(self._aanswer, where=where), input, config, run_type="chain", **kwargs
         )
 
-    def _answer(self, input: Any, run_manager: CallbackManagerForChainRun, *, where: Any) -> dict[str, Any]:
+    def _answer(
+        self, input: Any, run_manager: CallbackManagerForChainRun, *, where: Any
+    ) -> dict[str, Any]:
         question, where = _read(input, where)
         core, document = self._made()
         with inner_callbacks(run_manager.get_child()):
             return _told(core.answer(question, where=where), document)
 
-    async def _aanswer(self, input: Any, run_manager: AsyncCallbackManagerForChainRun, *, where: Any) -> dict[str, Any]:
+    async def _aanswer(
+        self, input: Any, run_manager: AsyncCallbackManagerForChainRun, *, where: Any
+    ) -> dict[str, Any]:
         question, where = _read(input, where)
         core, document = self._made()
         with inner_callbacks(run_manager.get_child()):
@@ -133,6 +145,7 @@ def _read(input: Any, where: Any) -> tuple[str, Any]:
         input = input.get("question")
     if not isinstance(input, str):
         raise InvalidParameter(
-            f"input must be a question, or a dict with a string under 'question'; got {type(input).__name__}."
+            "input must be a question, or a dict with a string under 'question'; got "
+            f"{type(input).__name__}."
         )
     return input, where

@@ -12,7 +12,8 @@ from structrag.errors import InvalidParameter, check_at_least
 
 
 class ContentAwareTextSplitter(StructureSplitter):
-    """Splits into sections: the smallest titled divisions, whole where they fit, else cut between blocks.
+    """Splits into sections: the smallest titled divisions, whole where they fit, else cut between
+    blocks.
 
     Takes the place of `RecursiveCharacterTextSplitter` by name:
 
@@ -20,20 +21,24 @@ class ContentAwareTextSplitter(StructureSplitter):
 
     Args:
         chunk_size: Hard limit of `page_content`, heading path included where `add_context`.
-        chunk_overlap: Whole sentences that a later piece of a cut section repeats, at most this long together; at most half
-            of `chunk_size`. Sections never overlap.
+        chunk_overlap: Whole sentences that a later piece of a cut section repeats, at most this
+            long together; at most half of `chunk_size`. Sections never overlap.
         length_function: What measures sizes.
         keep_separator: Accepted and without effect: nothing of the text is ever left out.
         add_start_index: Accepted and without effect: the index is exact and always there.
-        strip_whitespace: Whether the white space around a chunk is left out; offsets move with it. False: the chunks
-            of a document without overlap, joined, are the document, and a chunk's first line keeps its indentation.
-        format: "markdown", "html", "text" or "auto": told by the suffix of `metadata["source"]` or by the text.
+        strip_whitespace: Whether the white space around a chunk is left out; offsets move with it.
+            False: the chunks of a document without overlap, joined, are the document, and a chunk's
+                first line keeps its indentation.
+        format: "markdown", "html", "text" or "auto": told by the suffix of `metadata["source"]` or
+            by the text.
         exclude_titles: Titles (any case) of sections left out with everything below them.
-        min_chunk_size: A chunk below it joins its neighbour under the same heading where both fit; 0: never.
+        min_chunk_size: A chunk below it joins its neighbour under the same heading where both fit;
+            0: never.
         plain_headings: Whether headings are looked for in plain text.
         language: Of the sentences, an English name.
-        add_context: Whether `page_content` begins with the heading path and a newline; `start_index` still refers
-            to the source. False: `page_content` is an exact slice and the path is in the metadata alone.
+        add_context: Whether `page_content` begins with the heading path and a newline;
+            `start_index` still refers to the source. False: `page_content` is an exact slice and
+                the path is in the metadata alone.
         flat_metadata: Whether `heading_path` is one string, for stores that take no lists.
 
     Raises:
@@ -72,7 +77,8 @@ class ContentAwareTextSplitter(StructureSplitter):
         )
         if chunk_overlap * 2 > chunk_size:
             raise InvalidParameter(
-                f"chunk_overlap must be at most half of chunk_size ({chunk_size}); got {chunk_overlap}."
+                f"chunk_overlap must be at most half of chunk_size ({chunk_size}); got "
+                f"{chunk_overlap}."
             )
         check_at_least("min_chunk_size", min_chunk_size, 0)
         self.core = ContentAwareSplitter(
@@ -89,9 +95,11 @@ class ContentAwareTextSplitter(StructureSplitter):
 
 
 class FixedTextSplitter(StructureSplitter):
-    """Packs sentences until the next would pass `chunk_size`: the papers' baseline, for comparisons.
+    """Packs sentences until the next would pass `chunk_size`: the papers' baseline, for
+    comparisons.
 
-    Arguments as in `ContentAwareTextSplitter`; there is no overlap. `within_sections` ends chunks at section borders.
+    Arguments as in `ContentAwareTextSplitter`; there is no overlap. `within_sections` ends chunks
+    at section borders.
     """
 
     def __init__(
@@ -119,5 +127,8 @@ class FixedTextSplitter(StructureSplitter):
             flat_metadata=flat_metadata,
         )
         self.core = FixedSplitter(
-            max_tokens=chunk_size, within_sections=within_sections, counter=self._counter(), language=language
+            max_tokens=chunk_size,
+            within_sections=within_sections,
+            counter=self._counter(),
+            language=language,
         )

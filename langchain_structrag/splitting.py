@@ -14,10 +14,10 @@ from typing_extensions import Self
 from langchain_structrag.conversion import as_documents, check_documents, digest, to_core
 from langchain_structrag.results import chunk_document
 from structrag.errors import InvalidParameter, check_at_least, check_choice, require
-from structrag.reading import FORMATS
+from structrag.reading.files import FORMATS
 from structrag.records import Chunk
 from structrag.records import Document as CoreDocument
-from structrag.tokens import huggingface_counter, tiktoken_counter
+from structrag.text.tokens import huggingface_counter, tiktoken_counter
 
 LengthFunction = Callable[[str], int]
 UNLIMITED = 10**9  # as chunk_size
@@ -25,7 +25,8 @@ UNLIMITED = 10**9  # as chunk_size
 
 @dataclass(frozen=True, slots=True)
 class StrippedLength:
-    """The greater length of a text with and without the white space around it, so that a limit holds for both."""
+    """The greater length of a text with and without the white space around it, so that a limit
+    holds for both."""
 
     length_function: LengthFunction
 
@@ -36,17 +37,21 @@ class StrippedLength:
 
 
 class StructureSplitter(TextSplitter):
-    """What the splitters here share: sizes, offsets, metadata. Subclasses set `core`, the splitter of structrag that does the work.
+    """What the splitters here share: sizes, offsets, metadata. Subclasses set `core`, the splitter
+    of structrag that does the work.
 
-    Sizes are in units of `length_function`: characters by default, tokens after `from_tiktoken_encoder` or
-    `from_huggingface_tokenizer`. `chunk_size` is a hard limit of `page_content`; only a single character that is
-    longer by itself exceeds it, and its metadata then has `oversize`.
+    Sizes are in units of `length_function`: characters by default, tokens after
+    `from_tiktoken_encoder` or `from_huggingface_tokenizer`. `chunk_size` is a hard limit of
+    `page_content`; only a single character that is longer by itself exceeds it, and its metadata
+    then has `oversize`.
 
-    Every chunk's metadata is a deep copy of its parent's and `start_index`, `end_index` (characters; exact, carried from the
-    cut), `heading_path` (titles, outermost first; one string where `flat_metadata`), `section_id`, and where they apply
-    `source_start` (HTML: the place in the markup), `table_header` (header rows of a cut table) and `oversize`.
-    For HTML the indexes refer to the visible text, `structrag.read_text(html, format="html").text`.
-    Ids are UUIDs made from the parent and the span, so they are equal in every run. Empty and blank texts give no chunk.
+    Every chunk's metadata is a deep copy of its parent's and `start_index`, `end_index`
+    (characters; exact, carried from the cut), `heading_path` (titles, outermost first; one string
+    where `flat_metadata`), `section_id`, and where they apply `source_start` (HTML: the place in
+    the markup), `table_header` (header rows of a cut table) and `oversize`. For HTML the indexes
+    refer to the visible text, `structrag.read_text(html, format="html").text`. Ids are UUIDs made
+    from the parent and the span, so they are equal in every run. Empty and blank texts give no
+    chunk.
     """
 
     OVERLAPS: ClassVar[bool] = False  # whether chunk_overlap may be above 0
@@ -68,9 +73,13 @@ class StructureSplitter(TextSplitter):
         check_at_least("chunk_size", chunk_size, 1)
         check_at_least("chunk_overlap", chunk_overlap, 0)
         if chunk_overlap and not self.OVERLAPS:
-            raise InvalidParameter(f"chunk_overlap must be 0 for {type(self).__name__}; got {chunk_overlap}.")
+            raise InvalidParameter(
+                f"chunk_overlap must be 0 for {type(self).__name__}; got {chunk_overlap}."
+            )
         if not callable(length_function):
-            raise InvalidParameter(f"length_function must be a function from str to int; got {length_function!r}.")
+            raise InvalidParameter(
+                f"length_function must be a function from str to int; got {length_function!r}."
+            )
         super().__init__(
             chunk_size,
             min(chunk_overlap, chunk_size),
@@ -89,25 +98,35 @@ class StructureSplitter(TextSplitter):
         return chunks
 
     def _counter(self) -> LengthFunction:
-        return StrippedLength(self._length_function) if self._strip_whitespace else self._length_function
+        return (
+            StrippedLength(self._length_function)
+            if self._strip_whitespace
+            else self._length_function
+        )
 
     def split_text(self, text: str) -> list[str]:
         """The texts of the chunks, in order."""
         return [document.page_content for document in self._documents(Document(page_content=text))]
 
-    def create_documents(self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None) -> list[Document]:
+    def create_documents(
+        self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None
+    ) -> list[Document]:
         """The chunks of every text, each with a copy of the text's metadata."""
         return self.split_documents(as_documents(texts, metadatas))
 
     def split_documents(self, documents: Iterable[Document]) -> list[Document]:
         """The chunks of every document, in order. The documents are not changed."""
-        return [chunk for document in check_documents(documents) for chunk in self._documents(document)]
+        return [
+            chunk for document in check_documents(documents) for chunk in self._documents(document)
+        ]
 
     def _documents(self, parent: Document) -> list[Document]:
         source = to_core(parent, format=self._format)
         return self._made(parent, source, self._split(source))
 
-    def _made(self, parent: Document, source: CoreDocument, chunks: Sequence[Chunk]) -> list[Document]:
+    def _made(
+        self, parent: Document, source: CoreDocument, chunks: Sequence[Chunk]
+    ) -> list[Document]:
         """A document's chunks as LangChain documents."""
         key = digest(parent)
         made = [
@@ -130,7 +149,9 @@ class StructureSplitter(TextSplitter):
         """What metadata tells of a chunk besides its place."""
         if not chunk.context or self._add_context:
             return {}
-        return {"table_header": chunk.context}  # without the heading path, only a cut table's header rows are left
+        return {
+            "table_header": chunk.context
+        }  # without the heading path, only a cut table's header rows are left
 
     @classmethod
     def from_tiktoken_encoder(
@@ -143,17 +164,23 @@ class StructureSplitter(TextSplitter):
     ) -> Self:
         """A splitter whose sizes are tokens of a tiktoken encoding, or of the encoding of a model.
 
-        The encoding must be on this machine; nothing is downloaded. Special tokens in a text, such as an end-of-text
-        marker, count as ordinary characters and never raise, whatever `allowed_special` and `disallowed_special` say.
+        The encoding must be on this machine; nothing is downloaded. Special tokens in a text, such
+        as an end-of-text marker, count as ordinary characters and never raise, whatever
+        `allowed_special` and `disallowed_special` say.
         """
         if model_name is not None:
-            encoding_name = require("tiktoken", extra="langchain").encoding_name_for_model(model_name)
+            encoding_name = require("tiktoken", extra="langchain").encoding_name_for_model(
+                model_name
+            )
         same = {"gpt2": "r50k_base"}  # two names of one encoding
-        return cls(length_function=tiktoken_counter(same.get(encoding_name, encoding_name)), **kwargs)
+        return cls(
+            length_function=tiktoken_counter(same.get(encoding_name, encoding_name)), **kwargs
+        )
 
     @classmethod
     def from_huggingface_tokenizer(cls, tokenizer: Any, **kwargs: Any) -> Self:
-        """A splitter whose sizes are tokens of a `transformers` tokenizer, or of a `tokenizers.Tokenizer`.
+        """A splitter whose sizes are tokens of a `transformers` tokenizer, or of a
+        `tokenizers.Tokenizer`.
 
         The special tokens a model adds around a text are not counted.
         """
@@ -162,10 +189,19 @@ class StructureSplitter(TextSplitter):
 
 def settings_of(splitter: type, settings: dict[str, Any]) -> dict[str, Any]:
     """Those of the settings that a splitter of the core takes, a dataclass; they are taken out."""
-    return {field.name: settings.pop(field.name) for field in fields(splitter) if field.name in settings}
+    return {
+        field.name: settings.pop(field.name) for field in fields(splitter) if field.name in settings
+    }
 
 
 def changes_of(splitter: Any, *left_out: str) -> dict[str, Any]:
-    """The settings of a splitter of the core that are not its class's defaults, but for those left out."""
-    found = {field.name: (getattr(splitter, field.name), field.default) for field in fields(splitter)}
-    return {name: value for name, (value, default) in found.items() if name not in left_out and value != default}
+    """The settings of a splitter of the core that are not its class's defaults, but for those left
+    out."""
+    found = {
+        field.name: (getattr(splitter, field.name), field.default) for field in fields(splitter)
+    }
+    return {
+        name: value
+        for name, (value, default) in found.items()
+        if name not in left_out and value != default
+    }

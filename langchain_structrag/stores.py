@@ -11,11 +11,11 @@ from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
 
 from langchain_structrag.conversion import stable_uuid
+from structrag.asking.requests import Ranking, Search
 from structrag.errors import InvalidParameter
+from structrag.hosts.metadata import CHUNK_KEY, DOCUMENT_KEY, VIEW_KEY
 from structrag.index.entries import Entry
 from structrag.index.index import Index
-from structrag.metadata import CHUNK_KEY, DOCUMENT_KEY, VIEW_KEY
-from structrag.steps import Ranking, Search
 
 Scored = list[tuple[Document, float]]
 
@@ -24,13 +24,14 @@ Scored = list[tuple[Document, float]]
 class LangChainDenseStore:
     """Keeps one document per (chunk, view) in a vector store, which embeds it itself.
 
-    Filters differ from store to store, so a search asks for more than it needs and keeps what belongs to the view, to the
-    index and to `where`; it asks for twice as many until there are enough or the store has no more. Other documents in
-    the store are left alone and never found.
+    Filters differ from store to store, so a search asks for more than it needs and keeps what
+    belongs to the view, to the index and to `where`; it asks for twice as many until there are
+    enough or the store has no more. Other documents in the store are left alone and never found.
 
     Attributes:
         vectorstore: The store. Its ids are UUIDs made from chunk id and view.
-        max_results: The most it may be asked for at once, where a service sets such a limit; None: no limit.
+        max_results: The most it may be asked for at once, where a service sets such a limit; None:
+            no limit.
         index: The index whose store this is; set once it is made.
     """
 
@@ -42,7 +43,8 @@ class LangChainDenseStore:
     def __post_init__(self) -> None:
         if not isinstance(self.vectorstore, VectorStore):
             raise InvalidParameter(
-                f"vectorstore must be a langchain_core VectorStore; got {type(self.vectorstore).__name__}."
+                "vectorstore must be a langchain_core VectorStore; got "
+                f"{type(self.vectorstore).__name__}."
             )
 
     def put(self, entry: Entry) -> None:
@@ -63,7 +65,8 @@ class LangChainDenseStore:
             self.vectorstore.add_documents(documents, ids=ids)
 
     def delete(self, entry_keys: Sequence[tuple[str, str]]) -> None:
-        """Remove entries by (chunk id, view); those that are not there are no error where the store can tell."""
+        """Remove entries by (chunk id, view); those that are not there are no error where the store
+        can tell."""
         ids = [entry_id(chunk_id, view) for chunk_id, view in entry_keys]
         present = self._present(ids)
         self._delete(ids if present is None else present)
@@ -80,7 +83,8 @@ class LangChainDenseStore:
             self.vectorstore.delete(ids)
 
     def search(self, request: Search) -> Ranking:
-        """The best chunks of the view, best first; scores are the store's, negated where it gives distances."""
+        """The best chunks of the view, best first; scores are the store's, negated where it gives
+        distances."""
         paging = _Paging(self, request)
         while paging.ask:
             paging.take(self._found(request.query, paging.ask))
@@ -123,12 +127,17 @@ class _Paging:
             return
         self.chunks = store.index.store
         selection = self.chunks.select(request.where)
-        self.rows = set(np.arange(len(self.chunks))[slice(None) if selection is None else selection].tolist())
+        self.rows = set(
+            np.arange(len(self.chunks))[slice(None) if selection is None else selection].tolist()
+        )
         self.ask = self._within(request.n * min(2, len(self.chunks.views)))
 
     def take(self, found: Scored) -> None:
-        """Keep what belongs to the view and the rows; ask for more if that is not enough and there may be more."""
-        sign = -1.0 if found and found[0][1] < found[-1][1] else 1.0  # best first and rising: these are distances
+        """Keep what belongs to the view and the rows; ask for more if that is not enough and there
+        may be more."""
+        sign = (
+            -1.0 if found and found[0][1] < found[-1][1] else 1.0
+        )  # best first and rising: these are distances
         rows: dict[str | int, float] = {}
         for document, score in found:
             row = self._row(document.metadata)
@@ -136,7 +145,11 @@ class _Paging:
                 rows.setdefault(row, sign * float(score))
         self.ranking = list(rows.items())[: self.wanted]
         complete = len(self.ranking) == min(self.wanted, len(self.rows))
-        self.ask = 0 if complete or len(found) < self.ask or self.ask == self.limit else self._within(self.ask * 2)
+        self.ask = (
+            0
+            if complete or len(found) < self.ask or self.ask == self.limit
+            else self._within(self.ask * 2)
+        )
 
     def _row(self, metadata: Mapping[str, Any]) -> int | None:
         if metadata.get(VIEW_KEY) != self.view or not isinstance(metadata.get(CHUNK_KEY), str):

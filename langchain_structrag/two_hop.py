@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForRetrieverRun,
+)
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import Field
@@ -13,19 +16,22 @@ from pydantic import Field
 from langchain_structrag.callbacks import inner_callbacks
 from langchain_structrag.hosted import stepped
 from structrag.errors import check_at_least
-from structrag.metadata import ENTITIES_KEY
+from structrag.hosts.metadata import ENTITIES_KEY
 from structrag.records import Hit
-from structrag.retrieval.d3.twohop import TwoHop, TwoHopResult
+from structrag.retrieval.multihop.twohop import TwoHop, TwoHopResult
 
 
 class TwoHopRetriever(BaseRetriever):
-    """Searches twice: for the question, then for the question and the names found in the first results.
+    """Searches twice: for the question, then for the question and the names found in the first
+    results.
 
-        TwoHopRetriever(retriever=D3Retriever.from_documents(documents)).invoke("Who founded the maker of the X100?")
+        TwoHopRetriever(retriever=D3Retriever.from_documents(documents)).invoke("Who founded the
+        maker of the X100?")
 
-    It needs no language model. Results of both hops come by turns, each once; `two_hop_entities` in their metadata are the names that were
-    added to the question, `rank` is the place among the results. `SelfAsk` takes it like any other retriever. `k` and `where` are also
-    taken by `invoke`, `ainvoke` and `batch`.
+    It needs no language model. Results of both hops come by turns, each once; `two_hop_entities` in
+    their metadata are the names that were added to the question, `rank` is the place among the
+    results. `SelfAsk` takes it like any other retriever. `k` and `where` are also taken by
+    `invoke`, `ainvoke` and `batch`.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -46,14 +52,24 @@ class TwoHopRetriever(BaseRetriever):
         self._stepped()
 
     def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None, where: Any = None
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,
+        k: int | None = None,
+        where: Any = None,
     ) -> list[Document]:
         core, document = self._stepped()
         with inner_callbacks(run_manager.get_child()):
             return self._documents(core.result(query, where=where), k, document)
 
     async def _aget_relevant_documents(
-        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None, where: Any = None
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,
+        k: int | None = None,
+        where: Any = None,
     ) -> list[Document]:
         core, document = self._stepped()
         with inner_callbacks(run_manager.get_child()):
@@ -65,7 +81,9 @@ class TwoHopRetriever(BaseRetriever):
         finder = {} if self.find_entities is None else {"find_entities": self.find_entities}
         return TwoHop(retriever, max_entities=self.max_entities, limit=self.k, **finder), document
 
-    def _documents(self, result: TwoHopResult, k: int | None, document: Callable[[Hit], Document]) -> list[Document]:
+    def _documents(
+        self, result: TwoHopResult, k: int | None, document: Callable[[Hit], Document]
+    ) -> list[Document]:
         if k is not None:
             check_at_least("k", k, 1)
         found = []

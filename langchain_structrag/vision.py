@@ -14,22 +14,24 @@ from langchain_structrag.answering import check_answers
 from langchain_structrag.callbacks import inner_config
 from langchain_structrag.models import answer_text
 from langchain_structrag.naming import model_name
-from structrag.images import PROMPT, open_image
+from structrag.hosts.images import PROMPT, open_image
 
 
 @dataclass(frozen=True)
 class ImageDescriber:
-    """Describes images by a chat model: `HiQATransformer(describe_image=ImageDescriber(model, folder="docs"))`.
+    """Describes images by a chat model: `HiQATransformer(describe_image=ImageDescriber(model,
+    folder="docs"))`.
 
-    Addresses of the web are handed on for the model's provider to fetch, images written as data are sent. Files are read from `folder` and
-    what is below it alone, since an address comes from a document; without a folder none are.
+    Addresses of the web are handed on for the model's provider to fetch, images written as data are
+    sent. Files are read from `folder` and what is below it alone, since an address comes from a
+    document; without a folder none are.
 
     Attributes:
         model: A chat model that takes images, or a chain with one.
         prompt: What it is asked.
         folder: Where the documents' relative addresses begin.
-        name: For the fingerprints of an index: the model with its settings, never a key, and the prompt. One that holds a function is named
-            as in `LangChainModel`.
+        name: For the fingerprints of an index: the model with its settings, never a key, and the
+            prompt. One that holds a function is named as in `LangChainModel`.
     """
 
     model: Runnable[Any, Any]
@@ -48,7 +50,10 @@ class ImageDescriber:
         Raises:
             InvalidDocument: it is a file outside `folder`, or one that cannot be read.
         """
-        content: list[str | dict[Any, Any]] = [{"type": "text", "text": self.prompt}, self._block(address)]
+        content: list[str | dict[Any, Any]] = [
+            {"type": "text", "text": self.prompt},
+            self._block(address),
+        ]
         return str(answer_text(self.model.invoke([HumanMessage(content=content)], inner_config())))
 
     def _block(self, address: str) -> dict[str, str]:
@@ -56,4 +61,8 @@ class ImageDescriber:
         image = open_image(address, self.folder)
         if image.url:
             return {"type": "image", "url": image.url}
-        return {"type": "image", "base64": b64encode(image.data).decode(), "mime_type": image.media_type}
+        return {
+            "type": "image",
+            "base64": b64encode(image.data).decode(),
+            "mime_type": image.media_type,
+        }

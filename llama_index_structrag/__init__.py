@@ -2,7 +2,11 @@
 
 from llama_index_structrag.d3 import D3Retriever
 from llama_index_structrag.embedding import StructragEmbedding
-from llama_index_structrag.events import IndexBuildEndEvent, IndexBuildStartEvent, RetrievalCostEvent
+from llama_index_structrag.events import (
+    IndexBuildEndEvent,
+    IndexBuildStartEvent,
+    RetrievalCostEvent,
+)
 from llama_index_structrag.formatting import HiQAFormatter
 from llama_index_structrag.hiqa import HiQANodeParser
 from llama_index_structrag.hiqa_retriever import HiQARetriever

@@ -20,10 +20,10 @@ from llama_index.core.schema import (
 )
 
 from llama_index_structrag.keys import CONTEXT_KEY, HIDDEN_KEYS
-from structrag.context import SEPARATOR
-from structrag.metadata import FORMAT_KEY, SOURCE_KEYS, chunk_notes
-from structrag.reading import FORMATS, SUFFIXES, read_text
+from structrag.hosts.metadata import FORMAT_KEY, SOURCE_KEYS, chunk_notes
+from structrag.reading.files import FORMATS, SUFFIXES, read_text
 from structrag.records import Chunk, Document, Hit
+from structrag.text.heading_path import SEPARATOR
 
 _MIME_TYPES = {"text/html": "html", "application/xhtml+xml": "html", "text/markdown": "markdown"}
 EXCLUSIONS_KEY = "llama_index"  # of a core document's meta
@@ -31,8 +31,11 @@ _EXCLUSIONS = ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
 _SOURCE_KEYS = ("source", "file_path", "file_name")
 
 
-def read_node(node: BaseNode, id: str, *, format: str = "auto", drop_navigation: bool = False) -> Document:
-    """A node's text as a document of the core; with "auto" its metadata tells the format, else the text does."""
+def read_node(
+    node: BaseNode, id: str, *, format: str = "auto", drop_navigation: bool = False
+) -> Document:
+    """A node's text as a document of the core; with "auto" its metadata tells the format, else the
+    text does."""
     metadata = node.metadata
     source = next((str(metadata[key]) for key in _SOURCE_KEYS if metadata.get(key)), "")
     text = node.get_content(metadata_mode=MetadataMode.NONE)
@@ -50,19 +53,24 @@ def read_node(node: BaseNode, id: str, *, format: str = "auto", drop_navigation:
 
 
 def _told_format(metadata: Mapping[str, Any], source: str, text: str) -> str:
-    """The format by a formatter here, by the type or by the file's suffix; "auto" where none of them tells."""
+    """The format by a formatter here, by the type or by the file's suffix; "auto" where none of
+    them tells."""
     if metadata.get(FORMAT_KEY) in FORMATS:
         return str(metadata[FORMAT_KEY])
     by_type = _MIME_TYPES.get(str(metadata.get("file_type", "")).lower())
     told = by_type or SUFFIXES.get(PurePath(source).suffix.lower(), "auto")
-    return "auto" if told == "html" and "</" not in text else told  # many readers have rendered it to text already
+    return (
+        "auto" if told == "html" and "</" not in text else told
+    )  # many readers have rendered it to text already
 
 
 def chunk_metadata(chunk: Chunk, document: Document | None = None) -> dict[str, Any]:
-    """A chunk's structure as flat metadata: every value is a string, a number or a bool, as flat vector stores demand.
+    """A chunk's structure as flat metadata: every value is a string, a number or a bool, as flat
+    vector stores demand.
 
-    heading_path: all titles down to the chunk's own, joined by " > "; heading_titles: the same as a JSON list;
-    heading_context: what the text does not say itself, the titles above its first line and the header rows of a cut table.
+    heading_path: all titles down to the chunk's own, joined by " > "; heading_titles: the same as a
+    JSON list; heading_context: what the text does not say itself, the titles above its first line
+    and the header rows of a cut table.
     """
     found: dict[str, Any] = {
         "heading_path": SEPARATOR.join(chunk.path),
@@ -90,7 +98,8 @@ def make_node(
     parent: BaseNode | None,
     source: RelatedNodeInfo,
 ) -> TextNode:
-    """A text node with our metadata over its parent's, our structural keys hidden from both kinds of model."""
+    """A text node with our metadata over its parent's, our structural keys hidden from both kinds
+    of model."""
     inherited = ["metadata_template", "metadata_separator"]
     if "{content}" in getattr(parent, "text_template", ""):
         inherited.append("text_template")
@@ -119,7 +128,8 @@ def link_neighbours(nodes: Sequence[BaseNode]) -> None:
 
 
 def index_document(node: BaseNode, *, format: str = "auto") -> Document:
-    """A LlamaIndex document for an index: its metadata as JSON values, and which of its keys models do not see."""
+    """A LlamaIndex document for an index: its metadata as JSON values, and which of its keys models
+    do not see."""
     document = read_node(node, node.node_id, format=format)
     hidden = {name: list(getattr(node, name)) for name in _EXCLUSIONS if getattr(node, name)}
     meta = json.loads(json.dumps(node.metadata, default=str))
@@ -127,20 +137,26 @@ def index_document(node: BaseNode, *, format: str = "auto") -> Document:
 
 
 def hit_to_node(hit: Hit, document: Document, notes: Mapping[str, Any]) -> NodeWithScore:
-    """A hit as a scored text node. `ref_doc_id` is the document's id; offsets are exact; the metadata also tells the notes."""
+    """A hit as a scored text node. `ref_doc_id` is the document's id; offsets are exact; the
+    metadata also tells the notes."""
     chunk = stripped(hit.chunk)
     metadata = {key: value for key, value in document.meta.items() if key != EXCLUSIONS_KEY}
     oversize = {"oversize": True} if chunk.extras.get("oversize") else {}
     own = {**chunk_metadata(chunk), **oversize, **notes}
-    source = RelatedNodeInfo(node_id=chunk.doc_id, node_type=ObjectType.DOCUMENT, metadata=copy.deepcopy(metadata))
-    node = make_node(chunk.id, chunk.text, (chunk.start, chunk.end), {**metadata, **own}, None, source)
+    source = RelatedNodeInfo(
+        node_id=chunk.doc_id, node_type=ObjectType.DOCUMENT, metadata=copy.deepcopy(metadata)
+    )
+    node = make_node(
+        chunk.id, chunk.text, (chunk.start, chunk.end), {**metadata, **own}, None, source
+    )
     for name, keys in document.meta.get(EXCLUSIONS_KEY, {}).items():
         setattr(node, name, list(dict.fromkeys([*keys, *getattr(node, name)])))
     return NodeWithScore(node=node, score=hit.score)
 
 
 def stripped(chunk: Chunk) -> Chunk:
-    """The chunk without blank lines before and white space after it; its first line keeps its indentation."""
+    """The chunk without blank lines before and white space after it; its first line keeps its
+    indentation."""
     text = chunk.text
     lead = text.rfind("\n", 0, len(text) - len(text.lstrip())) + 1
     end = len(text.rstrip())

@@ -15,10 +15,11 @@ from llama_index_structrag.events import IndexBuildEndEvent, RetrievalCostEvent
 from llama_index_structrag.indexing import prompt_of, template_of
 from llama_index_structrag.models import core_embedder, core_model
 from llama_index_structrag.retrieving import IndexRetriever, dispatcher
-from structrag.cache import Cache
+from structrag.asking.cache import Cache
+from structrag.asking.requests import Progress, Usage
 from structrag.errors import InvalidParameter
+from structrag.hosts.metadata import D3_KEYS, chunk_notes
 from structrag.index.store import Store
-from structrag.metadata import D3_KEYS, chunk_notes
 from structrag.records import Hit
 from structrag.retrieval.d3.estimating import Estimate
 from structrag.retrieval.d3.index import D3AddReport, D3Index
@@ -26,36 +27,41 @@ from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.results import D3Result
 from structrag.retrieval.d3.retriever import D3Retriever as CoreD3Retriever
 from structrag.retrieval.d3.selection import Selection
-from structrag.steps import Progress, Usage
 
 _ROUTE_PLACES, _SELECT_PLACES = ("outline", "question"), ("paragraphs", "question")
 
 
 class D3Retriever(IndexRetriever):
-    """Finds the paragraphs that answer a question: first the sections of the outline that may help, then the evidence in them (D3).
+    """Finds the paragraphs that answer a question: first the sections of the outline that may help,
+    then the evidence in them (D3).
 
-        retriever = D3Retriever.from_documents(documents, embed_model=Settings.embed_model, llm=Settings.llm)
-        print(retriever.estimate("Which data sets were used?").expected_total)
+        retriever = D3Retriever.from_documents(documents, embed_model=Settings.embed_model,
+        llm=Settings.llm) print(retriever.estimate("Which data sets were used?").expected_total)
         RetrieverQueryEngine.from_args(retriever)
 
-    With a language model two calls: it reads the outline and names sections, then reads their paragraphs and names the evidence. Without
-    one, BM25 and vectors do both. Made by `from_documents` or `load`, or from a structrag `D3Index`. Nodes are in reading order, as many as
-    there is evidence; their text, offsets and `heading_context` are as those of `MultiViewRetriever`.
+    With a language model two calls: it reads the outline and names sections, then reads their
+    paragraphs and names the evidence. Without one, BM25 and vectors do both. Made by
+    `from_documents` or `load`, or from a structrag `D3Index`. Nodes are in reading order, as many
+    as there is evidence; their text, offsets and `heading_context` are as those of
+    `MultiViewRetriever`.
 
-    Metadata of a node that no model sees, all JSON: `scores`, the parts of the score, where there are any; `d3_kind` ("paragraph", "list",
-    "table" and so on); `d3_route`, how the sections were chosen ("llm", "scores", "cross_encoder", "direct" or "all"); and with
-    `join_adjacent` `d3_paragraphs` (their ids). What a question costs is in `result` and in the event `RetrievalCostEvent`, what it
-    would cost in `estimate`.
+    Metadata of a node that no model sees, all JSON: `scores`, the parts of the score, where there
+    are any; `d3_kind` ("paragraph", "list", "table" and so on); `d3_route`, how the sections were
+    chosen ("llm", "scores", "cross_encoder", "direct" or "all"); and with `join_adjacent`
+    `d3_paragraphs` (their ids). What a question costs is in `result` and in the event
+    `RetrievalCostEvent`, what it would cost in `estimate`.
 
     Args:
         index: The structrag `D3Index` to search.
         llm: A LlamaIndex LLM that routes and selects; None: neither.
-        similarity_top_k: Most nodes of the strategy "fused" and of those that score; None: no limit with "fused", else that of `selection`.
-        preset, router, strategy, routing, selection, max_tokens, cross_encoder, join_adjacent, cache, max_concurrency, max_calls, progress:
-            As for structrag's `D3Retriever`.
-        options: `where`, `filters`, `format`, `callback_manager` and so on, as for `MultiViewRetriever`. `from_documents` and `load` also
-            take `embed_model`, `summariser` (who condenses long sections: a model, or None: extractive; default the `llm`), and the other
-            arguments of structrag's `D3Index`.
+        similarity_top_k: Most nodes of the strategy "fused" and of those that score; None: no limit
+            with "fused", else that of `selection`.
+        preset, router, strategy, routing, selection, max_tokens, cross_encoder, join_adjacent,
+            cache, max_concurrency, max_calls, progress: As for structrag's `D3Retriever`.
+        options: `where`, `filters`, `format`, `callback_manager` and so on, as for
+            `MultiViewRetriever`. `from_documents` and `load` also take `embed_model`, `summariser`
+            (who condenses long sections: a model, or None: extractive; default the `llm`), and the
+            other arguments of structrag's `D3Index`.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -127,15 +133,19 @@ class D3Retriever(IndexRetriever):
         return _told(await self.retriever.aresult(question, where=self.where))
 
     def results(self, questions: Sequence[str]) -> list[D3Result]:
-        """`result` for several questions, whose calls go out together, at most `max_concurrency` at a time."""
+        """`result` for several questions, whose calls go out together, at most `max_concurrency` at
+        a time."""
         return [_told(result) for result in self.retriever.results(questions, where=self.where)]
 
     async def aresults(self, questions: Sequence[str]) -> list[D3Result]:
         """`results` on an event loop."""
-        return [_told(result) for result in await self.retriever.aresults(questions, where=self.where)]
+        return [
+            _told(result) for result in await self.retriever.aresults(questions, where=self.where)
+        ]
 
     def estimate(self, question: str) -> Estimate:
-        """What `result` would cost, stage by stage: expected, and at most. Asks no model and embeds nothing."""
+        """What `result` would cost, stage by stage: expected, and at most. Asks no model and embeds
+        nothing."""
         estimate: Estimate = self.retriever.estimate(question, where=self.where)
         return estimate
 
@@ -151,7 +161,11 @@ class D3Retriever(IndexRetriever):
 
     def _notes(self, hit: Hit) -> dict[str, Any]:
         told = chunk_notes(hit.chunk, D3_KEYS)
-        return {**told, "scores": {name: float(score) for name, score in hit.scores.items()}} if hit.scores else told
+        return (
+            {**told, "scores": {name: float(score) for name, score in hit.scores.items()}}
+            if hit.scores
+            else told
+        )
 
     @property
     def _store(self) -> Store:
@@ -164,7 +178,12 @@ class D3Retriever(IndexRetriever):
 
     @classmethod
     def _opened_index(
-        cls, persist_dir: str | os.PathLike[str], *, embed_model: Any = None, llm: Any = None, **options: Any
+        cls,
+        persist_dir: str | os.PathLike[str],
+        *,
+        embed_model: Any = None,
+        llm: Any = None,
+        **options: Any,
     ) -> D3Index:
         options.pop("preset", None)  # the index has its own, saved with it
         return D3Index.load(persist_dir, **_models(embed_model, llm, options), **options)
@@ -178,7 +197,9 @@ class D3Retriever(IndexRetriever):
             fallbacks.update(counts.pop("fallbacks"))
             usage.update(counts)
         told = {**asdict(report.sections), "chunks": report.paragraphs.chunks}
-        return IndexBuildEndEvent.model_validate({**told, "usage": {**usage, "fallbacks": dict(fallbacks)}})
+        return IndexBuildEndEvent.model_validate(
+            {**told, "usage": {**usage, "fallbacks": dict(fallbacks)}}
+        )
 
     def _get_prompts(self) -> PromptDictType:
         return {
@@ -189,9 +210,13 @@ class D3Retriever(IndexRetriever):
     def _update_prompts(self, prompts: PromptDictType) -> None:
         core = self.retriever
         if "route_prompt" in prompts:
-            core.routing = replace(core.routing, prompt=template_of(prompts["route_prompt"], _ROUTE_PLACES))
+            core.routing = replace(
+                core.routing, prompt=template_of(prompts["route_prompt"], _ROUTE_PLACES)
+            )
         if "select_prompt" in prompts:
-            core.selection = replace(core.selection, prompt=template_of(prompts["select_prompt"], _SELECT_PLACES))
+            core.selection = replace(
+                core.selection, prompt=template_of(prompts["select_prompt"], _SELECT_PLACES)
+            )
 
 
 def _models(embed_model: Any, llm: Any, options: dict[str, Any]) -> dict[str, Any]:
@@ -199,12 +224,18 @@ def _models(embed_model: Any, llm: Any, options: dict[str, Any]) -> dict[str, An
     for name in ("node_parser", "vector_store"):
         if options.pop(name, None) is not None:
             raise InvalidParameter(
-                f"{name} must be left out: D3Retriever reads whole documents by their sections and paragraphs, and keeps their vectors."
+                f"{name} must be left out: D3Retriever reads whole documents by their sections and "
+                "paragraphs, and keeps their vectors."
             )
-    return {"embedder": core_embedder(embed_model), "llm": core_model(options.pop("summariser", llm))}
+    return {
+        "embedder": core_embedder(embed_model),
+        "llm": core_model(options.pop("summariser", llm)),
+    }
 
 
 def _told(result: D3Result) -> D3Result:
     cost = {stage: asdict(cost) for stage, cost in result.cost.items()}
-    dispatcher.event(RetrievalCostEvent(question=result.question, cost=cost, degraded=result.degraded))
+    dispatcher.event(
+        RetrievalCostEvent(question=result.question, cost=cost, degraded=result.degraded)
+    )
     return result

@@ -6,21 +6,28 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
-from llama_index.core.bridge.pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
+from llama_index.core.bridge.pydantic import (
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    WithJsonSchema,
+    model_validator,
+)
 from typing_extensions import Self
 
 from llama_index_structrag.settings import refuse_saved
-from structrag.embedding import check_vectors
+from structrag.asking.embedding_plan import check_vectors
+from structrag.asking.requests import Embedder
 from structrag.errors import InvalidParameter
 from structrag.models.embedders import as_fixed_embedder
-from structrag.steps import Embedder
 
 
 def _read_embedder(value: Any) -> Embedder:
     refuse_saved("embedder", value)
     if isinstance(value, BaseEmbedding):
         raise InvalidParameter(
-            f"embedder must not be a LlamaIndex embedding model; got {value.class_name()}. Use it as it is."
+            f"embedder must not be a LlamaIndex embedding model; got {value.class_name()}. Use it "
+            "as it is."
         )
     return as_fixed_embedder(value)
 
@@ -37,24 +44,32 @@ EmbedderField = Annotated[
 class StructragEmbedding(BaseEmbedding):
     """A structrag embedder for everything in LlamaIndex that takes an embedding model.
 
-    Texts come in batches of `embed_batch_size`, and the vectors are checked. Asynchronous calls use the embedder's own, which for a
-    function or a sentence-transformers model runs in a worker thread. `to_dict`, and so the cache of an ingestion pipeline, knows the
-    embedder by its name, which is also `model_name`; `from_dict` must be given it again. Pickling works where the embedder's own does. The
-    node parsers and retrievers of llama_index_structrag take the embedder inside, with its windows: these batch and count for themselves,
-    and callbacks, `rate_limiter` and `embeddings_cache` are for what calls this model.
+    Texts come in batches of `embed_batch_size`, and the vectors are checked. Asynchronous calls use
+    the embedder's own, which for a function or a sentence-transformers model runs in a worker
+    thread. `to_dict`, and so the cache of an ingestion pipeline, knows the embedder by its name,
+    which is also `model_name`; `from_dict` must be given it again. Pickling works where the
+    embedder's own does. The node parsers and retrievers of llama_index_structrag take the embedder
+    inside, with its windows: these batch and count for themselves, and callbacks, `rate_limiter`
+    and `embeddings_cache` are for what calls this model.
 
     Raises:
-        InvalidParameter: none of what `embedder` may be; None and LSA, whose vectors change with the documents; a `model_name` that is
-            not the embedder's. Pydantic gives it as a ValidationError, a ValueError, with the same sentence.
-        InvalidAnswer: from the methods, where the embedder returns another shape than one vector a text, or NaN.
+        InvalidParameter: none of what `embedder` may be; None and LSA, whose vectors change with
+            the documents; a `model_name` that is not the embedder's. Pydantic gives it as a
+            ValidationError, a ValueError, with the same sentence.
+        InvalidAnswer: from the methods, where the embedder returns another shape than one vector a
+            text, or NaN.
     """
 
     embedder: EmbedderField = Field(
-        description="structrag.minilm(), a StaticEmbedder, the name or folder of a sentence-transformers model on this machine, a "
-        "SentenceTransformer, a function from a list of texts to an array, or any other embedder of structrag that is not fitted to its "
+        description="structrag.minilm(), a StaticEmbedder, the name or folder of a "
+        "sentence-transformers model on this machine, a "
+        "SentenceTransformer, a function from a list of texts to an array, or any other embedder "
+        "of structrag that is not fitted to its "
         "corpus."
     )
-    embed_batch_size: int = Field(default=64, gt=0, le=2048, description="Most texts in one call of the embedder.")
+    embed_batch_size: int = Field(
+        default=64, gt=0, le=2048, description="Most texts in one call of the embedder."
+    )
 
     def __init__(self, embedder: Any, **options: Any) -> None:
         super().__init__(**{"embedder": embedder, **options})
@@ -63,7 +78,8 @@ class StructragEmbedding(BaseEmbedding):
     def _take_its_name(self) -> Self:
         if "model_name" in self.model_fields_set and self.model_name != self.embedder.name:
             raise InvalidParameter(
-                f"model_name must be the embedder's own name or left out; got {self.model_name!r} for {self.embedder.name!r}. "
+                f"model_name must be the embedder's own name or left out; got {self.model_name!r} "
+                f"for {self.embedder.name!r}. "
                 "An embedder gets another name by its own name=..."
             )
         self.model_name = self.embedder.name
@@ -98,7 +114,8 @@ class StructragEmbedding(BaseEmbedding):
         state: dict[str, Any] = super().__getstate__()
         if "embedder" not in state["__dict__"]:
             raise InvalidParameter(
-                "embedder must be one that can be pickled, such as a function defined at the top level of a module, which "
+                "embedder must be one that can be pickled, such as a function defined at the top "
+                "level of a module, which "
                 f"num_workers > 1 needs; got {self.model_name!r}."
             )
         return state

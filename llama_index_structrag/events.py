@@ -1,4 +1,5 @@
-"""What instrumentation handlers are told besides LlamaIndex's own retrieval, embedding and language-model events."""
+"""What instrumentation handlers are told besides LlamaIndex's own retrieval, embedding and
+language-model events."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ class IndexBuildEndEvent(BaseEvent):
 
 
 class RetrievalCostEvent(BaseEvent):
-    """A question was retrieved for by `D3Retriever`: what each stage took, and how many calls failed and were replaced by scores."""
+    """A question was retrieved for by `D3Retriever`: what each stage took, and how many calls
+    failed and were replaced by scores."""
 
     question: str
     cost: dict[str, dict[str, int]]  # stage -> calls, prompt_tokens, answer_tokens, scored

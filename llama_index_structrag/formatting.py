@@ -20,14 +20,14 @@ from llama_index_structrag.conversion import read_node
 from llama_index_structrag.model_fields import LanguageModelField, checked_cache
 from llama_index_structrag.models import core_model
 from llama_index_structrag.reading import node_groups
-from structrag.driving import together
+from structrag.asking.requests import Steps
+from structrag.asking.steps import together
 from structrag.errors import InvalidDocument
 from structrag.formatting.formatter import Formatted
 from structrag.formatting.formatter import HiQAFormatter as CoreFormatter
-from structrag.formatting.pages import Page
-from structrag.metadata import FORMAT_KEY, FORMAT_REPORT_KEY, PAGES_KEY
-from structrag.reading import decoded
-from structrag.steps import Steps
+from structrag.hosts.metadata import FORMAT_KEY, FORMAT_REPORT_KEY, PAGES_KEY
+from structrag.reading.files import decoded
+from structrag.reading.pdf.pages import Page
 
 _PRESETS: dict[str, Callable[..., CoreFormatter]] = {
     "default": CoreFormatter,
@@ -39,48 +39,66 @@ _HIDDEN = (FORMAT_KEY, FORMAT_REPORT_KEY)
 
 
 class HiQAFormatter(TransformComponent, BaseReader):
-    """Turns documents of plain text or HTML into structured Markdown, losing none of their words (HiQA).
+    """Turns documents of plain text or HTML into structured Markdown, losing none of their words
+    (HiQA).
 
-        IngestionPipeline(transformations=[HiQAFormatter(llm=Settings.llm), HiQANodeParser(), Settings.embed_model])
-        retriever = HiQARetriever.from_documents(HiQAFormatter()(documents))
+        IngestionPipeline(transformations=[HiQAFormatter(llm=Settings.llm), HiQANodeParser(),
+        Settings.embed_model]) retriever = HiQARetriever.from_documents(HiQAFormatter()(documents))
 
-    One document in, a copy of it out, with the same id and metadata; to this are added, seen by no model, `text_format`, "markdown", by
-    which the parsers and retrievers here know how to read it, and `format_report`, a string of JSON: mode, windows, retries, fallbacks,
-    restored, uncertain (one sentence for whatever may be wrong) and removed (running heads and page numbers).
+    One document in, a copy of it out, with the same id and metadata; to this are added, seen by no
+    model, `text_format`, "markdown", by which the parsers and retrievers here know how to read it,
+    and `format_report`, a string of JSON: mode, windows, retries, fallbacks, restored, uncertain
+    (one sentence for whatever may be wrong) and removed (running heads and page numbers).
 
     It also reads files, PDF by the layout of its pages (extra `pdf`), alone or for a folder:
 
         SimpleDirectoryReader("manuals", file_extractor={".pdf": HiQAFormatter()}).load_data()
 
-    Give it whole documents: where another reader cuts a file into pages, join them (form feeds between pages are understood: running
-    heads and page numbers are then found). Nodes without text are passed on.
+    Give it whole documents: where another reader cuts a file into pages, join them (form feeds
+    between pages are understood: running heads and page numbers are then found). Nodes without text
+    are passed on.
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     llm: LanguageModelField = Field(
         default=None,
-        description="LlamaIndex LLM that writes the Markdown window by window, each answer checked; None: rules and layout.",
+        description="LlamaIndex LLM that writes the Markdown window by window, each answer "
+        "checked; None: rules and layout.",
     )
     preset: Literal["default", "paper", "code"] = Field(
-        default="default", description="'paper': headings at level 1 with numbers; 'code': near the paper's code."
+        default="default",
+        description="'paper': headings at level 1 with numbers; 'code': near the paper's code.",
     )
-    window_words: int | None = Field(default=None, description="Words that a call converts; None: by preset.")
-    padding_words: int | None = Field(default=None, description="Words shown around them; None: by preset.")
-    prompt: str | None = Field(default=None, description="The instruction of each message; None: by preset.")
+    window_words: int | None = Field(
+        default=None, description="Words that a call converts; None: by preset."
+    )
+    padding_words: int | None = Field(
+        default=None, description="Words shown around them; None: by preset."
+    )
+    prompt: str | None = Field(
+        default=None, description="The instruction of each message; None: by preset."
+    )
     repeat_prompt: bool | None = Field(
-        default=None, description="Whether it also stands at the end of each message; None: by preset."
+        default=None,
+        description="Whether it also stands at the end of each message; None: by preset.",
     )
     format: Literal["auto", "html", "markdown", "text"] = Field(
-        default="auto", description="Format of the documents; auto: told by file_type, the file's suffix or the text."
+        default="auto",
+        description="Format of the documents; auto: told by file_type, the file's suffix or the "
+        "text.",
     )
     add_report: bool = Field(default=True, description="Whether format_report is added.")
     algorithm_version: Literal[1] = Field(
         default=1, description="Changes when the same input would be formatted differently."
     )
-    password: str | None = Field(default=None, exclude=True, repr=False, description="For encrypted PDF files.")
+    password: str | None = Field(
+        default=None, exclude=True, repr=False, description="For encrypted PDF files."
+    )
     cache: Any = Field(
-        default=None, exclude=True, description="A structrag Cache that keeps finished calls; None: none."
+        default=None,
+        exclude=True,
+        description="A structrag Cache that keeps finished calls; None: none.",
     )
     max_concurrency: int = Field(default=8, gt=0, exclude=True, description="Most calls in flight.")
     max_calls: int | None = Field(
@@ -99,19 +117,26 @@ class HiQAFormatter(TransformComponent, BaseReader):
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
         """The documents in Markdown, in order. Those given are not changed."""
         core, made = self._core(), []
-        for group in get_tqdm_iterable(node_groups(nodes), bool(kwargs.get("show_progress")), "Formatting documents"):
+        for group in get_tqdm_iterable(
+            node_groups(nodes), bool(kwargs.get("show_progress")), "Formatting documents"
+        ):
             made += self._made(group, core.runner.run(self._steps(core, group)))
         return made
 
     async def acall(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
         """The same by the model's own asynchronous calls."""
         core, made = self._core(), []
-        for group in get_tqdm_iterable(node_groups(nodes), bool(kwargs.get("show_progress")), "Formatting documents"):
+        for group in get_tqdm_iterable(
+            node_groups(nodes), bool(kwargs.get("show_progress")), "Formatting documents"
+        ):
             made += self._made(group, await core.runner.arun(self._steps(core, group)))
         return made
 
-    def load_data(self, file: Any, extra_info: dict[str, Any] | None = None, fs: Any = None) -> list[Document]:
-        """The Markdown of a file, one document whose id is the path; of a PDF `pages` in its metadata is their number.
+    def load_data(
+        self, file: Any, extra_info: dict[str, Any] | None = None, fs: Any = None
+    ) -> list[Document]:
+        """The Markdown of a file, one document whose id is the path; of a PDF `pages` in its
+        metadata is their number.
 
         Raises:
             InvalidDocument: a PDF is a scan, encrypted or damaged (a ValueError).
@@ -121,7 +146,9 @@ class HiQAFormatter(TransformComponent, BaseReader):
         source = pages or read_node(document, document.id_, format=self.format)
         return [self._copy(document, self._core().format(source))]
 
-    async def aload_data(self, file: Any, extra_info: dict[str, Any] | None = None, fs: Any = None) -> list[Document]:
+    async def aload_data(
+        self, file: Any, extra_info: dict[str, Any] | None = None, fs: Any = None
+    ) -> list[Document]:
         """`load_data` by the model's own asynchronous calls."""
         document, pages = await asyncio.to_thread(_opened, file, extra_info, fs, self.password)
         source = pages or read_node(document, document.id_, format=self.format)
@@ -132,7 +159,10 @@ class HiQAFormatter(TransformComponent, BaseReader):
         return dict(BaseModel.__getstate__(self))
 
     def _core(self) -> CoreFormatter:
-        chosen = {name: getattr(self, name) for name in ("window_words", "padding_words", "prompt", "repeat_prompt")}
+        chosen = {
+            name: getattr(self, name)
+            for name in ("window_words", "padding_words", "prompt", "repeat_prompt")
+        }
         return _PRESETS[self.preset](
             core_model(self.llm),
             cache=checked_cache(self.cache),
@@ -143,7 +173,11 @@ class HiQAFormatter(TransformComponent, BaseReader):
 
     def _steps(self, core: CoreFormatter, nodes: Sequence[BaseNode]) -> Steps[list[Formatted]]:
         return together(
-            [core.steps(read_node(node, node.node_id, format=self.format)) for node in nodes if _text(node)]
+            [
+                core.steps(read_node(node, node.node_id, format=self.format))
+                for node in nodes
+                if _text(node)
+            ]
         )
 
     def _made(self, nodes: Sequence[BaseNode], results: Sequence[Formatted]) -> list[BaseNode]:
@@ -155,7 +189,9 @@ class HiQAFormatter(TransformComponent, BaseReader):
         made.set_content(formatted.document.text)
         made.metadata[FORMAT_KEY] = formatted.document.format
         if self.add_report:
-            made.metadata[FORMAT_REPORT_KEY] = json.dumps(asdict(formatted.report), ensure_ascii=False)
+            made.metadata[FORMAT_REPORT_KEY] = json.dumps(
+                asdict(formatted.report), ensure_ascii=False
+            )
         for keys in (made.excluded_embed_metadata_keys, made.excluded_llm_metadata_keys):
             keys += [key for key in _HIDDEN if key not in keys]
         if isinstance(made, TextNode) and not isinstance(made, Document):
@@ -164,7 +200,10 @@ class HiQAFormatter(TransformComponent, BaseReader):
 
 
 def _opened(
-    file: str | os.PathLike[str], extra_info: Mapping[str, Any] | None, fs: Any, password: str | None
+    file: str | os.PathLike[str],
+    extra_info: Mapping[str, Any] | None,
+    fs: Any,
+    password: str | None,
 ) -> tuple[Document, list[Page]]:
     """A file as a document, and of a PDF its pages, whose text is still to come."""
     name = os.fspath(file)
@@ -178,7 +217,7 @@ def _opened(
             raise InvalidDocument(f"Cannot read {name!r}: {error.strerror or error}.") from error
     if not is_pdf:
         return Document(text=decoded(data, name), id_=name, metadata=metadata), []
-    from structrag.formatting.pdf import read_pdf  # with the packages of an extra
+    from structrag.reading.pdf.reader import read_pdf  # with the packages of an extra
 
     pages = read_pdf(data, password=password)
     document = Document(text="", id_=name, metadata={**metadata, PAGES_KEY: len(pages)})

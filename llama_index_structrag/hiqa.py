@@ -11,9 +11,9 @@ from typing_extensions import Self
 from llama_index_structrag.parsing import UNLIMITED, SectionNodeParser, Splitter
 from llama_index_structrag.segments import segment_notes, show_index_text
 from llama_index_structrag.settings import NamedFunction, defaults_of
-from structrag.chunks.hiqa import HiQASplitter
+from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.records import Chunk
-from structrag.tokens import TokenCounter
+from structrag.text.tokens import TokenCounter
 
 _DEFAULTS = defaults_of(HiQASplitter)
 
@@ -23,15 +23,19 @@ class HiQANodeParser(SectionNodeParser):
 
         nodes = HiQANodeParser().get_nodes_from_documents(documents)
 
-    For `HiQARetriever` nothing needs to be parsed before: it takes whole documents, and this as `node_parser` where its settings matter.
-    See `ContentAwareNodeParser` for offsets, limits and metadata. A node's text is the passage as it stands, a table with all its cells.
-    What is embedded (`MetadataMode.EMBED`) is the path, `heading_context`, and of a text the text; of a table its caption, headers and row
-    labels, of an image alt text, caption and the sentences around it, both in the metadata `segment_index_text`. What language models see
+    For `HiQARetriever` nothing needs to be parsed before: it takes whole documents, and this as
+    `node_parser` where its settings matter. See `ContentAwareNodeParser` for offsets, limits and
+    metadata. A node's text is the passage as it stands, a table with all its cells. What is
+    embedded (`MetadataMode.EMBED`) is the path, `heading_context`, and of a text the text; of a
+    table its caption, headers and row labels, of an image alt text, caption and the sentences
+    around it, both in the metadata `segment_index_text`. What language models see
     (`MetadataMode.LLM`) is always the text, with the titles above it once.
 
-    Metadata that no model sees: `hiqa_kind`, "text", "table" or "image"; `hiqa_images`, for every image that the node refers to `file` and
-    `alt` (and `title`), as a string of JSON, to be shown; where they apply `hiqa_caption`, `hiqa_description` (of the vision model),
-    `hiqa_part` and `hiqa_parts`, `table_header` (header rows of a cut table), `hiqa_degraded` (the vision model failed).
+    Metadata that no model sees: `hiqa_kind`, "text", "table" or "image"; `hiqa_images`, for every
+    image that the node refers to `file` and `alt` (and `title`), as a string of JSON, to be shown;
+    where they apply `hiqa_caption`, `hiqa_description` (of the vision model), `hiqa_part` and
+    `hiqa_parts`, `table_header` (header rows of a cut table), `hiqa_degraded` (the vision model
+    failed).
     """
 
     chunk_size: int = Field(
@@ -41,13 +45,16 @@ class HiQANodeParser(SectionNodeParser):
     )
     metadata: Literal["path", "section", "none"] = Field(
         default=_DEFAULTS["metadata"],
-        description="What is embedded with the text: the path, the section's own title, or nothing.",
+        description="What is embedded with the text: the path, the section's own title, or "
+        "nothing.",
     )
     table_cells: bool = Field(
-        default=_DEFAULTS["table_cells"], description="Whether all cells of tables are embedded, not only their labels."
+        default=_DEFAULTS["table_cells"],
+        description="Whether all cells of tables are embedded, not only their labels.",
     )
     describe_image: NamedFunction = Field(
-        default=None, description="Vision model: a function from an image's address to a caption; None: none."
+        default=None,
+        description="Vision model: a function from an image's address to a caption; None: none.",
     )
 
     @classmethod
@@ -66,7 +73,12 @@ class HiQANodeParser(SectionNodeParser):
 
     def core_splitter(self, limit: int, counter: TokenCounter, *, context: bool = True) -> Splitter:
         metadata = self.metadata if context and self.add_context else "none"
-        settings = {**self.shared(HiQASplitter, self), "metadata": metadata, "max_tokens": limit, "counter": counter}
+        settings = {
+            **self.shared(HiQASplitter, self),
+            "metadata": metadata,
+            "max_tokens": limit,
+            "counter": counter,
+        }
         return HiQASplitter(**settings)
 
     def show(self, node: TextNode, chunk: Chunk) -> None:

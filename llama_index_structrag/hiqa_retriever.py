@@ -13,39 +13,48 @@ from llama_index_structrag.lexical import LexicalRoute, segment_nodes
 from llama_index_structrag.retrieving import IndexRetriever
 from llama_index_structrag.segments import segment_notes, show_index_text
 from llama_index_structrag.settings import token_counter
-from structrag.chunks.hiqa import HiQASplitter
+from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.errors import check_at_least
 from structrag.index.index import Index
 from structrag.records import Chunk, Document, Hit
-from structrag.retrieval.hiqa import HiQARetriever as CoreRetriever
+from structrag.retrieval.hiqa.retriever import HiQARetriever as CoreRetriever
+from structrag.retrieval.hiqa.tuning import LabelledQuestion, TuningReport
 from structrag.retrieval.packing import pack_best
-from structrag.retrieval.tuning import LabelledQuestion, TuningReport
 
 
 class HiQARetriever(IndexRetriever):
-    """Finds segments among many look-alike documents by vectors, BM25 and critical keywords put together (HiQA, equation 2).
+    """Finds segments among many look-alike documents by vectors, BM25 and critical keywords put
+    together (HiQA, equation 2).
 
-        retriever = HiQARetriever.from_documents(documents, embed_model=Settings.embed_model, keywords=["LM358", "TL431"])
-        RetrieverQueryEngine.from_args(retriever)
+        retriever = HiQARetriever.from_documents(documents, embed_model=Settings.embed_model,
+        keywords=["LM358", "TL431"]) RetrieverQueryEngine.from_args(retriever)
 
-    Made by `from_documents` or `load`, or from a structrag `Index`. It splits documents into texts, tables and images, each indexed under
-    the titles that lead to it (`node_parser=HiQANodeParser(...)` changes how).
+    Made by `from_documents` or `load`, or from a structrag `Index`. It splits documents into texts,
+    tables and images, each indexed under the titles that lead to it
+    (`node_parser=HiQANodeParser(...)` changes how).
 
-    The vectors may be a LlamaIndex vector store's (`vector_store=...` of `from_documents`), the lexical route any LlamaIndex retriever's:
-    index `retriever.segments()` there, let it return about 50 results, and set `retriever.lexical`.
+    The vectors may be a LlamaIndex vector store's (`vector_store=...` of `from_documents`), the
+    lexical route any LlamaIndex retriever's: index `retriever.segments()` there, let it return
+    about 50 results, and set `retriever.lexical`.
 
-    Nodes are as those of `MultiViewRetriever`, text and table in full for language models, and their metadata has in place of `views_hit`:
-    `scores`, the three parts of the score under "dense", "bm25" and "keywords"; `hiqa_keywords`, the query's keywords that it holds; and
-    `hiqa_kind`, `hiqa_images` and the rest as in `HiQANodeParser`; `hiqa_cut` where `max_tokens` shortened it.
+    Nodes are as those of `MultiViewRetriever`, text and table in full for language models, and
+    their metadata has in place of `views_hit`: `scores`, the three parts of the score under
+    "dense", "bm25" and "keywords"; `hiqa_keywords`, the query's keywords that it holds; and
+    `hiqa_kind`, `hiqa_images` and the rest as in `HiQANodeParser`; `hiqa_cut` where `max_tokens`
+    shortened it.
 
     Args:
         index: The structrag `Index` to search.
         similarity_top_k: How many nodes; fewer where fewer were found.
-        preset, alpha, beta, keywords, detect_keywords, fusion, routes, diversify, view, order: As for structrag's `HiQARetriever`.
-        lexical: A LlamaIndex retriever over `segments()` in the place of BM25; see `llama_index_structrag.lexical.LexicalRoute`.
-        max_tokens: Tokens that the nodes may have together as language models see them, metadata included; those that do not fit are left
-            out, and only the best is cut, at the end of a sentence, if it does not fit alone. None: no limit.
-        tokenizer: What counts these tokens, as in the node parsers; None: LlamaIndex's global tokenizer.
+        preset, alpha, beta, keywords, detect_keywords, fusion, routes, diversify, view, order: As
+            for structrag's `HiQARetriever`.
+        lexical: A LlamaIndex retriever over `segments()` in the place of BM25; see
+            `llama_index_structrag.lexical.LexicalRoute`.
+        max_tokens: Tokens that the nodes may have together as language models see them, metadata
+            included; those that do not fit are left out, and only the best is cut, at the end of a
+            sentence, if it does not fit alone. None: no limit.
+        tokenizer: What counts these tokens, as in the node parsers; None: LlamaIndex's global
+            tokenizer.
         options: As for `MultiViewRetriever`.
 
     Raises:
@@ -83,7 +92,9 @@ class HiQARetriever(IndexRetriever):
             "preset": preset,
             "alpha": alpha,
             "beta": beta,
-            "keywords": keywords if keywords is None or isinstance(keywords, str) else list(keywords),
+            "keywords": keywords
+            if keywords is None or isinstance(keywords, str)
+            else list(keywords),
             "detect_keywords": detect_keywords,
             "fusion": fusion,
             "routes": routes,
@@ -105,14 +116,18 @@ class HiQARetriever(IndexRetriever):
         self._lexical = lexical
 
     def segments(self) -> list[TextNode]:
-        """All segments as a lexical engine has to index them: the index text as text, under the segment's id."""
+        """All segments as a lexical engine has to index them: the index text as text, under the
+        segment's id."""
         return segment_nodes(self.index.store, self._settings["view"])
 
     def tune(self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr") -> TuningReport:
-        """Fit alpha and beta to labelled questions and use them from now on; see `structrag.retrieval.tuning.tune_steps`."""
+        """Fit alpha and beta to labelled questions and use them from now on; see
+        `structrag.retrieval.hiqa.tuning.tune_steps`."""
         return self._tuned(self.retriever.tune(questions, metric=metric))
 
-    async def atune(self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr") -> TuningReport:
+    async def atune(
+        self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr"
+    ) -> TuningReport:
         """`tune` on an event loop."""
         return self._tuned(await self.retriever.atune(questions, metric=metric))
 
@@ -130,7 +145,13 @@ class HiQARetriever(IndexRetriever):
         if self.max_tokens is None:
             return hits
         language = self.index.view_settings.language
-        return pack_best(hits, self.max_tokens, token_counter(self.tokenizer), text_of=self._shown, language=language)
+        return pack_best(
+            hits,
+            self.max_tokens,
+            token_counter(self.tokenizer),
+            text_of=self._shown,
+            language=language,
+        )
 
     def _shown(self, chunk: Chunk) -> str:
         """A chunk as language models see it."""

@@ -13,8 +13,8 @@ from llama_index.core.schema import MetadataMode, NodeWithScore
 from llama_index_structrag.keys import CONTEXT_KEY
 from llama_index_structrag.retrieving import IndexRetriever
 from structrag.errors import InvalidParameter
+from structrag.hosts.retrievers import HostRetriever
 from structrag.records import Chunk, Hit
-from structrag.retrieval.hosted import HostRetriever
 
 
 async def aretrieved(retriever: BaseRetriever, query: str) -> list[NodeWithScore]:
@@ -34,19 +34,26 @@ class Stepped:
 
 
 def stepped(retriever: Any) -> Stepped:
-    """A retriever of this package by the core's, another LlamaIndex retriever by its own calls; InvalidParameter if it is none."""
+    """A retriever of this package by the core's, another LlamaIndex retriever by its own calls;
+    InvalidParameter if it is none."""
     if isinstance(retriever, IndexRetriever):
         return Stepped(retriever.retriever, retriever.where, retriever.nodes_of)
     if not isinstance(retriever, BaseRetriever):
-        raise InvalidParameter(f"retriever must be a LlamaIndex retriever; got {type(retriever).__name__}.")
+        raise InvalidParameter(
+            f"retriever must be a LlamaIndex retriever; got {type(retriever).__name__}."
+        )
     host = HostRetriever(
-        type(retriever).__name__, retriever.retrieve, lambda question: aretrieved(retriever, question), chunk_of
+        type(retriever).__name__,
+        retriever.retrieve,
+        lambda question: aretrieved(retriever, question),
+        chunk_of,
     )
     return Stepped(host, None, lambda hits: [_node_of(hit) for hit in hits])
 
 
 def chunk_of(found: NodeWithScore) -> Chunk:
-    """A result of another retriever as a chunk; where its metadata has a heading path, that is its context."""
+    """A result of another retriever as a chunk; where its metadata has a heading path, that is its
+    context."""
     text = found.node.get_content(metadata_mode=MetadataMode.NONE)
     start = getattr(found.node, "start_char_idx", None) or 0
     return Chunk(

@@ -11,25 +11,29 @@ from typing_extensions import Self
 from llama_index_structrag.parsing import UNLIMITED, Splitter
 from llama_index_structrag.reading import ReadingNodeParser
 from llama_index_structrag.settings import defaults_of
-from structrag.chunks.idms import IDMSSplitter
-from structrag.chunks.reading import ReadingSplitter
-from structrag.enrichment import with_enrichment
-from structrag.metadata import IDMS_KEYS
-from structrag.tokens import TokenCounter
+from structrag.chunks.asking_splitter import ReadingSplitter
+from structrag.chunks.enriching.enricher import with_enrichment
+from structrag.chunks.idms.splitter import IDMSSplitter
+from structrag.hosts.metadata import IDMS_KEYS
+from structrag.text.tokens import TokenCounter
 
 _DEFAULTS = defaults_of(IDMSSplitter)
 
 
 class IDMSNodeParser(ReadingNodeParser):
-    """Nodes end between sentences that belong together less than recent ones did; what became too small is merged.
+    """Nodes end between sentences that belong together less than recent ones did; what became too
+    small is merged.
 
-    Takes the place of `SemanticSplitterNodeParser(embed_model=...)`; see `ContentAwareNodeParser` for offsets, limits and metadata, and
-    `structrag.chunks.idms.IDMSSplitter` for the settings. With an `llm` every gap is one question of one token, answered by
-    log-probabilities where the LLM gives them, else by a rating from 0 to 10. Metadata, which no model sees: `idms_margin` (of the gap in
-    front of the node; not at the start of a section), `idms_margin_source` (what margins were read from), and `idms_margin_fallbacks` and
-    `idms_degraded` where gaps had no answer of the LLM and took the similarity. With `enrich`: `idms_density`, `idms_action`,
-    `idms_reduced` (a shorter text to embed) and `idms_added` (sentences of the document that explain what the node presupposes, with their
-    offsets), which where `add_context` follow the titles in `heading_context`; the node's text stays.
+    Takes the place of `SemanticSplitterNodeParser(embed_model=...)`; see `ContentAwareNodeParser`
+    for offsets, limits and metadata, and `structrag.chunks.idms.splitter.IDMSSplitter` for the settings.
+    With an `llm` every gap is one question of one token, answered by log-probabilities where the
+    LLM gives them, else by a rating from 0 to 10. Metadata, which no model sees: `idms_margin` (of
+    the gap in front of the node; not at the start of a section), `idms_margin_source` (what margins
+    were read from), and `idms_margin_fallbacks` and `idms_degraded` where gaps had no answer of the
+    LLM and took the similarity. With `enrich`: `idms_density`, `idms_action`, `idms_reduced` (a
+    shorter text to embed) and `idms_added` (sentences of the document that explain what the node
+    presupposes, with their offsets), which where `add_context` follow the titles in
+    `heading_context`; the node's text stays.
     """
 
     KEYS: ClassVar[Mapping[str, str]] = IDMS_KEYS
@@ -40,34 +44,50 @@ class IDMSNodeParser(ReadingNodeParser):
         description="Segments of fewer tokens are merged where both fit; None: half of chunk_size.",
     )
     target_chunk_size: int | None = Field(
-        default=None, gt=0, description="Tokens that merge='greedy' fills up to; None: two thirds of chunk_size."
+        default=None,
+        gt=0,
+        description="Tokens that merge='greedy' fills up to; None: two thirds of chunk_size.",
     )
     margin: Literal["auto", "llm", "similarity", "words"] = Field(
         default=_DEFAULTS["margin"],
-        description="What says that two sides belong together; auto: the llm, else embed_model, else words.",
+        description="What says that two sides belong together; auto: the llm, else embed_model, "
+        "else words.",
     )
     context: str = Field(
-        default=_DEFAULTS["context"], description="What stands on each side of a gap: adjacent, window:w, chunk."
+        default=_DEFAULTS["context"],
+        description="What stands on each side of a gap: adjacent, window:w, chunk.",
     )
-    theta0: float = Field(default=_DEFAULTS["theta0"], description="The threshold until `warmup` margins were seen.")
+    theta0: float = Field(
+        default=_DEFAULTS["theta0"], description="The threshold until `warmup` margins were seen."
+    )
     warmup: int = Field(
-        default=_DEFAULTS["warmup"], ge=0, description="Margins seen before the threshold follows them."
+        default=_DEFAULTS["warmup"],
+        ge=0,
+        description="Margins seen before the threshold follows them.",
     )
     history: int | None = Field(
-        default=_DEFAULTS["history"], ge=1, description="Margins whose mean is the threshold; None: all."
+        default=_DEFAULTS["history"],
+        ge=1,
+        description="Margins whose mean is the threshold; None: all.",
     )
     merge: Literal["weakest", "dp", "greedy", "none"] = Field(
         default=_DEFAULTS["merge"], description="How segments grow."
     )
-    theta_dp: float = Field(default=_DEFAULTS["theta_dp"], description="What merge='dp' compares margins with.")
+    theta_dp: float = Field(
+        default=_DEFAULTS["theta_dp"], description="What merge='dp' compares margins with."
+    )
     debias: bool = Field(
-        default=_DEFAULTS["debias"], description="Ask with both orders of the options: twice the calls."
+        default=_DEFAULTS["debias"],
+        description="Ask with both orders of the options: twice the calls.",
     )
     prompt: str = Field(
-        default=_DEFAULTS["prompt"], description="The question, with {left}, {right}, {first} and {second}."
+        default=_DEFAULTS["prompt"],
+        description="The question, with {left}, {right}, {first} and {second}.",
     )
     enrich: Literal["none", "reduce", "supplement", "both"] = Field(
-        default="none", description="Whether nodes that say little get a shorter text, and dense ones explanations."
+        default="none",
+        description="Whether nodes that say little get a shorter text, and dense ones "
+        "explanations.",
     )
 
     @classmethod
@@ -76,19 +96,33 @@ class IDMSNodeParser(ReadingNodeParser):
 
     @classmethod
     def paper(cls, embed_model: Any = None, llm: Any = None, **settings: Any) -> Self:
-        """As published: the chunk so far against the next sentence, merged up to 260 tokens (200 words), no limit, no sections."""
+        """As published: the chunk so far against the next sentence, merged up to 260 tokens (200
+        words), no limit, no sections."""
         core = IDMSSplitter.paper()
-        sizes = {"chunk_size": UNLIMITED, "min_chunk_size": core.min_tokens, "target_chunk_size": core.target_tokens}
-        published = {**cls.shared(IDMSSplitter, core), **sizes, "add_context": False, "plain_headings": False}
+        sizes = {
+            "chunk_size": UNLIMITED,
+            "min_chunk_size": core.min_tokens,
+            "target_chunk_size": core.target_tokens,
+        }
+        published = {
+            **cls.shared(IDMSSplitter, core),
+            **sizes,
+            "add_context": False,
+            "plain_headings": False,
+        }
         return cls(embed_model=embed_model, llm=llm, **{**published, **settings})
 
     def core_splitter(self, limit: int, counter: TokenCounter, *, context: bool = True) -> Splitter:
         context = context and self.add_context
         least = None if self.min_chunk_size is None else min(self.min_chunk_size, limit)
         splitter: ReadingSplitter = self._core(limit, counter, least, context)
-        return with_enrichment(splitter, self.enrich, max_tokens=limit, counter=counter, into_context=context)
+        return with_enrichment(
+            splitter, self.enrich, max_tokens=limit, counter=counter, into_context=context
+        )
 
-    def _core(self, limit: int, counter: TokenCounter, least: int | None, context: bool) -> IDMSSplitter:
+    def _core(
+        self, limit: int, counter: TokenCounter, least: int | None, context: bool
+    ) -> IDMSSplitter:
         settings = self.settings_of(IDMSSplitter)
         if self.margin == "auto" and self.embed_model is None and self.llm is None:
             settings["margin"] = "words"

@@ -16,14 +16,19 @@ from llama_index_structrag.parsing import StructureNodeParser
 from llama_index_structrag.settings import token_counter
 from llama_index_structrag.stores import LlamaIndexDenseStore
 from structrag.errors import InvalidParameter
-from structrag.views import Prompts
+from structrag.index.views import Prompts
 
 _PROMPTS = ("merged", "summary", "keywords")
 _PLACES = ("title", "text")
 
 
 def index_options(
-    *, embed_model: Any = None, llm: Any = None, node_parser: Any = None, vector_store: Any = None, **options: Any
+    *,
+    embed_model: Any = None,
+    llm: Any = None,
+    node_parser: Any = None,
+    vector_store: Any = None,
+    **options: Any,
 ) -> dict[str, Any]:
     """The arguments of `Index` for LlamaIndex's objects; `options` are passed on."""
     chosen = {
@@ -43,11 +48,14 @@ def bind(index: Any) -> None:
 
 
 def where_of(where: Any, filters: MetadataFilters | None) -> Any:
-    """One condition on documents from our `where` and LlamaIndex's filters; both must hold, so only one may be given."""
+    """One condition on documents from our `where` and LlamaIndex's filters; both must hold, so only
+    one may be given."""
     if filters is None:
         return where
     if where is not None:
-        raise InvalidParameter("where and filters cannot be used together; put both conditions into one of them.")
+        raise InvalidParameter(
+            "where and filters cannot be used together; put both conditions into one of them."
+        )
     chosen: MetadataFilters = filters
 
     def meets(metadata: Mapping[str, Any]) -> bool:
@@ -58,7 +66,8 @@ def where_of(where: Any, filters: MetadataFilters | None) -> Any:
 
 
 def prompt_of(template: str, places: Sequence[str]) -> PromptTemplate:
-    """A template of the core as LlamaIndex's, where braces other than those places stand for themselves."""
+    """A template of the core as LlamaIndex's, where braces other than those places stand for
+    themselves."""
     return PromptTemplate(template.format(**{name: f"{{{name}}}" for name in places}))
 
 
@@ -79,7 +88,11 @@ def prompts_of(prompts: Prompts) -> dict[str, BasePromptTemplate]:
 
 def updated_prompts(prompts: Prompts, changes: Mapping[str, BasePromptTemplate]) -> Prompts:
     """The core's templates with those of `changes` replaced."""
-    new = {name: template_of(changes[f"{name}_prompt"], _PLACES) for name in _PROMPTS if f"{name}_prompt" in changes}
+    new = {
+        name: template_of(changes[f"{name}_prompt"], _PLACES)
+        for name in _PROMPTS
+        if f"{name}_prompt" in changes
+    }
     return replace(prompts, **new)
 
 
@@ -88,10 +101,13 @@ def _core_splitter(node_parser: Any) -> Any:
     if isinstance(node_parser, StructureNodeParser):
         if "add_context" not in node_parser.model_fields_set:
             node_parser = node_parser.model_copy(update={"add_context": True})
-        return node_parser.core_splitter(node_parser.chunk_size, token_counter(node_parser.tokenizer))
+        return node_parser.core_splitter(
+            node_parser.chunk_size, token_counter(node_parser.tokenizer)
+        )
     if node_parser is not None and not hasattr(node_parser, "split"):
         raise InvalidParameter(
-            "node_parser must be one of llama_index_structrag or a splitter of structrag, which know a document's "
+            "node_parser must be one of llama_index_structrag or a splitter of structrag, which "
+            "know a document's "
             f"sections; got {type(node_parser).__name__}."
         )
     return node_parser
@@ -102,7 +118,8 @@ def _dense_store(vector_store: Any, embed_model: Any) -> Any:
         return None
     if embed_model is None:
         raise InvalidParameter(
-            "embed_model must be given with vector_store: LSA's vectors change with every document added. "
+            "embed_model must be given with vector_store: LSA's vectors change with every document "
+            "added. "
             "For the global model pass embed_model=Settings.embed_model."
         )
     if isinstance(vector_store, BasePydanticVectorStore):
@@ -110,5 +127,6 @@ def _dense_store(vector_store: Any, embed_model: Any) -> Any:
     if hasattr(vector_store, "wants_vectors"):
         return vector_store
     raise InvalidParameter(
-        f"vector_store must be a LlamaIndex BasePydanticVectorStore; got {type(vector_store).__name__}."
+        "vector_store must be a LlamaIndex BasePydanticVectorStore; got "
+        f"{type(vector_store).__name__}."
     )

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from structrag.metadata import D3_KEYS, FORMAT_KEY, FORMAT_REPORT_KEY, HIQA_KEYS, IDMS_KEYS, PIC_KEYS, SEGMENT_TEXT_KEY
+from structrag.hosts.metadata import (
+    D3_KEYS,
+    FORMAT_KEY,
+    FORMAT_REPORT_KEY,
+    HIQA_KEYS,
+    IDMS_KEYS,
+    PIC_KEYS,
+    SEGMENT_TEXT_KEY,
+)
 
 CONTEXT_KEY = "heading_context"  # that embedding models and language models see
-INDEX_TEXT_KEY = "segment_index_text"  # that only embedding models see; language models see SEGMENT_TEXT_KEY
-EMBED_EXCLUDED_KEY = "metadata_not_embedded"  # names the keys of a document's metadata that are too long to embed
+INDEX_TEXT_KEY = (
+    "segment_index_text"  # that only embedding models see; language models see SEGMENT_TEXT_KEY
+)
+EMBED_EXCLUDED_KEY = (
+    "metadata_not_embedded"  # names the keys of a document's metadata that are too long to embed
+)
 
 HIDDEN_KEYS = (
     EMBED_EXCLUDED_KEY,
@@ -27,4 +39,8 @@ HIDDEN_KEYS = (
     *HIQA_KEYS.values(),
     *D3_KEYS.values(),
 )  # that no model sees
-OWN_KEYS = (*HIDDEN_KEYS, INDEX_TEXT_KEY, SEGMENT_TEXT_KEY)  # that nodes made of a node do not take over
+OWN_KEYS = (
+    *HIDDEN_KEYS,
+    INDEX_TEXT_KEY,
+    SEGMENT_TEXT_KEY,
+)  # that nodes made of a node do not take over

@@ -1,4 +1,5 @@
-"""Pydantic field types for models: named in `to_dict`, so that cache keys tell them apart, and never loaded by name."""
+"""Pydantic field types for models: named in `to_dict`, so that cache keys tell them apart, and
+never loaded by name."""
 
 from __future__ import annotations
 
@@ -9,10 +10,9 @@ from llama_index.core.bridge.pydantic import BeforeValidator, PlainSerializer, W
 
 from llama_index_structrag.models import core_embedder, core_model
 from llama_index_structrag.settings import refuse_saved
-from structrag.cache import Cache
-from structrag.chunks.reading import read_boundary_embedder
+from structrag.asking.cache import Cache
+from structrag.chunks.asking_splitter import STATIC, read_boundary_embedder
 from structrag.errors import InvalidParameter
-from structrag.requests import STATIC
 
 
 def _read_embed_model(value: Any) -> Any:
@@ -28,7 +28,8 @@ def _read_llm(value: Any) -> Any:
 
 
 def boundary_model(value: Any) -> Any:
-    """What compares sentences in place of the embedding model, as the core takes it; a folder or a name is loaded once."""
+    """What compares sentences in place of the embedding model, as the core takes it; a folder or a
+    name is loaded once."""
     if value is None or value == STATIC:
         return value
     return _static_model(value) if isinstance(value, str) else core_embedder(value)
@@ -60,7 +61,9 @@ def _llm_name(value: Any) -> dict[str, str] | None:
 
 
 _SCHEMA = WithJsonSchema({"type": "object"})
-EmbedModel = Annotated[Any, BeforeValidator(_read_embed_model), PlainSerializer(_embed_model_name), _SCHEMA]
+EmbedModel = Annotated[
+    Any, BeforeValidator(_read_embed_model), PlainSerializer(_embed_model_name), _SCHEMA
+]
 BoundaryEmbedder = Annotated[
     Any, BeforeValidator(_read_boundary_embedder), PlainSerializer(_boundary_embedder_name), _SCHEMA
 ]
@@ -70,5 +73,7 @@ LanguageModelField = Annotated[Any, BeforeValidator(_read_llm), PlainSerializer(
 def checked_cache(cache: Any) -> Cache | None:
     """The cache; InvalidParameter if it is none of structrag's."""
     if cache is not None and not isinstance(cache, Cache):
-        raise InvalidParameter(f"cache must be a structrag Cache or None; got {type(cache).__name__}.")
+        raise InvalidParameter(
+            f"cache must be a structrag Cache or None; got {type(cache).__name__}."
+        )
     return cache

@@ -10,16 +10,17 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.llms import LLM, ChatMessage
 
 from llama_index_structrag.embedding import StructragEmbedding
+from structrag.asking.requests import Embedder, LanguageModel
 from structrag.errors import InvalidParameter
+from structrag.hosts.limits import reading_limit
+from structrag.hosts.margins import LogProbabilities
+from structrag.hosts.names import class_path, listed, settings_of, shown, telling
 from structrag.models.embedders import as_embedder
-from structrag.models.host_limits import reading_limit
-from structrag.models.host_margins import LogProbabilities
-from structrag.models.host_names import class_path, listed, settings_of, shown, telling
 from structrag.models.llm import as_language_model
-from structrag.steps import Embedder, LanguageModel
-from structrag.tokens import counter_name
+from structrag.text.tokens import counter_name
 
-# What changes the vectors or the answers of a model beside its name. Only these are read: a name never holds a secret.
+# What changes the vectors or the answers of a model beside its name. Only these are read: a name
+# never holds a secret.
 _EMBEDDING_SETTINGS = (
     "dimensions",
     "embed_dim",
@@ -48,32 +49,41 @@ _UNNAMED = ("", "unknown", None)  # what LlamaIndex's base classes call a model
 
 
 class LlamaIndexEmbedder:
-    """A `BaseEmbedding` as an embedder of the core. Queries use the model's query embedding, documents its batches.
+    """A `BaseEmbedding` as an embedder of the core. Queries use the model's query embedding,
+    documents its batches.
 
     Args:
         embed_model: The model.
-        name: For cache keys and saved indexes; default: class, model name and the settings that change vectors, never a key. Of a model
-            that is called "unknown", as LlamaIndex calls one that gives itself no name, module and class and its public settings. Give one
-            where those do not tell two models apart.
-        max_tokens: What the model reads of a text; longer texts are then embedded in windows instead of being truncated. None: what the
-            object tells, as HuggingFaceEmbedding does by its `max_length`, else every text goes in whole.
+        name: For cache keys and saved indexes; default: class, model name and the settings that
+            change vectors, never a key. Of a model that is called "unknown", as LlamaIndex calls
+            one that gives itself no name, module and class and its public settings. Give one where
+            those do not tell two models apart.
+        max_tokens: What the model reads of a text; longer texts are then embedded in windows
+            instead of being truncated. None: what the object tells, as HuggingFaceEmbedding does by
+                its `max_length`, else every text goes in whole.
 
     Raises:
-        InvalidParameter: `embed_model` is none of LlamaIndex's, or `max_tokens` is below 1 (a ValueError).
+        InvalidParameter: `embed_model` is none of LlamaIndex's, or `max_tokens` is below 1 (a
+            ValueError).
     """
 
     name: str
     max_tokens: int | None
 
-    def __init__(self, embed_model: BaseEmbedding, name: str = "", max_tokens: int | None = None) -> None:
+    def __init__(
+        self, embed_model: BaseEmbedding, name: str = "", max_tokens: int | None = None
+    ) -> None:
         if not isinstance(embed_model, BaseEmbedding):
-            raise InvalidParameter(f"embed_model must be a LlamaIndex BaseEmbedding; got {type(embed_model).__name__}.")
+            raise InvalidParameter(
+                f"embed_model must be a LlamaIndex BaseEmbedding; got {type(embed_model).__name__}."
+            )
         self.embed_model = embed_model
         self.name = name or _embedding_name(embed_model)
         self.max_tokens, self._counter = reading_limit(embed_model, max_tokens)
 
     def count_tokens(self, text: str) -> int:
-        """The model's tokens of a text, for windows; an estimate where its tokenizer is not at hand."""
+        """The model's tokens of a text, for windows; an estimate where its tokenizer is not at
+        hand."""
         return self._counter(text)
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
@@ -85,7 +95,11 @@ class LlamaIndexEmbedder:
     async def aembed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
         """`embed` with the model's asynchronous calls."""
         if query:
-            return list(await asyncio.gather(*(self.embed_model.aget_query_embedding(text) for text in texts)))
+            return list(
+                await asyncio.gather(
+                    *(self.embed_model.aget_query_embedding(text) for text in texts)
+                )
+            )
         return await self.embed_model.aget_text_embedding_batch(list(texts))
 
 
@@ -94,8 +108,8 @@ class LlamaIndexModel:
 
     Args:
         llm: The model.
-        name: For cache keys and saved indexes; default: class, model name and sampling settings, never a key; of a model called "unknown"
-            as in `LlamaIndexEmbedder`.
+        name: For cache keys and saved indexes; default: class, model name and sampling settings,
+            never a key; of a model called "unknown" as in `LlamaIndexEmbedder`.
 
     Raises:
         InvalidParameter: `llm` is none of LlamaIndex's (a ValueError).
@@ -119,7 +133,8 @@ class LlamaIndexModel:
         return (await self.llm.acomplete(prompt)).text
 
     def choose(self, prompt: str, options: tuple[str, str]) -> float | None:
-        """The margin of the first option over the second by the log-probabilities of the answer; None for a model without them."""
+        """The margin of the first option over the second by the log-probabilities of the answer;
+        None for a model without them."""
 
         def call(wanted: Mapping[str, Any]) -> Any:
             if self.llm.metadata.is_chat_model:
@@ -157,9 +172,15 @@ def _name(model: Any, model_name: str | None, settings: Sequence[str]) -> str:
     if model_name in _UNNAMED:
         return f"{class_path(model)}({listed(_attributes(model))})"
     kind = model.class_name() if "class_name" in vars(type(model)) else class_path(model)
-    values = {name: _shown(value) for name in settings if (value := getattr(model, name, None)) is not None}
+    values = {
+        name: _shown(value)
+        for name in settings
+        if (value := getattr(model, name, None)) is not None
+    }
     others = {name: getattr(model, name, None) for name in _OTHER_SETTINGS}
-    values |= {name: shown(value) for name, value in others.items() if value and not _is_default(value)}
+    values |= {
+        name: shown(value) for name, value in others.items() if value and not _is_default(value)
+    }
     return ":".join([kind, str(model_name), *(f"{name}={value}" for name, value in values.items())])
 
 
@@ -187,7 +208,8 @@ def _shown(value: Any) -> str:
 
 
 def core_embedder(value: Any) -> Embedder | None:
-    """A LlamaIndex embedding model, or what structrag takes, as an embedder; None stays None, a `StructragEmbedding` gives its own."""
+    """A LlamaIndex embedding model, or what structrag takes, as an embedder; None stays None, a
+    `StructragEmbedding` gives its own."""
     if value is None:
         return None
     if isinstance(value, StructragEmbedding):

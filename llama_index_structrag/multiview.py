@@ -12,14 +12,16 @@ from structrag.retrieval.multiview import MultiViewRetriever as CoreRetriever
 
 
 class MultiViewRetriever(IndexRetriever):
-    """Finds chunks by several views of each section: its text, a summary, its keywords (MC-indexing).
+    """Finds chunks by several views of each section: its text, a summary, its keywords
+    (MC-indexing).
 
-        retriever = MultiViewRetriever.from_documents(documents, embed_model=Settings.embed_model, similarity_top_k=4)
-        RetrieverQueryEngine.from_args(retriever)
+        retriever = MultiViewRetriever.from_documents(documents, embed_model=Settings.embed_model,
+        similarity_top_k=4) RetrieverQueryEngine.from_args(retriever)
 
-    Returns exactly `similarity_top_k` nodes (fewer only where there are fewer chunks; preset "paper": as published), best
-    first. A node's text is a slice of its document's from `start_char_idx` to `end_char_idx` (for HTML, of the visible
-    text), `ref_doc_id` is the document's id. Metadata, all JSON: the document's, and `heading_path`, `heading_titles`,
+    Returns exactly `similarity_top_k` nodes (fewer only where there are fewer chunks; preset
+    "paper": as published), best first. A node's text is a slice of its document's from
+    `start_char_idx` to `end_char_idx` (for HTML, of the visible text), `ref_doc_id` is the
+    document's id. Metadata, all JSON: the document's, and `heading_path`, `heading_titles`,
     `heading_context`, `section_id`, `routes` (route -> rank there) and `views_hit`.
 
     Args:
@@ -28,9 +30,11 @@ class MultiViewRetriever(IndexRetriever):
         preset: "default", or "paper" for MC-indexing as published.
         routes: Some of "dense" and "bm25"; None: by preset.
         views, fusion, weights, order: As for structrag's `MultiViewRetriever`.
-        options: `where` limits the search to documents, `{"doc_id": "report", "year": [2020, 2021]}` or a function of their
-            metadata; `filters` does so with LlamaIndex's `MetadataFilters`; `format` of documents added, "markdown", "html",
-            "text" or "auto"; `callback_manager`, `object_map`, `objects`, `verbose` as for every LlamaIndex retriever.
+        options: `where` limits the search to documents, `{"doc_id": "report", "year": [2020,
+            2021]}` or a function of their metadata; `filters` does so with LlamaIndex's
+            `MetadataFilters`; `format` of documents added, "markdown", "html", "text" or "auto";
+            `callback_manager`, `object_map`, `objects`, `verbose` as for every LlamaIndex
+            retriever.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).

@@ -9,33 +9,40 @@ from llama_index_structrag.parsing import SectionNodeParser, Splitter, Structure
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
 from structrag.errors import InvalidParameter
-from structrag.tokens import TokenCounter
+from structrag.text.tokens import TokenCounter
 
 
 class ContentAwareNodeParser(SectionNodeParser):
-    """Nodes are the smallest titled divisions of a document, those above `chunk_size` cut (MC-indexing, section 3).
+    """Nodes are the smallest titled divisions of a document, those above `chunk_size` cut
+    (MC-indexing, section 3).
 
-    Takes the place of `SentenceSplitter(chunk_size=..., chunk_overlap=...)`. A node's text is a slice of the document's;
-    with `strip=False` and no overlap the nodes tile it. Blank documents give no node. What the text does not say itself,
-    the titles above it, is in the metadata `heading_context`, which embedding models and language models see.
+    Takes the place of `SentenceSplitter(chunk_size=..., chunk_overlap=...)`. A node's text is a
+    slice of the document's; with `strip=False` and no overlap the nodes tile it. Blank documents
+    give no node. What the text does not say itself, the titles above it, is in the metadata
+    `heading_context`, which embedding models and language models see.
 
-    No text as embedded (`MetadataMode.EMBED`) counts more than `chunk_size` tokens, except for a single character that
-    does alone; that node has the metadata `oversize`. Metadata of the document that would take more than half of
-    `chunk_size` is not embedded; `metadata_not_embedded` names its keys.
+    No text as embedded (`MetadataMode.EMBED`) counts more than `chunk_size` tokens, except for a
+    single character that does alone; that node has the metadata `oversize`. Metadata of the
+    document that would take more than half of `chunk_size` is not embedded; `metadata_not_embedded`
+    names its keys.
     """
 
     chunk_overlap: int = Field(
         default=0,
         ge=0,
-        description="Tokens of whole sentences that a later part of a cut section repeats; at most half of chunk_size.",
+        description="Tokens of whole sentences that a later part of a cut section repeats; at most "
+        "half of chunk_size.",
     )
     flat_chunk_size: int | None = Field(
-        default=None, gt=0, description="chunk_size of documents without any heading; None: chunk_size."
+        default=None,
+        gt=0,
+        description="chunk_size of documents without any heading; None: chunk_size.",
     )
     min_chunk_size: int = Field(
         default=0,
         ge=0,
-        description="Sections of fewer tokens join the one before them under the same parent; 0: never.",
+        description="Sections of fewer tokens join the one before them under the same parent; 0: "
+        "never.",
     )
 
     @classmethod
@@ -46,7 +53,8 @@ class ContentAwareNodeParser(SectionNodeParser):
     def _check_overlap(self) -> Self:
         if self.chunk_overlap * 2 > self.chunk_size:
             raise InvalidParameter(
-                f"chunk_overlap must be at most half of chunk_size ({self.chunk_size}); got {self.chunk_overlap}."
+                f"chunk_overlap must be at most half of chunk_size ({self.chunk_size}); got "
+                f"{self.chunk_overlap}."
             )
         return self
 
@@ -63,11 +71,16 @@ class ContentAwareNodeParser(SectionNodeParser):
 
 
 class FixedNodeParser(StructureNodeParser):
-    """Nodes are runs of whole sentences packed up to `chunk_size`: the papers' baseline (FLC-100, 200, 300)."""
+    """Nodes are runs of whole sentences packed up to `chunk_size`: the papers' baseline (FLC-100,
+    200, 300)."""
 
-    chunk_size: int = Field(default=300, gt=0, description="Most tokens of a node's text as it is embedded.")
+    chunk_size: int = Field(
+        default=300, gt=0, description="Most tokens of a node's text as it is embedded."
+    )
     within_sections: bool = Field(default=False, description="Whether nodes end where sections do.")
-    add_context: bool = Field(default=False, description="With within_sections: whether nodes carry their titles.")
+    add_context: bool = Field(
+        default=False, description="With within_sections: whether nodes carry their titles."
+    )
 
     @classmethod
     def class_name(cls) -> str:

@@ -1,4 +1,5 @@
-"""What every node parser here shares: from nodes to core documents, from chunks to nodes that keep the limit."""
+"""What every node parser here shares: from nodes to core documents, from chunks to nodes that keep
+the limit."""
 
 from __future__ import annotations
 
@@ -17,12 +18,21 @@ from typing_extensions import Self
 from llama_index_structrag.conversion import link_neighbours, read_node
 from llama_index_structrag.keys import CONTEXT_KEY
 from llama_index_structrag.placing import Inherited, inherit
-from llama_index_structrag.settings import IdFunc, Tokenizer, defaults_of, picklable, span_id, stable_id, token_counter
+from llama_index_structrag.settings import (
+    IdFunc,
+    Tokenizer,
+    defaults_of,
+    picklable,
+    span_id,
+    stable_id,
+    token_counter,
+)
+from structrag.asking.requests import Steps
+from structrag.asking.runner import Runner
 from structrag.errors import check_choice
 from structrag.records import Chunk, Document
-from structrag.sentences import LANGUAGES
-from structrag.steps import Runner, Steps
-from structrag.tokens import TokenCounter
+from structrag.text.sentences import LANGUAGES
+from structrag.text.tokens import TokenCounter
 
 UNLIMITED = 10**9  # as chunk_size
 
@@ -38,38 +48,58 @@ class Splitter(Protocol):
 class StructureNodeParser(NodeParser):
     """Base of the node parsers: a subclass says how a document is split.
 
-    Offsets are exact: `start_char_idx` and `end_char_idx` refer to the document's text, also behind another parser that
-    kept its own; for HTML to the visible text, with `source_start` and `source_end` in the metadata leading to the markup.
-    Text that another parser changed or did not place has no offsets. Ids depend on document id, span, text and settings.
+    Offsets are exact: `start_char_idx` and `end_char_idx` refer to the document's text, also behind
+    another parser that kept its own; for HTML to the visible text, with `source_start` and
+    `source_end` in the metadata leading to the markup. Text that another parser changed or did not
+    place has no offsets. Ids depend on document id, span, text and settings.
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     chunk_size: int = Field(
-        default=1024, gt=0, description="Most tokens of a node's text as it is embedded, metadata included."
+        default=1024,
+        gt=0,
+        description="Most tokens of a node's text as it is embedded, metadata included.",
     )
     tokenizer: Tokenizer = Field(
-        default=None, description="Callable from str to tokens; None: LlamaIndex's global tokenizer."
+        default=None,
+        description="Callable from str to tokens; None: LlamaIndex's global tokenizer.",
     )
     format: Literal["auto", "html", "markdown", "text"] = Field(
-        default="auto", description="Format of the documents; auto: told by file_type, the file's suffix or the text."
+        default="auto",
+        description="Format of the documents; auto: told by file_type, the file's suffix or the "
+        "text.",
     )
-    drop_navigation: bool = Field(default=False, description="HTML: leave out nav, footer and aside.")
-    language: str = Field(default="english", description="Language of the sentences, an English name.")
+    drop_navigation: bool = Field(
+        default=False, description="HTML: leave out nav, footer and aside."
+    )
+    language: str = Field(
+        default="english", description="Language of the sentences, an English name."
+    )
     strip: bool = Field(
-        default=True, description="Leave out blank lines before and white space after a node's text; offsets follow."
+        default=True,
+        description="Leave out blank lines before and white space after a node's text; offsets "
+        "follow.",
     )
-    add_context: bool = Field(default=True, description="Whether nodes carry the titles above them as heading_context.")
+    add_context: bool = Field(
+        default=True, description="Whether nodes carry the titles above them as heading_context."
+    )
     algorithm_version: Literal[1] = Field(
         default=1, description="Changes when the same input would be split differently."
     )
-    id_func: IdFunc = Field(default=span_id, description="Callable from number in the document and document to an id.")
+    id_func: IdFunc = Field(
+        default=span_id, description="Callable from number in the document and document to an id."
+    )
 
     @model_validator(mode="before")
     @classmethod
     def _drop_none(cls, data: Any) -> Any:
         optional = {"callback_manager", "id_func"}
-        return {k: v for k, v in data.items() if not (k in optional and v is None)} if isinstance(data, dict) else data
+        return (
+            {k: v for k, v in data.items() if not (k in optional and v is None)}
+            if isinstance(data, dict)
+            else data
+        )
 
     @model_validator(mode="after")
     def _check_settings(self) -> Self:
@@ -83,21 +113,31 @@ class StructureNodeParser(NodeParser):
 
     @classmethod
     def shared(cls, splitter: type, values: Any) -> dict[str, Any]:
-        """The settings that this class and a splitter of the core, a dataclass, have by the same name, as `values` has them."""
+        """The settings that this class and a splitter of the core, a dataclass, have by the same
+        name, as `values` has them."""
         names = sorted(defaults_of(splitter).keys() & cls.model_fields.keys())
         found = {name: getattr(values, name) for name in names}
-        return {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
+        return {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in found.items()
+        }
 
     @abstractmethod
     def core_splitter(self, limit: int, counter: TokenCounter, *, context: bool = True) -> Splitter:
         """The core's splitter for these settings and a limit of `limit` tokens."""
 
-    def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any) -> list[BaseNode]:
+    def _parse_nodes(
+        self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any
+    ) -> list[BaseNode]:
         counter = token_counter(self.tokenizer)
         shown = get_tqdm_iterable(nodes, show_progress, "Parsing nodes")
-        return self._finished(nodes, [Runner().run(self._node_steps(node, counter)) for node in shown])
+        return self._finished(
+            nodes, [Runner().run(self._node_steps(node, counter)) for node in shown]
+        )
 
-    async def _aparse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **kw: Any) -> list[BaseNode]:
+    async def _aparse_nodes(
+        self, nodes: Sequence[BaseNode], show_progress: bool = False, **kw: Any
+    ) -> list[BaseNode]:
         return await asyncio.to_thread(self._parse_nodes, nodes, show_progress, **kw)
 
     def _postprocess_parsed_nodes(
@@ -106,34 +146,49 @@ class StructureNodeParser(NodeParser):
         """Nothing is left to do; the base class would search for the offsets that are known."""
         return nodes
 
-    def _finished(self, nodes: Sequence[BaseNode], made: Sequence[Sequence[BaseNode]]) -> list[BaseNode]:
+    def _finished(
+        self, nodes: Sequence[BaseNode], made: Sequence[Sequence[BaseNode]]
+    ) -> list[BaseNode]:
         """What was made of each node, in order, with ids and links."""
         settings = repr(sorted(self.to_dict().items()))
         seen: dict[str, int] = {}
         for node, children in zip(nodes, made, strict=True):
             for i, child in enumerate(children):
                 if isinstance(child, TextNode) and child is not node:
-                    child.id_ = _fresh_id(child, settings, seen) if self.id_func is span_id else self.id_func(i, node)
+                    child.id_ = (
+                        _fresh_id(child, settings, seen)
+                        if self.id_func is span_id
+                        else self.id_func(i, node)
+                    )
         parsed = [child for children in made for child in children]
         if self.include_prev_next_rel:
             link_neighbours(parsed)
         return parsed
 
     def _node_steps(self, node: BaseNode, counter: TokenCounter) -> Steps[list[BaseNode]]:
-        """The nodes of a node; the limit given to the splitter shrinks until the texts as embedded keep `chunk_size`."""
+        """The nodes of a node; the limit given to the splitter shrinks until the texts as embedded
+        keep `chunk_size`."""
         if not node.get_content(metadata_mode=MetadataMode.NONE).strip():
             return [node] if getattr(node, "image_resource", None) else []
         parent = inherit(node, self.chunk_size // 2, counter, with_metadata=self.include_metadata)
-        document = read_node(node, parent.place.name, format=self.format, drop_navigation=self.drop_navigation)
+        document = read_node(
+            node, parent.place.name, format=self.format, drop_navigation=self.drop_navigation
+        )
         room = self.chunk_size - parent.tokens
         label = counter(f"{CONTEXT_KEY}: \n\n")
         context = self.include_metadata and self.add_context and label * 4 <= room
         limit = room - label if context else room
         while True:
-            chunks = yield from split_steps(self.core_splitter(limit, counter, context=context), document)
+            chunks = yield from split_steps(
+                self.core_splitter(limit, counter, context=context), document
+            )
             made = [self._child(parent, chunk, document) for chunk in chunks]
             sizes = [counter(child.get_content(metadata_mode=MetadataMode.EMBED)) for child in made]
-            whole = [size for size, chunk in zip(sizes, chunks, strict=True) if context or not _is_oversize(chunk)]
+            whole = [
+                size
+                for size, chunk in zip(sizes, chunks, strict=True)
+                if context or not _is_oversize(chunk)
+            ]
             excess = max(whole, default=0) - self.chunk_size
             if context and _is_better_without(chunks, excess, limit):
                 limit, context = room, False
@@ -157,13 +212,17 @@ class StructureNodeParser(NodeParser):
         """Set what models see of a chunk besides text and context; nothing here."""
 
     def told(self, chunk: Chunk) -> dict[str, Any]:
-        """What a node's metadata tells of its chunk besides its place; no key that models would see."""
+        """What a node's metadata tells of its chunk besides its place; no key that models would
+        see."""
         return {}
 
     def __getstate__(self) -> dict[Any, Any]:
-        """The state for pickle; unlike the base class it never drops a setting, nor touches this object."""
+        """The state for pickle; unlike the base class it never drops a setting, nor touches this
+        object."""
         state = dict(BaseModel.__getstate__(self))
-        kept = {name: value for name, value in state["__dict__"].items() if name != "callback_manager"}
+        kept = {
+            name: value for name, value in state["__dict__"].items() if name != "callback_manager"
+        }
         functions = {name: kept[name] for name in ("id_func", "describe_image") if name in kept}
         return {**state, "__dict__": {**kept, **picklable(self.tokenizer, **functions)}}
 
@@ -172,9 +231,12 @@ class SectionNodeParser(StructureNodeParser):
     """Base of the node parsers that go by sections."""
 
     exclude_titles: list[str] = Field(
-        default_factory=list, description="Titles, in any case, of sections left out with everything below them."
+        default_factory=list,
+        description="Titles, in any case, of sections left out with everything below them.",
     )
-    plain_headings: bool = Field(default=True, description="Whether headings are looked for in plain text.")
+    plain_headings: bool = Field(
+        default=True, description="Whether headings are looked for in plain text."
+    )
 
 
 def split_steps(splitter: Any, document: Document) -> Steps[list[Chunk]]:
@@ -185,7 +247,8 @@ def split_steps(splitter: Any, document: Document) -> Steps[list[Chunk]]:
 
 
 def _is_better_without(chunks: Sequence[Chunk], excess: int, limit: int) -> bool:
-    """Whether chunks with context should be made anew without: they have none, or it takes too much of the limit."""
+    """Whether chunks with context should be made anew without: they have none, or it takes too much
+    of the limit."""
     if not any(chunk.context for chunk in chunks):
         return True
     return excess > 0 and (excess * 4 > limit or any(map(_is_oversize, chunks)))
@@ -196,7 +259,10 @@ def _is_oversize(chunk: Chunk) -> bool:
 
 
 def _fresh_id(child: TextNode, settings: str, seen: dict[str, int]) -> str:
-    """A stable id; equal pieces at equal places, which only another parser's overlap can make, are numbered."""
-    own = stable_id(child.ref_doc_id or "", f"{child.start_char_idx}-{child.end_char_idx}", settings, child.text)
+    """A stable id; equal pieces at equal places, which only another parser's overlap can make, are
+    numbered."""
+    own = stable_id(
+        child.ref_doc_id or "", f"{child.start_char_idx}-{child.end_char_idx}", settings, child.text
+    )
     seen[own] = seen.get(own, -1) + 1
     return stable_id(own, str(seen[own])) if seen[own] else own

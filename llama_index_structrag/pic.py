@@ -11,19 +11,22 @@ from typing_extensions import Self
 from llama_index_structrag.parsing import UNLIMITED, Splitter
 from llama_index_structrag.reading import ReadingNodeParser
 from llama_index_structrag.settings import defaults_of
-from structrag.chunks.pic import PICSplitter
-from structrag.metadata import PIC_KEYS
-from structrag.tokens import TokenCounter
+from structrag.chunks.pic.splitter import PICSplitter
+from structrag.hosts.metadata import PIC_KEYS
+from structrag.text.tokens import TokenCounter
 
 _DEFAULTS = defaults_of(PICSplitter)
 
 
 class PICNodeParser(ReadingNodeParser):
-    """Nodes are runs of sentences that are relevant to a pseudo-instruction, such as the document's summary, and runs that are not.
+    """Nodes are runs of sentences that are relevant to a pseudo-instruction, such as the document's
+    summary, and runs that are not.
 
-    Takes the place of `SemanticSplitterNodeParser(embed_model=...)`; see `ContentAwareNodeParser` for offsets, limits and metadata, and
-    `structrag.chunks.pic.PICSplitter` for the settings. Metadata, which no model sees: `pic_relevant`; `pic_mean_similarity` and
-    `pic_threshold` where the text was long enough to be looked at; `pic_degraded` where the LLM should have given a summary and did not.
+    Takes the place of `SemanticSplitterNodeParser(embed_model=...)`; see `ContentAwareNodeParser`
+    for offsets, limits and metadata, and `structrag.chunks.pic.splitter.PICSplitter` for the settings.
+    Metadata, which no model sees: `pic_relevant`; `pic_mean_similarity` and `pic_threshold` where
+    the text was long enough to be looked at; `pic_degraded` where the LLM should have given a
+    summary and did not.
     """
 
     KEYS: ClassVar[Mapping[str, str]] = PIC_KEYS
@@ -31,31 +34,48 @@ class PICNodeParser(ReadingNodeParser):
     min_chunk_size: int | None = Field(
         default=_DEFAULTS["min_tokens"],
         ge=0,
-        description="Wished least tokens of a node, at most half of chunk_size; None: a third of it.",
+        description="Wished least tokens of a node, at most half of chunk_size; None: a third of "
+        "it.",
     )
     pseudo_instruction: Literal["summary", "mean"] = Field(
         default=_DEFAULTS["pseudo_instruction"],
         description="The LLM's summary (without an LLM the central sentences), or the mean vector.",
     )
-    instructions: list[str] = Field(default_factory=list, description="Questions or texts in place of the summary.")
-    instruction_vectors: list[list[float]] | None = Field(
-        default=_DEFAULTS["instruction_vectors"], description="The same as vectors of embed_model, one a row."
+    instructions: list[str] = Field(
+        default_factory=list, description="Questions or texts in place of the summary."
     )
-    threshold: Literal["mean", "median"] | float = Field(default=_DEFAULTS["threshold"], description="Or a number.")
+    instruction_vectors: list[list[float]] | None = Field(
+        default=_DEFAULTS["instruction_vectors"],
+        description="The same as vectors of embed_model, one a row.",
+    )
+    threshold: Literal["mean", "median"] | float = Field(
+        default=_DEFAULTS["threshold"], description="Or a number."
+    )
     threshold_sd: float = Field(
-        default=_DEFAULTS["threshold_sd"], description="Standard deviations added to the mean or median."
+        default=_DEFAULTS["threshold_sd"],
+        description="Standard deviations added to the mean or median.",
     )
     hysteresis: float = Field(
-        default=_DEFAULTS["hysteresis"], ge=0, description="Standard deviations by which it must be passed."
+        default=_DEFAULTS["hysteresis"],
+        ge=0,
+        description="Standard deviations by which it must be passed.",
     )
-    smooth: bool = Field(default=_DEFAULTS["smooth"], description="Whether similarities are medians of three.")
+    smooth: bool = Field(
+        default=_DEFAULTS["smooth"], description="Whether similarities are medians of three."
+    )
     scope: Literal["auto", "document", "section"] = Field(
         default=_DEFAULTS["scope"], description="What shares a threshold."
     )
-    bounds: Literal["merge", "dp", "none"] = Field(default=_DEFAULTS["bounds"], description="How small runs grow.")
-    prompt: str = Field(default=_DEFAULTS["prompt"], description="What the LLM is asked, with {title} and {text}.")
+    bounds: Literal["merge", "dp", "none"] = Field(
+        default=_DEFAULTS["bounds"], description="How small runs grow."
+    )
+    prompt: str = Field(
+        default=_DEFAULTS["prompt"], description="What the LLM is asked, with {title} and {text}."
+    )
     summary_window: int = Field(
-        default=_DEFAULTS["summary_window"], ge=100, description="Estimated tokens that the LLM is given at once."
+        default=_DEFAULTS["summary_window"],
+        ge=100,
+        description="Estimated tokens that the LLM is given at once.",
     )
 
     @classmethod
@@ -64,7 +84,8 @@ class PICNodeParser(ReadingNodeParser):
 
     @classmethod
     def paper(cls, embed_model: Any = None, llm: Any = None, **settings: Any) -> Self:
-        """As published (section 3.2): the document's summary, the mean, no size bounds, sections not looked at."""
+        """As published (section 3.2): the document's summary, the mean, no size bounds, sections
+        not looked at."""
         sizes = {"chunk_size": UNLIMITED, "min_chunk_size": 0, "add_context": False}
         published = {**cls.shared(PICSplitter, PICSplitter.paper()), **sizes}
         return cls(embed_model=embed_model, llm=llm, **{**published, **settings})
@@ -73,6 +94,10 @@ class PICNodeParser(ReadingNodeParser):
         least = None if self.min_chunk_size is None else min(self.min_chunk_size, limit // 2)
         return self._core(limit, counter, least, context and self.add_context)
 
-    def _core(self, limit: int, counter: TokenCounter, least: int | None, context: bool) -> PICSplitter:
+    def _core(
+        self, limit: int, counter: TokenCounter, least: int | None, context: bool
+    ) -> PICSplitter:
         settings = self.settings_of(PICSplitter)
-        return PICSplitter(**settings, min_tokens=least, max_tokens=limit, context=context, counter=counter)
+        return PICSplitter(
+            **settings, min_tokens=least, max_tokens=limit, context=context, counter=counter
+        )

@@ -1,4 +1,5 @@
-"""Where a node's text lies in the document it came from, and how much of its metadata is embedded with every chunk."""
+"""Where a node's text lies in the document it came from, and how much of its metadata is embedded
+with every chunk."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from llama_index_structrag.conversion import chunk_metadata, make_node, stripped
 from llama_index_structrag.keys import EMBED_EXCLUDED_KEY, OWN_KEYS
 from llama_index_structrag.settings import stable_id
 from structrag.records import Chunk, Document
-from structrag.tokens import TokenCounter
+from structrag.text.tokens import TokenCounter
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,8 @@ class Place:
 
 
 def place_of(node: BaseNode) -> Place:
-    """A node without a SOURCE is its own document; offsets of another parser are trusted where their length fits the text."""
+    """A node without a SOURCE is its own document; offsets of another parser are trusted where
+    their length fits the text."""
     text = node.get_content(metadata_mode=MetadataMode.NONE)
     start, end = getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None)
     placed = start is not None and end is not None and end - start == len(text)
@@ -51,7 +53,9 @@ class Inherited:
     def make(self, chunk: Chunk, document: Document, *, strip: bool) -> TextNode:
         """The node of a chunk; its id is still to be set."""
         chunk = stripped(chunk) if strip else chunk
-        metadata = {**self.metadata, **chunk_metadata(chunk, document)} if self.with_metadata else {}
+        metadata = (
+            {**self.metadata, **chunk_metadata(chunk, document)} if self.with_metadata else {}
+        )
         base, html = self.place.base, document.layout is not None
         span: tuple[int | None, int | None] = (None, None)
         if base is not None and not (html and base):
@@ -65,7 +69,8 @@ class Inherited:
 
 
 def inherit(node: BaseNode, room: int, counter: TokenCounter, *, with_metadata: bool) -> Inherited:
-    """What chunks inherit; where the embedded metadata counts more than `room` tokens, its longest values are not embedded."""
+    """What chunks inherit; where the embedded metadata counts more than `room` tokens, its longest
+    values are not embedded."""
     place = place_of(node)
     if not with_metadata:
         return Inherited(node, place, {}, (), 0, False)

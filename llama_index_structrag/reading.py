@@ -21,79 +21,111 @@ from llama_index_structrag.model_fields import (
 from llama_index_structrag.models import core_embedder, core_model
 from llama_index_structrag.parsing import SectionNodeParser
 from llama_index_structrag.settings import token_counter
-from structrag.chunks.reading import ReadingSplitter, answered, groups_of
-from structrag.driving import remembering, together
-from structrag.metadata import chunk_notes
+from structrag.asking.requests import Steps
+from structrag.asking.runner import Runner
+from structrag.asking.steps import remembering, together
+from structrag.chunks.asking_splitter import ReadingSplitter, answered, groups_of
+from structrag.hosts.metadata import chunk_notes
 from structrag.records import Chunk
-from structrag.steps import Runner, Steps
-from structrag.tokens import TokenCounter
+from structrag.text.tokens import TokenCounter
 
 
 class ReadingNodeParser(SectionNodeParser):
-    """Base of the node parsers that ask models. Subclasses give `core_splitter`, whose result has `split_steps`, and `_core`.
+    """Base of the node parsers that ask models. Subclasses give `core_splitter`, whose result has
+    `split_steps`, and `_core`.
 
-    Nodes are read in groups of bounded size: a group's prompts go out together, its sentences in full batches. `aget_nodes_from_documents`
-    uses the models' own asynchronous calls. `to_dict`, and so the cache of an ingestion pipeline, knows the models by name and settings.
+    Nodes are read in groups of bounded size: a group's prompts go out together, its sentences in
+    full batches. `aget_nodes_from_documents` uses the models' own asynchronous calls. `to_dict`,
+    and so the cache of an ingestion pipeline, knows the models by name and settings.
     """
 
     KEYS: ClassVar[Mapping[str, str]] = {}  # of a chunk's extras -> key of a node's metadata
 
-    chunk_size: int = Field(default=300, gt=0, description="Most tokens of a node's text as it is embedded.")
+    chunk_size: int = Field(
+        default=300, gt=0, description="Most tokens of a node's text as it is embedded."
+    )
     min_chunk_size: int | None = Field(
         default=None, ge=0, description="Least tokens of a node; None: a share of chunk_size."
     )
-    respect_sections: bool = Field(default=True, description="Whether no node crosses the border of a section.")
+    respect_sections: bool = Field(
+        default=True, description="Whether no node crosses the border of a section."
+    )
     embed_model: EmbedModel = Field(
         default=None,
-        description="LlamaIndex embedding model, or what structrag takes; None: LSA of each document's own sentences.",
+        description="LlamaIndex embedding model, or what structrag takes; None: LSA of each "
+        "document's own sentences.",
     )
     llm: LanguageModelField = Field(
         default=None, description="LlamaIndex LLM, or a function from str to str; None: none."
     )
     boundary_embedder: BoundaryEmbedder = Field(
         default=None,
-        description="What compares sentences in place of embed_model: 'static', its static vectors; the folder of a static model; a model.",
+        description="What compares sentences in place of embed_model: 'static', its static "
+        "vectors; the folder of a static model; a model.",
     )
     cache: Any = Field(
-        default=None, exclude=True, description="A structrag Cache that keeps finished calls and vectors; None: none."
+        default=None,
+        exclude=True,
+        description="A structrag Cache that keeps finished calls and vectors; None: none.",
     )
-    batch_size: int = Field(default=64, gt=0, exclude=True, description="Most texts in one embedding call.")
-    max_concurrency: int = Field(default=8, gt=0, exclude=True, description="Most language-model calls in flight.")
+    batch_size: int = Field(
+        default=64, gt=0, exclude=True, description="Most texts in one embedding call."
+    )
+    max_concurrency: int = Field(
+        default=8, gt=0, exclude=True, description="Most language-model calls in flight."
+    )
 
     @model_validator(mode="after")
     def _check_core(self) -> Self:
-        self._core(self.chunk_size, token_counter(self.tokenizer), self.min_chunk_size, self.add_context)
+        self._core(
+            self.chunk_size, token_counter(self.tokenizer), self.min_chunk_size, self.add_context
+        )
         return self
 
     @abstractmethod
-    def _core(self, limit: int, counter: TokenCounter, least: int | None, context: bool) -> ReadingSplitter:
-        """The core's splitter for these settings, a limit and a least size in tokens, with titles in front or without."""
+    def _core(
+        self, limit: int, counter: TokenCounter, least: int | None, context: bool
+    ) -> ReadingSplitter:
+        """The core's splitter for these settings, a limit and a least size in tokens, with titles
+        in front or without."""
 
     def settings_of(self, splitter: type) -> dict[str, Any]:
-        """The settings that the core's splitter has by the same name, models as the core takes them."""
-        return {**self.shared(splitter, self), "boundary_embedder": boundary_model(self.boundary_embedder)}
+        """The settings that the core's splitter has by the same name, models as the core takes
+        them."""
+        return {
+            **self.shared(splitter, self),
+            "boundary_embedder": boundary_model(self.boundary_embedder),
+        }
 
     def told(self, chunk: Chunk) -> dict[str, Any]:
         """What the metadata tells of a chunk: its extras that are known."""
         return chunk_notes(chunk, self.KEYS)
 
-    def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any) -> list[BaseNode]:
+    def _parse_nodes(
+        self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any
+    ) -> list[BaseNode]:
         runner = self._runner()
         made: list[list[BaseNode]] = []
         for group in get_tqdm_iterable(node_groups(nodes), show_progress, "Parsing nodes"):
             made += runner.run(self._group_steps(group, runner))
         return self._finished(nodes, made)
 
-    async def _aparse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **kw: Any) -> list[BaseNode]:
+    async def _aparse_nodes(
+        self, nodes: Sequence[BaseNode], show_progress: bool = False, **kw: Any
+    ) -> list[BaseNode]:
         runner = self._runner()
         made: list[list[BaseNode]] = []
         for group in get_tqdm_iterable(node_groups(nodes), show_progress, "Parsing nodes"):
             made += await runner.arun(self._group_steps(group, runner))
         return self._finished(nodes, made)
 
-    def _group_steps(self, nodes: Sequence[BaseNode], runner: Runner) -> Steps[list[list[BaseNode]]]:
+    def _group_steps(
+        self, nodes: Sequence[BaseNode], runner: Runner
+    ) -> Steps[list[list[BaseNode]]]:
         counter = token_counter(self.tokenizer)
-        return together([remembering(answered(self._node_steps(node, counter), runner)) for node in nodes])
+        return together(
+            [remembering(answered(self._node_steps(node, counter), runner)) for node in nodes]
+        )
 
     def _runner(self) -> Runner:
         return Runner(
@@ -107,4 +139,6 @@ class ReadingNodeParser(SectionNodeParser):
 
 def node_groups(nodes: Sequence[BaseNode]) -> list[list[BaseNode]]:
     """The nodes in groups of bounded text."""
-    return list(groups_of(nodes, lambda node: len(node.get_content(metadata_mode=MetadataMode.NONE))))
+    return list(
+        groups_of(nodes, lambda node: len(node.get_content(metadata_mode=MetadataMode.NONE)))
+    )

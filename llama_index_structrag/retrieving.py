@@ -1,4 +1,5 @@
-"""What the retrievers share: an index of LlamaIndex documents that can be made, changed, saved and searched."""
+"""What the retrievers share: an index of LlamaIndex documents that can be made, changed, saved and
+searched."""
 
 from __future__ import annotations
 
@@ -20,10 +21,16 @@ from typing_extensions import Self
 
 from llama_index_structrag.conversion import hit_to_node, index_document
 from llama_index_structrag.events import IndexBuildEndEvent, IndexBuildStartEvent
-from llama_index_structrag.indexing import bind, index_options, prompts_of, updated_prompts, where_of
+from llama_index_structrag.indexing import (
+    bind,
+    index_options,
+    prompts_of,
+    updated_prompts,
+    where_of,
+)
+from structrag.hosts.failures import lost_retriever
 from structrag.index.index import Index
 from structrag.index.store import Store
-from structrag.index.unfinished import lost_retriever
 from structrag.records import Document, Hit
 
 Where = Mapping[str, Any] | Callable[[dict[str, Any]], bool]
@@ -62,7 +69,9 @@ class IndexRetriever(BaseRetriever):
 
     async def _asearch(self, query: str) -> list[Hit]:
         """`_search` on an event loop."""
-        hits: list[Hit] = await self.retriever.asearch(query, self.similarity_top_k, where=self.where)
+        hits: list[Hit] = await self.retriever.asearch(
+            query, self.similarity_top_k, where=self.where
+        )
         return hits
 
     @classmethod
@@ -72,20 +81,24 @@ class IndexRetriever(BaseRetriever):
 
     @classmethod
     def from_documents(cls, documents: Sequence[BaseNode], **options: Any) -> Self:
-        """Index whole documents (not chunks), whose `doc_id` is their identity, and return a retriever over them.
+        """Index whole documents (not chunks), whose `doc_id` is their identity, and return a
+        retriever over them.
 
         Args:
-            options: The retriever's arguments, and `embed_model` (a LlamaIndex embedding model or what structrag's `Index` takes;
-                None: LSA, which needs no model; `Settings.embed_model` is only used if passed; where its object does not tell how much the
-                model reads of a text, `LlamaIndexEmbedder(embed_model, max_tokens=512)`), `llm` (writes summaries and keywords; None:
-                extractive), `vector_store` (a LlamaIndex vector store that keeps the vectors), `node_parser` (the heading path is
-                indexed unless it has `add_context=False`), and other arguments of structrag's `Index`: cache, language, batch_size,
-                max_concurrency, max_calls, prompts.
+            options: The retriever's arguments, and `embed_model` (a LlamaIndex embedding model or
+                what structrag's `Index` takes; None: LSA, which needs no model;
+                `Settings.embed_model` is only used if passed; where its object does not tell how
+                much the model reads of a text, `LlamaIndexEmbedder(embed_model, max_tokens=512)`),
+                `llm` (writes summaries and keywords; None: extractive), `vector_store` (a
+                LlamaIndex vector store that keeps the vectors), `node_parser` (the heading path is
+                indexed unless it has `add_context=False`), and other arguments of structrag's
+                `Index`: cache, language, batch_size, max_concurrency, max_calls, prompts.
 
         Raises:
             InvalidParameter: a setting is not allowed (a ValueError).
-            ModelFailed, InvalidAnswer: the embedding model or the store raised, or gave no usable vectors. No retriever comes back, and
-                only the `cache` is kept; `from_documents([], ...)` and `add` keep the documents that were finished.
+            ModelFailed, InvalidAnswer: the embedding model or the store raised, or gave no usable
+                vectors. No retriever comes back, and only the `cache` is kept; `from_documents([],
+                ...)` and `add` keep the documents that were finished.
             BudgetExceeded: `max_calls` is reached; likewise.
         """
         retriever = cls._with_index(cls._new_index, options)
@@ -103,7 +116,8 @@ class IndexRetriever(BaseRetriever):
 
     @classmethod
     def load(cls, persist_dir: str | os.PathLike[str], **options: Any) -> Self:
-        """A retriever over an index that `save` wrote, with the models it was built with; `options` as for `from_documents`."""
+        """A retriever over an index that `save` wrote, with the models it was built with; `options`
+        as for `from_documents`."""
         return cls._with_index(partial(cls._opened_index, persist_dir), options)
 
     @classmethod
@@ -118,8 +132,13 @@ class IndexRetriever(BaseRetriever):
 
     @classmethod
     def _with_index(cls, make: Callable[..., Any], options: dict[str, Any]) -> Self:
-        """A retriever with what `make` returns; options that are the class's arguments stay here, shared ones go to both."""
-        own = {name for kind in (cls, IndexRetriever) for name in inspect.signature(kind.__init__).parameters}
+        """A retriever with what `make` returns; options that are the class's arguments stay here,
+        shared ones go to both."""
+        own = {
+            name
+            for kind in (cls, IndexRetriever)
+            for name in inspect.signature(kind.__init__).parameters
+        }
         given = {name: value for name, value in options.items() if name in own}
         for_index = {
             name: value
@@ -136,7 +155,9 @@ class IndexRetriever(BaseRetriever):
 
     def nodes_of(self, hits: Sequence[Hit]) -> list[NodeWithScore]:
         """Hits of this retriever's index as scored nodes, in their order."""
-        documents = {doc_id: self._store.document(doc_id) for doc_id in {hit.chunk.doc_id for hit in hits}}
+        documents = {
+            doc_id: self._store.document(doc_id) for doc_id in {hit.chunk.doc_id for hit in hits}
+        }
         return [self._node(hit, documents[hit.chunk.doc_id]) for hit in hits]
 
     def _node(self, hit: Hit, document: Document) -> NodeWithScore:
@@ -154,7 +175,8 @@ class IndexRetriever(BaseRetriever):
 
     @dispatcher.span
     def add(self, documents: Sequence[BaseNode]) -> Any:
-        """Add whole documents; the report is the index's. Unchanged ones cost nothing, one that changed under its id is replaced."""
+        """Add whole documents; the report is the index's. Unchanged ones cost nothing, one that
+        changed under its id is replaced."""
         read = self._read(documents)
         with self.callback_manager.as_trace("index_construction"):
             return self._reported(self.index.add(read))
@@ -186,7 +208,8 @@ class IndexRetriever(BaseRetriever):
         return deleted
 
     def save(self, persist_dir: str | os.PathLike[str]) -> None:
-        """Write the index to a folder. Models and a vector store are not part of it; persist the store by its own means."""
+        """Write the index to a folder. Models and a vector store are not part of it; persist the
+        store by its own means."""
         self.index.save(persist_dir)
 
     def _get_prompts(self) -> PromptDictType:
@@ -195,4 +218,6 @@ class IndexRetriever(BaseRetriever):
     def _update_prompts(self, prompts: PromptDictType) -> None:
         """Takes effect for documents added from now on; adding one again makes its views anew."""
         settings = self.index.view_settings
-        self.index.view_settings = replace(settings, prompts=updated_prompts(settings.prompts, prompts))
+        self.index.view_settings = replace(
+            settings, prompts=updated_prompts(settings.prompts, prompts)
+        )

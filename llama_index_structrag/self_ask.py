@@ -19,9 +19,9 @@ from typing_extensions import Self
 from llama_index_structrag.hosted import Stepped, stepped
 from llama_index_structrag.indexing import prompt_of, template_of
 from llama_index_structrag.models import core_model
-from structrag.retrieval.d3.answering import EVIDENCE_TOKENS
-from structrag.retrieval.d3.hops import SelfAskPrompts, SelfAskResult
-from structrag.retrieval.d3.selfask import SelfAsk
+from structrag.retrieval.multihop.answering import EVIDENCE_TOKENS
+from structrag.retrieval.multihop.hops import SelfAskPrompts, SelfAskResult
+from structrag.retrieval.multihop.selfask import SelfAsk
 
 _PLACES = {
     "next": ("question", "history"),
@@ -31,24 +31,29 @@ _PLACES = {
 
 
 class SelfAskQueryEngine(BaseQueryEngine):
-    """Answers a question by follow-up questions, each retrieved and answered by itself (D3, section 5.2).
+    """Answers a question by follow-up questions, each retrieved and answered by itself (D3, section
+    5.2).
 
         engine = SelfAskQueryEngine(D3Retriever.from_documents(documents, llm=llm), llm)
         response = engine.query("Who founded the company that made the X100?")
 
-    The response is the answer ("Unanswerable" when nothing was found), and its `source_nodes` are the nodes of all hops in order of first
-    use, each once. Its `metadata`, all JSON: `trace`, for each hop `follow_up`, `answer`, `evidence` (node ids) and `cost`; `stopped`, why
-    no further follow-up was asked ("final_answer", "max_followups", "repeated_followup", "empty_answers", "token_budget" or "no_reply");
-    `cost`, stage -> calls, prompt_tokens, answer_tokens and scored; `failures`, calls that failed.
+    The response is the answer ("Unanswerable" when nothing was found), and its `source_nodes` are
+    the nodes of all hops in order of first use, each once. Its `metadata`, all JSON: `trace`, for
+    each hop `follow_up`, `answer`, `evidence` (node ids) and `cost`; `stopped`, why no further
+    follow-up was asked ("final_answer", "max_followups", "repeated_followup", "empty_answers",
+    "token_budget" or "no_reply"); `cost`, stage -> calls, prompt_tokens, answer_tokens and scored;
+    `failures`, calls that failed.
 
     Args:
-        retriever: A retriever of this package, asked with its own settings and `where` (except for `max_tokens` of `HiQARetriever`: see
-            `evidence_tokens`), or any LlamaIndex retriever.
+        retriever: A retriever of this package, asked with its own settings and `where` (except for
+            `max_tokens` of `HiQARetriever`: see `evidence_tokens`), or any LlamaIndex retriever.
         llm: A LlamaIndex LLM that asks and answers; None: the model of the retriever or its index.
         max_followups: Most follow-ups.
-        token_budget: Tokens of all prompts and answers of a question; no new round begins that would reach beyond it. None: no limit.
+        token_budget: Tokens of all prompts and answers of a question; no new round begins that
+            would reach beyond it. None: no limit.
         evidence_tokens: Tokens of evidence in one prompt.
-        prompts: What the model is asked: a `structrag.retrieval.d3.hops.SelfAskPrompts`; `update_prompts` changes them too.
+        prompts: What the model is asked: a `structrag.retrieval.multihop.hops.SelfAskPrompts`;
+            `update_prompts` changes them too.
         callback_manager: As for every query engine; None: the retriever's.
 
     Raises:
@@ -102,7 +107,9 @@ class SelfAskQueryEngine(BaseQueryEngine):
     async def _aquery(self, query_bundle: QueryBundle) -> Response:
         with self._event(query_bundle) as event:
             agent, over = self._agent()
-            response = _response(await agent.aanswer(query_bundle.query_str, where=over.where), over)
+            response = _response(
+                await agent.aanswer(query_bundle.query_str, where=over.where), over
+            )
             event.on_end(payload={EventPayload.RESPONSE: response})
         return response
 
@@ -117,7 +124,10 @@ class SelfAskQueryEngine(BaseQueryEngine):
         return SelfAsk(over.core, **self._settings, prompts=self.prompts), over
 
     def _get_prompts(self) -> PromptDictType:
-        return {f"{name}_prompt": prompt_of(getattr(self.prompts, name), places) for name, places in _PLACES.items()}
+        return {
+            f"{name}_prompt": prompt_of(getattr(self.prompts, name), places)
+            for name, places in _PLACES.items()
+        }
 
     def _update_prompts(self, prompts: PromptDictType) -> None:
         changes = {

@@ -1,4 +1,5 @@
-"""Pydantic field types for callables: named in `to_dict`, so that cache keys tell them apart, and never imported by name."""
+"""Pydantic field types for callables: named in `to_dict`, so that cache keys tell them apart, and
+never imported by name."""
 
 from __future__ import annotations
 
@@ -9,20 +10,26 @@ from dataclasses import dataclass, fields
 from multiprocessing.reduction import ForkingPickler
 from typing import Annotated, Any
 
-from llama_index.core.bridge.pydantic import BeforeValidator, PlainSerializer, ValidationInfo, WithJsonSchema
+from llama_index.core.bridge.pydantic import (
+    BeforeValidator,
+    PlainSerializer,
+    ValidationInfo,
+    WithJsonSchema,
+)
 from llama_index.core.schema import BaseNode
 from llama_index.core.utils import get_tokenizer
 
 from structrag.errors import InvalidParameter
 from structrag.index.identity import setting_name
-from structrag.tokens import TokenCounter, counter_name, huggingface_counter
+from structrag.text.tokens import TokenCounter, counter_name, huggingface_counter
 
 _NAMESPACE = uuid.UUID("6f1ff4c2-6a52-5d53-9d3c-5c1f3a0b6b7e")
 
 
 @dataclass(frozen=True, slots=True)
 class TokenizerCounter:
-    """Counts with a LlamaIndex tokenizer: a callable from str to the list of tokens, or to their number."""
+    """Counts with a LlamaIndex tokenizer: a callable from str to the list of tokens, or to their
+    number."""
 
     tokenizer: Callable[[str], Any]
 
@@ -37,7 +44,9 @@ def token_counter(tokenizer: Any) -> TokenCounter:
         return TokenizerCounter(get_tokenizer())
     if hasattr(tokenizer, "get_vocab"):
         return huggingface_counter(tokenizer)
-    return TokenizerCounter(getattr(tokenizer, "encode_ordinary", None) or getattr(tokenizer, "encode", tokenizer))
+    return TokenizerCounter(
+        getattr(tokenizer, "encode_ordinary", None) or getattr(tokenizer, "encode", tokenizer)
+    )
 
 
 def defaults_of(splitter: type) -> dict[str, Any]:
@@ -46,7 +55,8 @@ def defaults_of(splitter: type) -> dict[str, Any]:
 
 
 def picklable(tokenizer: Any, **functions: Any) -> dict[str, Any]:
-    """All for another process; a global tokenizer that somebody set goes along, LlamaIndex's own is made anew there.
+    """All for another process; a global tokenizer that somebody set goes along, LlamaIndex's own is
+    made anew there.
 
     Raises InvalidParameter for a callable that cannot be pickled.
     """
@@ -58,7 +68,8 @@ def picklable(tokenizer: Any, **functions: Any) -> dict[str, Any]:
             ForkingPickler.dumps(value)
         except Exception as error:
             raise InvalidParameter(
-                f"{name} must be a function defined at the top level of a module to be pickled, which num_workers > 1 "
+                f"{name} must be a function defined at the top level of a module to be pickled, "
+                "which num_workers > 1 "
                 f"needs; got {value!r}."
             ) from error
     return chosen
@@ -74,7 +85,8 @@ def _is_standard(tokenizer: Any) -> bool:
 
 
 def span_id(i: int, doc: BaseNode) -> str:
-    """The default `id_func`: the parsers derive the id from document id, span, text and settings (a UUID)."""
+    """The default `id_func`: the parsers derive the id from document id, span, text and settings (a
+    UUID)."""
     return stable_id(doc.node_id, str(i))
 
 
@@ -87,7 +99,8 @@ def refuse_saved(name: str, value: Any) -> None:
     """Raise InvalidParameter if the value of a field is only the name that `to_dict` gave of it."""
     if isinstance(value, dict):
         raise InvalidParameter(
-            f"{name} must be passed again to read these settings, as from_dict(data, {name}=...): they were made with "
+            f"{name} must be passed again to read these settings, as from_dict(data, {name}=...): "
+            "they were made with "
             f"{value.get('name')!r}."
         )
 
@@ -97,12 +110,15 @@ def _read_tokenizer(value: Any) -> Any:
         current = _tokenizer_name(None)
         if value != current:
             raise InvalidParameter(
-                f"tokenizer must be passed again to read these settings, as from_dict(data, tokenizer=...): they were "
+                "tokenizer must be passed again to read these settings, as from_dict(data, "
+                "tokenizer=...): they were "
                 f"made with {value!r}, and LlamaIndex's global tokenizer is {current!r}."
             )
         return None
     if value is not None and not (callable(value) or hasattr(value, "encode")):
-        raise InvalidParameter(f"tokenizer must be a callable from str to a list of tokens, or None; got {value!r}.")
+        raise InvalidParameter(
+            f"tokenizer must be a callable from str to a list of tokens, or None; got {value!r}."
+        )
     return value
 
 
@@ -112,7 +128,8 @@ def _read_id_func(value: Any) -> Any:
     if isinstance(value, dict):
         if value.get("id_func_name") != counter_name(span_id):  # type: ignore[arg-type]
             raise InvalidParameter(
-                "id_func must be passed again to read these settings, as from_dict(data, id_func=...): they were made "
+                "id_func must be passed again to read these settings, as from_dict(data, "
+                "id_func=...): they were made "
                 f"with {value.get('id_func_name')!r}."
             )
         return span_id
@@ -142,7 +159,12 @@ def _tokenizer_name(value: Any) -> str:
 
 _SCHEMA = WithJsonSchema({"type": "string"})
 
-Tokenizer = Annotated[Any, BeforeValidator(_read_tokenizer), PlainSerializer(_tokenizer_name, return_type=str), _SCHEMA]
+Tokenizer = Annotated[
+    Any,
+    BeforeValidator(_read_tokenizer),
+    PlainSerializer(_tokenizer_name, return_type=str),
+    _SCHEMA,
+]
 IdFunc = Annotated[
     Callable[..., str],
     BeforeValidator(_read_id_func),
@@ -150,5 +172,8 @@ IdFunc = Annotated[
     _SCHEMA,
 ]
 NamedFunction = Annotated[
-    Any, BeforeValidator(_read_function), PlainSerializer(_function_name), WithJsonSchema({"type": "object"})
+    Any,
+    BeforeValidator(_read_function),
+    PlainSerializer(_function_name),
+    WithJsonSchema({"type": "object"}),
 ]

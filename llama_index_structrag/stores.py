@@ -18,21 +18,23 @@ from llama_index.core.vector_stores.types import (
 )
 
 from llama_index_structrag.settings import stable_id
+from structrag.asking.requests import Ranking, Search
 from structrag.errors import InvalidParameter
+from structrag.hosts.metadata import CHUNK_KEY, DOCUMENT_KEY, VIEW_KEY
 from structrag.index.entries import Entry
 from structrag.index.index import Index
-from structrag.metadata import CHUNK_KEY, DOCUMENT_KEY, VIEW_KEY
-from structrag.steps import Ranking, Search
 
 _SEPARATOR = "\x1f"
 
 
 @dataclass
 class LlamaIndexDenseStore:
-    """Keeps one node per (chunk, view) in a vector store, with the vector that the index made (one per window of a long text).
+    """Keeps one node per (chunk, view) in a vector store, with the vector that the index made (one
+    per window of a long text).
 
-    Nodes have their own metadata keys and belong to the reference document "structrag:<document id>", so that other nodes
-    in the store are neither found nor deleted. One index a store, which must filter by equality, as nearly all do.
+    Nodes have their own metadata keys and belong to the reference document "structrag:<document
+    id>", so that other nodes in the store are neither found nor deleted. One index a store, which
+    must filter by equality, as nearly all do.
 
     Attributes:
         vector_store: The store.
@@ -46,12 +48,17 @@ class LlamaIndexDenseStore:
     def __post_init__(self) -> None:
         if not isinstance(self.vector_store, BasePydanticVectorStore):
             raise InvalidParameter(
-                f"vector_store must be a LlamaIndex BasePydanticVectorStore; got {type(self.vector_store).__name__}."
+                "vector_store must be a LlamaIndex BasePydanticVectorStore; got "
+                f"{type(self.vector_store).__name__}."
             )
 
     def put(self, entry: Entry) -> None:
         """Add the vectors of a document."""
-        nodes = [node for view in entry.vectors for node in _nodes(entry, view, self.vector_store.stores_text)]
+        nodes = [
+            node
+            for view in entry.vectors
+            for node in _nodes(entry, view, self.vector_store.stores_text)
+        ]
         if nodes:
             self.vector_store.add(nodes)
 
@@ -59,11 +66,14 @@ class LlamaIndexDenseStore:
         """Remove the documents that the (chunk id, view) belong to."""
         store = self.index.store if self.index is not None else None
         rows = {store.row_of(chunk_id) for chunk_id, _ in entry_keys} if store else set()
-        for doc_id in sorted({store.chunk(row).doc_id for row in rows if store and row is not None}):
+        for doc_id in sorted(
+            {store.chunk(row).doc_id for row in rows if store and row is not None}
+        ):
             self.vector_store.delete(_reference(doc_id))
 
     def search(self, request: Search) -> Ranking:
-        """The best chunks of the view, each once, with the store's similarities; none without a query vector."""
+        """The best chunks of the view, each once, with the store's similarities; none without a
+        query vector."""
         pages = self._pages(request)
         query, ranking = next(pages)
         while query is not None:
@@ -83,7 +93,8 @@ class LlamaIndexDenseStore:
     def _pages(
         self, request: Search
     ) -> Generator[tuple[VectorStoreQuery | None, Ranking], VectorStoreQueryResult, None]:
-        """Yields (the next query, []) and is sent its result, until there are enough; at last (None, the ranking)."""
+        """Yields (the next query, []) and is sent its result, until there are enough; at last
+        (None, the ranking)."""
         if self.index is None or request.vector is None or not len(self.index):
             yield None, []
             return
@@ -118,10 +129,13 @@ class LlamaIndexDenseStore:
 
 
 def _nodes(entry: Entry, view: str, stores_text: bool) -> Iterator[TextNode]:
-    """One node a vector. Its id is a UUID, which some stores demand; for stores that give nothing but ids back, the parts."""
+    """One node a vector. Its id is a UUID, which some stores demand; for stores that give nothing
+    but ids back, the parts."""
     given = entry.vectors[view]
     numbers: dict[int, int] = {}
-    for owner, vector in zip(np.asarray(given.owner).tolist(), np.asarray(given.matrix), strict=True):
+    for owner, vector in zip(
+        np.asarray(given.owner).tolist(), np.asarray(given.matrix), strict=True
+    ):
         numbers[owner] = numbers.get(owner, -1) + 1
         chunk = entry.chunks[owner]
         parts = (chunk.id, view, str(numbers[owner]))
@@ -130,7 +144,9 @@ def _nodes(entry: Entry, view: str, stores_text: bool) -> Iterator[TextNode]:
             text=entry.views[view][owner] or "",
             embedding=vector.tolist(),
             metadata={VIEW_KEY: view, CHUNK_KEY: chunk.id, DOCUMENT_KEY: chunk.doc_id},
-            relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=_reference(chunk.doc_id))},
+            relationships={
+                NodeRelationship.SOURCE: RelatedNodeInfo(node_id=_reference(chunk.doc_id))
+            },
         )
 
 
@@ -143,7 +159,9 @@ def _query(request: Search, view: str, n: int) -> VectorStoreQuery:
     if isinstance(request.where, dict) and isinstance(request.where.get("doc_id"), str):
         filters.append(MetadataFilter(key=DOCUMENT_KEY, value=request.where["doc_id"]))
     return VectorStoreQuery(
-        query_embedding=[float(value) for value in request.vector] if request.vector is not None else None,
+        query_embedding=[float(value) for value in request.vector]
+        if request.vector is not None
+        else None,
         similarity_top_k=n,
         query_str=request.query,
         filters=MetadataFilters(filters=list(filters)),

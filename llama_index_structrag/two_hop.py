@@ -10,28 +10,31 @@ from llama_index.core.prompts.mixin import PromptMixinType
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from llama_index_structrag.hosted import Stepped, stepped
-from structrag.entity_names import EntityFinder, names_by_form
 from structrag.errors import check_at_least
-from structrag.metadata import ENTITIES_KEY
-from structrag.retrieval.d3.twohop import TwoHop, TwoHopResult
+from structrag.hosts.metadata import ENTITIES_KEY
+from structrag.retrieval.multihop.twohop import TwoHop, TwoHopResult
+from structrag.text.names import EntityFinder, names_by_form
 
 
 class TwoHopRetriever(BaseRetriever):
-    """Searches twice: for the question, then for the question and the names found in the first nodes.
+    """Searches twice: for the question, then for the question and the names found in the first
+    nodes.
 
         retriever = TwoHopRetriever(D3Retriever.from_documents(documents))
         retriever.retrieve("Who founded the maker of the X100?")
 
-    It needs no language model. Nodes of both hops come by turns, each once; `two_hop_entities` in their metadata, which no model sees,
-    are the names that were added to the question. `SelfAskQueryEngine` takes it like any other retriever.
+    It needs no language model. Nodes of both hops come by turns, each once; `two_hop_entities` in
+    their metadata, which no model sees, are the names that were added to the question.
+    `SelfAskQueryEngine` takes it like any other retriever.
 
     Args:
-        retriever: A retriever of this package, searched with its own settings and `where` (except for `max_tokens` of `HiQARetriever`), or
-            any LlamaIndex retriever.
+        retriever: A retriever of this package, searched with its own settings and `where` (except
+            for `max_tokens` of `HiQARetriever`), or any LlamaIndex retriever.
         similarity_top_k: Most nodes; None: all of both hops.
         max_entities: Most names added to the question.
         find_entities: Text -> names; default by their form.
-        callback_manager, verbose: As for every LlamaIndex retriever; callback_manager None: the retriever's.
+        callback_manager, verbose: As for every LlamaIndex retriever; callback_manager None: the
+            retriever's.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).

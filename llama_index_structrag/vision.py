@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from llama_index.core.llms import LLM, ChatMessage, ImageBlock, TextBlock
 
 from llama_index_structrag.models import LlamaIndexModel
-from structrag.images import PROMPT, open_image
+from structrag.hosts.images import PROMPT, open_image
 
 
 @dataclass(frozen=True)
 class ImageDescriber:
-    """Describes images by a chat model: `HiQANodeParser(describe_image=ImageDescriber(llm, folder="docs"))`.
+    """Describes images by a chat model: `HiQANodeParser(describe_image=ImageDescriber(llm,
+    folder="docs"))`.
 
-    Addresses of the web are handed on for the model's provider to fetch, images written as data are sent. Files are read from `folder` and
-    what is below it alone, since an address comes from a document; without a folder none are.
+    Addresses of the web are handed on for the model's provider to fetch, images written as data are
+    sent. Files are read from `folder` and what is below it alone, since an address comes from a
+    document; without a folder none are.
 
     Attributes:
         llm: A LlamaIndex LLM that takes images.
@@ -33,7 +35,8 @@ class ImageDescriber:
 
     @property
     def name(self) -> str:
-        """For cache keys and the fingerprints of an index: the model with its settings, never a key, and the prompt."""
+        """For cache keys and the fingerprints of an index: the model with its settings, never a
+        key, and the prompt."""
         return f"{LlamaIndexModel(self.llm).name}: {self.prompt}"
 
     def __call__(self, address: str) -> str:
@@ -42,7 +45,9 @@ class ImageDescriber:
         Raises:
             InvalidDocument: it is a file outside `folder`, or one that cannot be read.
         """
-        message = ChatMessage(role="user", blocks=[TextBlock(text=self.prompt), self._block(address)])
+        message = ChatMessage(
+            role="user", blocks=[TextBlock(text=self.prompt), self._block(address)]
+        )
         return self.llm.chat([message]).message.content or ""
 
     def _block(self, address: str) -> ImageBlock:

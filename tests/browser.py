@@ -1,4 +1,5 @@
-"""A page in a real Chromium, driven over its DevTools protocol. No network: pages are files, and every other address fails."""
+"""A page in a real Chromium, driven over its DevTools protocol. No network: pages are files, and
+every other address fails."""
 
 from __future__ import annotations
 
@@ -31,7 +32,9 @@ FLAGS = (
 
 def chromium() -> str | None:
     """The path of a Chromium: STRUCTRAG_CHROMIUM, else the first known name that is installed."""
-    return os.environ.get("STRUCTRAG_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+    return os.environ.get("STRUCTRAG_CHROMIUM") or next(
+        filter(None, map(shutil.which, NAMES)), None
+    )
 
 
 class Page:
@@ -40,7 +43,9 @@ class Page:
     def __init__(self, socket: Any) -> None:
         self._socket = socket
         self._numbers = count(1)
-        self.events: list[dict[str, Any]] = []  # everything the browser reported: errors, console, requests
+        self.events: list[
+            dict[str, Any]
+        ] = []  # everything the browser reported: errors, console, requests
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
 
@@ -65,7 +70,9 @@ class Page:
 
     def run(self, script: str) -> Any:
         """The value of an expression in the page."""
-        answer = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        answer = self.call(
+            "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
+        )
         if "exceptionDetails" in answer:
             raise RuntimeError(json.dumps(answer["exceptionDetails"])[:2000])
         return answer["result"].get("value")
@@ -92,7 +99,8 @@ class Page:
     def place(self, selector: str) -> tuple[float, float]:
         """The middle of an element in the window."""
         x, y = self.run(
-            f"(() => {{ const b = document.querySelector({json.dumps(selector)}).getBoundingClientRect();"
+            "(() => { const b = "
+            f"document.querySelector({json.dumps(selector)}).getBoundingClientRect();"
             "return [b.x + b.width / 2, b.y + Math.min(b.height / 2, 20)]; })()"
         )
         return float(x), float(y)
@@ -110,7 +118,13 @@ class Page:
 
     def window(self, width: int, height: int, *, dark: bool = False) -> None:
         """The window's size in CSS pixels, and the theme that the user prefers."""
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
 
@@ -122,7 +136,8 @@ class Page:
         return picture
 
     def errors(self) -> list[str]:
-        """Exceptions, errors in the console, and reports of the security policy since the page was opened."""
+        """Exceptions, errors in the console, and reports of the security policy since the page was
+        opened."""
         self.run("0")
         bad = []
         for event in self.events:
@@ -139,7 +154,11 @@ class Page:
     def addresses(self) -> list[str]:
         """Everything the page asked the network or the disk for."""
         self.run("0")
-        sent = [event["params"] for event in self.events if event.get("method") == "Network.requestWillBeSent"]
+        sent = [
+            event["params"]
+            for event in self.events
+            if event.get("method") == "Network.requestWillBeSent"
+        ]
         return [parameters["request"]["url"] for parameters in sent]
 
 
@@ -153,7 +172,9 @@ def browser(program: str) -> Iterator[Page]:
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             port = _port(process, Path(folder) / "DevToolsActivePort")
-            with build_opener(ProxyHandler({})).open(f"http://127.0.0.1:{port}/json/list") as answer:
+            with build_opener(ProxyHandler({})).open(
+                f"http://127.0.0.1:{port}/json/list"
+            ) as answer:
                 (target, *_) = [each for each in json.load(answer) if each["type"] == "page"]
             with connect(target["webSocketDebuggerUrl"], max_size=None, proxy=None) as socket:
                 yield Page(socket)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+from places import DATA
 
 for _name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"):
     os.environ[_name] = "1"
@@ -15,13 +16,12 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 settings.register_profile("without_a_clock", deadline=None)  # a busy machine is no failure
 settings.load_profile("without_a_clock")
 
-_DEFAULT_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
-
 
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
-    """The folder of evaluation data, which is no part of the project: STRUCTRAG_DATA, or ../shared/data beside the checkout."""
-    folder = Path(os.environ.get("STRUCTRAG_DATA", _DEFAULT_DATA))
+    """The folder of evaluation data, which is no part of the project: STRUCTRAG_DATA, or
+    ../shared/data beside the checkout."""
+    folder = DATA
     if not folder.is_dir():
         pytest.skip(f"no evaluation data at {folder}; set STRUCTRAG_DATA to its folder")
     return folder

@@ -11,14 +11,16 @@ from typing import Any
 
 import numpy as np
 
+from structrag.asking.requests import Ranking, Search
 from structrag.index.entries import Entry
-from structrag.steps import Ranking, Search
 
 
 class HashEmbedder:
     """A hashed bag of words, L2-normalised; a text without a word is the first unit vector."""
 
-    def __init__(self, dimensions: int = 64, name: str = "hash", max_tokens: int | None = None) -> None:
+    def __init__(
+        self, dimensions: int = 64, name: str = "hash", max_tokens: int | None = None
+    ) -> None:
         self.dimensions = dimensions
         self.name = name
         self.max_tokens = max_tokens
@@ -27,7 +29,9 @@ class HashEmbedder:
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
         (self.queries if query else self.texts).extend(texts)
-        return np.array([self.vector(text) for text in texts], dtype=np.float32).reshape(len(texts), self.dimensions)
+        return np.array([self.vector(text) for text in texts], dtype=np.float32).reshape(
+            len(texts), self.dimensions
+        )
 
     async def aembed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
         return self.embed(texts, query=query)
@@ -45,7 +49,8 @@ class HashEmbedder:
 
 
 class ScriptedModel:
-    """A language model that answers by a script: a string, an exception to raise, or a function of the prompt."""
+    """A language model that answers by a script: a string, an exception to raise, or a function of
+    the prompt."""
 
     def __init__(self, script: Any, name: str = "scripted") -> None:
         self.script: str | BaseException | Callable[[str], Any] = script
@@ -66,7 +71,8 @@ class ScriptedModel:
 
 
 class HostStore:
-    """A vector store of a host in memory; with `wants_vectors=False` it embeds by itself. `fails` names methods that raise."""
+    """A vector store of a host in memory; with `wants_vectors=False` it embeds by itself. `fails`
+    names methods that raise."""
 
     def __init__(self, *, wants_vectors: bool, fails: Sequence[str] = ()) -> None:
         self.wants_vectors = wants_vectors

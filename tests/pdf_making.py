@@ -6,10 +6,12 @@ import io
 from collections.abc import Callable
 from typing import Any
 
-from structrag.formatting.pages import Page
+from structrag.reading.pdf.pages import Page
 
 WIDTH, HEIGHT = 595.0, 842.0
-WORDS = "the meter counts each pulse and stores a value that the service reads at night over a wire".split(" ")  # noqa: SIM905
+WORDS = (  # noqa: SIM905
+    "the meter counts each pulse and stores a value that the service reads at night over a wire"
+).split(" ")
 
 
 def made(draw: Callable[[Any], None], **options: Any) -> bytes:
@@ -23,7 +25,9 @@ def made(draw: Callable[[Any], None], **options: Any) -> bytes:
 
 
 def prose(seed: int, words: int) -> str:
-    return " ".join(f"{WORDS[(seed * 7 + i * i) % len(WORDS)]}{seed}{i}" for i in range(words)) + "."
+    return (
+        " ".join(f"{WORDS[(seed * 7 + i * i) % len(WORDS)]}{seed}{i}" for i in range(words)) + "."
+    )
 
 
 def wrapped(text: str, size: float, width: float, font: str = "Helvetica") -> list[str]:
@@ -32,7 +36,9 @@ def wrapped(text: str, size: float, width: float, font: str = "Helvetica") -> li
     return list(simpleSplit(text, font, size, width))
 
 
-def write(canvas: Any, lines: list[str], x: float, y: float, size: float = 10, font: str = "Helvetica") -> float:
+def write(
+    canvas: Any, lines: list[str], x: float, y: float, size: float = 10, font: str = "Helvetica"
+) -> float:
     """Write lines downwards from y; the y below the last one."""
     canvas.setFont(font, size)
     for line in lines:
@@ -59,7 +65,10 @@ def manual(canvas: Any) -> None:
         y = 760.0
         if number == 1:
             y = write(canvas, ["Acme Meter 300"], 60, y, 24, "Helvetica-Bold") - 20
-        y = write(canvas, [f"{number} Chapter about item {number}"], 60, y, 16, "Helvetica-Bold") - 10
+        y = (
+            write(canvas, [f"{number} Chapter about item {number}"], 60, y, 16, "Helvetica-Bold")
+            - 10
+        )
         y = write(canvas, wrapped(prose(number, 60), 10, 470), 60, y) - 10
         y = write(canvas, [f"{number}.1 Details of {number}"], 60, y, 13, "Helvetica-Bold") - 8
         y = write(canvas, ["It is an impor-", "tant instrument."], 60, y) - 10

@@ -1,4 +1,5 @@
-"""Every notebook runs from its first cell to its last, is stored with outputs, and imports public names only."""
+"""Every notebook runs from its first cell to its last, is stored with outputs, and imports public
+names only."""
 
 from __future__ import annotations
 
@@ -32,9 +33,12 @@ def outputs(path: Path) -> list[dict[str, Any]]:
 
 
 def public_names(module: str) -> set[str]:
-    """What may be imported from a module of ours: `__all__` where it has one, else what it defines without an underscore."""
+    """What may be imported from a module of ours: `__all__` where it has one, else what it defines
+    without an underscore."""
     found = import_module(module)
-    names = getattr(found, "__all__", None) or [name for name in vars(found) if not name.startswith("_")]
+    names = getattr(found, "__all__", None) or [
+        name for name in vars(found) if not name.startswith("_")
+    ]
     return set(names)
 
 
@@ -63,13 +67,21 @@ def test_is_stored_with_outputs(path: Path) -> None:
     counts = [cell["execution_count"] for cell in cells(path)]
     assert counts == list(range(1, len(counts) + 1))
     stored = outputs(path)
-    assert not [output for output in stored if output["output_type"] == "error" or output.get("name") == "stderr"]
+    assert not [
+        output
+        for output in stored
+        if output["output_type"] == "error" or output.get("name") == "stderr"
+    ]
     assert "".join(text for output in stored for text in output.get("text", ())).strip()
 
 
 @each_notebook
 def test_pictures_are_small(path: Path) -> None:
-    pictures = [output["data"]["image/png"] for output in outputs(path) if "image/png" in output.get("data", {})]
+    pictures = [
+        output["data"]["image/png"]
+        for output in outputs(path)
+        if "image/png" in output.get("data", {})
+    ]
     for picture in pictures:
         content = base64.b64decode("".join(picture))
         assert content.startswith(b"\x89PNG")
@@ -77,7 +89,11 @@ def test_pictures_are_small(path: Path) -> None:
 
 
 def test_most_notebooks_have_a_picture() -> None:
-    shown = [path for path in NOTEBOOKS if any("image/png" in output.get("data", {}) for output in outputs(path))]
+    shown = [
+        path
+        for path in NOTEBOOKS
+        if any("image/png" in output.get("data", {}) for output in outputs(path))
+    ]
     assert len(shown) >= 5
 
 
@@ -102,7 +118,11 @@ def test_is_short(path: Path) -> None:
 def test_imports_public_names_only(path: Path) -> None:
     for cell in cells(path):
         for node in ast.walk(ast.parse("".join(cell["source"]))):
-            if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] in OURS:
+            if (
+                isinstance(node, ast.ImportFrom)
+                and node.module
+                and node.module.split(".")[0] in OURS
+            ):
                 assert not any(part.startswith("_") for part in node.module.split("."))
                 allowed = public_names(node.module)
                 assert {alias.name for alias in node.names} <= allowed, node.module

@@ -1,4 +1,5 @@
-"""The code in README and docs runs as it stands, in order, from the project's root; and the docs name every public name."""
+"""The code in README and docs runs as it stands, in order, from the project's root; and the docs
+name every public name."""
 
 from __future__ import annotations
 
@@ -10,8 +11,12 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-COMMAND = re.compile(r"^(?:\$ )?(structrag (?:outline|split|search|view|compare|eval) .*)$", re.MULTILINE)
-SHOWN = re.compile(r"^\$ cat (\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)  # a file, and what is in it
+COMMAND = re.compile(
+    r"^(?:\$ )?(structrag (?:outline|split|search|view|compare|eval) .*)$", re.MULTILINE
+)
+SHOWN = re.compile(
+    r"^\$ cat (\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL
+)  # a file, and what is in it
 
 
 def langchain_names() -> dict[str, object]:
@@ -19,7 +24,12 @@ def langchain_names() -> dict[str, object]:
     from langchain_core.documents import Document
     from langchain_core.embeddings import DeterministicFakeEmbedding
 
-    documents = [Document((ROOT / "docs/guide.md").read_text(encoding="utf-8"), metadata={"source": "docs/guide.md"})]
+    documents = [
+        Document(
+            (ROOT / "docs/guide.md").read_text(encoding="utf-8"),
+            metadata={"source": "docs/guide.md"},
+        )
+    ]
     return {"documents": documents, "embeddings": DeterministicFakeEmbedding(size=32)}
 
 
@@ -30,7 +40,10 @@ def llama_index_names() -> dict[str, object]:
     from llama_index.core.query_engine import RetrieverQueryEngine
 
     documents = [
-        Document(text=(ROOT / "docs/guide.md").read_text(encoding="utf-8"), metadata={"file_path": "docs/guide.md"})
+        Document(
+            text=(ROOT / "docs/guide.md").read_text(encoding="utf-8"),
+            metadata={"file_path": "docs/guide.md"},
+        )
     ]
     return {
         "documents": documents,
@@ -76,7 +89,11 @@ def test_the_guide_shows_the_outline_it_claims() -> None:
     ],
 )
 def test_shown_commands_run(
-    page: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    page: str,
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     import shlex
 

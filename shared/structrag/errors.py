@@ -60,7 +60,9 @@ def check_choice(name: str, value: str, allowed: Iterable[str]) -> str:
     """Return `value` if it is one of `allowed`, else raise InvalidParameter listing them."""
     options = sorted(allowed)
     if value not in options:
-        raise InvalidParameter(f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}.")
+        raise InvalidParameter(
+            f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}."
+        )
     return value
 
 

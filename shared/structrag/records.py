@@ -2,7 +2,8 @@
 
     Document -> Section, Block -> Chunk -> View -> Hit
 
-All are frozen. Every span is a half-open range of **characters** `[start, end)` into `Document.text`.
+All are frozen. Every span is a half-open range of **characters** `[start, end)` into
+`Document.text`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ BlockKind = Literal["paragraph", "list", "table", "code", "image", "math", "quot
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """One heading found by a format's reader. `[start, end)` is its whole line or lines, line end included."""
+    """One heading found by a format's reader. `[start, end)` is its whole line or lines, line end
+    included."""
 
     level: int  # from 1, outermost
     title: str
@@ -28,13 +30,18 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A paragraph-like piece of a section's own body. The blocks of a body tile it, blank lines included."""
+    """A paragraph-like piece of a section's own body. The blocks of a body tile it, blank lines
+    included."""
 
     kind: BlockKind
     start: int
     end: int
-    cuts: tuple[int, ...] = ()  # good places to cut inside: starts of list items, table rows, code lines; ascending
-    header_end: int = 0  # tables: end of the header rows, which pieces of a cut table repeat; 0: no header
+    cuts: tuple[
+        int, ...
+    ] = ()  # good places to cut inside: starts of list items, table rows, code lines; ascending
+    header_end: int = (
+        0  # tables: end of the header rows, which pieces of a cut table repeat; 0: no header
+    )
     header_start: int | None = None  # tables: where those rows begin; None: at `start`
 
 
@@ -42,9 +49,9 @@ class Block:
 class SourceMap:
     """Where each run of a document's text came from in the file it was read from (HTML, PDF).
 
-    Run i is `text[text_starts[i]:text_starts[i + 1]]` and begins at `source_starts[i]`. Inside a run
-    offsets advance together where `exact[i]`; otherwise the whole run maps to the one source place
-    (white space that was collapsed, a character reference).
+    Run i is `text[text_starts[i]:text_starts[i + 1]]` and begins at `source_starts[i]`. Inside a
+    run offsets advance together where `exact[i]`; otherwise the whole run maps to the one source
+    place (white space that was collapsed, a character reference).
     """
 
     text_starts: tuple[int, ...]
@@ -60,7 +67,8 @@ class SourceMap:
         return self.source_starts[run] + inside
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Where the text from `start` to `end` (not included, above `start`) begins and ends in the source."""
+        """Where the text from `start` to `end` (not included, above `start`) begins and ends in the
+        source."""
         return self.to_source(start), self.to_source(end - 1) + 1
 
 
@@ -76,7 +84,8 @@ class PlacedImage:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What a reader saw in markup that is not in the text any more: headings, blocks and images, in order."""
+    """What a reader saw in markup that is not in the text any more: headings, blocks and images, in
+    order."""
 
     headings: tuple[Heading, ...]
     blocks: tuple[Block, ...]
@@ -88,8 +97,8 @@ class Layout:
 class Document:
     """A text to split and search. Make one with `read_text` or `read_file`.
 
-    `text` is what people see: taken as it is for Markdown and plain text, the visible text for HTML.
-    It is never changed afterwards.
+    `text` is what people see: taken as it is for Markdown and plain text, the visible text for
+    HTML. It is never changed afterwards.
     """
 
     text: str
@@ -108,10 +117,11 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A titled division of a document; ordinal 0 is the root, whose own body is the text before the first heading.
+    """A titled division of a document; ordinal 0 is the root, whose own body is the text before the
+    first heading.
 
-    `[start, body_start)` is the heading, `[body_start, body_end)` the own body before the first child,
-    `[start, end)` the section with everything below it.
+    `[start, body_start)` is the heading, `[body_start, body_end)` the own body before the first
+    child, `[start, end)` the section with everything below it.
     """
 
     doc_id: str
@@ -133,7 +143,8 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A span of one document. `document.text[start:end] == text` always holds; a chunk is never blank."""
+    """A span of one document. `document.text[start:end] == text` always holds; a chunk is never
+    blank."""
 
     id: str  # "{doc_id}:{start}-{end}"
     doc_id: str
@@ -141,7 +152,9 @@ class Chunk:
     start: int
     end: int
     text: str
-    context: str = ""  # stands in front of the text for indexing: heading path, a table's header rows
+    context: str = (
+        ""  # stands in front of the text for indexing: heading path, a table's header rows
+    )
     n_tokens: int = 0  # of `text` alone; extras["index_tokens"] counts `index_text`
     path: tuple[str, ...] = ()  # heading titles, outermost first, the own one included
     kind: str = "text"
@@ -156,7 +169,8 @@ class Chunk:
     def index_text(self) -> str:
         """What is embedded and BM25-indexed in the view `raw`: the context, a newline, the text.
 
-        Where an enricher left a shorter body in `extras["reduced"]`, that stands in the place of the text.
+        Where an enricher left a shorter body in `extras["reduced"]`, that stands in the place of
+        the text.
         """
         body = str(self.extras.get("reduced") or self.text)
         return f"{self.context}\n{body}" if self.context else body
@@ -178,5 +192,9 @@ class Hit:
     chunk: Chunk
     score: float
     rank: int  # from 1
-    routes: Mapping[str, float] = field(default_factory=dict)  # route name -> rank from 1 on that route
-    scores: Mapping[str, float] = field(default_factory=dict)  # route name -> that route's own score
+    routes: Mapping[str, float] = field(
+        default_factory=dict
+    )  # route name -> rank from 1 on that route
+    scores: Mapping[str, float] = field(
+        default_factory=dict
+    )  # route name -> that route's own score

@@ -30,7 +30,9 @@ HEAVY = [
 
 
 def in_fresh_python(code: str) -> Any:
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     return json.loads(result.stdout)
 
 
@@ -45,7 +47,12 @@ def test_names_are_sorted_real_and_at_home() -> None:
 def test_type_checkers_see_the_same_names() -> None:
     tree = ast.parse(Path(structrag.__file__).read_text(encoding="utf-8"))
     (block,) = [node for node in tree.body if isinstance(node, ast.If)]
-    seen = {alias.name: node.module for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    seen = {
+        alias.name: node.module
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
     assert seen == structrag._HOMES
 
 
@@ -67,15 +74,28 @@ def test_every_public_name_has_a_docstring(name: str) -> None:
 
 
 def test_import_is_light() -> None:
-    code = f"import json, sys, structrag; print(json.dumps([n for n in {HEAVY!r} if n in sys.modules]))"
+    code = (
+        f"import json, sys, structrag; print(json.dumps([n for n in {HEAVY!r} if n in "
+        "sys.modules]))"
+    )
     assert in_fresh_python(code) == []
 
 
-@pytest.mark.parametrize("name", ["Document", "Outline", "parse", "StructragError", "ContentAwareSplitter"])
+@pytest.mark.parametrize(
+    "name", ["Document", "Outline", "parse", "StructragError", "ContentAwareSplitter"]
+)
 def test_splitting_needs_no_model_package(name: str) -> None:
-    heavy = ["torch", "transformers", "sentence_transformers", "langchain_core", "llama_index", "sklearn"]
+    heavy = [
+        "torch",
+        "transformers",
+        "sentence_transformers",
+        "langchain_core",
+        "llama_index",
+        "sklearn",
+    ]
     code = (
-        f"import json, sys, structrag; structrag.{name}; print(json.dumps([n for n in {heavy!r} if n in sys.modules]))"
+        f"import json, sys, structrag; structrag.{name}; print(json.dumps([n for n in {heavy!r} "
+        "if n in sys.modules]))"
     )
     assert in_fresh_python(code) == []
 
@@ -90,7 +110,9 @@ def test_import_is_quick() -> None:
 
 def test_the_whole_way_without_a_network(socket_disabled: None, tmp_path: Path) -> None:
     document = structrag.read_text(
-        "# Pump\n\nThe pump moves water.\n\n# Valve\n\nIt stops the flow.\n", format="markdown", id="d"
+        "# Pump\n\nThe pump moves water.\n\n# Valve\n\nIt stops the flow.\n",
+        format="markdown",
+        id="d",
     )
     index = structrag.Index()
     index.add([document])

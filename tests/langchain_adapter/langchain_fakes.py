@@ -35,18 +35,25 @@ class Scripted(FakeListChatModel):
     responses: list[str] = []  # noqa: RUF012
     script: Callable[[str], str]
 
-    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
+    def _generate(
+        self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
+    ) -> ChatResult:
         return ChatResult(
-            generations=[ChatGeneration(message=AIMessage(content=self.script(str(messages[-1].content))))]
+            generations=[
+                ChatGeneration(message=AIMessage(content=self.script(str(messages[-1].content))))
+            ]
         )
 
 
 PETS = (
-    "# Pets\n\nAnimals at home.\n\n## Cats\n\nCats purr when they are content.\n\n## Dogs\n\nDogs bark at strangers.\n"
+    "# Pets\n\nAnimals at home.\n\n## Cats\n\nCats purr when they are content.\n\n## "
+    "Dogs\n\nDogs bark at strangers.\n"
 )
 SKY = "# Sky\n\nStars shine.\n\n## Moon\n\nThe moon is bright.\n"
 DOCUMENTS = [
-    Document(page_content=PETS, metadata={"source": "pets.md", "year": 2020, "seen": date(2020, 1, 2)}),
+    Document(
+        page_content=PETS, metadata={"source": "pets.md", "year": 2020, "seen": date(2020, 1, 2)}
+    ),
     Document(page_content=SKY, metadata={"source": "sky.md", "year": 2021}),
 ]
 EMBEDDING = BagOfWords()

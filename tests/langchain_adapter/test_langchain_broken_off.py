@@ -14,7 +14,11 @@ from structrag.errors import BudgetExceeded, InvalidAnswer, ModelFailed, Structr
 
 DOCUMENTS = [Document("# T\n\n" + f"Word{i} says much. " * 80, id=str(i)) for i in range(3)]
 MODEL = Scripted(script=lambda prompt: '{"summary": "A summary.", "keywords": ["zebra"]}')
-PARTS = [r"from_documents gave no retriever back", r"from_documents\(\[\], \.\.\.\)", "add_documents"]
+PARTS = [
+    r"from_documents gave no retriever back",
+    r"from_documents\(\[\], \.\.\.\)",
+    "add_documents",
+]
 
 
 class Failing(BagOfWords):
@@ -36,7 +40,9 @@ def making(kind: str, **options: Any) -> Any:
         return D3Retriever.from_documents(DOCUMENTS, Failing(), **options)
     embedding = Failing()
     embedding.answer = [[float("nan")]]
-    return MultiViewRetriever.from_texts([DOCUMENTS[0].page_content], embedding, views=["raw"], **options)
+    return MultiViewRetriever.from_texts(
+        [DOCUMENTS[0].page_content], embedding, views=["raw"], **options
+    )
 
 
 KINDS = {"budget": BudgetExceeded, "model": ModelFailed, "d3": ModelFailed, "answer": InvalidAnswer}
@@ -59,12 +65,18 @@ def test_the_error_says_what_is_kept_and_how_to_go_on(kind: str, tmp_path: Path)
 
 
 async def test_the_same_on_an_event_loop() -> None:
-    with pytest.raises(ModelFailed, match=r"afrom_documents gave no retriever back.*aadd_documents"):
+    with pytest.raises(
+        ModelFailed, match=r"afrom_documents gave no retriever back.*aadd_documents"
+    ):
         await MultiViewRetriever.afrom_documents(DOCUMENTS, Failing())
 
 
 def test_going_on_by_the_cache(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"llm": MODEL, "cache": tmp_path / "calls.sqlite", "max_concurrency": 1}
+    options: dict[str, Any] = {
+        "llm": MODEL,
+        "cache": tmp_path / "calls.sqlite",
+        "max_concurrency": 1,
+    }
     with pytest.raises(StructragError):
         MultiViewRetriever.from_documents(DOCUMENTS, max_calls=2, **options)
     usage = MultiViewRetriever.from_documents(DOCUMENTS, **options).index.usage

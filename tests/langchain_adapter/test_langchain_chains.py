@@ -21,8 +21,8 @@ from langchain_fakes import DOCUMENTS, multiview
 from langchain_structrag import MultiViewRetriever
 from langchain_structrag.indexing import make_index
 from langchain_structrag.retrieving import IndexRetriever
+from structrag.asking.requests import Ask
 from structrag.records import Hit
-from structrag.steps import Ask
 
 # -- as a Runnable
 
@@ -30,7 +30,10 @@ from structrag.steps import Ask
 async def test_batch_chain_and_config() -> None:
     retriever = multiview("embedding", k=1)
     both = retriever.batch(["moon", "cats purr"])
-    assert [d[0].id for d in both] == [retriever.invoke("moon")[0].id, retriever.invoke("cats purr")[0].id]
+    assert [d[0].id for d in both] == [
+        retriever.invoke("moon")[0].id,
+        retriever.invoke("cats purr")[0].id,
+    ]
     assert await retriever.abatch(["moon", "cats purr"]) == both
     assert [len(d) for d in retriever.batch(["moon", "cats"], k=2)] == [2, 2]
     chain = (
@@ -62,7 +65,9 @@ def test_tracing_names_and_no_serialisation() -> None:
 class Counting(FakeListChatModel):
     """Answers every prompt with the same summary and keywords."""
 
-    responses: list[str] = [json.dumps({"summary": "About whales.", "keywords": ["whale", "krill"]})]  # noqa: RUF012
+    responses: list[str] = [  # noqa: RUF012
+        json.dumps({"summary": "About whales.", "keywords": ["whale", "krill"]})
+    ]
 
 
 def test_a_chat_model_writes_the_views() -> None:
@@ -72,7 +77,9 @@ def test_a_chat_model_writes_the_views() -> None:
     )
     assert retriever.index.usage.calls > 0
     store = retriever.index.store
-    assert any("About whales." in (store.view_text(row, "summary") or "") for row in range(len(store)))
+    assert any(
+        "About whales." in (store.view_text(row, "summary") or "") for row in range(len(store))
+    )
 
 
 class Asking(IndexRetriever):
@@ -120,7 +127,9 @@ class SlowEmbedding(DeterministicFakeEmbedding):
 @pytest.mark.parametrize("with_store", [False, True])
 async def test_the_loop_keeps_running(with_store: bool) -> None:
     slow = SlowEmbedding(size=8)
-    models: dict[str, Any] = {"vectorstore": InMemoryVectorStore(slow)} if with_store else {"embedding": slow}
+    models: dict[str, Any] = (
+        {"vectorstore": InMemoryVectorStore(slow)} if with_store else {"embedding": slow}
+    )
     ticks = 0
 
     async def tick() -> None:

@@ -20,8 +20,10 @@ from structrag.retrieval.d3.retriever import D3Retriever as CoreRetriever
 from structrag.retrieval.d3.selection import Selection
 
 PAPER = (
-    "# Pumps\n\nAll about pumps.\n\n## Data\n\nWe measured forty pumps in nine plants.\n\nEach ran for a year.\n\n"
-    "## Results\n\nThe blue pump leaks least.\n\nThe red pump costs less.\n\n## Outlook\n\nMore pumps will be measured.\n"
+    "# Pumps\n\nAll about pumps.\n\n## Data\n\nWe measured forty pumps in nine plants.\n\nEach ran "
+    "for a year.\n\n"
+    "## Results\n\nThe blue pump leaks least.\n\nThe red pump costs less.\n\n## Outlook\n\nMore "
+    "pumps will be measured.\n"
 )
 OTHER = "# Valves\n\n## Data\n\nTen valves were opened and closed.\n"
 DOCUMENTS = [
@@ -32,7 +34,8 @@ QUESTION = "Which pump leaks least?"
 
 
 def names_what_it_is_told(prompt: str) -> str:
-    """The ids of the sections named Results, then of the paragraph on leaks; of a text without ids a summary."""
+    """The ids of the sections named Results, then of the paragraph on leaks; of a text without ids
+    a summary."""
     shown = prompt.partition(QUESTION)[0]
     named = re.findall(r"\[(\d+)\][^\[]*?(?:Results|leaks least)", shown)
     return ", ".join(dict.fromkeys(named)) if "[1]" in shown else "A summary."
@@ -49,7 +52,9 @@ def made(**options: Any) -> D3Retriever:
 
 
 @KINDS
-async def test_results_are_plain_paragraphs_in_reading_order_sync_and_async(options: dict[str, Any]) -> None:
+async def test_results_are_plain_paragraphs_in_reading_order_sync_and_async(
+    options: dict[str, Any],
+) -> None:
     retriever = made(**options)
     found = retriever.invoke(QUESTION)
     assert "The blue pump leaks least." in [d.page_content for d in found]
@@ -107,7 +112,9 @@ async def test_the_calls_are_child_runs_and_failures_are_counted() -> None:
 
     down = made(llm=Scripted(script=fail), summariser=None)
     result = down.result(QUESTION)
-    assert result.degraded == 2 and "The blue pump leaks least." in [h.chunk.text.strip() for h in result.hits]
+    assert result.degraded == 2 and "The blue pump leaks least." in [
+        h.chunk.text.strip() for h in result.hits
+    ]
 
 
 def test_k_where_and_strategies() -> None:
@@ -117,7 +124,9 @@ def test_k_where_and_strategies() -> None:
     assert [len(retriever.invoke(QUESTION, k=k)) for k in (1, 2, 3)] == [1, 2, 3]
     assert retriever.invoke(QUESTION, k=1)[0].page_content == "The blue pump leaks least."
     assert len(made(k=2).invoke(QUESTION)) == 2
-    assert {d.metadata["doc_id"] for d in retriever.invoke("opened", where={"year": 2021})} == {"valves.md"}
+    assert {d.metadata["doc_id"] for d in retriever.invoke("opened", where={"year": 2021})} == {
+        "valves.md"
+    }
     lexical = made(strategy="lexical", selection=Selection(k=2, threshold=0.0))
     assert [len(lexical.invoke(QUESTION)), len(lexical.invoke(QUESTION, k=1))] == [2, 1]
     chained = made(llm=MODEL, strategy="base+lexical")
@@ -129,20 +138,28 @@ def test_k_where_and_strategies() -> None:
 
 
 def test_it_is_the_core_retriever() -> None:
-    retriever = made(llm=MODEL, preset="paper", routing=Routing(answer_format="ids", on_empty="all"))
+    retriever = made(
+        llm=MODEL, preset="paper", routing=Routing(answer_format="ids", on_empty="all")
+    )
     core = CoreRetriever(
-        retriever.index, llm=names_what_it_is_told, preset="paper", routing=Routing(answer_format="ids", on_empty="all")
+        retriever.index,
+        llm=names_what_it_is_told,
+        preset="paper",
+        routing=Routing(answer_format="ids", on_empty="all"),
     )
     assert [h.chunk.id for h in core.search(QUESTION)] == [d.id for d in retriever.invoke(QUESTION)]
     assert D3Retriever(index=D3Index()).invoke("anything") == []
 
 
-@pytest.mark.parametrize("options", [{}, {"embedding": BagOfWords()}, {"llm": MODEL, "preset": "paper"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"embedding": BagOfWords()}, {"llm": MODEL, "preset": "paper"}]
+)
 async def test_add_change_delete_save_and_load(options: dict[str, Any], tmp_path: Path) -> None:
     retriever = D3Retriever.from_documents(DOCUMENTS, **options)
     assert retriever.add_documents(DOCUMENTS).sections.unchanged == 2
     new = Document(
-        page_content="# Whales\n\n## Results\n\nThe whale leaks least of all.\n", metadata={"source": "w.md"}
+        page_content="# Whales\n\n## Results\n\nThe whale leaks least of all.\n",
+        metadata={"source": "w.md"},
     )
     assert (await retriever.aadd_documents([new])).paragraphs.added == 1
     retriever.save(tmp_path / "index")
@@ -156,7 +173,8 @@ async def test_add_change_delete_save_and_load(options: dict[str, Any], tmp_path
 
 def test_the_model_condenses_sections_unless_told_otherwise() -> None:
     long = Document(
-        page_content="# Sea\n\n## Whales\n\n" + "The whale swims in the deep sea. " * 60, metadata={"source": "s.md"}
+        page_content="# Sea\n\n## Whales\n\n" + "The whale swims in the deep sea. " * 60,
+        metadata={"source": "s.md"},
     )
     asked: list[str] = []
 

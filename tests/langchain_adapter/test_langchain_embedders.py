@@ -1,4 +1,5 @@
-"""LangChain's embeddings as structrag's embedders: what they are called, and how much of a text they read."""
+"""LangChain's embeddings as structrag's embedders: what they are called, and how much of a text
+they read."""
 
 from __future__ import annotations
 
@@ -12,10 +13,11 @@ from langchain_fakes import BagOfWords
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 from langchain_structrag import LangChainEmbedder, LangChainModel, MultiViewRetriever
-from structrag.cache import Cache
+from structrag.asking.cache import Cache
+from structrag.asking.requests import Embed
+from structrag.asking.runner import Runner
 from structrag.errors import InvalidParameter
 from structrag.models.bundled import minilm_path
-from structrag.steps import Embed, Runner
 
 
 class Local(BagOfWords):
@@ -127,7 +129,8 @@ def test_different_embeddings_share_no_cached_vector() -> None:
 
 def test_language_models_without_a_model_name_are_told_apart() -> None:
     names = [
-        LangChainModel(model).name for model in (Unnamed(), Unnamed(prefix="a"), Unnamed(prefix="b"), Unnamed(n=2))
+        LangChainModel(model).name
+        for model in (Unnamed(), Unnamed(prefix="a"), Unnamed(prefix="b"), Unnamed(n=2))
     ]
     assert len(set(names)) == 4
     assert names[1] == LangChainModel(Unnamed(prefix="a")).name

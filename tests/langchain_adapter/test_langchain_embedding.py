@@ -1,4 +1,5 @@
-"""structrag's embedders as LangChain embeddings: the standard tests, batches, async, what is refused, pickling."""
+"""structrag's embedders as LangChain embeddings: the standard tests, batches, async, what is
+refused, pickling."""
 
 from __future__ import annotations
 
@@ -71,7 +72,9 @@ async def test_vectors_are_the_embedders_own_and_queries_are_told_apart() -> Non
     expected = HashEmbedder(dimensions=8).embed(["a pump", "a valve"])
     assert np.allclose(embeddings.embed_documents(["a pump", "a valve"]), expected)
     assert np.allclose(embeddings.embed_query("a pump"), 2 * expected[0])
-    assert await embeddings.aembed_documents(["a pump", "a valve"]) == embeddings.embed_documents(["a pump", "a valve"])
+    assert await embeddings.aembed_documents(["a pump", "a valve"]) == embeddings.embed_documents(
+        ["a pump", "a valve"]
+    )
     assert await embeddings.aembed_query("a pump") == embeddings.embed_query("a pump")
     assert embeddings.embedder.awaited == 2
     assert embeddings.embed_documents([]) == [] == await embeddings.aembed_documents([])
@@ -125,7 +128,9 @@ def test_a_vector_store_takes_it() -> None:
 def test_our_retrievers_use_the_embedder_inside() -> None:
     embedder = HashEmbedder(max_tokens=20)
     retriever = MultiViewRetriever.from_texts(
-        [" ".join(f"Pump {i} moves." for i in range(40))], StructragEmbeddings(embedder), views=("raw",)
+        [" ".join(f"Pump {i} moves." for i in range(40))],
+        StructragEmbeddings(embedder),
+        views=("raw",),
     )
     assert retriever.index.embedder is embedder
     assert len(embedder.texts) > len(retriever.index)  # windows, not truncation

@@ -18,13 +18,17 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_structrag import ContentAwareTextSplitter, HiQAFormatter
 from structrag.errors import BudgetExceeded, InvalidDocument, InvalidParameter
 from structrag.formatting.formatter import HiQAFormatter as CoreFormatter
-from structrag.reading import read_text
+from structrag.reading.files import read_text
 
 MANUAL = (
-    "1 Overview\n\nThe pump moves water from the tank.\n\n1.1 Safety\n\nSwitch it off before you open it.\n\n"
+    "1 Overview\n\nThe pump moves water from the tank.\n\n1.1 Safety\n\nSwitch it off before you "
+    "open it.\n\n"
     "2 Technical data\n\nIt weighs nine kilograms.\n"
 )
-PAGE = "<html><body><h1>Pump</h1><p>It moves water.</p><h2>Safety</h2><p>Switch it off.</p></body></html>"
+PAGE = (
+    "<html><body><h1>Pump</h1><p>It moves water.</p><h2>Safety</h2><p>Switch it "
+    "off.</p></body></html>"
+)
 SOURCES = [
     Document(page_content=MANUAL, metadata={"source": "manual.txt", "tags": ["x"]}, id="m"),
     Document(page_content=PAGE, metadata={"source": "page.html"}),
@@ -39,9 +43,15 @@ class Markdown(FakeListChatModel):
     responses: list[str] = []  # noqa: RUF012
     breaks: bool = False
 
-    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
+    def _generate(
+        self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
+    ) -> ChatResult:
         shown = str(messages[-1].content)
-        text = "nothing" if self.breaks else re.sub(r"^(\d(?:\.\d)*) ", r"# \1 ", window_of(shown), flags=re.MULTILINE)
+        text = (
+            "nothing"
+            if self.breaks
+            else re.sub(r"^(\d(?:\.\d)*) ", r"# \1 ", window_of(shown), flags=re.MULTILINE)
+        )
         return ChatResult(generations=[ChatGeneration(message=AIMessage(content=text))])
 
 
@@ -64,10 +74,18 @@ def test_documents_become_markdown_with_a_report_and_are_not_changed() -> None:
     assert (manual.id, page.id) == ("m", None)
     assert "# 1 Overview" in manual.page_content and "## 1.1 Safety" in manual.page_content
     assert words(manual.page_content) == words(MANUAL)
-    assert "# Pump" in page.page_content and "## Safety" in page.page_content and "<" not in page.page_content
+    assert (
+        "# Pump" in page.page_content
+        and "## Safety" in page.page_content
+        and "<" not in page.page_content
+    )
     assert kept.page_content == SOURCES[2].page_content
     assert empty.page_content == ""
-    assert [d.metadata["format_report"]["mode"] for d in (manual, page, kept)] == ["rules", "layout", "kept"]
+    assert [d.metadata["format_report"]["mode"] for d in (manual, page, kept)] == [
+        "rules",
+        "layout",
+        "kept",
+    ]
     for document, source in zip((manual, page, kept, empty), SOURCES, strict=True):
         assert document.metadata["source"] == source.metadata["source"]
         assert document.metadata["text_format"] == "markdown"
@@ -157,10 +175,15 @@ def test_wrong_documents_are_named() -> None:
 
 def test_files_are_parsed_pdf_by_its_layout(tmp_path: Path) -> None:
     (tmp_path / "manual.txt").write_text(MANUAL, encoding="utf-8")
-    (parsed,) = HiQAFormatter().parse(Blob.from_path(tmp_path / "manual.txt", metadata={"year": 2020}))
+    (parsed,) = HiQAFormatter().parse(
+        Blob.from_path(tmp_path / "manual.txt", metadata={"year": 2020})
+    )
     (given,) = HiQAFormatter().transform_documents(SOURCES[:1])
     assert parsed.page_content == given.page_content
-    assert (parsed.metadata["source"], parsed.metadata["year"]) == (str(tmp_path / "manual.txt"), 2020)
+    assert (parsed.metadata["source"], parsed.metadata["year"]) == (
+        str(tmp_path / "manual.txt"),
+        2020,
+    )
     assert HiQAFormatter().parse(Blob.from_data(PAGE))[0].page_content.startswith("# Pump")
 
 
@@ -178,7 +201,10 @@ def test_pdf_files(tmp_path: Path) -> None:
         page.setFont("Helvetica", size)
         page.drawString(60, y, line)
     page.save()
-    for blob in (Blob.from_path(path), Blob.from_data(path.read_bytes(), mime_type="application/pdf", path=str(path))):
+    for blob in (
+        Blob.from_path(path),
+        Blob.from_data(path.read_bytes(), mime_type="application/pdf", path=str(path)),
+    ):
         (parsed,) = HiQAFormatter().parse(blob)
         assert "# Pump" in parsed.page_content and "# 1 Safety" in parsed.page_content
         assert (parsed.metadata["source"], parsed.metadata["pages"]) == (str(path), 1)

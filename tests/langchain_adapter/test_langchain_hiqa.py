@@ -13,15 +13,17 @@ from langchain_core.documents import BaseDocumentTransformer, Document
 from langchain_text_splitters import TextSplitter
 
 from langchain_structrag import HiQATransformer
-from structrag.chunks.hiqa import HiQASplitter
+from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.errors import InvalidParameter
-from structrag.reading import read_text
-from structrag.tokens import count_tokens
+from structrag.reading.files import read_text
+from structrag.text.tokens import count_tokens
 
 TEXT = (
     "# LM358\n\nA dual amplifier.\n\n## Limits\n\nThese must not be passed.\n\nTable 1: Ratings\n\n"
-    "| Rating | Value |\n|---|---|\n| Supply voltage | 32 V |\n| Power | 830 mW |\n\nBeyond them it breaks.\n\n"
-    '## Pins\n\nThe package has eight pins.\n\n![Pin layout](img/pins.png "Top view")\n\nFigure 2: pins from above\n\n'
+    "| Rating | Value |\n|---|---|\n| Supply voltage | 32 V |\n| Power | 830 mW |\n\nBeyond them "
+    "it breaks.\n\n"
+    '## Pins\n\nThe package has eight pins.\n\n![Pin layout](img/pins.png "Top view")\n\nFigure 2: '
+    "pins from above\n\n"
     "See ![icon](img/icon.png) for more.\n"
 )
 PARENT = Document(page_content=TEXT, metadata={"source": "lm358.md", "tags": ["x"]})
@@ -33,10 +35,15 @@ def by_kind(documents: list[Document]) -> dict[str, Document]:
 
 def test_segments_are_exact_slices_with_path_kind_and_images() -> None:
     transformer = HiQATransformer()
-    assert isinstance(transformer, BaseDocumentTransformer) and isinstance(transformer, TextSplitter)
+    assert isinstance(transformer, BaseDocumentTransformer) and isinstance(
+        transformer, TextSplitter
+    )
     segments = list(transformer.transform_documents([PARENT]))
     for segment in segments:
-        assert segment.page_content == TEXT[segment.metadata["start_index"] : segment.metadata["end_index"]]
+        assert (
+            segment.page_content
+            == TEXT[segment.metadata["start_index"] : segment.metadata["end_index"]]
+        )
         assert json.loads(json.dumps(segment.metadata)) == segment.metadata
         assert segment.metadata["source"] == "lm358.md"
         assert "table_header" not in segment.metadata and "segment_text" not in segment.metadata
@@ -44,9 +51,14 @@ def test_segments_are_exact_slices_with_path_kind_and_images() -> None:
     assert "32 V" in table.page_content
     assert table.metadata["heading_path"] == ["LM358", "Limits"]
     assert table.metadata["hiqa_caption"] == "Table 1: Ratings"
-    assert image.metadata["hiqa_images"] == [{"file": "img/pins.png", "alt": "Pin layout", "title": "Top view"}]
+    assert image.metadata["hiqa_images"] == [
+        {"file": "img/pins.png", "alt": "Pin layout", "title": "Top view"}
+    ]
     inline = segments[-1]
-    assert inline.metadata["hiqa_kind"] == "text" and inline.metadata["hiqa_images"][0]["file"] == "img/icon.png"
+    assert (
+        inline.metadata["hiqa_kind"] == "text"
+        and inline.metadata["hiqa_images"][0]["file"] == "img/icon.png"
+    )
     assert len({segment.id for segment in segments}) == len(segments)
     assert [s.id for s in transformer.split_documents([PARENT])] == [s.id for s in segments]
     segments[0].metadata["tags"].append("y")
@@ -60,7 +72,10 @@ def test_with_context_the_content_is_what_is_indexed_and_the_passage_is_kept() -
         if chunk.kind != "text":
             assert segment.page_content == chunk.index_text
         assert segment.page_content.startswith(f"{chunk.context}\n" if chunk.context else "")
-        assert segment.metadata["segment_text"] == TEXT[segment.metadata["start_index"] : segment.metadata["end_index"]]
+        assert (
+            segment.metadata["segment_text"]
+            == TEXT[segment.metadata["start_index"] : segment.metadata["end_index"]]
+        )
     table = by_kind(segments)["table"]
     assert table.page_content.startswith("LM358 > Limits\n")
     assert "Supply voltage" in table.page_content and "32 V" not in table.page_content
@@ -71,7 +86,9 @@ def test_long_tables_repeat_their_header_and_images_can_be_described() -> None:
     rows = "".join(f"| part {i} | {i} |\n" for i in range(60))
     long = "# T\n\n| Name | Price |\n|---|---|\n" + rows
     parts = HiQATransformer(chunk_size=60).create_documents([long])
-    assert [p.metadata["hiqa_part"] for p in parts] == list(range(1, len(parts) + 1)) and len(parts) > 3
+    assert [p.metadata["hiqa_part"] for p in parts] == list(range(1, len(parts) + 1)) and len(
+        parts
+    ) > 3
     assert all(p.metadata["table_header"].startswith("| Name | Price |") for p in parts[1:])
     assert "table_header" not in parts[0].metadata
     described = HiQATransformer(
@@ -92,7 +109,9 @@ async def test_other_ways_in_and_out() -> None:
     assert list(await transformer.atransform_documents([PARENT])) == segments
     assert transformer.split_text(TEXT) == [s.page_content for s in segments]
     assert pickle.loads(pickle.dumps(transformer)).split_documents([PARENT]) == segments
-    in_tokens = HiQATransformer.from_tiktoken_encoder("cl100k_base", chunk_size=30, add_context=True)
+    in_tokens = HiQATransformer.from_tiktoken_encoder(
+        "cl100k_base", chunk_size=30, add_context=True
+    )
     contents = [s.page_content for s in in_tokens.split_documents([PARENT])]
     assert contents and max(map(in_tokens._length_function, contents)) <= 30
     assert transformer.transform_documents([]) == []
@@ -102,13 +121,16 @@ async def test_other_ways_in_and_out() -> None:
 def test_presets() -> None:
     long = "# T\n\n" + "One sentence of some words. " * 3000
     assert len(HiQATransformer.paper().split_text(long)) == 1
-    assert 1 < len(HiQATransformer.code().split_text(long)) < len(HiQATransformer().split_text(long))
+    assert (
+        1 < len(HiQATransformer.code().split_text(long)) < len(HiQATransformer().split_text(long))
+    )
     section = HiQATransformer(metadata="section", add_context=True).split_documents([PARENT])
     assert by_kind(section)["table"].page_content.startswith("Limits\n")
 
 
 @given(
-    st.lists(st.sampled_from(TEXT.splitlines(keepends=True)), max_size=12).map("".join), st.sampled_from([8, 20, 60])
+    st.lists(st.sampled_from(TEXT.splitlines(keepends=True)), max_size=12).map("".join),
+    st.sampled_from([8, 20, 60]),
 )
 def test_nothing_is_lost_and_index_texts_keep_the_limit(text: str, size: int) -> None:
     exact = HiQATransformer(chunk_size=size, strip_whitespace=False).split_text(text)
@@ -128,6 +150,8 @@ def test_nothing_is_lost_and_index_texts_keep_the_limit(text: str, size: int) ->
         ({"chunk_siez": 3}, TypeError, "chunk_siez"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], error: type[Exception], match: str) -> None:
+def test_settings_that_cannot_be_are_refused(
+    settings: dict[str, Any], error: type[Exception], match: str
+) -> None:
     with pytest.raises(error, match=match):
         HiQATransformer(**settings)

@@ -17,24 +17,28 @@ from langchain_fakes import BagOfWords, facts
 from langchain_structrag import HiQAFormatter, HiQARetriever, HiQATransformer
 from structrag.errors import InvalidParameter
 from structrag.index.index import Index
-from structrag.retrieval.hiqa import HiQARetriever as CoreRetriever
-from structrag.retrieval.tuning import LabelledQuestion
-from structrag.tokens import count_tokens
+from structrag.retrieval.hiqa.retriever import HiQARetriever as CoreRetriever
+from structrag.retrieval.hiqa.tuning import LabelledQuestion
+from structrag.text.tokens import count_tokens
 
 NAMES = ["LM358", "TL431", "NE555", "BC547"]
 MANUAL = (
     "# {name}\n\nA part for many uses.\n\n## Limits\n\nThe supply voltage is given here.\n\n"
     "| Rating | Value |\n|---|---|\n| Supply voltage | 32 V |\n| Power | 830 mW |\n\n"
-    "## Pins\n\n![Pin layout](img/pins.png)\n\nFigure 1: the pins from above\n\nThere are eight of them.\n"
+    "## Pins\n\n![Pin layout](img/pins.png)\n\nFigure 1: the pins from above\n\nThere are eight of "
+    "them.\n"
 )
 DOCUMENTS = [
-    Document(page_content=MANUAL.format(name=name), metadata={"source": f"{name}.md", "year": 2000 + i})
+    Document(
+        page_content=MANUAL.format(name=name), metadata={"source": f"{name}.md", "year": 2000 + i}
+    )
     for i, name in enumerate(NAMES)
 ]
 
 
 class WordRetriever(BaseRetriever):
-    """A search engine of the host: counts common words. `keep` says what of a document's facts it gives back."""
+    """A search engine of the host: counts common words. `keep` says what of a document's facts it
+    gives back."""
 
     documents: list[Document]
     keep: Any = None
@@ -44,7 +48,10 @@ class WordRetriever(BaseRetriever):
     def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
         self.log.append(query)
         wanted = set(re.findall(r"\w+", query.lower()))
-        counts = [(len(wanted & set(re.findall(r"\w+", d.page_content.lower()))), d) for d in self.documents]
+        counts = [
+            (len(wanted & set(re.findall(r"\w+", d.page_content.lower()))), d)
+            for d in self.documents
+        ]
         best = sorted((pair for pair in counts if pair[0]), key=lambda pair: -pair[0])[: self.k]
         return [self.keep(d, count) if self.keep else d for count, d in best]
 
@@ -70,9 +77,13 @@ async def test_the_product_in_the_question_comes_first_sync_and_async(kind: str)
         assert len(found) == 3
         assert found[0].metadata["doc_id"] == f"{name}.md"
         assert found[0].metadata["hiqa_keywords"] == [name]
-        assert facts(await retriever.ainvoke(f"What is the supply voltage of the {name}?")) == facts(found)
+        assert facts(
+            await retriever.ainvoke(f"What is the supply voltage of the {name}?")
+        ) == facts(found)
     assert retriever.invoke("  ") == []
-    assert {d.metadata["doc_id"] for d in retriever.invoke("supply voltage", k=9, where={"year": 2001})} == {"TL431.md"}
+    assert {
+        d.metadata["doc_id"] for d in retriever.invoke("supply voltage", k=9, where={"year": 2001})
+    } == {"TL431.md"}
     assert [len(d) for d in retriever.batch(["supply", "pins"], k=2)] == [2, 2]
 
 
@@ -84,7 +95,9 @@ def test_results_are_plain_json_with_parts_of_the_score_and_images(kind: str) ->
     for document in found:
         meta = document.metadata
         assert type(document) is Document and json.loads(json.dumps(meta)) == meta
-        assert texts[meta["doc_id"]][meta["start_index"] : meta["end_index"]] == document.page_content
+        assert (
+            texts[meta["doc_id"]][meta["start_index"] : meta["end_index"]] == document.page_content
+        )
         assert meta["score"] == pytest.approx(sum(meta["scores"].values()))
         assert set(meta["scores"]) == {"dense", "bm25", "keywords"}
         assert "views_hit" not in meta
@@ -100,19 +113,29 @@ def test_results_are_plain_json_with_parts_of_the_score_and_images(kind: str) ->
 
 
 def test_it_is_the_core_retriever() -> None:
-    settings: dict[str, Any] = {"k": 4, "alpha": "auto", "beta": 0.4, "keywords": ["TL431"], "detect_keywords": False}
+    settings: dict[str, Any] = {
+        "k": 4,
+        "alpha": "auto",
+        "beta": 0.4,
+        "keywords": ["TL431"],
+        "detect_keywords": False,
+    }
     settings |= {"diversify": "round_robin", "order": "document", "routes": ["dense", "keywords"]}
     retriever = made("embedding", **settings)
     hits = CoreRetriever(retriever.index, **settings).search("pins of TL431 and LM358")
     found = retriever.invoke("pins of TL431 and LM358")
-    assert [(d.id, d.metadata["score"]) for d in found] == [(hit.chunk.id, hit.score) for hit in hits]
+    assert [(d.id, d.metadata["score"]) for d in found] == [
+        (hit.chunk.id, hit.score) for hit in hits
+    ]
     coded = made("embedding", preset="code")
     assert [d.id for d in coded.invoke("TL431")] == [
         h.chunk.id for h in CoreRetriever(coded.index, preset="code").search("TL431")
     ]
 
 
-def test_a_changed_field_counts_at_once_and_keywords_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_field_counts_at_once_and_keywords_are_read_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     retriever = made("embedding", k=2)
     first = retriever._core()
     retriever.invoke("pins")
@@ -127,15 +150,21 @@ async def test_add_change_delete_save_and_load(kind: str, tmp_path: Path) -> Non
     options = MODELS[kind]()
     retriever = HiQARetriever.from_documents(DOCUMENTS, **options)
     assert retriever.add_documents(DOCUMENTS).unchanged == 4
-    new = Document(page_content=MANUAL.format(name="XR2206"), metadata={"source": "XR2206.md", "year": 2030})
+    new = Document(
+        page_content=MANUAL.format(name="XR2206"), metadata={"source": "XR2206.md", "year": 2030}
+    )
     assert (await retriever.aadd_documents([new])).added == 1
     assert retriever.invoke("pins of the XR2206")[0].metadata["doc_id"] == "XR2206.md"
     retriever.save(tmp_path / "index")
     loaded = HiQARetriever.load(tmp_path / "index", **options)
     assert loaded.add_documents(DOCUMENTS).unchanged == 4
-    assert facts(loaded.invoke("pins of the XR2206")) == facts(retriever.invoke("pins of the XR2206"))
+    assert facts(loaded.invoke("pins of the XR2206")) == facts(
+        retriever.invoke("pins of the XR2206")
+    )
     assert retriever.delete("XR2206.md")
-    assert "XR2206.md" not in {d.metadata["doc_id"] for d in retriever.invoke("pins of the XR2206", k=99)}
+    assert "XR2206.md" not in {
+        d.metadata["doc_id"] for d in retriever.invoke("pins of the XR2206", k=99)
+    }
 
 
 def test_the_splitter_is_hiqas_in_the_documents_language_or_the_one_given(tmp_path: Path) -> None:
@@ -144,11 +173,17 @@ def test_the_splitter_is_hiqas_in_the_documents_language_or_the_one_given(tmp_pa
     assert retriever.index.views == ("raw",)
     retriever.save(tmp_path / "index")
     assert HiQARetriever.load(tmp_path / "index").index.splitter.language == "german"  # type: ignore[attr-defined]
-    small = HiQARetriever.from_documents(DOCUMENTS, splitter=HiQATransformer(metadata="none", exclude_titles=["Pins"]))
+    small = HiQARetriever.from_documents(
+        DOCUMENTS, splitter=HiQATransformer(metadata="none", exclude_titles=["Pins"])
+    )
     assert not any(d.metadata["hiqa_kind"] == "image" for d in small.invoke("pins", k=99))
-    numbered = Document(page_content="1 One\n\nA text.\n\n2 Two\n\nMore words.\n", metadata={"source": "a.txt"})
+    numbered = Document(
+        page_content="1 One\n\nA text.\n\n2 Two\n\nMore words.\n", metadata={"source": "a.txt"}
+    )
     markdown = HiQAFormatter().transform_documents([numbered])
-    assert HiQARetriever.from_documents(markdown).invoke("more words")[0].metadata["heading_path"] == ["2 Two"]
+    assert HiQARetriever.from_documents(markdown).invoke("more words")[0].metadata[
+        "heading_path"
+    ] == ["2 Two"]
 
 
 # -- any retriever in the place of BM25
@@ -160,11 +195,16 @@ def by_id(document: Document, count: int) -> Document:
 
 def as_elasticsearch(document: Document, count: int) -> Document:
     source = {"text": document.page_content, "metadata": document.metadata}
-    return Document(page_content="", metadata={"_index": "i", "_id": "7", "_score": count * 1.5, "_source": source})
+    return Document(
+        page_content="",
+        metadata={"_index": "i", "_id": "7", "_score": count * 1.5, "_source": source},
+    )
 
 
 def by_elasticsearch_id(document: Document, count: int) -> Document:
-    return Document(page_content="", metadata={"_id": document.id, "_score": count * 1.5, "_source": {}})
+    return Document(
+        page_content="", metadata={"_id": document.id, "_score": count * 1.5, "_source": {}}
+    )
 
 
 @KINDS
@@ -203,11 +243,15 @@ async def test_results_of_a_host_are_mapped_by_place() -> None:
 
 def test_what_cannot_be_mapped_is_said_and_what_was_deleted_is_left_out() -> None:
     retriever = made("embedding")
-    retriever.lexical = WordRetriever(documents=[Document(page_content="supply voltage", metadata={"title": "x"})])
+    retriever.lexical = WordRetriever(
+        documents=[Document(page_content="supply voltage", metadata={"title": "x"})]
+    )
     with pytest.raises(InvalidParameter, match=r"lexical must be .* metadata \['title'\]"):
         retriever.invoke("supply voltage")
     whole = [
-        Document(page_content=d.page_content, metadata={**d.metadata, "start_index": 0, "end_index": 300})
+        Document(
+            page_content=d.page_content, metadata={**d.metadata, "start_index": 0, "end_index": 300}
+        )
         for d in DOCUMENTS
     ]
     retriever.lexical = WordRetriever(documents=whole)
@@ -229,7 +273,13 @@ async def test_the_hosts_search_is_a_child_run() -> None:
 
     class Recorder(BaseCallbackHandler):
         def on_retriever_start(
-            self, serialized: Any, query: str, *, run_id: Any, parent_run_id: Any = None, **kwargs: Any
+            self,
+            serialized: Any,
+            query: str,
+            *,
+            run_id: Any,
+            parent_run_id: Any = None,
+            **kwargs: Any,
         ) -> None:
             runs.append((query, run_id, parent_run_id))
 
@@ -249,26 +299,39 @@ async def test_results_fit_the_tokens_given() -> None:
     packed = made("embedding", k=12, max_tokens=60)
     found = packed.invoke("supply voltage of the TL431")
     assert facts(await packed.ainvoke("supply voltage of the TL431")) == facts(found)
-    sizes = [count_tokens("\n".join([" > ".join(d.metadata["heading_path"]), d.page_content])) for d in found]
+    sizes = [
+        count_tokens("\n".join([" > ".join(d.metadata["heading_path"]), d.page_content]))
+        for d in found
+    ]
     assert 1 < len(found) < len(free) and sum(sizes) <= 60
     assert found[0].id == free[0].id
-    in_order = made("embedding", k=12, max_tokens=60, order="document").invoke("supply voltage of the TL431")
+    in_order = made("embedding", k=12, max_tokens=60, order="document").invoke(
+        "supply voltage of the TL431"
+    )
     assert {d.id for d in in_order} == {d.id for d in found}
     places = [(NAMES.index(d.metadata["doc_id"][:-3]), d.metadata["start_index"]) for d in in_order]
     assert places == sorted(places)
-    long = Document(page_content="# Whale\n\n" + "The whale swims in the sea. " * 50, metadata={"source": "w.md"})
+    long = Document(
+        page_content="# Whale\n\n" + "The whale swims in the sea. " * 50,
+        metadata={"source": "w.md"},
+    )
     (cut,) = HiQARetriever.from_documents([long], max_tokens=30).invoke("whale")
     assert (
         cut.metadata["hiqa_cut"] is True
-        and long.page_content[cut.metadata["start_index"] : cut.metadata["end_index"]] == cut.page_content
+        and long.page_content[cut.metadata["start_index"] : cut.metadata["end_index"]]
+        == cut.page_content
     )
     assert made("embedding", max_tokens=0).invoke("pins") == []
-    words = made("embedding", k=12, max_tokens=30, counter=lambda text: len(text.split())).invoke("pins")
+    words = made("embedding", k=12, max_tokens=30, counter=lambda text: len(text.split())).invoke(
+        "pins"
+    )
     assert 0 < sum(len(d.page_content.split()) for d in words) <= 30
 
 
 async def test_tuning_sets_the_weights_and_reports() -> None:
-    questions = [LabelledQuestion(f"supply voltage of the {name}", {f"{name}.md"}) for name in NAMES]
+    questions = [
+        LabelledQuestion(f"supply voltage of the {name}", {f"{name}.md"}) for name in NAMES
+    ]
     retriever = made("embedding")
     report = retriever.tune(questions)
     assert (retriever.alpha, retriever.beta) == (report.alpha, report.beta)

@@ -1,4 +1,5 @@
-"""IDMSTextSplitter: the core's chunks with LangChain's models; margins from log-probabilities, probed once."""
+"""IDMSTextSplitter: the core's chunks with LangChain's models; margins from log-probabilities,
+probed once."""
 
 from __future__ import annotations
 
@@ -16,13 +17,17 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
 from langchain_structrag import IDMSTextSplitter, LangChainModel
-from structrag.cache import Cache
-from structrag.chunks.idms import IDMSSplitter
+from structrag.asking.cache import Cache
+from structrag.asking.requests import Choose, Failed
+from structrag.asking.runner import Runner
+from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.errors import InvalidParameter, NoModel
-from structrag.reading import read_text
-from structrag.steps import Choose, Failed, Runner
+from structrag.reading.files import read_text
 
-TEXT = "# Cats\n\nCats sleep. Cats eat fish. Cats purr. Dogs bark. Dogs run. Dogs dig holes.\n\n# Rain\n\nRain falls. Rain is wet.\n"
+TEXT = (
+    "# Cats\n\nCats sleep. Cats eat fish. Cats purr. Dogs bark. Dogs run. Dogs dig holes.\n\n# "
+    "Rain\n\nRain falls. Rain is wet.\n"
+)
 
 
 class Words(Embeddings):
@@ -39,7 +44,8 @@ class Words(Embeddings):
 
 
 class Weigher(BaseChatModel):
-    """Answers "2", keep, with log-probabilities where both sides name the same animal. Records the parameters of its calls."""
+    """Answers "2", keep, with log-probabilities where both sides name the same animal. Records the
+    parameters of its calls."""
 
     model: str = "weigher-1"
     shape: str = "openai"  # how the provider reports log-probabilities; "none": it does not
@@ -58,7 +64,9 @@ class Weigher(BaseChatModel):
         if self.refuses and self.refuses in kwargs:
             raise TypeError(f"unexpected keyword argument {self.refuses!r}")
         sides = str(messages[0].content).split("Passage A:\n")[-1].split("Passage B:\n")
-        keep = sides[0].split()[-2:][0] in sides[1] or sides[0].split(". ")[-1].split()[0] in sides[1]
+        keep = (
+            sides[0].split()[-2:][0] in sides[1] or sides[0].split(". ")[-1].split()[0] in sides[1]
+        )
         content, metadata = "9" if keep else "1", {}
         if "logprobs" in kwargs and self.shape != "none":
             best, other = ("2", "1") if keep else ("1", "2")
@@ -69,9 +77,15 @@ class Weigher(BaseChatModel):
                 "list": {"logprobs": [token]},
                 "google": {"logprobs_result": [token]},
             }[self.shape]
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(content=content, response_metadata=metadata))])
+        return ChatResult(
+            generations=[
+                ChatGeneration(message=AIMessage(content=content, response_metadata=metadata))
+            ]
+        )
 
-    async def _agenerate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
+    async def _agenerate(
+        self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
+    ) -> ChatResult:
         self.asynchronous += 1
         await asyncio.sleep(0)
         return self._generate(messages, stop, None, **kwargs)
@@ -91,13 +105,22 @@ async def test_log_probabilities_are_read_as_providers_report_them(shape: str) -
 
 
 def test_what_a_model_takes_is_tried_out_once() -> None:
-    good, picky, without = Weigher(calls=[]), Weigher(refuses="max_tokens", calls=[]), Weigher(shape="none", calls=[])
+    good, picky, without = (
+        Weigher(calls=[]),
+        Weigher(refuses="max_tokens", calls=[]),
+        Weigher(shape="none", calls=[]),
+    )
     for model, counts in ((good, (1, 2)), (picky, (2, 3)), (without, (1, 1))):
         adapted = LangChainModel(model)
         for count in counts:
             adapted.choose("Passage A:\nCats nap.\nPassage B:\nCats nap.", ("2", "1"))
             assert len(model.calls) == count
-    assert good.calls[0] == {"logprobs": True, "top_logprobs": 20, "max_tokens": 1, "temperature": 0}
+    assert good.calls[0] == {
+        "logprobs": True,
+        "top_logprobs": 20,
+        "max_tokens": 1,
+        "temperature": 0,
+    }
     assert picky.calls[-1] == {"logprobs": True, "top_logprobs": 20}
     assert margin(Weigher(refuses="logprobs", calls=[])) is None
     assert LangChainModel(FakeListLLM(responses=["2"])).choose("q", ("2", "1")) is None
@@ -114,7 +137,9 @@ def test_a_failure_decides_nothing() -> None:
 
 
 def test_chunks_are_those_of_the_core() -> None:
-    made = IDMSTextSplitter(Words(), chunk_size=80, min_chunk_size=20, strip_whitespace=False).create_documents([TEXT])
+    made = IDMSTextSplitter(
+        Words(), chunk_size=80, min_chunk_size=20, strip_whitespace=False
+    ).create_documents([TEXT])
     document = read_text(TEXT)
     core = IDMSSplitter(max_tokens=80, min_tokens=20, heading_path=False, counter=len)
     chunks = core.split(document, embedder=lambda texts: Words().embed_documents(texts))
@@ -136,7 +161,9 @@ async def test_the_model_is_asked_and_obeyed(shape: str, source: str) -> None:
         splitter = IDMSTextSplitter(Words(), model, context="adjacent", min_chunk_size=0)
         documents = [Document(TEXT, metadata={"source": "a.md"})]
         parts[way] = (
-            splitter.split_documents(documents) if way == "sync" else await splitter.asplit_documents(documents)
+            splitter.split_documents(documents)
+            if way == "sync"
+            else await splitter.asplit_documents(documents)
         )
         assert (model.asynchronous > 0) is (way == "async")
     assert parts["sync"] == parts["async"]
@@ -153,7 +180,9 @@ def test_a_model_without_log_probabilities_is_said_aloud() -> None:
 
 def test_a_broken_model_falls_back_and_is_told() -> None:
     with pytest.warns(UserWarning, match="similarities"):
-        parts = IDMSTextSplitter(Words(), FakeListChatModel(responses=["No."])).create_documents([TEXT])
+        parts = IDMSTextSplitter(Words(), FakeListChatModel(responses=["No."])).create_documents(
+            [TEXT]
+        )
     assert all(part.metadata["idms_degraded"] for part in parts)
     assert sum(part.metadata["idms_margin_fallbacks"] for part in parts) == 6
 
@@ -170,7 +199,9 @@ def test_the_paper_preset_counts_words() -> None:
     text = " ".join(f"Sentence number {i} here." for i in range(100))
     with pytest.raises(NoModel):
         IDMSTextSplitter.paper(Words()).split_text(text)
-    parts = IDMSTextSplitter.paper(Words(), margin=lambda pairs: [0.5] * len(pairs)).split_text(text)
+    parts = IDMSTextSplitter.paper(Words(), margin=lambda pairs: [0.5] * len(pairs)).split_text(
+        text
+    )
     assert [len(part.split()) for part in parts] == [200, 200]
 
 
@@ -178,7 +209,9 @@ def test_limits_and_blank_texts() -> None:
     splitter = IDMSTextSplitter(chunk_size=40, add_context=True)
     parts = splitter.create_documents([TEXT, "", "  \n"])
     assert parts and all(len(part.page_content) <= 40 for part in parts)
-    assert parts[-1].page_content.startswith("Rain\n") or parts[-1].page_content.startswith("# Rain")
+    assert parts[-1].page_content.startswith("Rain\n") or parts[-1].page_content.startswith(
+        "# Rain"
+    )
 
 
 def test_without_any_model_the_words_decide() -> None:
@@ -209,11 +242,28 @@ def test_wrong_settings_are_named(choices: dict[str, Any], message: str) -> None
 
 
 DEFINING = "A gated network called Long Short-Term Memory (LSTM) keeps a state over many steps. "
-DULL = "The garden of {} is green and quiet in the morning light. Nothing much happens there until noon comes around. "
-DENSE = "The LSTM beats the GRU and CNN of 2014 on WMT14, WMT15 and IWSLT16 by 2 BLEU in all of the many runs that were done. "
+DULL = (
+    "The garden of {} is green and quiet in the morning light. Nothing much happens there until "
+    "noon comes around. "
+)
+DENSE = (
+    "The LSTM beats the GRU and CNN of 2014 on WMT14, WMT15 and IWSLT16 by 2 BLEU in all of "
+    "the many runs that were done. "
+)
 SECTIONS = [
     DEFINING,
-    *(DULL.format(name) for name in ("Ann Bell", "Bob Cole", "Cy Dean", "Di East", "Ed Ford", "Flo Gray", "Guy Hill")),
+    *(
+        DULL.format(name)
+        for name in (
+            "Ann Bell",
+            "Bob Cole",
+            "Cy Dean",
+            "Di East",
+            "Ed Ford",
+            "Flo Gray",
+            "Guy Hill",
+        )
+    ),
     DENSE,
 ]
 ENRICHED = "".join(f"# Part {i}\n\n{body.strip()}\n\n" for i, body in enumerate(SECTIONS))
@@ -221,8 +271,12 @@ ENRICHED = "".join(f"# Part {i}\n\n{body.strip()}\n\n" for i, body in enumerate(
 
 @pytest.mark.parametrize("add_context", [False, True])
 def test_enrichment_adds_the_documents_own_definition(add_context: bool) -> None:
-    splitter = IDMSTextSplitter(Words(), enrich="supplement", add_context=add_context, format="markdown")
-    plain = IDMSTextSplitter(Words(), add_context=add_context, format="markdown").create_documents([ENRICHED])
+    splitter = IDMSTextSplitter(
+        Words(), enrich="supplement", add_context=add_context, format="markdown"
+    )
+    plain = IDMSTextSplitter(Words(), add_context=add_context, format="markdown").create_documents(
+        [ENRICHED]
+    )
     parts = splitter.create_documents([ENRICHED])
     dense = parts[-1]
     assert dense.metadata["idms_action"] == "supplemented"
@@ -231,7 +285,11 @@ def test_enrichment_adds_the_documents_own_definition(add_context: bool) -> None
     assert "Long Short-Term Memory (LSTM)" in ENRICHED[added[0]["start"] : added[0]["end"]]
     assert ("Long Short-Term Memory" in dense.page_content) is add_context
     assert "table_header" not in dense.metadata
-    assert all(part.metadata["idms_density"] >= 0 and len(part.page_content) <= 1600 for part in parts)
-    assert [part.metadata["start_index"] for part in parts] == [part.metadata["start_index"] for part in plain]
+    assert all(
+        part.metadata["idms_density"] >= 0 and len(part.page_content) <= 1600 for part in parts
+    )
+    assert [part.metadata["start_index"] for part in parts] == [
+        part.metadata["start_index"] for part in plain
+    ]
     if not add_context:
         assert [part.page_content for part in parts] == [part.page_content for part in plain]

@@ -44,7 +44,11 @@ def test_the_path_is_indexed_whole_and_not_shown(kind: Any, name: str) -> None:
     retriever = kind.from_documents(DOCUMENTS, EMBEDDING, splitter=SPLITTERS[name], views=["raw"])
     chunk = next(chunk for chunk in retriever.index.chunks() if "with care" in chunk.text)
     assert all(title in chunk.index_text for title in TITLES)
-    found = next(found for found in retriever.invoke("cartridge, care", k=9) if "with care" in found.page_content)
+    found = next(
+        found
+        for found in retriever.invoke("cartridge, care", k=9)
+        if "with care" in found.page_content
+    )
     start, end = found.metadata["start_index"], found.metadata["end_index"]
     assert found.page_content == TEXT[start:end]
     assert found.metadata["heading_path"] == TITLES
@@ -55,7 +59,9 @@ def test_the_splitter_itself_stays_as_it_is() -> None:
     before = [chunk.page_content for chunk in splitter.split_documents(DOCUMENTS)]
     MultiViewRetriever.from_documents(DOCUMENTS, splitter=splitter)
     assert [chunk.page_content for chunk in splitter.split_documents(DOCUMENTS)] == before
-    assert not any(chunk.metadata.get("table_header") for chunk in splitter.split_documents(DOCUMENTS))
+    assert not any(
+        chunk.metadata.get("table_header") for chunk in splitter.split_documents(DOCUMENTS)
+    )
 
 
 def test_the_limit_counts_the_path() -> None:
@@ -66,7 +72,9 @@ def test_the_limit_counts_the_path() -> None:
 
 
 def test_a_splitter_of_the_core_decides_for_itself() -> None:
-    retriever = MultiViewRetriever.from_documents(DOCUMENTS, splitter=ContentAwareSplitter(context=False))
+    retriever = MultiViewRetriever.from_documents(
+        DOCUMENTS, splitter=ContentAwareSplitter(context=False)
+    )
     assert not any(chunk.context for chunk in retriever.index.chunks())
 
 
@@ -75,7 +83,9 @@ def test_the_paper_indexes_no_path(tmp_path: Path) -> None:
     retriever = MultiViewRetriever.from_documents(DOCUMENTS, EMBEDDING, **options)
     assert not any(chunk.context for chunk in retriever.index.chunks())
     retriever.save(tmp_path / "index")
-    loaded = MultiViewRetriever.load(tmp_path / "index", EMBEDDING, splitter=ContentAwareTextSplitter())
+    loaded = MultiViewRetriever.load(
+        tmp_path / "index", EMBEDDING, splitter=ContentAwareTextSplitter()
+    )
     assert loaded.add_documents(DOCUMENTS).unchanged == 1
 
 

@@ -16,8 +16,9 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_structrag import LangChainEmbedder, LangChainModel
 from langchain_structrag.callbacks import inner_callbacks
 from langchain_structrag.models import as_embedder, as_language_model
+from structrag.asking.requests import Ask, Embed, Failed
+from structrag.asking.runner import Runner
 from structrag.errors import InvalidParameter
-from structrag.steps import Ask, Embed, Failed, Runner
 
 
 class Chat(BaseChatModel):
@@ -45,7 +46,9 @@ class Recorder(BaseCallbackHandler):
         self.started: list[UUID | None] = []
         self.tokens = 0
 
-    def on_chat_model_start(self, *args: Any, parent_run_id: UUID | None = None, **kwargs: Any) -> None:
+    def on_chat_model_start(
+        self, *args: Any, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> None:
         self.started.append(parent_run_id)
 
     def on_llm_end(self, response: Any, **kwargs: Any) -> None:
@@ -71,7 +74,9 @@ BLOCKS = [
 ]
 
 
-@pytest.mark.parametrize(("content", "text"), [("an answer", "an answer"), (BLOCKS, "two parts"), ("", "")])
+@pytest.mark.parametrize(
+    ("content", "text"), [("an answer", "an answer"), (BLOCKS, "two parts"), ("", "")]
+)
 async def test_answer_is_the_text_of_the_message(content: Any, text: str) -> None:
     model = LangChainModel(Chat(content=content))
     assert model.complete("question") == text

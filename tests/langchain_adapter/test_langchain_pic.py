@@ -1,4 +1,5 @@
-"""PICTextSplitter: exact offsets, hard limits, LangChain's own models, native async, many documents."""
+"""PICTextSplitter: exact offsets, hard limits, LangChain's own models, native async, many
+documents."""
 
 from __future__ import annotations
 
@@ -15,20 +16,24 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_core.vectorstores import InMemoryVectorStore
 
 from langchain_structrag import LangChainEmbedder, LangChainModel, PICTextSplitter
-from structrag.cache import Cache
-from structrag.chunks.pic import PICSplitter
+from structrag.asking.cache import Cache
+from structrag.asking.runner import Runner
+from structrag.chunks.pic.splitter import PICSplitter
 from structrag.errors import InvalidParameter
-from structrag.reading import read_text
-from structrag.steps import Runner
+from structrag.reading.files import read_text
 
 TEXT = "# Animals\n\n" + " ".join(
-    f"Sentence number {i} talks about {'cats' if i % 3 else 'dogs and wolves'} here." for i in range(40)
+    f"Sentence number {i} talks about {'cats' if i % 3 else 'dogs and wolves'} here."
+    for i in range(40)
 )
 FAKE = DeterministicFakeEmbedding(size=16)
 
 
 def parents() -> list[Document]:
-    return [Document(page_content=TEXT, metadata={"source": f"{name}.md", "tags": ["x"]}) for name in "abc"]
+    return [
+        Document(page_content=TEXT, metadata={"source": f"{name}.md", "tags": ["x"]})
+        for name in "abc"
+    ]
 
 
 class OnlyAsync(Embeddings):
@@ -52,9 +57,13 @@ def test_chunks_are_exact_slices_within_the_limit_and_tell_what_was_seen() -> No
     assert len({chunk.id for chunk in chunks}) == len(chunks) > 3
     for chunk in chunks:
         assert len(chunk.page_content) <= 300
-        assert chunk.page_content == TEXT[chunk.metadata["start_index"] : chunk.metadata["end_index"]]
+        assert (
+            chunk.page_content == TEXT[chunk.metadata["start_index"] : chunk.metadata["end_index"]]
+        )
         assert isinstance(chunk.metadata["pic_relevant"], bool)
-        assert -1 <= chunk.metadata["pic_mean_similarity"] <= 1 and "pic_threshold" in chunk.metadata
+        assert (
+            -1 <= chunk.metadata["pic_mean_similarity"] <= 1 and "pic_threshold" in chunk.metadata
+        )
         assert "pic_degraded" not in chunk.metadata
         json.dumps(chunk.metadata, allow_nan=False)
     chunks[0].metadata["tags"].append("y")
@@ -63,7 +72,9 @@ def test_chunks_are_exact_slices_within_the_limit_and_tell_what_was_seen() -> No
 
 def test_the_splitter_is_the_core_with_langchains_models() -> None:
     llm = FakeListChatModel(responses=["Cats are talked about."])
-    splitter = PICTextSplitter(FAKE, llm, chunk_size=300, min_chunk_size=60, bounds="dp", strip_whitespace=False)
+    splitter = PICTextSplitter(
+        FAKE, llm, chunk_size=300, min_chunk_size=60, bounds="dp", strip_whitespace=False
+    )
     core = PICSplitter(bounds="dp", min_tokens=60, max_tokens=300, counter=len, context=False)
     runner = Runner(embedder=LangChainEmbedder(FAKE), llm=LangChainModel(llm))
     expected = core.split(read_text(TEXT, format="markdown"), runner=runner)
@@ -82,9 +93,9 @@ async def test_async_is_native_and_equal() -> None:
     assert [chunk async for chunk in splitter.alazy_split_documents(parents())] == expected
     texts = [TEXT, "", TEXT]
     alone = PICTextSplitter(FAKE, llm, chunk_size=300)
-    assert await splitter.acreate_documents(texts, [{"n": i} for i in range(3)]) == alone.create_documents(
+    assert await splitter.acreate_documents(
         texts, [{"n": i} for i in range(3)]
-    )
+    ) == alone.create_documents(texts, [{"n": i} for i in range(3)])
     assert await splitter.asplit_text(TEXT) == alone.split_text(TEXT)
 
 
@@ -109,7 +120,9 @@ def test_a_cache_resumes_a_run(tmp_path: Any) -> None:
             return super()._call(*args, **kwargs)
 
     for _ in range(2):
-        splitter = PICTextSplitter(FAKE, Model(responses=["Cats."]), cache=Cache(tmp_path / "c"), chunk_size=300)
+        splitter = PICTextSplitter(
+            FAKE, Model(responses=["Cats."]), cache=Cache(tmp_path / "c"), chunk_size=300
+        )
         splitter.split_documents(parents())
     assert len(calls) == 1  # three equal texts without a title are one prompt
 
@@ -164,4 +177,6 @@ def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], match: st
 @pytest.mark.parametrize("text", ["", "  \n", "One sentence only", "x" * 1000, "天" * 700])
 def test_odd_texts(text: str) -> None:
     chunks = PICTextSplitter(FAKE, chunk_size=100, strip_whitespace=False).split_text(text)
-    assert "".join(chunks) == (text if text.strip() else "") and all(len(chunk) <= 100 for chunk in chunks)
+    assert "".join(chunks) == (text if text.strip() else "") and all(
+        len(chunk) <= 100 for chunk in chunks
+    )

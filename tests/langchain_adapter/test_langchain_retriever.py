@@ -28,7 +28,12 @@ def test_results_are_plain_documents_with_exact_offsets(kind: str) -> None:
     meta = best.metadata
     assert PETS[meta["start_index"] : meta["end_index"]] == best.page_content
     assert meta["heading_path"] == ["Pets", "Cats"]
-    assert (meta["doc_id"], meta["source"], meta["year"], meta["seen"]) == ("pets.md", "pets.md", 2020, "2020-01-02")
+    assert (meta["doc_id"], meta["source"], meta["year"], meta["seen"]) == (
+        "pets.md",
+        "pets.md",
+        2020,
+        "2020-01-02",
+    )
     assert best.id == f"pets.md:{meta['start_index']}-{PETS.index('## Dogs')}"
     assert meta["routes"]["bm25:raw"] == 1
     assert set(meta["views_hit"]) <= {"raw", "summary", "keywords"}
@@ -42,7 +47,11 @@ async def test_sync_equals_async_and_results_repeat(kind: str) -> None:
     retriever = multiview(kind)
     again = multiview(kind)
     for query in ("stars", "Dogs bark", "nothing like it", " "):
-        assert facts(retriever.invoke(query)) == facts(await retriever.ainvoke(query)) == facts(again.invoke(query))
+        assert (
+            facts(retriever.invoke(query))
+            == facts(await retriever.ainvoke(query))
+            == facts(again.invoke(query))
+        )
     grown = await MultiViewRetriever.afrom_documents(
         DOCUMENTS, **({"embedding": EMBEDDING} if kind == "embedding" else {})
     )
@@ -57,8 +66,12 @@ async def test_k_and_where_at_the_call(kind: str) -> None:
     assert len(retriever.invoke("moon")) == 2
     assert len(await retriever.ainvoke("moon", k=1)) == 1
     for where in ({"year": 2020}, {"doc_id": "pets.md"}, lambda meta: meta["year"] < 2021):
-        assert {d.metadata["doc_id"] for d in retriever.invoke("moon", k=9, where=where)} == {"pets.md"}
-    assert {d.metadata["doc_id"] for d in await retriever.ainvoke("moon", where={"year": [2021]})} == {"sky.md"}
+        assert {d.metadata["doc_id"] for d in retriever.invoke("moon", k=9, where=where)} == {
+            "pets.md"
+        }
+    assert {
+        d.metadata["doc_id"] for d in await retriever.ainvoke("moon", where={"year": [2021]})
+    } == {"sky.md"}
     with pytest.raises(InvalidParameter, match="where"):
         retriever.invoke("moon", where={"yaer": 2020})
     with pytest.raises(TypeError):
@@ -67,14 +80,18 @@ async def test_k_and_where_at_the_call(kind: str) -> None:
 
 def test_the_first_results_do_not_depend_on_k() -> None:
     retriever = multiview("embedding")
-    assert [d.id for d in retriever.invoke("moon", k=5)][:2] == [d.id for d in retriever.invoke("moon", k=2)]
+    assert [d.id for d in retriever.invoke("moon", k=5)][:2] == [
+        d.id for d in retriever.invoke("moon", k=2)
+    ]
 
 
 @KINDS
 def test_add_change_and_delete(kind: str) -> None:
     retriever = multiview(kind)
     assert retriever.add_documents(DOCUMENTS).unchanged == 2
-    changed = Document(page_content="# Pets\n\nOnly fish now.\n", metadata={"source": "pets.md", "year": 2020})
+    changed = Document(
+        page_content="# Pets\n\nOnly fish now.\n", metadata={"source": "pets.md", "year": 2020}
+    )
     report = retriever.add_documents([changed])
     assert (report.added, report.replaced) == (0, 1)
     assert not any("purr" in d.page_content for d in retriever.invoke("cats purr", k=9))
@@ -100,7 +117,11 @@ async def test_async_add() -> None:
 @KINDS
 def test_save_and_load(kind: str, tmp_path: Path) -> None:
     store = InMemoryVectorStore(EMBEDDING)
-    by_kind: dict[str, Any] = {"lsa": {}, "embedding": {"embedding": EMBEDDING}, "vectorstore": {"vectorstore": store}}
+    by_kind: dict[str, Any] = {
+        "lsa": {},
+        "embedding": {"embedding": EMBEDDING},
+        "vectorstore": {"vectorstore": store},
+    }
     models = by_kind[kind]
     retriever = MultiViewRetriever.from_documents(DOCUMENTS, **models)
     retriever.save(tmp_path / "index")
@@ -110,28 +131,39 @@ def test_save_and_load(kind: str, tmp_path: Path) -> None:
 
 
 def test_pages_and_rows_of_one_source_are_documents_of_their_own() -> None:
-    pages = [Document(page_content=f"page {i} words", metadata={"source": "r.pdf", "page": i}) for i in range(2)]
+    pages = [
+        Document(page_content=f"page {i} words", metadata={"source": "r.pdf", "page": i})
+        for i in range(2)
+    ]
     rows = [Document(page_content=f"row {i} words", metadata={"source": "t.txt"}) for i in range(2)]
     retriever = MultiViewRetriever.from_documents([*pages, *rows, rows[0]])
     assert retriever.index.document_ids == ["r.pdf#page=0", "r.pdf#page=1", "t.txt", "t.txt#2"]
     assert retriever.add_documents([*pages, *rows]).unchanged == 4
-    own = MultiViewRetriever.from_documents([Document(page_content="x", id="mine", metadata={"source": "a"})])
+    own = MultiViewRetriever.from_documents(
+        [Document(page_content="x", id="mine", metadata={"source": "a"})]
+    )
     assert own.index.document_ids == ["mine"]
     same = MultiViewRetriever.from_texts(["one", "two", "two"])
     assert len(same.index.document_ids) == 2
 
 
 def test_from_texts_takes_metadata() -> None:
-    retriever = MultiViewRetriever.from_texts(["# A\n\none", "# B\n\ntwo"], metadatas=[{"n": 1}, {"n": 2}], k=1)
+    retriever = MultiViewRetriever.from_texts(
+        ["# A\n\none", "# B\n\ntwo"], metadatas=[{"n": 1}, {"n": 2}], k=1
+    )
     assert retriever.invoke("two")[0].metadata["n"] == 2
     with pytest.raises(InvalidParameter, match="metadatas"):
         MultiViewRetriever.from_texts(["a", "b"], metadatas=[{}])
 
 
 def test_splitters_of_this_package_are_taken_and_others_refused() -> None:
-    by_size = MultiViewRetriever.from_documents(DOCUMENTS, splitter=ContentAwareTextSplitter(chunk_size=30))
+    by_size = MultiViewRetriever.from_documents(
+        DOCUMENTS, splitter=ContentAwareTextSplitter(chunk_size=30)
+    )
     assert all(len(d.page_content) <= 30 for d in by_size.invoke("cats", k=99))
-    fixed = MultiViewRetriever.from_documents(DOCUMENTS, splitter=FixedTextSplitter(chunk_size=4000))
+    fixed = MultiViewRetriever.from_documents(
+        DOCUMENTS, splitter=FixedTextSplitter(chunk_size=4000)
+    )
     assert len(fixed.invoke("cats", k=99)) == 2
     with pytest.raises(InvalidParameter, match="splitter"):
         MultiViewRetriever.from_documents(DOCUMENTS, splitter=RecursiveCharacterTextSplitter())
@@ -147,7 +179,9 @@ def test_bad_settings_are_refused_at_once(options: dict[str, Any]) -> None:
 
 def test_other_bad_arguments() -> None:
     with pytest.raises(InvalidParameter, match="embedding"):
-        MultiViewRetriever.from_documents(DOCUMENTS, EMBEDDING, vectorstore=InMemoryVectorStore(EMBEDDING))
+        MultiViewRetriever.from_documents(
+            DOCUMENTS, EMBEDDING, vectorstore=InMemoryVectorStore(EMBEDDING)
+        )
     with pytest.raises(InvalidParameter, match="vectorstore"):
         MultiViewRetriever.from_documents(DOCUMENTS, vectorstore="chroma")
     with pytest.raises(InvalidParameter, match="documents"):

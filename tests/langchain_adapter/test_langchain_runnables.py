@@ -1,4 +1,5 @@
-"""Chains, models with fallbacks and other Runnables as language models: which are taken, what they are called, what they share."""
+"""Chains, models with fallbacks and other Runnables as language models: which are taken, what they
+are called, what they share."""
 
 from __future__ import annotations
 
@@ -12,7 +13,12 @@ from langchain_core.language_models import FakeListChatModel, FakeListLLM
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.output_parsers import JsonOutputParser, PydanticOutputParser, StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
-from langchain_core.runnables import ConfigurableField, Runnable, RunnableLambda, RunnablePassthrough
+from langchain_core.runnables import (
+    ConfigurableField,
+    Runnable,
+    RunnableLambda,
+    RunnablePassthrough,
+)
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_fakes import DOCUMENTS, EMBEDDING
 from pydantic import BaseModel
@@ -21,9 +27,10 @@ from test_langchain_models import Chat
 from langchain_structrag import LangChainModel, MultiViewRetriever
 from langchain_structrag.models import as_language_model
 from langchain_structrag.vision import ImageDescriber
-from structrag.cache import Cache
+from structrag.asking.cache import Cache
+from structrag.asking.requests import Ask
+from structrag.asking.runner import Runner
 from structrag.errors import InvalidParameter
-from structrag.steps import Ask, Runner
 
 GOOD = FakeListChatModel(responses=["an answer"])
 BAD = FakeListChatModel(responses=[])  # raises
@@ -54,9 +61,14 @@ TAKEN = {
     "bound": GOOD.bind(stop=["."]),
     "parsed": GOOD | StrOutputParser(),
     "prompted": ChatPromptTemplate.from_template("Answer: {question}") | GOOD,
-    "prompted and bound": (PromptTemplate.from_template("Answer: {q}") | GOOD).with_config(tags=["a"]),
+    "prompted and bound": (PromptTemplate.from_template("Answer: {q}") | GOOD).with_config(
+        tags=["a"]
+    ),
     "partial prompt": PromptTemplate.from_template("{who} asks: {q}").partial(who="Ann") | GOOD,
-    "passed": {"q": RunnablePassthrough()} | PromptTemplate.from_template("{q}") | GOOD | StrOutputParser(),
+    "passed": {"q": RunnablePassthrough()}
+    | PromptTemplate.from_template("{q}")
+    | GOOD
+    | StrOutputParser(),
     "function": RunnableLambda(lambda text: "an answer"),
     "function that gives a message": RunnableLambda(lambda text: AIMessage(content="an answer")),
     "configurable": GOOD.configurable_alternatives(ConfigurableField(id="model"), other=BAD),
@@ -87,8 +99,10 @@ REFUSED = {
     "gives ": PromptTemplate.from_template("{q}"),
     r"places \['a', 'b'\]": PromptTemplate.from_template("{a} {b}") | GOOD,
     r"places \[\]": PromptTemplate.from_template("text") | GOOD,
-    r"places \['history'\]": ChatPromptTemplate.from_messages([MessagesPlaceholder("history")]) | GOOD,
-    "takes dict": RunnablePassthrough.assign(q=RunnableLambda(echo)) | RunnableLambda(lambda given: "text"),
+    r"places \['history'\]": ChatPromptTemplate.from_messages([MessagesPlaceholder("history")])
+    | GOOD,
+    "takes dict": RunnablePassthrough.assign(q=RunnableLambda(echo))
+    | RunnableLambda(lambda given: "text"),
 }
 
 
@@ -101,7 +115,9 @@ def test_runnables_that_cannot_answer_are_refused(match: str) -> None:
 
 
 def test_an_answer_of_another_type_is_a_failed_call() -> None:
-    runner = Runner(llm=LangChainModel(FakeListChatModel(responses=['{"a": 1}']) | JsonOutputParser()))
+    runner = Runner(
+        llm=LangChainModel(FakeListChatModel(responses=['{"a": 1}']) | JsonOutputParser())
+    )
 
     def steps() -> Any:
         return (yield [Ask("q")])
@@ -111,7 +127,9 @@ def test_an_answer_of_another_type_is_a_failed_call() -> None:
 
 
 def test_retrievers_take_them() -> None:
-    model = BAD.with_fallbacks([FakeListChatModel(responses=['{"summary": "Purring.", "keywords": ["zebra"]}'])])
+    model = BAD.with_fallbacks(
+        [FakeListChatModel(responses=['{"summary": "Purring.", "keywords": ["zebra"]}'])]
+    )
     retriever = MultiViewRetriever.from_documents(DOCUMENTS, llm=model)
     assert retriever.invoke("zebra", k=1)[0].metadata["views_hit"]
     assert not retriever.index.usage.fallbacks
@@ -123,7 +141,9 @@ NAMED = {
     "fallbacks the other way round": Chat(model="b").with_fallbacks([Chat(model="a")]),
     "warmer fallbacks": Chat(model="a").with_fallbacks([Chat(model="b", temperature=0.9)]),
     "bound fallbacks": Chat(model="a").with_fallbacks([Chat(model="b").bind(temperature=0.7)]),
-    "fallbacks, then bound": Chat(model="a").with_fallbacks([Chat(model="b")]).bind(temperature=0.7),
+    "fallbacks, then bound": Chat(model="a")
+    .with_fallbacks([Chat(model="b")])
+    .bind(temperature=0.7),
     "model": Chat(model="a"),
     "stop": Chat(model="a").bind(stop=["x"]),
     "other stop": Chat(model="a").bind(stop=["y"]),
@@ -131,14 +151,20 @@ NAMED = {
     "parsed": Chat(model="a") | StrOutputParser(),
     "prompted": PromptTemplate.from_template("Hi {q}") | Chat(model="a"),
     "prompted otherwise": PromptTemplate.from_template("Ho {q}") | Chat(model="a"),
-    "chat prompt": ChatPromptTemplate.from_messages([("system", "Be brief."), ("user", "{q}")]) | Chat(model="a"),
-    "other system": ChatPromptTemplate.from_messages([("system", "Be long."), ("user", "{q}")]) | Chat(model="a"),
+    "chat prompt": ChatPromptTemplate.from_messages([("system", "Be brief."), ("user", "{q}")])
+    | Chat(model="a"),
+    "other system": ChatPromptTemplate.from_messages([("system", "Be long."), ("user", "{q}")])
+    | Chat(model="a"),
     "partial": PromptTemplate.from_template("{w} {q}").partial(w="a") | Chat(model="a"),
     "other partial": PromptTemplate.from_template("{w} {q}").partial(w="b") | Chat(model="a"),
-    "passed": {"q": RunnablePassthrough()} | PromptTemplate.from_template("Hi {q}") | Chat(model="a"),
+    "passed": {"q": RunnablePassthrough()}
+    | PromptTemplate.from_template("Hi {q}")
+    | Chat(model="a"),
     "middle": Chat(model="a") | StrOutputParser() | Chat(model="b") | StrOutputParser(),
     "other middle": Chat(model="a") | StrOutputParser() | Chat(model="c") | StrOutputParser(),
-    "alternatives": Chat(model="a").configurable_alternatives(ConfigurableField(id="m"), b=Chat(model="b")),
+    "alternatives": Chat(model="a").configurable_alternatives(
+        ConfigurableField(id="m"), b=Chat(model="b")
+    ),
     "chosen": Chat(model="a")
     .configurable_alternatives(ConfigurableField(id="m"), b=Chat(model="b"))
     .with_config(configurable={"m": "b"}),
@@ -153,7 +179,9 @@ NAMED = {
 def test_chains_are_told_apart_by_all_their_parts() -> None:
     names = {kind: LangChainModel(model).name for kind, model in NAMED.items()}  # type: ignore[arg-type]
     assert len(set(names.values())) == len(names), sorted(names.items(), key=lambda pair: pair[1])
-    assert names["fallbacks"].startswith("RunnableWithFallbacks(runnable=Chat(model='a', temperature=0.2), fallbacks=")
+    assert names["fallbacks"].startswith(
+        "RunnableWithFallbacks(runnable=Chat(model='a', temperature=0.2), fallbacks="
+    )
     assert not any("secret" in name or "Be brief" in name for name in names.values())
 
 
@@ -173,7 +201,9 @@ def test_what_changes_no_answer_is_not_in_a_name() -> None:
 
 def test_the_config_of_every_call_is_in_the_name() -> None:
     model = Chat(model="a").configurable_fields(temperature=ConfigurableField(id="t"))
-    chosen = [LangChainModel(model, config={"configurable": {"t": t}}).name for t in (0.1, 0.2, 0.2)]
+    chosen = [
+        LangChainModel(model, config={"configurable": {"t": t}}).name for t in (0.1, 0.2, 0.2)
+    ]
     assert chosen[0] != chosen[1] == chosen[2]
 
 
@@ -211,7 +241,10 @@ def test_names_are_equal_in_every_process() -> None:
         "print([LangChainModel(model).name for model in NAMED.values()])"
     )
     run = subprocess.run(
-        [sys.executable, "-c", code, str(Path(__file__).parent)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", code, str(Path(__file__).parent)],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert run.stdout.strip() == str([LangChainModel(model).name for model in NAMED.values()])  # type: ignore[arg-type]
 
@@ -220,7 +253,9 @@ async def test_plain_strings_are_not_asked_for_log_probabilities() -> None:
     asked: list[Any] = []
 
     class Counted(Chat):
-        def _generate(self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kw: Any) -> Any:
+        def _generate(
+            self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kw: Any
+        ) -> Any:
             asked.append(kw)
             return super()._generate(messages, stop, run_manager, **kw)
 

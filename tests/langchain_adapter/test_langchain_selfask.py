@@ -1,4 +1,5 @@
-"""SelfAsk as a Runnable and TwoHopRetriever: over the retrievers here and any other, traced, sync and async."""
+"""SelfAsk as a Runnable and TwoHopRetriever: over the retrievers here and any other, traced, sync
+and async."""
 
 from __future__ import annotations
 
@@ -13,17 +14,25 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from langchain_fakes import Scripted
 
-from langchain_structrag import D3Retriever, HiQARetriever, MultiViewRetriever, SelfAsk, TwoHopRetriever
+from langchain_structrag import (
+    D3Retriever,
+    HiQARetriever,
+    MultiViewRetriever,
+    SelfAsk,
+    TwoHopRetriever,
+)
 from structrag.errors import InvalidParameter, ModelFailed, NoModel
-from structrag.retrieval.d3.selfask import SelfAsk as CoreSelfAsk
-from structrag.retrieval.d3.twohop import TwoHop
+from structrag.retrieval.multihop.selfask import SelfAsk as CoreSelfAsk
+from structrag.retrieval.multihop.twohop import TwoHop
 
 TEXTS = {
     "x100": "# X100\n\nThe X100 is made by Acme.\n",
     "acme": "# Acme\n\nAcme was founded by Jane Doe.\n",
     "zeta": "# Zeta\n\nZeta makes lamps.\n",
 }
-DOCUMENTS = [Document(page_content=text, metadata={"source": f"{name}.md"}) for name, text in TEXTS.items()]
+DOCUMENTS = [
+    Document(page_content=text, metadata={"source": f"{name}.md"}) for name, text in TEXTS.items()
+]
 QUESTION = "Who founded the maker of the X100?"
 
 
@@ -34,7 +43,9 @@ def two_hops(prompt: str) -> str:
         if "Intermediate answer: Jane Doe" in told:
             return "So the final answer is: Jane Doe"
         return (
-            "Follow up: Who founded Acme?" if "Intermediate answer: Acme" in told else "Follow up: Who makes the X100?"
+            "Follow up: Who founded Acme?"
+            if "Intermediate answer: Acme" in told
+            else "Follow up: Who makes the X100?"
         )
     evidence = prompt.partition("Evidence:")[2]
     if "Who founded Acme?" in prompt:
@@ -64,7 +75,11 @@ RETRIEVERS: dict[str, Callable[[], BaseRetriever]] = {
 async def test_two_hops_over_any_retriever(kind: str) -> None:
     chain = SelfAsk(RETRIEVERS[kind](), MODEL)
     result = chain.invoke(QUESTION)
-    assert (result["question"], result["answer"], result["stopped"]) == (QUESTION, "Jane Doe", "final_answer")
+    assert (result["question"], result["answer"], result["stopped"]) == (
+        QUESTION,
+        "Jane Doe",
+        "final_answer",
+    )
     assert [(hop["follow_up"], hop["answer"]) for hop in result["trace"]] == [
         ("Who makes the X100?", "Acme"),
         ("Who founded Acme?", "Jane Doe"),
@@ -72,7 +87,11 @@ async def test_two_hops_over_any_retriever(kind: str) -> None:
     sources = {d.metadata["source"] for d in result["evidence"]}
     assert {"x100.md", "acme.md"} <= sources
     assert all(type(d) is Document for hop in result["trace"] for d in hop["evidence"])
-    assert (result["cost"]["ask"]["calls"], result["cost"]["answer"]["calls"], result["failures"]) == (3, 2, 0)
+    assert (
+        result["cost"]["ask"]["calls"],
+        result["cost"]["answer"]["calls"],
+        result["failures"],
+    ) == (3, 2, 0)
     assert result["trace"][0]["cost"]["prompt_tokens"] > 0
     assert await chain.ainvoke(QUESTION) == result
     if kind == "other":
@@ -84,9 +103,9 @@ async def test_batches_dicts_chains_and_conditions() -> None:
     expected = chain.invoke(QUESTION)
     assert chain.batch([QUESTION, {"question": QUESTION}]) == [expected, expected]
     assert await chain.abatch([QUESTION], config={"max_concurrency": 1}) == [expected]
-    assert (RunnableLambda(lambda text: {"question": text}) | chain | (lambda r: r["answer"])).invoke(
-        QUESTION
-    ) == "Jane Doe"
+    assert (
+        RunnableLambda(lambda text: {"question": text}) | chain | (lambda r: r["answer"])
+    ).invoke(QUESTION) == "Jane Doe"
     assert list(chain.stream(QUESTION)) == [expected]
     nothing = chain.invoke(QUESTION, where={"doc_id": "zeta.md"})
     assert nothing["answer"] == "Unanswerable"
@@ -101,7 +120,11 @@ def test_it_is_the_core_self_ask() -> None:
     settings: dict[str, Any] = {"max_followups": 1, "evidence_tokens": 50}
     core = CoreSelfAsk(retriever._core(), two_hops, **settings).answer(QUESTION)
     result = SelfAsk(retriever, MODEL, **settings).invoke(QUESTION)
-    assert (result["answer"], result["stopped"]) == (core.answer, core.stopped) == (core.answer, "max_followups")
+    assert (
+        (result["answer"], result["stopped"])
+        == (core.answer, core.stopped)
+        == (core.answer, "max_followups")
+    )
     assert [d.id for d in result["evidence"]] == [hit.chunk.id for hit in core.evidence]
     retriever.k = 1
     assert len(SelfAsk(retriever, MODEL, **settings).invoke(QUESTION)["evidence"]) == 1
@@ -126,7 +149,9 @@ async def test_calls_and_searches_are_child_runs(kind: str) -> None:
     chain.invoke(QUESTION, config={"callbacks": [Recorder()]})
     await chain.ainvoke(QUESTION, config={"callbacks": [Recorder()]})
     assert runs["model"] == [run for run in runs["chain"] for _ in range(5)]
-    assert runs["retriever"] == ([run for run in runs["chain"] for _ in range(2)] if kind == "other" else [])
+    assert runs["retriever"] == (
+        [run for run in runs["chain"] for _ in range(2)] if kind == "other" else []
+    )
 
 
 def test_models_that_fail_or_are_missing() -> None:
@@ -169,15 +194,25 @@ async def test_two_hops_without_a_model(kind: str) -> None:
         assert "acme.md" in [d.metadata["source"] for d in found]
         assert "acme.md" not in [d.metadata["source"] for d in one.invoke(question)]
     else:
-        assert [d.id for d in found] == [hit.chunk.id for hit in TwoHop(one._core()).search(question)]  # type: ignore[attr-defined]
+        assert [d.id for d in found] == [
+            hit.chunk.id for hit in TwoHop(one._core()).search(question)
+        ]  # type: ignore[attr-defined]
     assert all("Acme" in d.metadata["two_hop_entities"] for d in found)
     assert [d.metadata["rank"] for d in found] == list(range(1, len(found) + 1))
     assert await two.ainvoke(question) == found
-    assert two.invoke(question, k=1) == TwoHopRetriever(retriever=one, k=1).invoke(question) == found[:1]
+    assert (
+        two.invoke(question, k=1)
+        == TwoHopRetriever(retriever=one, k=1).invoke(question)
+        == found[:1]
+    )
     if kind != "other":
-        assert {d.metadata["source"] for d in two.invoke(question, where={"doc_id": "zeta.md"})} <= {"zeta.md"}
+        assert {
+            d.metadata["source"] for d in two.invoke(question, where={"doc_id": "zeta.md"})
+        } <= {"zeta.md"}
     nothing = TwoHopRetriever(retriever=one, find_entities=lambda text: []).invoke(question)
     assert [d.id for d in nothing] == [d.id for d in one.invoke(question)]
     for settings in ({"k": 0}, {"max_entities": 0}, {"retriever": "bm25"}):
-        with pytest.raises(ValueError, match=next(iter(settings)) if "k" not in settings else "limit"):
+        with pytest.raises(
+            ValueError, match=next(iter(settings)) if "k" not in settings else "limit"
+        ):
             TwoHopRetriever(**{"retriever": one, **settings})

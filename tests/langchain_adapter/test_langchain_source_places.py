@@ -6,10 +6,18 @@ import pytest
 from langchain_core.documents import Document
 from langchain_fakes import EMBEDDING
 
-from langchain_structrag import ContentAwareTextSplitter, D3Retriever, HiQARetriever, MultiViewRetriever
+from langchain_structrag import (
+    ContentAwareTextSplitter,
+    D3Retriever,
+    HiQARetriever,
+    MultiViewRetriever,
+)
 from structrag import read_text
 
-HTML = "<h1>Pumps</h1>\n<p>A pump  moves <b>water</b>.</p>\n<h2>Filters</h2>\n<p>Rinse the filter &amp; dry it.</p>"
+HTML = (
+    "<h1>Pumps</h1>\n<p>A pump  moves <b>water</b>.</p>\n<h2>Filters</h2>\n<p>Rinse the filter "
+    "&amp; dry it.</p>"
+)
 
 
 @pytest.mark.parametrize("kind", [MultiViewRetriever, HiQARetriever, D3Retriever])
@@ -29,5 +37,7 @@ def test_hits_have_the_place_that_splitters_give(kind: type) -> None:
 
 
 def test_hits_of_markdown_have_none() -> None:
-    found = MultiViewRetriever.from_documents([Document("# A\n\nRinse the filter.")], EMBEDDING).invoke("filter")
+    found = MultiViewRetriever.from_documents(
+        [Document("# A\n\nRinse the filter.")], EMBEDDING
+    ).invoke("filter")
     assert found and "source_start" not in found[0].metadata

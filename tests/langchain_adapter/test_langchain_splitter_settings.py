@@ -20,8 +20,8 @@ from tokenizers.pre_tokenizers import Whitespace
 
 from langchain_structrag import ContentAwareTextSplitter, FixedTextSplitter
 from structrag.errors import InvalidParameter
-from structrag.reading import read_text
-from structrag.tokens import tiktoken_counter
+from structrag.reading.files import read_text
+from structrag.text.tokens import tiktoken_counter
 
 SPLITTERS = [ContentAwareTextSplitter, FixedTextSplitter]
 CODE = "# T\n\n```python\ndef f(x):\n    if x:\n        return 1\n```\n"
@@ -33,7 +33,9 @@ WORDS = " ".join(f"w{i}" for i in range(60))
 
 def test_from_tiktoken_encoder_counts_tokens_and_special_tokens_as_text() -> None:  # L14, L17
     text = "alpha beta gamma delta epsilon zeta eta theta iota kappa <|endoftext|> b"
-    splitter = ContentAwareTextSplitter.from_tiktoken_encoder("cl100k_base", chunk_size=4, chunk_overlap=0)
+    splitter = ContentAwareTextSplitter.from_tiktoken_encoder(
+        "cl100k_base", chunk_size=4, chunk_overlap=0
+    )
     assert isinstance(splitter, ContentAwareTextSplitter)
     chunks = splitter.create_documents([text])
     count = tiktoken_counter("cl100k_base")
@@ -50,7 +52,9 @@ def test_unknown_encoding_is_refused_without_a_download() -> None:
 
 
 def tokenizer() -> Tokenizer:
-    made = Tokenizer(WordLevel({"[UNK]": 0, **{f"w{i}": i + 1 for i in range(60)}}, unk_token="[UNK]"))
+    made = Tokenizer(
+        WordLevel({"[UNK]": 0, **{f"w{i}": i + 1 for i in range(60)}}, unk_token="[UNK]")
+    )
     made.pre_tokenizer = Whitespace()
     return made
 
@@ -59,7 +63,9 @@ def test_from_huggingface_tokenizer_counts_tokens() -> None:
     transformers: Any = pytest.importorskip("transformers")
     fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer(), unk_token="[UNK]")
     for given_tokenizer in (fast, tokenizer()):
-        splitter = ContentAwareTextSplitter.from_huggingface_tokenizer(given_tokenizer, chunk_size=7)
+        splitter = ContentAwareTextSplitter.from_huggingface_tokenizer(
+            given_tokenizer, chunk_size=7
+        )
         chunks = splitter.create_documents([WORDS])
         assert_exact(WORDS, chunks)
         assert max(count_words(c.page_content) for c in chunks) <= 7
@@ -95,12 +101,19 @@ def test_fixed_splitter_refuses_an_overlap_and_can_end_at_sections() -> None:
         FixedTextSplitter(chunk_overlap=5)
     text = "# A\n\nOne.\n\n# B\n\nTwo.\n"
     assert FixedTextSplitter().split_text(text) == [text.strip()]
-    assert FixedTextSplitter(within_sections=True).split_text(text) == ["# A\n\nOne.", "# B\n\nTwo."]
+    assert FixedTextSplitter(within_sections=True).split_text(text) == [
+        "# A\n\nOne.",
+        "# B\n\nTwo.",
+    ]
 
 
 def test_wrong_arguments_are_named() -> None:
     splitter: Any = ContentAwareTextSplitter()
-    wrong = [("create_documents", "text"), ("split_documents", "text"), ("split_documents", ["text"])]
+    wrong = [
+        ("create_documents", "text"),
+        ("split_documents", "text"),
+        ("split_documents", ["text"]),
+    ]
     for method, argument in [*wrong, ("split_documents", Document(page_content="x"))]:
         with pytest.raises(InvalidParameter):
             getattr(splitter, method)(argument)
@@ -111,7 +124,11 @@ def test_wrong_arguments_are_named() -> None:
 def test_keep_separator_and_add_start_index_are_accepted() -> None:
     text = "# A\n\nx\n\n# B\n\ny\n"
     plain = ContentAwareTextSplitter().create_documents([text])
-    for options in ({"keep_separator": "end"}, {"keep_separator": False}, {"add_start_index": False}):
+    for options in (
+        {"keep_separator": "end"},
+        {"keep_separator": False},
+        {"add_start_index": False},
+    ):
         assert ContentAwareTextSplitter(**options).create_documents([text]) == plain
 
 
@@ -127,7 +144,9 @@ def test_pickled_splitter_splits_the_same(splitter_class: Any) -> None:
 
 async def test_async_equals_sync_and_the_loop_keeps_running() -> None:
     documents = [
-        Document(page_content=f"# H{i}\n\n" + "Some words here. " * 3000, metadata={"source": f"{i}.md"})
+        Document(
+            page_content=f"# H{i}\n\n" + "Some words here. " * 3000, metadata={"source": f"{i}.md"}
+        )
         for i in range(4)
     ]
     splitter = ContentAwareTextSplitter(chunk_size=300)
@@ -152,14 +171,17 @@ async def test_async_equals_sync_and_the_loop_keeps_running() -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", ["commonmark_spec/*.md", "fastapi/zh/**/*.md", "peps/pep-00*.rst", "unstructured_html/*.html"]
+    "pattern",
+    ["commonmark_spec/*.md", "fastapi/zh/**/*.md", "peps/pep-00*.rst", "unstructured_html/*.html"],
 )
 def test_real_files(pattern: str, data_dir: Path) -> None:
     paths = sorted((data_dir / "parsing").glob(pattern))[:5]
     assert paths
     for path in paths:
         raw = path.read_bytes().decode("utf-8", "replace")
-        chunks = ContentAwareTextSplitter(chunk_size=1200).create_documents([raw], [{"source": str(path)}])
+        chunks = ContentAwareTextSplitter(chunk_size=1200).create_documents(
+            [raw], [{"source": str(path)}]
+        )
         document = read_text(raw, format="markdown" if path.suffix == ".md" else "auto")
         assert_exact(document.text, chunks)
         assert all(len(c.page_content) <= 1200 or c.metadata["oversize"] for c in chunks)
@@ -181,7 +203,21 @@ MARKUP = (
     "<|endoftext|>",
 )
 PIECES = st.sampled_from(
-    [*MARKUP, "\n", "\n\n", "\r\n", "\t", " ", "\u2028", "word ", "Two words. ", "é", "👩‍🚀", "天气。", "x" * 30]
+    [
+        *MARKUP,
+        "\n",
+        "\n\n",
+        "\r\n",
+        "\t",
+        " ",
+        "\u2028",
+        "word ",
+        "Two words. ",
+        "é",
+        "👩‍🚀",
+        "天气。",
+        "x" * 30,
+    ]
 )
 TEXTS = st.lists(PIECES, max_size=25).map("".join) | st.text(max_size=80)
 
@@ -190,14 +226,18 @@ TEXTS = st.lists(PIECES, max_size=25).map("".join) | st.text(max_size=80)
 @given(TEXTS, st.integers(1, 60), st.booleans())
 def test_random_text_any_size(text: str, size: int, context: bool) -> None:
     for counter in (len, count_words, tiktoken_counter("cl100k_base")):
-        splitter = ContentAwareTextSplitter(size, length_function=counter, format="markdown", add_context=context)
+        splitter = ContentAwareTextSplitter(
+            size, length_function=counter, format="markdown", add_context=context
+        )
         chunks = splitter.create_documents([text])
         for chunk in chunks:
             span = text[chunk.metadata["start_index"] : chunk.metadata["end_index"]]
             assert span.strip()
             assert chunk.page_content == span if not context else chunk.page_content.endswith(span)
             assert counter(chunk.page_content) <= size or chunk.metadata["oversize"]
-        tiled = ContentAwareTextSplitter(size, length_function=counter, format="markdown", strip_whitespace=False)
+        tiled = ContentAwareTextSplitter(
+            size, length_function=counter, format="markdown", strip_whitespace=False
+        )
         assert "".join(tiled.split_text(text)) == (text if text.strip() else "")
 
 
@@ -205,6 +245,8 @@ def test_random_text_any_size(text: str, size: int, context: bool) -> None:
 @given(TEXTS, st.integers(1, 60))
 def test_random_text_fixed(text: str, size: int) -> None:
     for counter in (len, count_words):
-        chunks = FixedTextSplitter(size, length_function=counter, format="markdown").create_documents([text])
+        chunks = FixedTextSplitter(
+            size, length_function=counter, format="markdown"
+        ).create_documents([text])
         assert_exact(text, chunks)
         assert all(counter(c.page_content) <= size or c.metadata["oversize"] for c in chunks)

@@ -15,19 +15,26 @@ from langchain_fakes import assert_exact, split
 from langchain_text_splitters import RecursiveCharacterTextSplitter, TextSplitter
 
 from langchain_structrag import ContentAwareTextSplitter, FixedTextSplitter
-from structrag.reading import read_text
+from structrag.reading.files import read_text
 
 SPLITTERS = [ContentAwareTextSplitter, FixedTextSplitter]
 CODE = "# T\n\n```python\ndef f(x):\n    if x:\n        return 1\n```\n"
 WORDS = " ".join(f"w{i}" for i in range(60))
 
 
-@pytest.mark.parametrize("splitter_class", [RecursiveCharacterTextSplitter, ContentAwareTextSplitter])
+@pytest.mark.parametrize(
+    "splitter_class", [RecursiveCharacterTextSplitter, ContentAwareTextSplitter]
+)
 def test_only_the_class_name_changes_in_an_application(splitter_class: type[TextSplitter]) -> None:
-    splitter = splitter_class(chunk_size=60, chunk_overlap=10, length_function=len, add_start_index=True)
+    splitter = splitter_class(
+        chunk_size=60, chunk_overlap=10, length_function=len, add_start_index=True
+    )
     store = InMemoryVectorStore(DeterministicFakeEmbedding(size=16))
     documents = [
-        Document(page_content="# Cats\n\nCats purr.\n\n# Dogs\n\nDogs bark.\n" * 3, metadata={"source": "pets.md"})
+        Document(
+            page_content="# Cats\n\nCats purr.\n\n# Dogs\n\nDogs bark.\n" * 3,
+            metadata={"source": "pets.md"},
+        )
     ]
     store.add_documents(splitter.split_documents(documents))
     found = store.as_retriever(search_kwargs={"k": 2}).invoke("Dogs bark.")
@@ -51,7 +58,8 @@ def test_metadata_of_a_chunk() -> None:
 
 def test_parent_metadata_is_copied_deeply_and_documents_are_not_changed() -> None:
     parent = Document(
-        page_content="# A\n\nx\n\n# B\n\ny\n", metadata={"source": "n.md", "tags": ["a"], "when": date(2020, 1, 2)}
+        page_content="# A\n\nx\n\n# B\n\ny\n",
+        metadata={"source": "n.md", "tags": ["a"], "when": date(2020, 1, 2)},
     )
     before = parent.model_copy(deep=True)
     chunks = ContentAwareTextSplitter().split_documents([parent])
@@ -62,7 +70,10 @@ def test_parent_metadata_is_copied_deeply_and_documents_are_not_changed() -> Non
 
 
 def test_ids_are_deterministic_uuids_and_differ_between_pages_of_one_source() -> None:
-    pages = [Document(page_content="same words", metadata={"source": "r.pdf", "page": i}) for i in range(2)]
+    pages = [
+        Document(page_content="same words", metadata={"source": "r.pdf", "page": i})
+        for i in range(2)
+    ]
     first = [c.id for c in ContentAwareTextSplitter().split_documents(pages)]
     again = [c.id for c in ContentAwareTextSplitter().split_documents(pages)]
     assert len(set(first)) == 2
@@ -105,7 +116,9 @@ def test_blank_text_has_no_chunk(splitter_class: Any, text: str) -> None:
 )
 @pytest.mark.parametrize("splitter_class", SPLITTERS)
 @pytest.mark.parametrize("size", [10, 20, 4000])
-def test_chunks_are_exact_slices_that_tile_the_text(splitter_class: Any, text: str, size: int) -> None:
+def test_chunks_are_exact_slices_that_tile_the_text(
+    splitter_class: Any, text: str, size: int
+) -> None:
     chunks = splitter_class(chunk_size=size).create_documents([text])
     assert_exact(text, chunks)
     assert all(len(c.page_content) <= size or c.metadata["oversize"] for c in chunks)
@@ -185,11 +198,16 @@ def test_cut_table_keeps_its_header_rows_in_the_metadata() -> None:
     assert len(later) > 1
     for chunk in later:
         assert chunk.metadata["table_header"] == "| a | b |\n|---|---|"
-        assert all(line.startswith("| row") and line.endswith("|") for line in chunk.page_content.splitlines())
+        assert all(
+            line.startswith("| row") and line.endswith("|")
+            for line in chunk.page_content.splitlines()
+        )
 
 
 def test_html_offsets_refer_to_the_visible_text() -> None:
-    html = "<html><body><h1>T</h1><p>Press <b>Save</b> to finish.</p><h2>U</h2><p>x</p></body></html>"
+    html = (
+        "<html><body><h1>T</h1><p>Press <b>Save</b> to finish.</p><h2>U</h2><p>x</p></body></html>"
+    )
     chunks = split(html)
     assert_exact(read_text(html).text, chunks)
     assert chunks[0].page_content == "T\n\nPress Save to finish."
@@ -199,17 +217,28 @@ def test_html_offsets_refer_to_the_visible_text() -> None:
 
 def test_source_suffix_tells_the_format() -> None:
     text = "# of items: 3\n\nbody text\n"
-    as_text = ContentAwareTextSplitter(strip_whitespace=False).create_documents([text], [{"source": "log.txt"}])
-    as_markdown = ContentAwareTextSplitter().create_documents([text], [{"source": "https://x.org/log.md"}])
+    as_text = ContentAwareTextSplitter(strip_whitespace=False).create_documents(
+        [text], [{"source": "log.txt"}]
+    )
+    as_markdown = ContentAwareTextSplitter().create_documents(
+        [text], [{"source": "https://x.org/log.md"}]
+    )
     assert as_text[0].metadata["heading_path"] == []
     assert as_markdown[0].metadata["heading_path"] == ["of items: 3"]
     rendered = "A title\n\nText that a loader has taken out of a page: 1 < 2.\n"
-    assert ContentAwareTextSplitter().create_documents([rendered], [{"source": "p.html"}])[0].page_content in rendered
+    assert (
+        ContentAwareTextSplitter()
+        .create_documents([rendered], [{"source": "p.html"}])[0]
+        .page_content
+        in rendered
+    )
 
 
 def test_exclude_titles_min_chunk_size_and_flat_metadata() -> None:
     text = "# A\n\nbody of a\n\n# References\n\nx\n\n# B\n\nb\n\n# C\n\nc\n"
-    assert "References" not in "".join(ContentAwareTextSplitter(exclude_titles=["references"]).split_text(text))
+    assert "References" not in "".join(
+        ContentAwareTextSplitter(exclude_titles=["references"]).split_text(text)
+    )
     assert len(split(text, min_chunk_size=200)) == 1
     flat = split("# A\n\n## B\n\nx\n", flat_metadata=True)[0].metadata
     assert flat["heading_path"] == "A > B"

@@ -21,7 +21,9 @@ class Seeing(FakeListChatModel):
 
     responses: list[str] = []  # noqa: RUF012
 
-    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
+    def _generate(
+        self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
+    ) -> ChatResult:
         text, image = messages[0].content
         told = f"{text['text']} {sorted((key, value) for key, value in image.items())}"
         return ChatResult(generations=[ChatGeneration(message=AIMessage(content=told))])
@@ -39,17 +41,29 @@ def folder(tmp_path: Path) -> Path:
 def test_addresses_data_and_files_become_content_blocks(folder: Path) -> None:
     describe = ImageDescriber(Seeing(), "What?", folder)
     pixels = b64encode(b"pixels").decode()
-    assert describe("https://x.org/a.png") == "What? [('type', 'image'), ('url', 'https://x.org/a.png')]"
+    assert (
+        describe("https://x.org/a.png")
+        == "What? [('type', 'image'), ('url', 'https://x.org/a.png')]"
+    )
     shown = f"What? [('base64', '{pixels}'), ('mime_type', 'image/{{}}'), ('type', 'image')]"
     assert describe(f"data:image/gif;base64,{pixels}") == shown.format("gif")
-    assert describe("img/pins.jpg") == describe(str(folder / "img" / "pins.jpg")) == shown.format("jpeg")
+    assert (
+        describe("img/pins.jpg")
+        == describe(str(folder / "img" / "pins.jpg"))
+        == shown.format("jpeg")
+    )
     assert pickle.loads(pickle.dumps(describe))("img/pins.jpg") == describe("img/pins.jpg")
 
 
 def test_files_outside_the_folder_are_not_read(folder: Path) -> None:
     (folder / "link.png").symlink_to(folder.parent / "secret.png")
     describe = ImageDescriber(Seeing(), folder=folder)
-    for address in ("../secret.png", str(folder.parent / "secret.png"), "link.png", "img/../../secret.png"):
+    for address in (
+        "../secret.png",
+        str(folder.parent / "secret.png"),
+        "link.png",
+        "img/../../secret.png",
+    ):
         with pytest.raises(InvalidDocument, match="outside"):
             describe(address)
     with pytest.raises(InvalidDocument, match="Cannot read"):
@@ -62,10 +76,15 @@ def test_files_outside_the_folder_are_not_read(folder: Path) -> None:
 
 def test_the_transformer_indexes_what_it_says(folder: Path) -> None:
     text = "# Part\n\nSome words.\n\n![Pins](img/pins.jpg)\n\n![Gone](img/none.png)\n"
-    transformer = HiQATransformer(describe_image=ImageDescriber(Seeing(), "What?", folder), add_context=True)
+    transformer = HiQATransformer(
+        describe_image=ImageDescriber(Seeing(), "What?", folder), add_context=True
+    )
     images = [s for s in transformer.create_documents([text]) if s.metadata["hiqa_kind"] == "image"]
     assert [image.metadata.get("hiqa_degraded") for image in images] == [None, True]
-    assert "image/jpeg" in images[0].page_content and "image/jpeg" in images[0].metadata["hiqa_description"]
+    assert (
+        "image/jpeg" in images[0].page_content
+        and "image/jpeg" in images[0].metadata["hiqa_description"]
+    )
 
 
 def test_an_index_keeps_no_key_of_the_model(folder: Path) -> None:

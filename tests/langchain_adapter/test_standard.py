@@ -14,7 +14,10 @@ from langchain_structrag import D3Retriever, HiQARetriever, MultiViewRetriever, 
 from langchain_structrag.indexing import core_documents, make_index
 from structrag.retrieval.d3.index import D3Index
 
-TEXT = "# Pets\n\nIntro.\n\n## Cats\n\nCats purr.\n\n## Dogs\n\nDogs bark.\n\n## Birds\n\nBirds sing.\n"
+TEXT = (
+    "# Pets\n\nIntro.\n\n## Cats\n\nCats purr.\n\n## Dogs\n\nDogs bark.\n\n## Birds\n\nBirds "
+    "sing.\n"
+)
 
 
 class Standard(RetrieversIntegrationTests):
@@ -27,7 +30,9 @@ class Standard(RetrieversIntegrationTests):
     @property
     def retriever_constructor_params(self) -> dict[str, Any]:
         index = make_index(**self.options)
-        index.add(core_documents([Document(page_content=TEXT, metadata={"source": "pets.md"})], "auto"))
+        index.add(
+            core_documents([Document(page_content=TEXT, metadata={"source": "pets.md"})], "auto")
+        )
         return {"index": index}
 
     @property
@@ -53,7 +58,9 @@ class TestD3(Standard):
     @property
     def retriever_constructor_params(self) -> dict[str, Any]:
         index = D3Index()
-        index.add(core_documents([Document(page_content=TEXT, metadata={"source": "pets.md"})], "auto"))
+        index.add(
+            core_documents([Document(page_content=TEXT, metadata={"source": "pets.md"})], "auto")
+        )
         return {"index": index}
 
 

@@ -1,4 +1,5 @@
-"""A deterministic embedding model, a scripted language model and stores of LlamaIndex, without any network."""
+"""A deterministic embedding model, a scripted language model and stores of LlamaIndex, without any
+network."""
 
 from __future__ import annotations
 
@@ -69,7 +70,9 @@ class ScriptedLLM(CustomLLM):
         self.prompts.append(prompt)
         return CompletionResponse(text=self.answer)
 
-    async def acomplete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+    async def acomplete(
+        self, prompt: str, formatted: bool = False, **kwargs: Any
+    ) -> CompletionResponse:
         self.async_calls += 1
         await asyncio.sleep(0.01)
         return self.complete(prompt)
@@ -95,16 +98,25 @@ class ListStore(BasePydanticVectorStore):
         return [node.node_id for node in nodes]
 
     def delete(self, ref_doc_id: str, **kwargs: Any) -> None:
-        self.nodes = {key: node for key, node in self.nodes.items() if node.ref_doc_id != ref_doc_id}
+        self.nodes = {
+            key: node for key, node in self.nodes.items() if node.ref_doc_id != ref_doc_id
+        }
 
     def query(self, query: Any, **kwargs: Any) -> VectorStoreQueryResult:
         self.queries.append("sync")
         wanted = {f.key: f.value for f in query.filters.filters}
-        found = [n for n in self.nodes.values() if all(n.metadata.get(k) == v for k, v in wanted.items())]
-        scored = [(sum(a * b for a, b in zip(query.query_embedding, n.embedding, strict=True)), n) for n in found]
+        found = [
+            n for n in self.nodes.values() if all(n.metadata.get(k) == v for k, v in wanted.items())
+        ]
+        scored = [
+            (sum(a * b for a, b in zip(query.query_embedding, n.embedding, strict=True)), n)
+            for n in found
+        ]
         scored = sorted(scored, key=lambda pair: -pair[0])[: min(query.similarity_top_k, self.most)]
         return VectorStoreQueryResult(
-            nodes=[n for _, n in scored], similarities=[s for s, _ in scored], ids=[n.node_id for _, n in scored]
+            nodes=[n for _, n in scored],
+            similarities=[s for s, _ in scored],
+            ids=[n.node_id for _, n in scored],
         )
 
     async def aquery(self, query: Any, **kwargs: Any) -> VectorStoreQueryResult:
@@ -118,7 +130,10 @@ STORES: dict[str, Callable[[], dict[str, Any]]] = {
     "lsa": lambda: {},
     "own": lambda: {"embed_model": HashEmbedding()},
     "simple": lambda: {"embed_model": HashEmbedding(), "vector_store": SimpleVectorStore()},
-    "list": lambda: {"embed_model": HashEmbedding(), "vector_store": ListStore(nodes={}, queries=[])},
+    "list": lambda: {
+        "embed_model": HashEmbedding(),
+        "vector_store": ListStore(nodes={}, queries=[]),
+    },
 }
 
 

@@ -26,18 +26,25 @@ class Failing(HashEmbedding):
 @pytest.mark.parametrize("kind", [MultiViewRetriever, HiQARetriever, D3Retriever])
 async def test_the_error_says_what_is_kept_and_how_to_go_on(kind: Any, tmp_path: Path):
     with pytest.raises(
-        ModelFailed, match=r"no network.* But from_documents gave no retriever back: nothing .*its add\.$"
+        ModelFailed,
+        match=r"no network.* But from_documents gave no retriever back: nothing .*its add\.$",
     ):
         kind.from_documents(DOCUMENTS, embed_model=Failing())
     with pytest.raises(ModelFailed, match="the cache alone is kept") as error:
         kind.from_documents(DOCUMENTS, embed_model=Failing(), cache=tmp_path / "calls.sqlite")
     assert isinstance(error.value.__cause__, ConnectionError)
-    with pytest.raises(ModelFailed, match=r"afrom_documents\(\[\], \.\.\.\) and give them to its aadd\.$"):
+    with pytest.raises(
+        ModelFailed, match=r"afrom_documents\(\[\], \.\.\.\) and give them to its aadd\.$"
+    ):
         await kind.afrom_documents(DOCUMENTS, embed_model=Failing())
 
 
 def test_going_on_by_the_cache(tmp_path: Path):
-    options: dict[str, Any] = {"llm": ScriptedLLM(), "cache": tmp_path / "calls.sqlite", "max_concurrency": 1}
+    options: dict[str, Any] = {
+        "llm": ScriptedLLM(),
+        "cache": tmp_path / "calls.sqlite",
+        "max_concurrency": 1,
+    }
     with pytest.raises(BudgetExceeded, match="the cache alone is kept"):
         MultiViewRetriever.from_documents(DOCUMENTS, max_calls=2, **options)
     usage = MultiViewRetriever.from_documents(DOCUMENTS, **options).index.usage

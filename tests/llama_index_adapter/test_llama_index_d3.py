@@ -1,4 +1,5 @@
-"""D3Retriever and SelfAskQueryEngine in LlamaIndex: evidence, cost, events, prompts, hops; sync and async."""
+"""D3Retriever and SelfAskQueryEngine in LlamaIndex: evidence, cost, events, prompts, hops; sync and
+async."""
 
 from __future__ import annotations
 
@@ -52,7 +53,9 @@ Ada Holm was born in Bergen in 1931.
 Bergen lies on the west coast of Norway.
 """
 FILLER = "".join(
-    f"## Topic {i}\n\nWords about the subject number {i} and nothing else. {'More of it. ' * 60}\n\n" for i in range(20)
+    f"## Topic {i}\n\nWords about the subject number {i} and nothing else. "
+    f"{'More of it. ' * 60}\n\n"
+    for i in range(20)
 )
 QUESTION = "Where was the director of The Lantern born?"
 
@@ -67,13 +70,19 @@ class ThinkingLLM(ScriptedLLM):
         self.prompts.append(prompt)
         if self.fails:
             raise RuntimeError("down")
-        return CompletionResponse(text=names_by_words(prompt) if self.kind == "router" else two_hops(prompt))
+        return CompletionResponse(
+            text=names_by_words(prompt) if self.kind == "router" else two_hops(prompt)
+        )
 
 
 def names_by_words(prompt: str) -> str:
     """The ids of the sections or paragraphs that mention Ada."""
     shown = re.split(r"\n\n(?=\[?\d+)", prompt)
-    ids = [re.match(r"\D*(\d+)", part) for part in shown if "Ada" in part and "Question:" not in part.split("\n")[0]]
+    ids = [
+        re.match(r"\D*(\d+)", part)
+        for part in shown
+        if "Ada" in part and "Question:" not in part.split("\n")[0]
+    ]
     return ", ".join(found.group(1) for found in ids if found) or "none"
 
 
@@ -84,7 +93,11 @@ def two_hops(prompt: str) -> str:
         return wanted if wanted in evidence else "Unanswerable"
     if "Intermediate answer: Bergen" in prompt:
         return "So the final answer is: Bergen"
-    return "Follow up: Where was Ada Holm born?" if "Ada Holm" in prompt else "Follow up: Who directed The Lantern?"
+    return (
+        "Follow up: Where was Ada Holm born?"
+        if "Ada Holm" in prompt
+        else "Follow up: Who directed The Lantern?"
+    )
 
 
 def asker() -> ThinkingLLM:
@@ -92,8 +105,13 @@ def asker() -> ThinkingLLM:
 
 
 def documents(text: str = FILMS) -> list[Document]:
-    other = Document(text="# Other\n\nSomething else is here.\n", id_="other", metadata={"year": 2021})
-    return [Document(text=text, id_="films", metadata={"year": 2020, "file_name": "films.md"}), other]
+    other = Document(
+        text="# Other\n\nSomething else is here.\n", id_="other", metadata={"year": 2021}
+    )
+    return [
+        Document(text=text, id_="films", metadata={"year": 2020, "file_name": "films.md"}),
+        other,
+    ]
 
 
 def cost_events(call: Any) -> list[Any]:
@@ -127,17 +145,24 @@ def test_evidence_is_quoted_in_reading_order(embed_model: Any) -> None:
         assert text[node.start_char_idx : node.end_char_idx] == node.text
         json.dumps(node.to_dict())
     first = found[0].node
-    assert first.metadata["heading_context"] == "Films > The Lantern" and first.metadata["year"] == 2020
+    assert (
+        first.metadata["heading_context"] == "Films > The Lantern"
+        and first.metadata["year"] == 2020
+    )
     assert first.metadata["d3_kind"] == "paragraph" and first.metadata["d3_route"] == "scores"
     shown = first.get_content(metadata_mode=MetadataMode.LLM)
     assert "d3_" not in shown and "scores" not in shown
 
 
 def test_it_gives_what_the_core_gives() -> None:
-    retriever = D3Retriever.from_documents(documents(FILMS + FILLER), embed_model=HashEmbedding(), similarity_top_k=3)
+    retriever = D3Retriever.from_documents(
+        documents(FILMS + FILLER), embed_model=HashEmbedding(), similarity_top_k=3
+    )
     core = CoreRetriever(retriever.index, k=3)
     expected = [(hit.chunk.id, hit.score) for hit in core.search(QUESTION)]
-    assert [(n.node_id, n.score) for n in retriever.retrieve(QUESTION)] == expected and len(expected) <= 3
+    assert [(n.node_id, n.score) for n in retriever.retrieve(QUESTION)] == expected and len(
+        expected
+    ) <= 3
 
 
 def test_a_language_model_routes_and_selects_and_the_cost_is_told() -> None:
@@ -152,7 +177,11 @@ def test_a_language_model_routes_and_selects_and_the_cost_is_told() -> None:
     assert {stage: cost.calls for stage, cost in result.cost.items()} == {"route": 1, "select": 1}
     assert len(llm.prompts) == 2 and result.route.how == "llm" and result.degraded == 0
     nodes = retriever.nodes(result)
-    assert nodes and all("Ada Holm" in n.text for n in nodes) and nodes[0].metadata["d3_route"] == "llm"
+    assert (
+        nodes
+        and all("Ada Holm" in n.text for n in nodes)
+        and nodes[0].metadata["d3_route"] == "llm"
+    )
     assert [n.text for n in retriever.retrieve(QUESTION)] == [n.text for n in nodes]
     assert retriever.usage.calls == 2 * 2 and result.total.calls <= estimate.upper_total.calls
 
@@ -163,16 +192,26 @@ def test_it_serves_a_query_engine_and_tells_events() -> None:
 
     def run() -> None:
         retriever = D3Retriever.from_documents(
-            documents(FILMS + FILLER), llm=llm, summariser=None, callback_manager=CallbackManager([debug])
+            documents(FILMS + FILLER),
+            llm=llm,
+            summariser=None,
+            callback_manager=CallbackManager([debug]),
         )
         response = RetrieverQueryEngine.from_args(retriever, llm=MockLLM()).query(QUESTION)
         assert "directed by Ada Holm" in str(response) and response.source_nodes
 
     seen = cost_events(run)
     (built,) = (event for event in seen if isinstance(event, IndexBuildEndEvent))
-    assert (built.added, built.usage["calls"], built.usage["fallbacks"]) == (2, 0, {}) and built.chunks > 20
+    assert (built.added, built.usage["calls"], built.usage["fallbacks"]) == (
+        2,
+        0,
+        {},
+    ) and built.chunks > 20
     (cost,) = (event for event in seen if isinstance(event, RetrievalCostEvent))
-    assert cost.question == QUESTION and cost.cost["route"]["calls"] == cost.cost["select"]["calls"] == 1
+    assert (
+        cost.question == QUESTION
+        and cost.cost["route"]["calls"] == cost.cost["select"]["calls"] == 1
+    )
     assert len(debug.get_event_pairs(CBEventType.RETRIEVE)) == 1
 
 
@@ -183,7 +222,9 @@ def test_a_failing_model_is_counted_and_scores_stand_in() -> None:
     result = retriever.result(QUESTION)
     assert result.degraded == 2 and result.hits
     (event,) = (
-        each for each in cost_events(lambda: retriever.retrieve(QUESTION)) if isinstance(each, RetrievalCostEvent)
+        each
+        for each in cost_events(lambda: retriever.retrieve(QUESTION))
+        if isinstance(each, RetrievalCostEvent)
     )
     assert event.degraded == 2
 
@@ -215,7 +256,9 @@ def test_save_load_insert_and_delete(tmp_path: Any) -> None:
 def test_strategies_and_limits() -> None:
     retriever = D3Retriever.from_documents(documents(), strategy="lexical", similarity_top_k=1)
     assert len(retriever.retrieve("Ada Holm film Bergen")) == 1
-    joined = D3Retriever.from_documents(documents(), join_adjacent=True, max_tokens=None, where={"year": 2020})
+    joined = D3Retriever.from_documents(
+        documents(), join_adjacent=True, max_tokens=None, where={"year": 2020}
+    )
     nodes = joined.retrieve(QUESTION)
     assert any("paragraphs" in key for n in nodes for key in n.metadata)
     assert D3Retriever(D3Index(), selection=Selection(strategy="lexical")).retrieve("x") == []
@@ -301,7 +344,11 @@ async def test_two_follow_ups_lead_to_the_answer(name: str) -> None:
     json.dumps(told)
     assert llm.async_calls == 0
     again = await engine.aquery(QUESTION)
-    assert (again.response, again.metadata, again.source_nodes) == (response.response, told, response.source_nodes)
+    assert (again.response, again.metadata, again.source_nodes) == (
+        response.response,
+        told,
+        response.source_nodes,
+    )
     assert llm.async_calls == 5
 
 
@@ -310,7 +357,9 @@ def test_the_nodes_are_those_of_the_retriever() -> None:
     engine = SelfAskQueryEngine.from_args(retriever, asker())
     nodes = {node.node_id: node for node in engine.query(QUESTION).source_nodes}
     assert {node.node.ref_doc_id for node in nodes.values()} == {"films"}
-    assert all(FILMS[n.node.start_char_idx : n.node.end_char_idx] == n.node.text for n in nodes.values())
+    assert all(
+        FILMS[n.node.start_char_idx : n.node.end_char_idx] == n.node.text for n in nodes.values()
+    )
     assert engine.retrieve(QueryBundle(QUESTION)) == retriever.retrieve(QUESTION)
 
 
@@ -320,7 +369,9 @@ def test_bounds_and_the_retrievers_own_model() -> None:
     assert response.metadata["stopped"] == "max_followups" and len(response.metadata["trace"]) == 1
     none = SelfAskQueryEngine(RETRIEVERS["multi-view"](), asker(), token_budget=0).query(QUESTION)
     assert none.metadata["stopped"] == "token_budget" and none.metadata["trace"] == []
-    own = D3Retriever.from_documents(documents(), llm=asker(), summariser=None, router="scores", strategy="fused")
+    own = D3Retriever.from_documents(
+        documents(), llm=asker(), summariser=None, router="scores", strategy="fused"
+    )
     assert str(SelfAskQueryEngine(own).query(QUESTION)) == "Bergen"
 
 
@@ -352,9 +403,13 @@ def test_prompts_events_and_tools_work_as_for_any_query_engine() -> None:
     names = set(engine.get_prompts())
     assert {"next_prompt", "answer_prompt", "final_prompt", "retriever:route_prompt"} <= names
     kept = engine.prompts
-    engine.update_prompts({name: prompt for name, prompt in engine.get_prompts().items() if ":" not in name})
+    engine.update_prompts(
+        {name: prompt for name, prompt in engine.get_prompts().items() if ":" not in name}
+    )
     assert engine.prompts == kept
-    engine.update_prompts({"answer_prompt": PromptTemplate("Read this:\n{evidence}\nQuestion: {question}")})
+    engine.update_prompts(
+        {"answer_prompt": PromptTemplate("Read this:\n{evidence}\nQuestion: {question}")}
+    )
     seen = cost_events(lambda: engine.query(QUESTION))
     assert any(prompt.startswith("Read this:\n") for prompt in llm.prompts)
     found = [event.class_name() for event in seen]
@@ -406,7 +461,10 @@ def test_two_hops_keep_the_condition_and_change_no_node_of_another_package() -> 
 
     (found,) = TwoHopRetriever(Kept()).retrieve("Who made it?")
     assert found.metadata["two_hop_entities"] and node.metadata == {}
-    assert str(SelfAskQueryEngine(TwoHopRetriever(FixedRetriever()), asker()).query(QUESTION)) == "Bergen"
+    assert (
+        str(SelfAskQueryEngine(TwoHopRetriever(FixedRetriever()), asker()).query(QUESTION))
+        == "Bergen"
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""structrag's embedders as a LlamaIndex embedding model: batches, async, pipelines and their cache, pickling, what is refused."""
+"""structrag's embedders as a LlamaIndex embedding model: batches, async, pipelines and their cache,
+pickling, what is refused."""
 
 from __future__ import annotations
 
@@ -55,7 +56,9 @@ async def test_vectors_are_the_embedders_own_and_queries_are_told_apart() -> Non
     assert np.allclose(model.get_text_embedding_batch(TEXTS[:2]), expected)
     assert np.allclose(model.get_text_embedding(TEXTS[0]), expected[0])
     assert np.allclose(model.get_query_embedding(TEXTS[0]), 2 * expected[0])
-    assert await model.aget_text_embedding_batch(TEXTS[:2]) == model.get_text_embedding_batch(TEXTS[:2])
+    assert await model.aget_text_embedding_batch(TEXTS[:2]) == model.get_text_embedding_batch(
+        TEXTS[:2]
+    )
     assert await model.aget_text_embedding(TEXTS[0]) == model.get_text_embedding(TEXTS[0])
     assert await model.aget_query_embedding(TEXTS[0]) == model.get_query_embedding(TEXTS[0])
     assert model.embedder.awaited == 3
@@ -83,20 +86,30 @@ async def test_a_function_is_awaited_in_a_worker_thread() -> None:
 
 def test_callbacks_see_every_text() -> None:
     counter = TokenCountingHandler(tokenizer=str.split)
-    StructragEmbedding(lengths, callback_manager=CallbackManager([counter])).get_text_embedding_batch(TEXTS)
+    StructragEmbedding(
+        lengths, callback_manager=CallbackManager([counter])
+    ).get_text_embedding_batch(TEXTS)
     assert len(counter.embedding_token_counts) == 7 and counter.total_embedding_token_count == 21
 
 
 def test_a_pipelines_cache_knows_the_embedder_by_its_name() -> None:
-    embedders = [FunctionEmbedder(lengths, name="one"), FunctionEmbedder(lengths, name="two"), Asking("three")]
+    embedders = [
+        FunctionEmbedder(lengths, name="one"),
+        FunctionEmbedder(lengths, name="two"),
+        Asking("three"),
+    ]
     nodes = [TextNode(text="a text", id_="n")]
     keys = [get_transformation_hash(nodes, StructragEmbedding(embedder)) for embedder in embedders]
     assert len(set(keys)) == 3
-    assert keys[2] == get_transformation_hash(nodes, StructragEmbedding(Asking("three")))  # another object
+    assert keys[2] == get_transformation_hash(
+        nodes, StructragEmbedding(Asking("three"))
+    )  # another object
     asked = Asking()
     cache = IngestionCache()
     for _ in range(2):
-        pipeline = IngestionPipeline(transformations=[ContentAwareNodeParser(), StructragEmbedding(asked)], cache=cache)
+        pipeline = IngestionPipeline(
+            transformations=[ContentAwareNodeParser(), StructragEmbedding(asked)], cache=cache
+        )
         (node,) = pipeline.run(documents=[Document(text="# A\n\nThe pump.", id_="d")])
         assert node.embedding is not None
     assert len(asked.texts) == 1
@@ -105,14 +118,22 @@ def test_a_pipelines_cache_knows_the_embedder_by_its_name() -> None:
 def test_saved_settings_are_read_with_the_embedder_given_again() -> None:
     model = StructragEmbedding(FunctionEmbedder(lengths, name="lengths-1"), embed_batch_size=5)
     saved = model.to_dict()
-    assert saved["class_name"] == "StructragEmbedding" and saved["embedder"] == {"name": "lengths-1"}
-    assert saved["model_name"] == model.model_name == model.to_payload()["model_name"] == "lengths-1"
+    assert saved["class_name"] == "StructragEmbedding" and saved["embedder"] == {
+        "name": "lengths-1"
+    }
+    assert (
+        saved["model_name"] == model.model_name == model.to_payload()["model_name"] == "lengths-1"
+    )
     again = StructragEmbedding.from_dict(saved, embedder=model.embedder)
     assert again.to_dict() == saved and again.embed_batch_size == 5
     assert StructragEmbedding.from_json(model.to_json(), embedder=model.embedder).to_dict() == saved
-    with pytest.raises(ValueError, match=r"embedder must be passed again .* from_dict\(data, embedder=...\)"):
+    with pytest.raises(
+        ValueError, match=r"embedder must be passed again .* from_dict\(data, embedder=...\)"
+    ):
         StructragEmbedding.from_dict(saved)
-    with pytest.raises(ValueError, match="model_name must be the embedder's own name or left out; got 'lengths-1'"):
+    with pytest.raises(
+        ValueError, match="model_name must be the embedder's own name or left out; got 'lengths-1'"
+    ):
         StructragEmbedding.from_dict(saved, embedder=Asking())
 
 
@@ -120,13 +141,17 @@ def test_it_is_pickled_and_works_in_other_processes() -> None:
     model = StructragEmbedding(lengths, embed_batch_size=2)
     again = pickle.loads(pickle.dumps(model))
     assert again.to_dict() == model.to_dict() and again.get_text_embedding("abc") == [1.0, 3.0]
-    with pytest.raises(InvalidParameter, match=r"embedder must be one that can be pickled, .* got 'test_llama"):
+    with pytest.raises(
+        InvalidParameter, match=r"embedder must be one that can be pickled, .* got 'test_llama"
+    ):
         pickle.dumps(StructragEmbedding(lambda texts: lengths(texts)))
 
 
 def test_a_vector_store_index_takes_it() -> None:
     documents = [Document(text="the pump moves water"), Document(text="the valve closes")]
-    index = VectorStoreIndex.from_documents(documents, embed_model=StructragEmbedding(HashEmbedder()))
+    index = VectorStoreIndex.from_documents(
+        documents, embed_model=StructragEmbedding(HashEmbedder())
+    )
     (found,) = index.as_retriever(similarity_top_k=1).retrieve("valve closes")
     assert found.node.get_content() == "the valve closes"
 
@@ -134,7 +159,9 @@ def test_a_vector_store_index_takes_it() -> None:
 def test_our_retrievers_use_the_embedder_inside() -> None:
     embedder = HashEmbedder(max_tokens=20)
     documents = [Document(text=" ".join(f"Pump {i} moves." for i in range(40)), id_="d")]
-    retriever = MultiViewRetriever.from_documents(documents, embed_model=StructragEmbedding(embedder), views=("raw",))
+    retriever = MultiViewRetriever.from_documents(
+        documents, embed_model=StructragEmbedding(embedder), views=("raw",)
+    )
     assert retriever.index.embedder is embedder
     assert len(embedder.texts) > len(retriever.index)  # windows, not truncation
 

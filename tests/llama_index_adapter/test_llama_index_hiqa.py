@@ -1,4 +1,5 @@
-"""HiQANodeParser and HiQAFormatter: what models see of texts, tables and images; Markdown in a pipeline."""
+"""HiQANodeParser and HiQAFormatter: what models see of texts, tables and images; Markdown in a
+pipeline."""
 
 from __future__ import annotations
 
@@ -20,9 +21,14 @@ from llama_index.core.schema import ImageDocument, MetadataMode, TextNode
 from llama_index.core.utils import get_tokenizer
 from llama_index_fakes import HashEmbedding, ScriptedLLM
 
-from llama_index_structrag import ContentAwareNodeParser, HiQAFormatter, HiQANodeParser, ImageDescriber
-from structrag.cache import Cache
-from structrag.chunks.hiqa import HiQASplitter
+from llama_index_structrag import (
+    ContentAwareNodeParser,
+    HiQAFormatter,
+    HiQANodeParser,
+    ImageDescriber,
+)
+from structrag.asking.cache import Cache
+from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.errors import InvalidDocument
 from structrag.formatting.formatter import HiQAFormatter as CoreFormatter
 
@@ -69,7 +75,9 @@ MARKDOWN = st.lists(
 
 
 def parse(text: str, parser: HiQANodeParser | None = None, **metadata: Any) -> list[Any]:
-    return (parser or HiQANodeParser()).get_nodes_from_documents([Document(text=text, id_="d", metadata=metadata)])
+    return (parser or HiQANodeParser()).get_nodes_from_documents(
+        [Document(text=text, id_="d", metadata=metadata)]
+    )
 
 
 def seen(node: TextNode, mode: MetadataMode) -> str:
@@ -89,10 +97,14 @@ def test_a_table_is_embedded_by_its_labels_and_read_in_full() -> None:
     assert table.text == TABLE
     assert MANUAL[table.start_char_idx : table.end_char_idx] == TABLE
     assert seen(table, MetadataMode.EMBED) == (
-        "year: 2020\nheading_context: Pump A > Data\nsegment_index_text: Electrical values at 25 C.\nName | Value\nVoltage\nCurrent\n"
+        "year: 2020\nheading_context: Pump A > Data\nsegment_index_text: Electrical values at 25 "
+        "C.\nName | Value\nVoltage\nCurrent\n"
         "Values are typical."
     )
-    assert seen(table, MetadataMode.LLM) == f"year: 2020\nheading_context: Pump A > Data\nsegment_text: \n{TABLE}"
+    assert (
+        seen(table, MetadataMode.LLM)
+        == f"year: 2020\nheading_context: Pump A > Data\nsegment_text: \n{TABLE}"
+    )
     assert seen(table, MetadataMode.NONE) == TABLE
 
 
@@ -111,7 +123,10 @@ def test_an_image_is_embedded_by_its_words_and_can_be_shown() -> None:
 def test_language_models_see_each_title_once() -> None:
     first, data, *_ = of_kind(parse(MANUAL), "text")
     assert seen(first, MetadataMode.LLM) == first.text == "# Pump A\n\nIntro text of the pump."
-    assert seen(data, MetadataMode.LLM) == "heading_context: Pump A\n\n## Data\n\nElectrical values at 25 C."
+    assert (
+        seen(data, MetadataMode.LLM)
+        == "heading_context: Pump A\n\n## Data\n\nElectrical values at 25 C."
+    )
     assert all(seen(node, MetadataMode.LLM).count("Pump A") == 1 for node in parse(MANUAL))
 
 
@@ -152,9 +167,15 @@ def test_nodes_keep_the_limit_and_quote_the_document(text: str, size: int) -> No
     for node in nodes:
         assert text[node.start_char_idx : node.end_char_idx] == node.text and node.text.strip()
         assert node.text in seen(node, MetadataMode.LLM)
-        assert len(count(seen(node, MetadataMode.EMBED))) <= size or (node.metadata["oversize"] and len(node.text) <= 2)
+        assert len(count(seen(node, MetadataMode.EMBED))) <= size or (
+            node.metadata["oversize"] and len(node.text) <= 2
+        )
         assert all(isinstance(value, str | int | bool) for value in node.metadata.values())
-    spans = [(0, 0), *((node.start_char_idx, node.end_char_idx) for node in nodes), (len(text), len(text))]
+    spans = [
+        (0, 0),
+        *((node.start_char_idx, node.end_char_idx) for node in nodes),
+        (len(text), len(text)),
+    ]
     assert not "".join(text[a[1] : b[0]] for a, b in itertools.pairwise(spans)).strip()
     tiled = parse(text, HiQANodeParser(chunk_size=size, strip=False))
     assert "".join(node.text for node in tiled) == (text if text.strip() else "")
@@ -179,21 +200,27 @@ def test_settings_make_a_round_trip_and_functions_are_passed_again() -> None:
     with pytest.raises(ValueError, match="describe_image must be passed again"):
         HiQANodeParser.from_dict(told)
     assert HiQANodeParser.from_dict(told, describe_image=shout).to_dict() == told
-    with pytest.raises(ValueError, match="describe_image must be a function defined at the top level"):
+    with pytest.raises(
+        ValueError, match="describe_image must be a function defined at the top level"
+    ):
         pickle.dumps(HiQANodeParser(describe_image=lambda address: "x"))
     with pytest.raises(ValueError, match="describe_image must be a function or None"):
         HiQANodeParser(describe_image=3)
 
 
 def test_nodes_keep_both_texts_through_a_pipelines_cache_and_a_store() -> None:
-    pipeline = IngestionPipeline(transformations=[HiQANodeParser()], cache=IngestionCache(), disable_cache=False)
+    pipeline = IngestionPipeline(
+        transformations=[HiQANodeParser()], cache=IngestionCache(), disable_cache=False
+    )
     document = Document(text=MANUAL, id_="d")
     first, again = pipeline.run(documents=[document]), pipeline.run(documents=[document])
     for mode in (MetadataMode.EMBED, MetadataMode.LLM, MetadataMode.NONE):
         assert [seen(node, mode) for node in first] == [seen(node, mode) for node in again]
     index = VectorStoreIndex(first, embed_model=HashEmbedding())
     best = (
-        index.as_retriever(similarity_top_k=1).retrieve("Electrical values name value voltage current typical")[0].node
+        index.as_retriever(similarity_top_k=1)
+        .retrieve("Electrical values name value voltage current typical")[0]
+        .node
     )
     assert best.text == TABLE and "segment_text" in seen(best, MetadataMode.LLM)
 
@@ -209,12 +236,16 @@ def test_another_parser_behind_it_takes_nothing_over_that_is_not_its_own() -> No
 async def test_async_gives_the_same_nodes() -> None:
     document = Document(text=MANUAL, id_="d")
     parser = HiQANodeParser(describe_image=shout)
-    assert await parser.aget_nodes_from_documents([document]) == parser.get_nodes_from_documents([document])
+    assert await parser.aget_nodes_from_documents([document]) == parser.get_nodes_from_documents(
+        [document]
+    )
 
 
 def test_without_metadata_only_text_and_place() -> None:
     nodes = parse(MANUAL, HiQANodeParser(include_metadata=False), year=1)
-    assert all(node.metadata == {} and seen(node, MetadataMode.EMBED) == node.text for node in nodes)
+    assert all(
+        node.metadata == {} and seen(node, MetadataMode.EMBED) == node.text for node in nodes
+    )
 
 
 def test_real_documents(data_dir: Path) -> None:
@@ -242,7 +273,9 @@ def test_plain_text_becomes_markdown_without_a_model() -> None:
     document = Document(text=PLAIN, id_="d", metadata={"file_name": "a.txt"})
     (made,) = HiQAFormatter()([document])
     assert made.text == CoreFormatter().format(PLAIN).document.text
-    assert made.text.startswith("# 1 INTRODUCTION") and isinstance(made, Document) and made.id_ == "d"
+    assert (
+        made.text.startswith("# 1 INTRODUCTION") and isinstance(made, Document) and made.id_ == "d"
+    )
     assert document.text == PLAIN and document.metadata == {"file_name": "a.txt"}
     report = json.loads(made.metadata["format_report"])
     assert made.metadata["text_format"] == "markdown" and report["mode"] == "rules"
@@ -252,34 +285,47 @@ def test_plain_text_becomes_markdown_without_a_model() -> None:
 
 def test_html_becomes_markdown_and_parsers_know_it() -> None:
     made = formatted(
-        "<html><body><h1>T</h1><p>One <b>two</b>.</p><h2>S</h2><p>Three.</p></body></html>", file_name="a.html"
+        "<html><body><h1>T</h1><p>One <b>two</b>.</p><h2>S</h2><p>Three.</p></body></html>",
+        file_name="a.html",
     )
     assert "# T" in made.text and "## S" in made.text and "<" not in made.text
     nodes = HiQANodeParser()([made])
     assert [node.metadata["heading_path"] for node in nodes] == ["T", "T > S"]
-    assert all("text_format" not in node.metadata and "source_start" not in node.metadata for node in nodes)
+    assert all(
+        "text_format" not in node.metadata and "source_start" not in node.metadata for node in nodes
+    )
 
 
 def test_a_model_is_asked_and_its_answers_are_checked() -> None:
     llm = ScriptedLLM(prompts=[], answer="# Introduction\n\nSome words here.")
     made = formatted(PLAIN, HiQAFormatter(llm=llm))
     report = json.loads(made.metadata["format_report"])
-    assert len(llm.prompts) == 2 and (report["mode"], report["retries"], report["fallbacks"]) == ("model", 1, 1)
+    assert len(llm.prompts) == 2 and (report["mode"], report["retries"], report["fallbacks"]) == (
+        "model",
+        1,
+        1,
+    )
     assert re.findall(r"\w+", made.text) == re.findall(r"\w+", PLAIN)
-    good = ScriptedLLM(prompts=[], answer="# 1 Introduction\n\nSome words here.\n\n# 2 Methods\n\nMore words.")
+    good = ScriptedLLM(
+        prompts=[], answer="# 1 Introduction\n\nSome words here.\n\n# 2 Methods\n\nMore words."
+    )
     assert formatted(PLAIN, HiQAFormatter(llm=good)).text.startswith("# 1 Introduction")
 
 
 async def test_the_formatter_is_native_async_in_a_pipeline() -> None:
-    llm = ScriptedLLM(prompts=[], answer="# 1 Introduction\n\nSome words here.\n\n# 2 Methods\n\nMore words.")
+    llm = ScriptedLLM(
+        prompts=[], answer="# 1 Introduction\n\nSome words here.\n\n# 2 Methods\n\nMore words."
+    )
     pipeline = IngestionPipeline(transformations=[HiQAFormatter(llm=llm), HiQANodeParser()])
-    documents = [Document(text=text, id_=text[-6:]) for text in (PLAIN, PLAIN.replace("\n\n", "\n\n\n"))]
+    documents = [
+        Document(text=text, id_=text[-6:]) for text in (PLAIN, PLAIN.replace("\n\n", "\n\n\n"))
+    ]
     found = await pipeline.arun(documents=documents)
     assert llm.async_calls == 2
     assert [node.metadata["heading_path"] for node in found] == ["1 Introduction", "2 Methods"] * 2
-    assert found == IngestionPipeline(transformations=[HiQAFormatter(llm=llm), HiQANodeParser()]).run(
-        documents=documents
-    )
+    assert found == IngestionPipeline(
+        transformations=[HiQAFormatter(llm=llm), HiQANodeParser()]
+    ).run(documents=documents)
 
 
 def test_models_and_prompts_are_told_apart_by_the_pipelines_cache(tmp_path: Path) -> None:
@@ -296,7 +342,9 @@ def test_models_and_prompts_are_told_apart_by_the_pipelines_cache(tmp_path: Path
     with pytest.raises(ValueError, match="llm must be passed again"):
         HiQAFormatter.from_dict(formatters[1].to_dict())
     assert pickle.loads(pickle.dumps(formatters[3])).to_dict() == formatters[3].to_dict()
-    llm = ScriptedLLM(prompts=[], answer="# 1 Introduction\n\nSome words here.\n\n# 2 Methods\n\nMore words.")
+    llm = ScriptedLLM(
+        prompts=[], answer="# 1 Introduction\n\nSome words here.\n\n# 2 Methods\n\nMore words."
+    )
     for _ in range(2):
         formatted(PLAIN, HiQAFormatter(llm=llm, cache=Cache(tmp_path / "calls")))
     assert len(llm.prompts) == 1
@@ -307,7 +355,11 @@ def test_nodes_without_text_pass_and_changed_text_has_no_offsets() -> None:
     node = TextNode(text=PLAIN, id_="n", start_char_idx=5, end_char_idx=5 + len(PLAIN))
     passed, made = HiQAFormatter(add_report=False)([picture, node])
     assert passed is picture
-    assert made.start_char_idx is None and "format_report" not in made.metadata and node.start_char_idx == 5
+    assert (
+        made.start_char_idx is None
+        and "format_report" not in made.metadata
+        and node.start_char_idx == 5
+    )
     assert SentenceSplitter()([made])[0].text.startswith("# 1 INTRODUCTION")
 
 
@@ -322,7 +374,9 @@ def test_nodes_without_text_pass_and_changed_text_has_no_offsets() -> None:
         ({"cache": "here"}, "cache must be a structrag Cache"),
     ],
 )
-def test_bad_settings_are_refused_when_the_formatter_is_made(bad: dict[str, Any], message: str) -> None:
+def test_bad_settings_are_refused_when_the_formatter_is_made(
+    bad: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         HiQAFormatter(**bad)
 
@@ -332,12 +386,20 @@ def test_bad_settings_are_refused_when_the_formatter_is_made(bad: dict[str, Any]
 
 def test_files_are_read_by_their_suffix(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes("\ufeff".encode() + PLAIN.encode())
-    (tmp_path / "b.html").write_text("<html><body><h1>T</h1><p>One.</p></body></html>", encoding="utf-8")
+    (tmp_path / "b.html").write_text(
+        "<html><body><h1>T</h1><p>One.</p></body></html>", encoding="utf-8"
+    )
     reader = HiQAFormatter()
     (made,) = reader.load_data(tmp_path / "a.txt", extra_info={"year": 2020})
-    assert made.text == formatted(PLAIN).text and made.id_ == str(tmp_path / "a.txt") and made.metadata["year"] == 2020
+    assert (
+        made.text == formatted(PLAIN).text
+        and made.id_ == str(tmp_path / "a.txt")
+        and made.metadata["year"] == 2020
+    )
     extractors = {".txt": reader, ".html": reader}
-    found = SimpleDirectoryReader(str(tmp_path), file_extractor=extractors, raise_on_error=True).load_data()
+    found = SimpleDirectoryReader(
+        str(tmp_path), file_extractor=extractors, raise_on_error=True
+    ).load_data()
     assert [document.text.split("\n")[0] for document in found] == ["# 1 INTRODUCTION", "# T"]
     assert all(document.metadata["text_format"] == "markdown" for document in found)
     with pytest.raises(ValueError, match="Cannot read"):
@@ -361,7 +423,10 @@ async def test_pdf_files_are_read_by_their_layout(tmp_path: Path) -> None:
     reader = HiQAFormatter()
     (made,) = reader.load_data(path)
     assert "# Pump" in made.text and "# 1 Safety" in made.text
-    assert (made.metadata["pages"], json.loads(made.metadata["format_report"])["mode"]) == (1, "layout")
+    assert (made.metadata["pages"], json.loads(made.metadata["format_report"])["mode"]) == (
+        1,
+        "layout",
+    )
     assert "pages" not in seen(made, MetadataMode.LLM)
     assert await reader.aload_data(path) == [made]
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.4 broken")
@@ -393,9 +458,9 @@ def test_an_llm_describes_images_and_reads_no_file_it_should_not(tmp_path: Path)
     (tmp_path / "secret.png").write_bytes(b"secret")
     describe = ImageDescriber(SeeingLLM(), "What?", folder)
     assert describe("https://example.org/a.png") == "What? https://example.org/a.png"
-    assert describe("data:image/png;base64,cGl4ZWxz").startswith("What? ") and "image/png" in describe(
-        "data:image/png;base64,cGl4ZWxz"
-    )
+    assert describe("data:image/png;base64,cGl4ZWxz").startswith(
+        "What? "
+    ) and "image/png" in describe("data:image/png;base64,cGl4ZWxz")
     assert describe("img/wiring.png").startswith("What? 8 bytes")
     for address in ("../secret.png", str(tmp_path / "secret.png")):
         with pytest.raises(InvalidDocument, match="is outside"):
@@ -410,4 +475,7 @@ def test_an_llm_describes_images_and_reads_no_file_it_should_not(tmp_path: Path)
     (image,) = of_kind(parse(MANUAL, parser), "image")
     assert image.metadata["hiqa_description"].startswith("What? 8 bytes")
     assert "sk-secret" not in str(parser.to_dict())
-    assert parser.to_dict() != HiQANodeParser(describe_image=ImageDescriber(SeeingLLM(), "Who?", folder)).to_dict()
+    assert (
+        parser.to_dict()
+        != HiQANodeParser(describe_image=ImageDescriber(SeeingLLM(), "Who?", folder)).to_dict()
+    )

@@ -1,4 +1,5 @@
-"""HiQARetriever in LlamaIndex: look-alike manuals, the host's stores and retrievers as routes, packing, tuning."""
+"""HiQARetriever in LlamaIndex: look-alike manuals, the host's stores and retrievers as routes,
+packing, tuning."""
 
 from __future__ import annotations
 
@@ -19,9 +20,9 @@ from llama_index_fakes import HashEmbedding, with_new_store
 
 import structrag
 from llama_index_structrag import ContentAwareNodeParser, HiQANodeParser, HiQARetriever
-from structrag.chunks.hiqa import HiQASplitter
-from structrag.retrieval.hiqa import HiQARetriever as CoreRetriever
-from structrag.retrieval.tuning import LabelledQuestion
+from structrag.chunks.hiqa.splitter import HiQASplitter
+from structrag.retrieval.hiqa.retriever import HiQARetriever as CoreRetriever
+from structrag.retrieval.hiqa.tuning import LabelledQuestion
 
 MANUAL = """# Pump {name}
 
@@ -57,11 +58,19 @@ class WordRetriever(BaseRetriever):
         time.sleep(self.delay)
         asked = set(query_bundle.query_str.lower().split())
         held = [
-            (len(asked & set(node.get_content(metadata_mode=MetadataMode.EMBED).lower().split())), node)
+            (
+                len(
+                    asked & set(node.get_content(metadata_mode=MetadataMode.EMBED).lower().split())
+                ),
+                node,
+            )
             for node in self.nodes
         ]
         best = sorted((pair for pair in held if pair[0]), key=lambda pair: -pair[0])[:50]
-        return [NodeWithScore(node=node, score=float(score) if self.scored else None) for score, node in best]
+        return [
+            NodeWithScore(node=node, score=float(score) if self.scored else None)
+            for score, node in best
+        ]
 
 
 class AsyncWordRetriever(WordRetriever):
@@ -78,7 +87,9 @@ class AsyncWordRetriever(WordRetriever):
 def documents() -> list[Document]:
     return [
         Document(
-            text=MANUAL.format(name=name, volts=volts), id_=name, metadata={"volts": volts, "file_name": f"{name}.md"}
+            text=MANUAL.format(name=name, volts=volts),
+            id_=name,
+            metadata={"volts": volts, "file_name": f"{name}.md"},
         )
         for name, volts in PRODUCTS.items()
     ]
@@ -90,19 +101,31 @@ def test_the_product_named_comes_first(options: Any, name: str) -> None:
     best = retriever.retrieve(f"What is the voltage of the {name}?")[0]
     node = best.node
     assert node.ref_doc_id == name
-    assert all(name in keyword for keyword in node.metadata["hiqa_keywords"]) and node.metadata["hiqa_keywords"]
+    assert (
+        all(name in keyword for keyword in node.metadata["hiqa_keywords"])
+        and node.metadata["hiqa_keywords"]
+    )
     assert set(node.metadata["scores"]) == {"dense", "bm25", "keywords"}
     assert best.score == pytest.approx(sum(node.metadata["scores"].values()))
-    assert MANUAL.format(name=name, volts=PRODUCTS[name])[node.start_char_idx : node.end_char_idx] == node.text
+    assert (
+        MANUAL.format(name=name, volts=PRODUCTS[name])[node.start_char_idx : node.end_char_idx]
+        == node.text
+    )
     json.dumps(node.to_dict())
 
 
 def test_it_serves_a_query_engine_with_tables_in_full_and_images() -> None:
-    retriever = HiQARetriever.from_documents(documents(), similarity_top_k=5, where={"doc_id": "PX-20"})
-    response = RetrieverQueryEngine.from_args(retriever, llm=MockLLM()).query("voltage of the PX-20")
+    retriever = HiQARetriever.from_documents(
+        documents(), similarity_top_k=5, where={"doc_id": "PX-20"}
+    )
+    response = RetrieverQueryEngine.from_args(retriever, llm=MockLLM()).query(
+        "voltage of the PX-20"
+    )
     assert "| Voltage | 24 V |" in str(response) and "segment_index_text" not in str(response)
     images = [
-        json.loads(node.metadata["hiqa_images"]) for node in response.source_nodes if "hiqa_images" in node.metadata
+        json.loads(node.metadata["hiqa_images"])
+        for node in response.source_nodes
+        if "hiqa_images" in node.metadata
     ]
     assert [{"file": "img/PX-20.png", "alt": "Wiring plan"}] in images
 
@@ -130,7 +153,9 @@ def test_it_gives_what_the_core_gives() -> None:
 def test_comparisons_take_turns() -> None:
     query = "Compare the voltage of PX-10 and PX-30"
     for diversify, least in ((None, 1), ("round_robin", 2)):
-        retriever = HiQARetriever.from_documents(documents(), similarity_top_k=2, diversify=diversify)
+        retriever = HiQARetriever.from_documents(
+            documents(), similarity_top_k=2, diversify=diversify
+        )
         assert len({n.node.ref_doc_id for n in retriever.retrieve(query)}) >= least
 
 
@@ -149,7 +174,9 @@ def test_save_load_insert_and_delete(options: Any, tmp_path: Any) -> None:
 def test_the_node_parsers_settings_count() -> None:
     cells = HiQARetriever.from_documents(documents(), node_parser=HiQANodeParser(table_cells=True))
     plain = HiQARetriever.from_documents(documents())
-    assert any("48 V" in node.text for node in cells.segments()) and not any("48 V" in n.text for n in plain.segments())
+    assert any("48 V" in node.text for node in cells.segments()) and not any(
+        "48 V" in n.text for n in plain.segments()
+    )
 
 
 def test_filters_are_hard() -> None:
@@ -190,7 +217,9 @@ def test_nodes_of_the_parser_are_mapped_by_their_place() -> None:
     retriever = HiQARetriever.from_documents(documents(), embed_model=HashEmbedding())
     retriever.lexical = WordRetriever(HiQANodeParser().get_nodes_from_documents(documents()))
     found = retriever.retrieve("voltage of the Pump PX-20")
-    assert found[0].node.ref_doc_id == "PX-20" and any("bm25" in n.metadata["routes"] for n in found)
+    assert found[0].node.ref_doc_id == "PX-20" and any(
+        "bm25" in n.metadata["routes"] for n in found
+    )
 
 
 def test_results_that_are_no_segment_are_an_error_and_some_are_left_out() -> None:
@@ -198,7 +227,9 @@ def test_results_that_are_no_segment_are_an_error_and_some_are_left_out() -> Non
     foreign = TextNode(text="voltage of something else", id_="foreign")
     retriever.lexical = WordRetriever([foreign])
     with pytest.raises(
-        ValueError, match=r"lexical must be a retriever over this index's segments; none of its 1 results is one"
+        ValueError,
+        match=r"lexical must be a retriever over this index's segments; none of its 1 results is "
+        r"one",
     ):
         retriever.retrieve("voltage")
     whole = TextNode(text="voltage", start_char_idx=0, end_char_idx=200)
@@ -238,17 +269,25 @@ async def test_the_hosts_async_call_is_used_and_a_blocking_one_leaves_the_loop_f
 def test_packed_nodes_fit_as_language_models_see_them(limit: int) -> None:
     query = "voltage of the PX-20"
     every = HiQARetriever.from_documents(documents(), similarity_top_k=10).retrieve(query)
-    found = HiQARetriever.from_documents(documents(), similarity_top_k=10, max_tokens=limit).retrieve(query)
+    found = HiQARetriever.from_documents(
+        documents(), similarity_top_k=10, max_tokens=limit
+    ).retrieve(query)
     count = get_tokenizer()
-    assert sum(len(count(n.node.get_content(metadata_mode=MetadataMode.LLM))) for n in found) <= limit
+    assert (
+        sum(len(count(n.node.get_content(metadata_mode=MetadataMode.LLM))) for n in found) <= limit
+    )
     whole = [n.node_id for n in found if "hiqa_cut" not in n.metadata]
     assert whole == [n.node_id for n in every if n.node_id in whole]
     assert (len(found) == len(every)) == (limit == 100_000)
 
 
 def test_the_tokenizer_counts() -> None:
-    retriever = HiQARetriever.from_documents(documents(), similarity_top_k=9, max_tokens=400, tokenizer=list)
-    shown = [n.node.get_content(metadata_mode=MetadataMode.LLM) for n in retriever.retrieve("voltage")]
+    retriever = HiQARetriever.from_documents(
+        documents(), similarity_top_k=9, max_tokens=400, tokenizer=list
+    )
+    shown = [
+        n.node.get_content(metadata_mode=MetadataMode.LLM) for n in retriever.retrieve("voltage")
+    ]
     assert 0 < sum(map(len, shown)) <= 400
 
 

@@ -1,4 +1,5 @@
-"""IDMSNodeParser: the core's chunks with LlamaIndex's models; margins from log-probabilities, probed once."""
+"""IDMSNodeParser: the core's chunks with LlamaIndex's models; margins from log-probabilities,
+probed once."""
 
 from __future__ import annotations
 
@@ -12,19 +13,28 @@ from llama_index.core import Document
 from llama_index.core.base.llms.types import LogProb
 from llama_index.core.bridge.pydantic import Field
 from llama_index.core.ingestion import IngestionPipeline
-from llama_index.core.llms import ChatMessage, ChatResponse, CompletionResponse, LLMMetadata, MockLLM
+from llama_index.core.llms import (
+    ChatMessage,
+    ChatResponse,
+    CompletionResponse,
+    LLMMetadata,
+    MockLLM,
+)
 from llama_index.core.schema import MetadataMode
 from llama_index_fakes import HashEmbedding, ScriptedLLM
 
 from llama_index_structrag import IDMSNodeParser, LlamaIndexModel
 from llama_index_structrag.settings import defaults_of
-from structrag.cache import Cache
-from structrag.chunks.idms import IDMSSplitter
+from structrag.asking.cache import Cache
+from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.errors import InvalidParameter, NoModel
 from structrag.models.embedders import FunctionEmbedder
-from structrag.reading import read_text
+from structrag.reading.files import read_text
 
-TEXT = "# Cats\n\nCats sleep. Cats eat fish. Cats purr. Dogs bark. Dogs run. Dogs dig holes.\n\n# Rain\n\nRain falls. Rain is wet.\n"
+TEXT = (
+    "# Cats\n\nCats sleep. Cats eat fish. Cats purr. Dogs bark. Dogs run. Dogs dig holes.\n\n# "
+    "Rain\n\nRain falls. Rain is wet.\n"
+)
 QUESTION = "Passage A:\nCats nap.\nPassage B:\nCats nap."
 
 
@@ -33,7 +43,8 @@ def count(text: str) -> list[str]:
 
 
 class Weigher(ScriptedLLM):
-    """Answers "2", keep, with log-probabilities where both sides name the same animal. Records the parameters of its calls."""
+    """Answers "2", keep, with log-probabilities where both sides name the same animal. Records the
+    parameters of its calls."""
 
     is_chat: bool = False
     tells: bool = True
@@ -52,13 +63,21 @@ class Weigher(ScriptedLLM):
         keep = sides[0].split(". ")[-1].split()[0] in sides[1]
         best, other = ("2", "1") if keep else ("1", "2")
         self.answer = "9" if keep else "1"
-        return [[LogProb(token=best, logprob=-0.1), LogProb(token=other, logprob=-2.4)]] if self.tells else None
+        return (
+            [[LogProb(token=best, logprob=-0.1), LogProb(token=other, logprob=-2.4)]]
+            if self.tells
+            else None
+        )
 
     def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
         weighed = self.weighed(prompt, kwargs)
-        return CompletionResponse(text=self.answer, logprobs=weighed if "logprobs" in kwargs else None)
+        return CompletionResponse(
+            text=self.answer, logprobs=weighed if "logprobs" in kwargs else None
+        )
 
-    async def acomplete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+    async def acomplete(
+        self, prompt: str, formatted: bool = False, **kwargs: Any
+    ) -> CompletionResponse:
         self.async_calls += 1
         await asyncio.sleep(0)
         return self.complete(prompt, **kwargs)
@@ -73,7 +92,9 @@ class Weigher(ScriptedLLM):
 
 
 def parser(**settings: Any) -> IDMSNodeParser:
-    return IDMSNodeParser(**{"embed_model": HashEmbedding(calls=[]), "tokenizer": count, **settings})
+    return IDMSNodeParser(
+        **{"embed_model": HashEmbedding(calls=[]), "tokenizer": count, **settings}
+    )
 
 
 @pytest.mark.parametrize("is_chat", [False, True])
@@ -86,7 +107,11 @@ async def test_log_probabilities_are_read(is_chat: bool) -> None:
 
 
 def test_what_a_model_takes_is_tried_out_once() -> None:
-    for model, counts in ((Weigher(), (1, 2)), (Weigher(refuses="max_tokens"), (2, 3)), (Weigher(tells=False), (1, 1))):
+    for model, counts in (
+        (Weigher(), (1, 2)),
+        (Weigher(refuses="max_tokens"), (2, 3)),
+        (Weigher(tells=False), (1, 1)),
+    ):
         adapted = LlamaIndexModel(model)
         for number in counts:
             adapted.choose(QUESTION, ("2", "1"))
@@ -96,11 +121,16 @@ def test_what_a_model_takes_is_tried_out_once() -> None:
 
 def test_nodes_are_the_chunks_of_the_core() -> None:
     document = Document(text=TEXT, id_="d")
-    nodes = parser(chunk_size=12, min_chunk_size=4, add_context=False, strip=False).get_nodes_from_documents([document])
+    nodes = parser(
+        chunk_size=12, min_chunk_size=4, add_context=False, strip=False
+    ).get_nodes_from_documents([document])
     model = HashEmbedding()
-    core = IDMSSplitter(max_tokens=12, min_tokens=4, heading_path=False, counter=lambda text: len(text.split()))
+    core = IDMSSplitter(
+        max_tokens=12, min_tokens=4, heading_path=False, counter=lambda text: len(text.split())
+    )
     chunks = core.split(
-        read_text(TEXT), embedder=FunctionEmbedder(lambda texts: [model._vector(text) for text in texts], "hash")
+        read_text(TEXT),
+        embedder=FunctionEmbedder(lambda texts: [model._vector(text) for text in texts], "hash"),
     )
     assert [node.text for node in nodes] == [chunk.text for chunk in chunks]
     assert "".join(node.text for node in nodes) == TEXT
@@ -108,7 +138,9 @@ def test_nodes_are_the_chunks_of_the_core() -> None:
         assert TEXT[node.start_char_idx : node.end_char_idx] == node.text
         assert node.metadata["idms_margin_source"] == "similarity"
         assert node.metadata.get("idms_margin") == chunk.extras["margin"]
-        assert "idms" not in node.get_content(MetadataMode.EMBED) + node.get_content(MetadataMode.LLM)
+        assert "idms" not in node.get_content(MetadataMode.EMBED) + node.get_content(
+            MetadataMode.LLM
+        )
 
 
 @pytest.mark.parametrize(("tells", "source"), [(True, "log-probabilities"), (False, "rating")])
@@ -136,7 +168,9 @@ async def test_the_model_is_asked_and_obeyed(tells: bool, source: str) -> None:
 
 def test_a_broken_model_falls_back_and_is_told() -> None:
     with pytest.warns(UserWarning, match="similarities"):
-        nodes = parser(llm=ScriptedLLM(answer="No.", prompts=[])).get_nodes_from_documents([Document(text=TEXT)])
+        nodes = parser(llm=ScriptedLLM(answer="No.", prompts=[])).get_nodes_from_documents(
+            [Document(text=TEXT)]
+        )
     assert all(node.metadata["idms_degraded"] for node in nodes)
     assert sum(node.metadata["idms_margin_fallbacks"] for node in nodes) == 6
 
@@ -156,9 +190,21 @@ def test_settings_survive_and_tell_apart() -> None:
     documents = [Document(text=TEXT, id_="d")]
     texts = [node.text for node in made.get_nodes_from_documents(documents)]
     assert [node.text for node in again.get_nodes_from_documents(documents)] == texts
-    assert [node.text for node in pickle.loads(pickle.dumps(made)).get_nodes_from_documents(documents)] == texts
-    assert [node.text for node in IngestionPipeline(transformations=[made]).run(documents=documents)] == texts
-    assert len({str(parser(**change).to_dict()) for change in ({}, {"theta0": 0.1}, {"context": "adjacent"})}) == 3
+    assert [
+        node.text for node in pickle.loads(pickle.dumps(made)).get_nodes_from_documents(documents)
+    ] == texts
+    assert [
+        node.text for node in IngestionPipeline(transformations=[made]).run(documents=documents)
+    ] == texts
+    assert (
+        len(
+            {
+                str(parser(**change).to_dict())
+                for change in ({}, {"theta0": 0.1}, {"context": "adjacent"})
+            }
+        )
+        == 3
+    )
 
 
 def test_the_paper_preset() -> None:
@@ -180,7 +226,9 @@ def test_defaults_and_presets_are_those_of_the_core() -> None:
     ):
         made = parser.core_splitter(parser.chunk_size, len)
         names = defaults_of(IDMSSplitter).keys() - skipped
-        assert {name: getattr(made, name) for name in names} == {name: getattr(core, name) for name in names}
+        assert {name: getattr(made, name) for name in names} == {
+            name: getattr(core, name) for name in names
+        }
         assert parser.min_chunk_size == core.min_tokens
     assert IDMSNodeParser().chunk_size == IDMSSplitter().max_tokens
     assert IDMSNodeParser().core_splitter(300, len).least_tokens == IDMSSplitter().least_tokens
@@ -192,13 +240,19 @@ def test_without_any_model_the_words_decide() -> None:
 
 
 def test_limits_and_blank_documents() -> None:
-    nodes = parser(chunk_size=9).get_nodes_from_documents([Document(text=TEXT), Document(text="  \n")])
+    nodes = parser(chunk_size=9).get_nodes_from_documents(
+        [Document(text=TEXT), Document(text="  \n")]
+    )
     assert nodes and all(len(node.get_content(MetadataMode.EMBED).split()) <= 9 for node in nodes)
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"min_chunk_size": 500}, "min_tokens"), ({"context": "window"}, "context must be"), ({"llm": 3}, "llm must be")],
+    [
+        ({"min_chunk_size": 500}, "min_tokens"),
+        ({"context": "window"}, "context must be"),
+        ({"llm": 3}, "llm must be"),
+    ],
 )
 def test_wrong_settings_are_named(settings: dict[str, Any], message: str) -> None:
     with pytest.raises((InvalidParameter, ValueError), match=message):
@@ -206,11 +260,28 @@ def test_wrong_settings_are_named(settings: dict[str, Any], message: str) -> Non
 
 
 DEFINING = "A gated network called Long Short-Term Memory (LSTM) keeps a state over many steps. "
-DULL = "The garden of {} is green and quiet in the morning light. Nothing much happens there until noon comes around. "
-DENSE = "The LSTM beats the GRU and CNN of 2014 on WMT14, WMT15 and IWSLT16 by 2 BLEU in all of the many runs that were done. "
+DULL = (
+    "The garden of {} is green and quiet in the morning light. Nothing much happens there until "
+    "noon comes around. "
+)
+DENSE = (
+    "The LSTM beats the GRU and CNN of 2014 on WMT14, WMT15 and IWSLT16 by 2 BLEU in all of "
+    "the many runs that were done. "
+)
 SECTIONS = [
     DEFINING,
-    *(DULL.format(name) for name in ("Ann Bell", "Bob Cole", "Cy Dean", "Di East", "Ed Ford", "Flo Gray", "Guy Hill")),
+    *(
+        DULL.format(name)
+        for name in (
+            "Ann Bell",
+            "Bob Cole",
+            "Cy Dean",
+            "Di East",
+            "Ed Ford",
+            "Flo Gray",
+            "Guy Hill",
+        )
+    ),
     DENSE,
 ]
 ENRICHED = "".join(f"# Part {i}\n\n{body.strip()}\n\n" for i, body in enumerate(SECTIONS))

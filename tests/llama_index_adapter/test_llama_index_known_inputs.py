@@ -13,14 +13,20 @@ import pytest
 from llama_index.core import Document
 from llama_index.core.ingestion import IngestionCache, IngestionPipeline
 from llama_index.core.ingestion.pipeline import get_transformation_hash
-from llama_index.core.node_parser import HierarchicalNodeParser, MarkdownNodeParser, SentenceSplitter
+from llama_index.core.node_parser import (
+    HierarchicalNodeParser,
+    MarkdownNodeParser,
+    SentenceSplitter,
+)
 from llama_index.core.schema import MetadataMode, TextNode
 
 from llama_index_structrag import ContentAwareNodeParser, FixedNodeParser
 
 
 def parse(text: str, metadata=None, **options):
-    return ContentAwareNodeParser(**options)([Document(text=text, id_="d", metadata=metadata or {})])
+    return ContentAwareNodeParser(**options)(
+        [Document(text=text, id_="d", metadata=metadata or {})]
+    )
 
 
 def paths(nodes):
@@ -33,7 +39,10 @@ def test_m1_no_heading_inside_a_tilde_fence():
 
 
 def test_m2_setext_headings():
-    assert paths(parse("Title\n=====\n\nbody\n\nSub\n---\n\nmore\n")) == [["Title"], ["Title", "Sub"]]
+    assert paths(parse("Title\n=====\n\nbody\n\nSub\n---\n\nmore\n")) == [
+        ["Title"],
+        ["Title", "Sub"],
+    ]
 
 
 def test_m3_the_path_has_the_own_heading():
@@ -77,19 +86,27 @@ def test_m10_m11_repeated_text_has_its_own_offsets():
 @pytest.mark.parametrize("make", [ContentAwareNodeParser, FixedNodeParser])
 def test_m12_behind_a_parser_that_keeps_offsets_ours_refer_to_the_document(make):
     text = "# A\n\none two.\n\n# B\n\nthree four.\n"
-    pipeline = IngestionPipeline(transformations=[MarkdownNodeParser(), make(chunk_size=1000)], disable_cache=True)
+    pipeline = IngestionPipeline(
+        transformations=[MarkdownNodeParser(), make(chunk_size=1000)], disable_cache=True
+    )
     nodes = pipeline.run(documents=[Document(text=text, id_="d")])
     assert [(node.start_char_idx, node.ref_doc_id) for node in nodes] == [(0, "d"), (15, "d")]
-    assert [text[node.start_char_idx : node.end_char_idx] for node in nodes] == [node.text for node in nodes]
+    assert [text[node.start_char_idx : node.end_char_idx] for node in nodes] == [
+        node.text for node in nodes
+    ]
     assert nodes[0].next_node.node_id == nodes[1].node_id
 
 
 def test_m12_in_front_of_a_second_one_of_ours():
     text = "# A\n\none two. one two.\n\n# B\n\none two. one two.\n"
     parsers = [ContentAwareNodeParser(), FixedNodeParser(chunk_size=8)]
-    nodes = IngestionPipeline(transformations=parsers, disable_cache=True).run(documents=[Document(text=text, id_="d")])
+    nodes = IngestionPipeline(transformations=parsers, disable_cache=True).run(
+        documents=[Document(text=text, id_="d")]
+    )
     assert len(nodes) == 4
-    assert [text[node.start_char_idx : node.end_char_idx] for node in nodes] == [node.text for node in nodes]
+    assert [text[node.start_char_idx : node.end_char_idx] for node in nodes] == [
+        node.text for node in nodes
+    ]
     assert len({node.node_id for node in nodes}) == 4
 
 
@@ -108,17 +125,23 @@ def test_m13_small_pieces_of_repeated_words_lie_where_they_are():
         assert all(source[node.start_char_idx : node.end_char_idx] == node.text for node in nodes)
         starts = [node.start_char_idx for node in nodes]
         assert starts == sorted(set(starts))
-    assert HierarchicalNodeParser.from_defaults([64, 16], chunk_overlap=0)  # the parser this was seen with
+    assert HierarchicalNodeParser.from_defaults(
+        [64, 16], chunk_overlap=0
+    )  # the parser this was seen with
 
 
 def test_s1_s6_repeated_sentences():
-    nodes = parse("Repeat this now please. " * 6, {"file_name": "x.txt"}, chunk_size=8, add_context=False)
+    nodes = parse(
+        "Repeat this now please. " * 6, {"file_name": "x.txt"}, chunk_size=8, add_context=False
+    )
     assert [node.start_char_idx for node in nodes] == [0, 24, 48, 72, 96, 120]
     text = "Total: 0. " * 10 + "End."
     nodes = parse(text, {"file_name": "x.txt"}, chunk_size=20, add_context=False)
     assert all(text[node.start_char_idx : node.end_char_idx] == node.text for node in nodes)
     ends = [0, *(node.end_char_idx for node in nodes)]
-    assert not "".join(text[a : node.start_char_idx] for a, node in zip(ends, nodes, strict=False)).strip()
+    assert not "".join(
+        text[a : node.start_char_idx] for a, node in zip(ends, nodes, strict=False)
+    ).strip()
 
 
 @pytest.mark.parametrize("options", [{}, {"include_metadata": False}])
@@ -222,18 +245,24 @@ def test_e1_sync_equals_async():
     )
     parser = ContentAwareNodeParser(chunk_size=12)
     document = Document(text=text, id_="d")
-    assert asyncio.run(parser.aget_nodes_from_documents([document])) == parser.get_nodes_from_documents([document])
+    assert asyncio.run(
+        parser.aget_nodes_from_documents([document])
+    ) == parser.get_nodes_from_documents([document])
 
 
 def test_a_cached_pipeline_gives_equal_nodes_and_sees_changed_settings():
     cache = IngestionCache()
     documents = [Document(text="# A\n\na b c d e f g h.\n\n## B\n\nb\n", id_="d")]
-    first = IngestionPipeline(transformations=[ContentAwareNodeParser()], cache=cache).run(documents=documents)
-    again = IngestionPipeline(transformations=[ContentAwareNodeParser()], cache=cache).run(documents=documents)
-    assert [node.to_dict() for node in again] == [node.to_dict() for node in first]
-    other = IngestionPipeline(transformations=[ContentAwareNodeParser(chunk_size=5)], cache=cache).run(
+    first = IngestionPipeline(transformations=[ContentAwareNodeParser()], cache=cache).run(
         documents=documents
     )
+    again = IngestionPipeline(transformations=[ContentAwareNodeParser()], cache=cache).run(
+        documents=documents
+    )
+    assert [node.to_dict() for node in again] == [node.to_dict() for node in first]
+    other = IngestionPipeline(
+        transformations=[ContentAwareNodeParser(chunk_size=5)], cache=cache
+    ).run(documents=documents)
     assert len(other) > len(first)
 
 
@@ -241,13 +270,19 @@ def test_a_cached_pipeline_gives_equal_nodes_and_sees_changed_settings():
 def test_two_workers_give_the_nodes_of_one(socket_enabled):
     from llama_index.core.storage.docstore import SimpleDocumentStore
 
-    documents = [Document(text=f"# D{i}\n\ntext {i}\n\n## S\n\nmore\n", id_=f"d{i}") for i in range(5)]
+    documents = [
+        Document(text=f"# D{i}\n\ntext {i}\n\n## S\n\nmore\n", id_=f"d{i}") for i in range(5)
+    ]
     parser = ContentAwareNodeParser(chunk_size=12, tokenizer=None)
     alone = IngestionPipeline(
-        transformations=[parser], docstore=SimpleDocumentStore(), docstore_strategy="duplicates_only"
+        transformations=[parser],
+        docstore=SimpleDocumentStore(),
+        docstore_strategy="duplicates_only",
     ).run(documents=documents)
     pair = IngestionPipeline(
-        transformations=[parser], docstore=SimpleDocumentStore(), docstore_strategy="duplicates_only"
+        transformations=[parser],
+        docstore=SimpleDocumentStore(),
+        docstore_strategy="duplicates_only",
     ).run(documents=documents, num_workers=2)
     assert [node.to_dict() for node in pair] == [node.to_dict() for node in alone]
 
@@ -256,7 +291,9 @@ def test_a_document_store_skips_what_it_has():
     from llama_index.core.storage.docstore import SimpleDocumentStore
 
     pipeline = IngestionPipeline(
-        transformations=[ContentAwareNodeParser()], docstore=SimpleDocumentStore(), docstore_strategy="duplicates_only"
+        transformations=[ContentAwareNodeParser()],
+        docstore=SimpleDocumentStore(),
+        docstore_strategy="duplicates_only",
     )
     document = Document(text="# A\n\na\n", id_="d")
     assert len(pipeline.run(documents=[document])) == 1

@@ -20,7 +20,13 @@ async def test_the_embedder_uses_batches_and_query_embeddings():
     assert embedder.embed(["c"], query=True) == [vectors[1]]
     assert await embedder.aembed(["a b", "c", "d"]) == vectors
     assert await embedder.aembed(["c", "a b"], query=True) == [vectors[1], vectors[0]]
-    assert model.calls[2:] == ["query", "async batch of 2", "async batch of 1", "async query", "async query"]
+    assert model.calls[2:] == [
+        "query",
+        "async batch of 2",
+        "async batch of 1",
+        "async query",
+        "async query",
+    ]
     assert embedder.embed([]) == []
 
 
@@ -49,7 +55,9 @@ def test_names_tell_models_and_settings_apart_and_hold_no_key():
 
 
 def test_other_objects_are_refused():
-    with pytest.raises(InvalidParameter, match="embed_model must be a LlamaIndex BaseEmbedding; got str"):
+    with pytest.raises(
+        InvalidParameter, match="embed_model must be a LlamaIndex BaseEmbedding; got str"
+    ):
         LlamaIndexEmbedder("model")  # type: ignore[arg-type]
     with pytest.raises(InvalidParameter, match="llm must be a LlamaIndex LLM; got str"):
         LlamaIndexModel("model")  # type: ignore[arg-type]

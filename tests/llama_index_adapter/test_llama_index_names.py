@@ -1,4 +1,5 @@
-"""What LlamaIndex's models are called, so that different ones share no cache entry, and how much of a text they read."""
+"""What LlamaIndex's models are called, so that different ones share no cache entry, and how much of
+a text they read."""
 
 from __future__ import annotations
 
@@ -19,9 +20,10 @@ from llama_index_structrag import (
     MultiViewRetriever,
     PICNodeParser,
 )
-from structrag.cache import Cache
+from structrag.asking.cache import Cache
+from structrag.asking.requests import Ask, Embed
+from structrag.asking.runner import Runner
 from structrag.errors import InvalidParameter
-from structrag.steps import Ask, Embed, Runner
 
 
 class Unnamed(BaseEmbedding):
@@ -159,7 +161,10 @@ def test_different_models_share_no_cache_entry():
         return (yield [Embed(("text",)), Ask("q")])
 
     def run(kind: str) -> Any:
-        models = {"embedder": LlamaIndexEmbedder(Unnamed(folder=kind)), "llm": LlamaIndexModel(UnnamedLLM(answer=kind))}
+        models = {
+            "embedder": LlamaIndexEmbedder(Unnamed(folder=kind)),
+            "llm": LlamaIndexModel(UnnamedLLM(answer=kind)),
+        }
         vectors, answer = Runner(cache=cache, **models).run(steps())
         return float(vectors[0][0]), answer
 
@@ -180,7 +185,11 @@ def test_what_the_model_reads_is_taken_from_its_object():
 def test_long_texts_are_embedded_in_windows(kind: Any):
     embedded = [
         kind.from_documents([LONG], embed_model=model, views=["raw"]).index.usage.embedded
-        for model in (HashEmbedding(), WithLength(), LlamaIndexEmbedder(HashEmbedding(), max_tokens=30))
+        for model in (
+            HashEmbedding(),
+            WithLength(),
+            LlamaIndexEmbedder(HashEmbedding(), max_tokens=30),
+        )
     ]
     assert embedded[0] == 1
     assert embedded[1] > 1 < embedded[2]

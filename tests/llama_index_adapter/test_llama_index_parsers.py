@@ -21,7 +21,10 @@ from llama_index.core.vector_stores.utils import node_to_metadata_dict
 
 from llama_index_structrag import ContentAwareNodeParser, FixedNodeParser
 
-GUIDE = "# Guide\n\nIntro text.\n\n## Install\n\nRun pip.\n\n### Linux\n\nUse apt.\n\n## Use\n\nCall it.\n"
+GUIDE = (
+    "# Guide\n\nIntro text.\n\n## Install\n\nRun pip.\n\n### Linux\n\nUse apt.\n\n## "
+    "Use\n\nCall it.\n"
+)
 PARSERS = [ContentAwareNodeParser, FixedNodeParser]
 MARKDOWN = st.lists(
     st.sampled_from(
@@ -79,7 +82,12 @@ def test_the_class_name_is_all_that_changes():
 
 def test_nodes_are_sections_with_their_path():
     nodes = parse(GUIDE)
-    assert [node.text.splitlines()[0] for node in nodes] == ["# Guide", "## Install", "### Linux", "## Use"]
+    assert [node.text.splitlines()[0] for node in nodes] == [
+        "# Guide",
+        "## Install",
+        "### Linux",
+        "## Use",
+    ]
     assert [json.loads(node.metadata["heading_titles"]) for node in nodes] == [
         ["Guide"],
         ["Guide", "Install"],
@@ -102,12 +110,18 @@ def test_a_text_does_not_repeat_its_own_heading():
 @given(text=MARKDOWN, size=st.integers(4, 60))
 def test_nodes_keep_the_limit_and_quote_the_document(make, text, size):
     nodes = parse(text, make(chunk_size=size), title="A title of the document")
-    assert [node.start_char_idx for node in nodes] == sorted({node.start_char_idx for node in nodes})
+    assert [node.start_char_idx for node in nodes] == sorted(
+        {node.start_char_idx for node in nodes}
+    )
     for node in nodes:
         assert text[node.start_char_idx : node.end_char_idx] == node.text
         assert node.text.strip()
         assert count(embedded(node)) <= size or (node.metadata["oversize"] and len(node.text) <= 2)
-    spans = [(0, 0), *((node.start_char_idx, node.end_char_idx) for node in nodes), (len(text), len(text))]
+    spans = [
+        (0, 0),
+        *((node.start_char_idx, node.end_char_idx) for node in nodes),
+        (len(text), len(text)),
+    ]
     assert not "".join(text[a[1] : b[0]] for a, b in itertools.pairwise(spans)).strip()
 
 
@@ -145,7 +159,9 @@ def test_a_cut_table_repeats_its_header_for_the_models_only():
         assert "| key | value |\n|---|---|" in embedded(node)
         assert "| key | value |" not in node.text
         assert count(embedded(node)) <= 80
-        assert all(line.startswith("| r") and line.endswith(" |") for line in node.text.splitlines())
+        assert all(
+            line.startswith("| r") and line.endswith(" |") for line in node.text.splitlines()
+        )
 
 
 def test_relationships_stay_inside_a_document():
@@ -165,12 +181,17 @@ def test_relationships_stay_inside_a_document():
 
 def test_metadata_is_flat_json_and_ours_is_hidden():
     metadata = {"author": "A", "secret": "s"}
-    document = Document(text=GUIDE, id_="d", metadata=metadata, excluded_llm_metadata_keys=["secret"])
+    document = Document(
+        text=GUIDE, id_="d", metadata=metadata, excluded_llm_metadata_keys=["secret"]
+    )
     node = ContentAwareNodeParser().get_nodes_from_documents([document])[2]
     json.dumps(node.metadata)
     node_to_metadata_dict(node, flat_metadata=True)
     assert node.get_metadata_str(MetadataMode.LLM) == "author: A\nheading_context: Guide > Install"
-    assert node.get_metadata_str(MetadataMode.EMBED) == "author: A\nsecret: s\nheading_context: Guide > Install"
+    assert (
+        node.get_metadata_str(MetadataMode.EMBED)
+        == "author: A\nsecret: s\nheading_context: Guide > Install"
+    )
     assert document.metadata == {"author": "A", "secret": "s"}
     assert document.excluded_llm_metadata_keys == ["secret"]
 
@@ -190,7 +211,9 @@ def test_without_metadata_nothing_but_text_and_place():
 
 def test_metadata_too_long_to_embed_never_raises_and_the_limit_holds():
     path = " / ".join(["A long heading title"] * 20)
-    (node,) = parse("hello world", ContentAwareNodeParser(chunk_size=64), header_path=path, lang="en")
+    (node,) = parse(
+        "hello world", ContentAwareNodeParser(chunk_size=64), header_path=path, lang="en"
+    )
     assert node.text == "hello world"
     assert node.metadata["header_path"] == path
     assert node.metadata["metadata_not_embedded"] == "header_path"
@@ -205,13 +228,17 @@ def test_metadata_that_fits_is_counted():
 
 
 def test_html_nodes_are_visible_text_that_leads_back_to_the_markup():
-    html = "<html><body><h1>T</h1><p>Press <b>Save</b> &amp; go.</p><h2>U</h2><p>end</p></body></html>"
+    html = (
+        "<html><body><h1>T</h1><p>Press <b>Save</b> &amp; go.</p><h2>U</h2><p>end</p></body></html>"
+    )
     nodes = parse(html, file_type="text/html")
     assert [node.metadata["heading_path"] for node in nodes] == ["T", "T > U"]
     assert "Press Save & go." in nodes[0].text
     place = nodes[1].metadata["source_start"], nodes[1].metadata["source_end"]
     assert html[place[0] : place[1]] == "U</h2><p>end"
-    visible = ContentAwareNodeParser(strip=False).get_nodes_from_documents([Document(text=html, id_="d")])
+    visible = ContentAwareNodeParser(strip=False).get_nodes_from_documents(
+        [Document(text=html, id_="d")]
+    )
     joined = "".join(node.text for node in visible)
     assert all(joined[node.start_char_idx : node.end_char_idx] == node.text for node in nodes)
 
@@ -253,7 +280,9 @@ def test_ids_depend_on_document_span_text_and_settings_only():
     assert len(set(ids)) == 4
     edited = parse(GUIDE.replace("Call it", "Push it"))
     assert [node.node_id for node in edited][:3] == ids[:3] and edited[3].node_id != ids[3]
-    (other,) = ContentAwareNodeParser().get_nodes_from_documents([Document(text="# Guide", id_="e")])
+    (other,) = ContentAwareNodeParser().get_nodes_from_documents(
+        [Document(text="# Guide", id_="e")]
+    )
     assert other.node_id != parse("# Guide")[0].node_id
     assert parse(GUIDE, ContentAwareNodeParser(language="german"))[0].node_id != ids[0]
 
@@ -291,10 +320,15 @@ CHANGES = {
 
 
 def test_every_setting_is_in_the_dictionary():
-    assert set(CHANGES) | {"callback_manager", "algorithm_version"} == set(ContentAwareNodeParser.model_fields)
+    assert set(CHANGES) | {"callback_manager", "algorithm_version"} == set(
+        ContentAwareNodeParser.model_fields
+    )
     plain = ContentAwareNodeParser().to_dict()
     assert plain == ContentAwareNodeParser().to_dict()
-    seen = [plain, *(ContentAwareNodeParser(**{name: value}).to_dict() for name, value in CHANGES.items())]
+    seen = [
+        plain,
+        *(ContentAwareNodeParser(**{name: value}).to_dict() for name, value in CHANGES.items()),
+    ]
     seen.append(ContentAwareNodeParser(tokenizer=shouting_words).to_dict())
     seen.append(ContentAwareNodeParser(tokenizer=lambda text: list(text)).to_dict())
     seen.append(ContentAwareNodeParser(id_func=lambda i, doc: f"n{i}").to_dict())
@@ -321,7 +355,9 @@ def test_callables_are_passed_again_not_imported():
     again = ContentAwareNodeParser.from_dict(data, tokenizer=words)
     assert again.to_dict() == data
     with pytest.raises(ValueError, match=r"from_dict\(data, id_func=\.\.\.\)"):
-        ContentAwareNodeParser.from_dict(ContentAwareNodeParser(id_func=CHANGES["id_func"]).to_dict())
+        ContentAwareNodeParser.from_dict(
+            ContentAwareNodeParser(id_func=CHANGES["id_func"]).to_dict()
+        )
 
 
 def test_pickle_keeps_the_tokenizer_or_says_why_not():
@@ -338,7 +374,9 @@ def test_the_global_tokenizer_is_followed_and_travels(monkeypatch):
     before = parser.to_dict()
     monkeypatch.setattr("llama_index.core.global_tokenizer", words)
     assert parser.to_dict() != before
-    assert all(len(embedded(node).split()) <= 4 for node in parse("one two three four five six", parser))
+    assert all(
+        len(embedded(node).split()) <= 4 for node in parse("one two three four five six", parser)
+    )
     assert pickle.loads(pickle.dumps(parser)).tokenizer is words
 
 
@@ -346,7 +384,10 @@ def test_the_global_tokenizer_is_followed_and_travels(monkeypatch):
     ("bad", "words_of_it"),
     [
         ({"chunk_size": 0}, "greater than 0"),
-        ({"chunk_size": 10, "chunk_overlap": 6}, "chunk_overlap must be at most half of chunk_size \\(10\\); got 6"),
+        (
+            {"chunk_size": 10, "chunk_overlap": 6},
+            "chunk_overlap must be at most half of chunk_size \\(10\\); got 6",
+        ),
         ({"chunk_overlap": -1}, "greater than or equal to 0"),
         ({"language": "klingon"}, "language must be one of"),
         ({"format": "pdf"}, "'auto', 'html', 'markdown' or 'text'"),
@@ -364,8 +405,14 @@ def test_bad_settings_are_refused_when_the_parser_is_made(bad, words_of_it):
 def test_settings_reach_the_splitter():
     assert len(parse(GUIDE, ContentAwareNodeParser(exclude_titles=["install"]))) == 2
     siblings = "# G\n\n## A\n\nFirst text.\n\n## B\n\nSecond text.\n"
-    assert [len(parse(siblings, ContentAwareNodeParser(min_chunk_size=n))) for n in (0, 30)] == [2, 1]
-    assert not any("heading_context" in n.metadata for n in parse(GUIDE, ContentAwareNodeParser(add_context=False)))
+    assert [len(parse(siblings, ContentAwareNodeParser(min_chunk_size=n))) for n in (0, 30)] == [
+        2,
+        1,
+    ]
+    assert not any(
+        "heading_context" in n.metadata
+        for n in parse(GUIDE, ContentAwareNodeParser(add_context=False))
+    )
     flat = "One two three. Four five six. Seven eight nine. " * 4
     assert len(parse(flat, ContentAwareNodeParser(flat_chunk_size=12), file_type="text/plain")) > 3
     assert len(parse(flat)) == 1
@@ -412,15 +459,22 @@ def test_calls_do_not_affect_each_other():
 
 def test_raw_nodes_without_a_source_are_their_own_document():
     nodes = ContentAwareNodeParser()([TextNode(text=GUIDE, id_="n")])
-    assert all(node.ref_doc_id == "n" and GUIDE[node.start_char_idx : node.end_char_idx] == node.text for node in nodes)
+    assert all(
+        node.ref_doc_id == "n" and GUIDE[node.start_char_idx : node.end_char_idx] == node.text
+        for node in nodes
+    )
 
 
 @pytest.mark.parametrize("size", [64, 512])
 def test_real_documents(size, data_dir):
-    files = sorted(path for path in (data_dir / "parsing").rglob("*") if path.suffix in {".md", ".html"})[::25]
+    files = sorted(
+        path for path in (data_dir / "parsing").rglob("*") if path.suffix in {".md", ".html"}
+    )[::25]
     assert len(files) > 10
     documents = [
-        Document(text=path.read_text(encoding="utf-8"), id_=path.name, metadata={"file_path": path.name})
+        Document(
+            text=path.read_text(encoding="utf-8"), id_=path.name, metadata={"file_path": path.name}
+        )
         for path in files
     ]
     nodes = ContentAwareNodeParser(chunk_size=size).get_nodes_from_documents(documents)
@@ -435,7 +489,9 @@ def test_real_documents(size, data_dir):
 @pytest.mark.slow
 def test_twice_the_input_takes_about_twice_the_time():
     def seconds(sections: int) -> float:
-        text = "# T\n\n" + "".join(f"## Section {i}\n\n" + f"w{i}x2 " * 10 + "\n\n" for i in range(sections))
+        text = "# T\n\n" + "".join(
+            f"## Section {i}\n\n" + f"w{i}x2 " * 10 + "\n\n" for i in range(sections)
+        )
         start = time.process_time()
         assert len(parse(text)) == sections
         return time.process_time() - start

@@ -1,4 +1,5 @@
-"""Retrievers index the heading path with every node parser of this package, and show texts without it."""
+"""Retrievers index the heading path with every node parser of this package, and show texts without
+it."""
 
 from __future__ import annotations
 
@@ -18,7 +19,10 @@ from llama_index_structrag import (
     PICNodeParser,
 )
 
-TEXT = "# Handbook\n\nWords.\n\n## Maintenance\n\nWords.\n\n### Filter cartridge\n\nDo it with care. Do it each week.\n\n# End\n\nBye.\n"
+TEXT = (
+    "# Handbook\n\nWords.\n\n## Maintenance\n\nWords.\n\n### Filter cartridge\n\nDo it with "
+    "care. Do it each week.\n\n# End\n\nBye.\n"
+)
 DOCUMENT = Document(text=TEXT, id_="pump.md")
 PARSERS = [ContentAwareNodeParser, FixedNodeParser, HiQANodeParser, PICNodeParser, IDMSNodeParser]
 
@@ -28,10 +32,16 @@ PARSERS = [ContentAwareNodeParser, FixedNodeParser, HiQANodeParser, PICNodeParse
 def test_the_path_is_indexed_and_not_shown(kind: Any, parser: Any):
     settings = {"within_sections": True} if parser is FixedNodeParser else {}
     retriever = kind.from_documents(
-        [DOCUMENT], embed_model=HashEmbedding(), node_parser=parser(**settings), views=["raw"], similarity_top_k=1
+        [DOCUMENT],
+        embed_model=HashEmbedding(),
+        node_parser=parser(**settings),
+        views=["raw"],
+        similarity_top_k=1,
     )
     chunk = next(chunk for chunk in retriever.index.chunks() if "with care" in chunk.text)
-    assert all(title in chunk.index_text for title in ("Handbook", "Maintenance", "Filter cartridge"))
+    assert all(
+        title in chunk.index_text for title in ("Handbook", "Maintenance", "Filter cartridge")
+    )
     node = retriever.retrieve("cartridge")[0].node
     assert node.text == TEXT[node.start_char_idx : node.end_char_idx]
     assert "Filter cartridge" in node.metadata["heading_titles"]

@@ -1,4 +1,5 @@
-"""PICNodeParser: exact offsets, hard limits, LlamaIndex's own models, native async, the pipeline and its cache."""
+"""PICNodeParser: exact offsets, hard limits, LlamaIndex's own models, native async, the pipeline
+and its cache."""
 
 from __future__ import annotations
 
@@ -17,12 +18,13 @@ from llama_index.core.utils import get_tokenizer
 
 from llama_index_structrag import PICNodeParser
 from llama_index_structrag.settings import defaults_of
-from structrag.cache import Cache
-from structrag.chunks.pic import PICSplitter
+from structrag.asking.cache import Cache
+from structrag.chunks.pic.splitter import PICSplitter
 from structrag.errors import InvalidParameter
 
 TEXT = "# Animals\n\n" + " ".join(
-    f"Sentence number {i} talks about {'cats' if i % 3 else 'dogs and wolves'} here." for i in range(40)
+    f"Sentence number {i} talks about {'cats' if i % 3 else 'dogs and wolves'} here."
+    for i in range(40)
 )
 seen: list[str] = []
 
@@ -57,7 +59,10 @@ class OnlyAsync(Words):
 
 
 def documents() -> list[Document]:
-    return [Document(text=TEXT, id_=name, metadata={"file_name": f"{name}.md", "lang": "en"}) for name in "abc"]
+    return [
+        Document(text=TEXT, id_=name, metadata={"file_name": f"{name}.md", "lang": "en"})
+        for name in "abc"
+    ]
 
 
 def told(nodes: list[BaseNode]) -> list[tuple[Any, ...]]:
@@ -84,30 +89,42 @@ def test_each_sentence_is_embedded_once_however_often_the_limit_is_tried() -> No
 
 
 async def test_async_is_native_and_equal() -> None:
-    expected = PICNodeParser(embed_model=Words(), llm=MockLLM(), chunk_size=90).get_nodes_from_documents(documents())
+    expected = PICNodeParser(
+        embed_model=Words(), llm=MockLLM(), chunk_size=90
+    ).get_nodes_from_documents(documents())
     parser = PICNodeParser(embed_model=OnlyAsync(), llm=MockLLM(), chunk_size=90)
     found = await parser.aget_nodes_from_documents(documents())
-    assert [(node.text, node.metadata) for node in found] == [(node.text, node.metadata) for node in expected]
+    assert [(node.text, node.metadata) for node in found] == [
+        (node.text, node.metadata) for node in expected
+    ]
     again = PICNodeParser(embed_model=Words(), llm=MockLLM(), chunk_size=90)
     assert told(await again.aget_nodes_from_documents(documents())) == told(expected)
 
 
 def test_settings_and_models_are_told_apart_in_ids_and_pipeline_caches() -> None:
     one = PICNodeParser(embed_model=MockEmbedding(embed_dim=4), llm=MockLLM(), chunk_size=90)
-    other = PICNodeParser(embed_model=MockEmbedding(embed_dim=5), llm=MockLLM(max_tokens=7), chunk_size=90)
+    other = PICNodeParser(
+        embed_model=MockEmbedding(embed_dim=5), llm=MockLLM(max_tokens=7), chunk_size=90
+    )
     assert one.to_dict()["embed_model"] != other.to_dict()["embed_model"]
     assert one.to_dict()["llm"] != other.to_dict()["llm"]
     assert one.class_name() == one.to_dict()["class_name"] == "PICNodeParser"
     with pytest.raises(ValueError, match="embed_model must be passed again"):
         PICNodeParser.from_dict(one.to_dict())
-    again = PICNodeParser.from_dict(one.to_dict(), embed_model=MockEmbedding(embed_dim=4), llm=MockLLM())
-    assert told(again.get_nodes_from_documents(documents())) == told(one.get_nodes_from_documents(documents()))
+    again = PICNodeParser.from_dict(
+        one.to_dict(), embed_model=MockEmbedding(embed_dim=4), llm=MockLLM()
+    )
+    assert told(again.get_nodes_from_documents(documents())) == told(
+        one.get_nodes_from_documents(documents())
+    )
     plain = PICNodeParser.from_defaults(chunk_size=90)
     assert PICNodeParser.from_dict(plain.to_dict()).to_dict() == plain.to_dict()
 
 
 def test_a_pipeline_runs_it_and_keeps_its_result() -> None:
-    pipeline = IngestionPipeline(transformations=[PICNodeParser(embed_model=Words(), chunk_size=90)])
+    pipeline = IngestionPipeline(
+        transformations=[PICNodeParser(embed_model=Words(), chunk_size=90)]
+    )
     first = pipeline.run(documents=documents())
     seen.clear()
     assert told(pipeline.run(documents=documents())) == told(first) and not seen
@@ -123,13 +140,18 @@ def test_without_models_as_published_and_pickled() -> None:
 
 
 def test_given_vectors_and_questions_take_the_place_of_the_summary() -> None:
-    for settings in ({"instruction_vectors": [[0.0, 1.0, 0.0]]}, {"instructions": ["Where are the dog and the dog?"]}):
+    for settings in (
+        {"instruction_vectors": [[0.0, 1.0, 0.0]]},
+        {"instructions": ["Where are the dog and the dog?"]},
+    ):
         published = PICNodeParser.paper(embed_model=Words(), **settings)
         nodes = published.get_nodes_from_documents(documents()[:1])
         assert all(("wolves" in node.text) is node.metadata["pic_relevant"] for node in nodes)
 
 
-def test_a_model_that_fails_is_told_in_the_metadata_and_a_cache_keeps_what_it_said(tmp_path: Any) -> None:
+def test_a_model_that_fails_is_told_in_the_metadata_and_a_cache_keeps_what_it_said(
+    tmp_path: Any,
+) -> None:
     calls: list[str] = []
 
     def answer(prompt: str) -> str:
@@ -173,7 +195,10 @@ def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], match: st
 
 
 def test_defaults_and_presets_are_those_of_the_core() -> None:
-    for parser, core in ((PICNodeParser(), PICSplitter()), (PICNodeParser.paper(), PICSplitter.paper())):
+    for parser, core in (
+        (PICNodeParser(), PICSplitter()),
+        (PICNodeParser.paper(), PICSplitter.paper()),
+    ):
         made = parser.core_splitter(parser.chunk_size, len)
         skipped = {"counter", "max_tokens", "min_tokens"}
         assert {n: getattr(made, n) for n in defaults_of(PICSplitter) if n not in skipped} == {
@@ -185,10 +210,18 @@ def test_defaults_and_presets_are_those_of_the_core() -> None:
 
 def test_another_embedder_may_compare_the_sentences() -> None:
     seen.clear()
-    parser = PICNodeParser(embed_model=MockEmbedding(embed_dim=3), boundary_embedder=Words(), chunk_size=90)
-    expected = PICNodeParser(embed_model=Words(), chunk_size=90).get_nodes_from_documents(documents())
-    assert [node.text for node in parser.get_nodes_from_documents(documents())] == [node.text for node in expected]
-    assert parser.to_dict()["boundary_embedder"] == {"name": parser.to_dict()["boundary_embedder"]["name"]}
+    parser = PICNodeParser(
+        embed_model=MockEmbedding(embed_dim=3), boundary_embedder=Words(), chunk_size=90
+    )
+    expected = PICNodeParser(embed_model=Words(), chunk_size=90).get_nodes_from_documents(
+        documents()
+    )
+    assert [node.text for node in parser.get_nodes_from_documents(documents())] == [
+        node.text for node in expected
+    ]
+    assert parser.to_dict()["boundary_embedder"] == {
+        "name": parser.to_dict()["boundary_embedder"]["name"]
+    }
     with pytest.raises(ValueError, match="boundary_embedder must be passed again"):
         PICNodeParser.from_dict(parser.to_dict(), embed_model=Words())
     static = PICNodeParser(boundary_embedder="static", chunk_size=90)

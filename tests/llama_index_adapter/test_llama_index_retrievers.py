@@ -1,4 +1,5 @@
-"""MultiViewRetriever in LlamaIndex: results, sync and async, vector stores, prompts, events, saving."""
+"""MultiViewRetriever in LlamaIndex: results, sync and async, vector stores, prompts, events,
+saving."""
 
 from __future__ import annotations
 
@@ -20,11 +21,18 @@ from llama_index.core.vector_stores import MetadataFilter, MetadataFilters, Simp
 from llama_index_fakes import HashEmbedding, ListStore, ScriptedLLM, with_new_store
 
 import structrag
-from llama_index_structrag import ContentAwareNodeParser, IndexBuildEndEvent, IndexBuildStartEvent, MultiViewRetriever
+from llama_index_structrag import (
+    ContentAwareNodeParser,
+    IndexBuildEndEvent,
+    IndexBuildStartEvent,
+    MultiViewRetriever,
+)
 
 TEXTS = {
-    "guide": "# Guide\n\nIntro to the tool.\n\n## Install\n\nRun pip install.\n\n## Use\n\nCall the function often.\n",
-    "animals": "# Animals\n\nCats purr softly.\n\n## Dogs\n\nDogs bark at night.\n\n## Birds\n\nBirds sing.\n",
+    "guide": "# Guide\n\nIntro to the tool.\n\n## Install\n\nRun pip install.\n\n## Use\n\nCall "
+    "the function often.\n",
+    "animals": "# Animals\n\nCats purr softly.\n\n## Dogs\n\nDogs bark at night.\n\n## "
+    "Birds\n\nBirds sing.\n",
     "flat": "Plain words about the moon and the stars.\n",
 }
 
@@ -49,9 +57,13 @@ def test_it_takes_the_place_of_a_vector_retriever_in_a_query_engine():
     )
     for retriever in (
         vectors.as_retriever(similarity_top_k=2),
-        MultiViewRetriever.from_documents(documents(), embed_model=HashEmbedding(), similarity_top_k=2),
+        MultiViewRetriever.from_documents(
+            documents(), embed_model=HashEmbedding(), similarity_top_k=2
+        ),
     ):
-        response = RetrieverQueryEngine.from_args(retriever, llm=MockLLM()).query("dogs bark at night")
+        response = RetrieverQueryEngine.from_args(retriever, llm=MockLLM()).query(
+            "dogs bark at night"
+        )
         assert len(response.source_nodes) == 2
         assert "Dogs bark at night." in response.source_nodes[0].text
         assert "Dogs bark at night." in str(response)
@@ -71,7 +83,10 @@ def test_results_quote_their_documents(options):
     first = nodes[0].node
     assert first.metadata["heading_path"] == "Animals > Dogs"
     assert first.metadata["views_hit"] and first.metadata["routes"]["dense:raw"] == 1
-    assert first.get_content(metadata_mode=MetadataMode.LLM) == "year: 2021\nheading_context: Animals\n\n" + first.text
+    assert (
+        first.get_content(metadata_mode=MetadataMode.LLM)
+        == "year: 2021\nheading_context: Animals\n\n" + first.text
+    )
     assert first.source_node.metadata == {"year": 2021, "file_name": "animals.md"}
 
 
@@ -83,7 +98,9 @@ def test_exactly_k(options, k):
 
 async def test_async_equals_sync(options):
     retriever = MultiViewRetriever.from_documents(documents(), similarity_top_k=5, **options)
-    other = await MultiViewRetriever.afrom_documents(documents(), similarity_top_k=5, **with_new_store(options))
+    other = await MultiViewRetriever.afrom_documents(
+        documents(), similarity_top_k=5, **with_new_store(options)
+    )
     for query in ("dogs bark", "install the tool", "stars", ""):
         expected = retriever.retrieve(query)
         assert await retriever.aretrieve(query) == expected
@@ -103,7 +120,9 @@ def test_delete_add_and_change(options):
     changed = Document(text="# Animals\n\nOnly zebras now.\n", id_="animals")
     assert retriever.add([changed]).replaced == 1
     found = retriever.retrieve("dogs bark zebras")
-    assert [n.text for n in found if n.node.ref_doc_id == "animals"] == ["# Animals\n\nOnly zebras now."]
+    assert [n.text for n in found if n.node.ref_doc_id == "animals"] == [
+        "# Animals\n\nOnly zebras now."
+    ]
 
 
 def test_save_and_load(options, tmp_path):
@@ -131,11 +150,17 @@ def test_an_index_of_structrag_can_be_searched():
         {"where": {"year": [2020]}},
         {"where": lambda metadata: metadata["year"] < 2021},
         {"filters": MetadataFilters(filters=[MetadataFilter(key="year", value=2020)])},
-        {"filters": MetadataFilters(filters=[MetadataFilter(key="year", value=2021, operator="<")])},
+        {
+            "filters": MetadataFilters(
+                filters=[MetadataFilter(key="year", value=2021, operator="<")]
+            )
+        },
     ],
 )
 def test_searches_can_be_limited_to_documents(options, limit):
-    retriever = MultiViewRetriever.from_documents(documents(), similarity_top_k=7, **options, **limit)
+    retriever = MultiViewRetriever.from_documents(
+        documents(), similarity_top_k=7, **options, **limit
+    )
     found = retriever.retrieve("dogs bark at night")
     assert [n.node.ref_doc_id for n in found] == ["guide"] * 3
     assert asyncio.run(retriever.aretrieve("dogs bark at night")) == found
@@ -145,16 +170,22 @@ def test_other_nodes_in_the_vector_store_are_left_alone():
     store = ListStore(nodes={}, queries=[])
     own = TextNode(id_="mine", text="dogs bark", embedding=HashEmbedding()._vector("dogs bark"))
     store.add([own])
-    retriever = MultiViewRetriever.from_documents(documents(), embed_model=HashEmbedding(), vector_store=store)
+    retriever = MultiViewRetriever.from_documents(
+        documents(), embed_model=HashEmbedding(), vector_store=store
+    )
     assert "mine" not in {n.node_id for n in retriever.retrieve("dogs bark")}
     retriever.delete("animals")
     assert "mine" in store.nodes
-    assert not any(node.metadata.get("structrag_document") == "animals" for node in store.nodes.values())
+    assert not any(
+        node.metadata.get("structrag_document") == "animals" for node in store.nodes.values()
+    )
 
 
 async def test_the_stores_own_async_query_is_used():
     store = ListStore(nodes={}, queries=[])
-    retriever = MultiViewRetriever.from_documents(documents(), embed_model=HashEmbedding(), vector_store=store)
+    retriever = MultiViewRetriever.from_documents(
+        documents(), embed_model=HashEmbedding(), vector_store=store
+    )
     store.queries.clear()
     await retriever.aretrieve("dogs")
     assert set(store.queries) == {"async"}
@@ -170,7 +201,8 @@ def test_a_store_that_caps_its_answers_still_gives_k():
 
 async def test_async_calls_leave_the_loop_free():
     many = [
-        Document(text="\n\n".join(f"## S{i}\n\n{text}" for i in range(20)), id_=name) for name, text in TEXTS.items()
+        Document(text="\n\n".join(f"## S{i}\n\n{text}" for i in range(20)), id_=name)
+        for name, text in TEXTS.items()
     ]
     slow = ScriptedLLM(prompts=[], async_calls=0)
     ticks, running = 0, True
@@ -183,7 +215,9 @@ async def test_async_calls_leave_the_loop_free():
 
     ticker = asyncio.create_task(tick())
     start = time.perf_counter()
-    retriever = await MultiViewRetriever.afrom_documents(many, embed_model=HashEmbedding(), llm=slow)
+    retriever = await MultiViewRetriever.afrom_documents(
+        many, embed_model=HashEmbedding(), llm=slow
+    )
     await retriever.aretrieve("dogs")
     spent = time.perf_counter() - start
     running = False
@@ -209,9 +243,13 @@ def test_prompts_can_be_read_and_replaced():
     kept = retriever.index.view_settings.prompts
     retriever.update_prompts(prompts)
     assert retriever.index.view_settings.prompts == kept
-    retriever.update_prompts({"keywords_prompt": PromptTemplate('JSON {"a": 1} for {title}: {text}')})
+    retriever.update_prompts(
+        {"keywords_prompt": PromptTemplate('JSON {"a": 1} for {title}: {text}')}
+    )
     assert retriever.index.view_settings.prompts.keywords == 'JSON {{"a": 1}} for {title}: {text}'
-    retriever.update_prompts({"keywords_prompt": RichPromptTemplate("Words of {{ title }} in {{ text }}")})
+    retriever.update_prompts(
+        {"keywords_prompt": RichPromptTemplate("Words of {{ title }} in {{ text }}")}
+    )
     retriever.add(documents())
     assert any(prompt.startswith("Words of Animals > Dogs in") for prompt in llm.prompts)
     with pytest.raises(ValueError, match=r"must contain \{text\}"):
@@ -230,12 +268,18 @@ def test_events_spans_and_callbacks():
     root.add_event_handler(handler)
     debug = LlamaDebugHandler(print_trace_on_end=False)
     try:
-        retriever = MultiViewRetriever.from_documents(documents(), callback_manager=CallbackManager([debug]))
+        retriever = MultiViewRetriever.from_documents(
+            documents(), callback_manager=CallbackManager([debug])
+        )
         retriever.retrieve("dogs")
     finally:
         root.event_handlers.remove(handler)
     names = [event.class_name() for event in seen]
-    assert names.index("IndexBuildStartEvent") < names.index("IndexBuildEndEvent") < names.index("RetrievalStartEvent")
+    assert (
+        names.index("IndexBuildStartEvent")
+        < names.index("IndexBuildEndEvent")
+        < names.index("RetrievalStartEvent")
+    )
     assert names.count("RetrievalStartEvent") == names.count("RetrievalEndEvent") == 1
     (start,) = (event for event in seen if isinstance(event, IndexBuildStartEvent))
     (end,) = (event for event in seen if isinstance(event, IndexBuildEndEvent))
@@ -256,7 +300,9 @@ def test_presets_and_settings_reach_the_core():
     one = MultiViewRetriever.from_documents(documents(), views=["raw"], routes=["bm25"])
     assert one.index.views == ("raw",)
     assert {route for n in one.retrieve("dogs") for route in n.metadata["routes"]} <= {"bm25:raw"}
-    cut = MultiViewRetriever.from_documents(documents(), node_parser=ContentAwareNodeParser(exclude_titles=["Dogs"]))
+    cut = MultiViewRetriever.from_documents(
+        documents(), node_parser=ContentAwareNodeParser(exclude_titles=["Dogs"])
+    )
     assert len(cut.index) == 6
 
 
@@ -269,7 +315,10 @@ def test_presets_and_settings_reach_the_core():
         ({"vector_store": SimpleVectorStore()}, "embed_model must be given with vector_store"),
         ({"vector_store": 3, "embed_model": HashEmbedding()}, "vector_store must be a LlamaIndex"),
         ({"node_parser": 3}, "node_parser must be one of llama_index_structrag"),
-        ({"where": {"doc_id": "a"}, "filters": MetadataFilters(filters=[])}, "cannot be used together"),
+        (
+            {"where": {"doc_id": "a"}, "filters": MetadataFilters(filters=[])},
+            "cannot be used together",
+        ),
     ],
 )
 def test_bad_settings_are_refused(bad, message):
@@ -279,7 +328,9 @@ def test_bad_settings_are_refused(bad, message):
 
 def test_an_empty_index_finds_nothing(options):
     assert MultiViewRetriever.from_documents([], **options).retrieve("dogs") == []
-    blank = MultiViewRetriever.from_documents([Document(text=" \n", id_="b")], **with_new_store(options))
+    blank = MultiViewRetriever.from_documents(
+        [Document(text=" \n", id_="b")], **with_new_store(options)
+    )
     assert blank.retrieve("dogs") == []
 
 

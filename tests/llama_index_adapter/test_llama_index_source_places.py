@@ -7,10 +7,18 @@ from llama_index.core import Document
 from llama_index.core.schema import MetadataMode
 from llama_index_fakes import HashEmbedding
 
-from llama_index_structrag import ContentAwareNodeParser, D3Retriever, HiQARetriever, MultiViewRetriever
+from llama_index_structrag import (
+    ContentAwareNodeParser,
+    D3Retriever,
+    HiQARetriever,
+    MultiViewRetriever,
+)
 from structrag import read_text
 
-HTML = "<h1>Pumps</h1>\n<p>A pump  moves <b>water</b>.</p>\n<h2>Filters</h2>\n<p>Rinse the filter &amp; dry it.</p>"
+HTML = (
+    "<h1>Pumps</h1>\n<p>A pump  moves <b>water</b>.</p>\n<h2>Filters</h2>\n<p>Rinse the filter "
+    "&amp; dry it.</p>"
+)
 
 
 @pytest.mark.parametrize("kind", [MultiViewRetriever, HiQARetriever, D3Retriever])
@@ -26,10 +34,14 @@ def test_hits_have_the_place_that_node_parsers_give(kind):
     nodes = ContentAwareNodeParser(chunk_size=300, chunk_overlap=0).get_nodes_from_documents([page])
     if kind is MultiViewRetriever:
         places = {(node.metadata["source_start"], node.metadata["source_end"]) for node in nodes}
-        assert {(hit.node.metadata["source_start"], hit.node.metadata["source_end"]) for hit in found} <= places
+        assert {
+            (hit.node.metadata["source_start"], hit.node.metadata["source_end"]) for hit in found
+        } <= places
 
 
 def test_hits_of_markdown_have_none():
     page = Document(text="# A\n\nRinse the filter.", id_="page")
-    found = MultiViewRetriever.from_documents([page], embed_model=HashEmbedding()).retrieve("filter")
+    found = MultiViewRetriever.from_documents([page], embed_model=HashEmbedding()).retrieve(
+        "filter"
+    )
     assert found and "source_start" not in found[0].node.metadata

@@ -1,6 +1,8 @@
-"""Size limits for a row of units that an algorithm has cut into segments. Pure functions on numbers.
+"""Size limits for a row of units that an algorithm has cut into segments. Pure functions on
+numbers.
 
-A segmentation of n units is a list of (first, behind last) runs that tile range(n). Sizes are tokens, one number a unit.
+A segmentation of n units is a list of (first, behind last) runs that tile range(n). Sizes are
+tokens, one number a unit.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ Run = tuple[int, int]  # first unit, behind the last
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Between how many tokens a segment should have. `most` is kept where units allow; `least` where neighbours do.
+    """Between how many tokens a segment should have. `most` is kept where units allow; `least`
+    where neighbours do.
 
     Raises InvalidParameter unless 0 <= least <= most and most >= 1.
     """
@@ -33,7 +36,9 @@ class Limits:
             return
         check_at_least("max_tokens", self.most, 1)
         if self.least > self.most:
-            raise InvalidParameter(f"min_tokens must be at most max_tokens; got {self.least} and {self.most}.")
+            raise InvalidParameter(
+                f"min_tokens must be at most max_tokens; got {self.least} and {self.most}."
+            )
 
 
 def runs_of(cuts: Sequence[int], n: int) -> list[Run]:
@@ -43,12 +48,17 @@ def runs_of(cuts: Sequence[int], n: int) -> list[Run]:
 
 
 def join_small(
-    runs: Sequence[Run], sizes: Sequence[int], limits: Limits, closeness: Callable[[Run, Run], float]
+    runs: Sequence[Run],
+    sizes: Sequence[int],
+    limits: Limits,
+    closeness: Callable[[Run, Run], float],
 ) -> list[Run]:
-    """Join runs below `least` with a neighbour, smallest first (the first on ties), where both fit `most`.
+    """Join runs below `least` with a neighbour, smallest first (the first on ties), where both fit
+    `most`.
 
-    `closeness(left, right)` says how well two neighbours go together; of a run's two neighbours the closer one is taken, the previous on
-    ties. A run that no neighbour can take stays. Never adds a cut; applying it again changes nothing. O(k log k) for k runs.
+    `closeness(left, right)` says how well two neighbours go together; of a run's two neighbours the
+    closer one is taken, the previous on ties. A run that no neighbour can take stays. Never adds a
+    cut; applying it again changes nothing. O(k log k) for k runs.
     """
     total = _totals(sizes)
     ends = dict(runs)  # first unit -> behind the last; runs are known by their first unit
@@ -66,7 +76,11 @@ def join_small(
             neighbours.append((left, run))
         if run[1] in ends:
             neighbours.append((run, (run[1], ends[run[1]])))
-        fitting = [pair for pair in neighbours if limits.most is None or total((pair[0][0], pair[1][1])) <= limits.most]
+        fitting = [
+            pair
+            for pair in neighbours
+            if limits.most is None or total((pair[0][0], pair[1][1])) <= limits.most
+        ]
         if not fitting:
             continue
         left, right = max(fitting, key=lambda pair: (round(closeness(*pair), 9), -pair[0][0]))
@@ -80,7 +94,9 @@ def join_small(
     return sorted(ends.items())
 
 
-def split_large(runs: Sequence[Run], sizes: Sequence[int], limits: Limits, affinity: Sequence[float]) -> list[Run]:
+def split_large(
+    runs: Sequence[Run], sizes: Sequence[int], limits: Limits, affinity: Sequence[float]
+) -> list[Run]:
     """Split runs above `most` by `split_once`, until all fit or are one unit."""
     if limits.most is None:
         return list(runs)
@@ -96,14 +112,19 @@ def split_large(runs: Sequence[Run], sizes: Sequence[int], limits: Limits, affin
     return done
 
 
-def split_once(run: Run, sizes: Sequence[int], least: int, affinity: Sequence[float]) -> tuple[Run, Run]:
+def split_once(
+    run: Run, sizes: Sequence[int], least: int, affinity: Sequence[float]
+) -> tuple[Run, Run]:
     """Split a run of two or more units where neighbours go together least.
 
-    `affinity[i]` belongs to the gap in front of unit i. Only places that leave both parts at least `least` tokens are taken, closest to
-    the middle on ties; where there is none, the place closest to the middle.
+    `affinity[i]` belongs to the gap in front of unit i. Only places that leave both parts at least
+    `least` tokens are taken, closest to the middle on ties; where there is none, the place closest
+    to the middle.
     """
     first, last = run
-    before = np.cumsum(np.asarray(sizes[first : last - 1], dtype=np.float64))  # tokens in front of each place
+    before = np.cumsum(
+        np.asarray(sizes[first : last - 1], dtype=np.float64)
+    )  # tokens in front of each place
     behind = before[-1] + sizes[last - 1] - before
     off_centre = np.abs(before - behind)
     allowed = np.flatnonzero(np.minimum(before, behind) >= least)
@@ -117,12 +138,17 @@ def split_once(run: Run, sizes: Sequence[int], least: int, affinity: Sequence[fl
 
 
 def cheapest_runs(
-    sizes: Sequence[int], limits: Limits, cost: Callable[[int, int], float], *, short_tail: bool = False
+    sizes: Sequence[int],
+    limits: Limits,
+    cost: Callable[[int, int], float],
+    *,
+    short_tail: bool = False,
 ) -> list[Run] | None:
-    """The segmentation of least total cost with every size within the limits, by dynamic programming; None if there is none.
+    """The segmentation of least total cost with every size within the limits, by dynamic
+    programming; None if there is none.
 
-    `cost(first, last)` is that of one run. `short_tail` lets the last run be below `least`. On ties the longer last run, seen from
-    the end.
+    `cost(first, last)` is that of one run. `short_tail` lets the last run be below `least`. On ties
+    the longer last run, seen from the end.
     """
     n = len(sizes)
     total = _totals(sizes)

@@ -1,6 +1,7 @@
 """Content-aware chunks: the smallest titled division of a document, whole (MC-indexing, section 3).
 
-Too long a section is cut at paragraphs, then sentences, then words. The limit counts the index text, heading path included.
+Too long a section is cut at paragraphs, then sentences, then words. The limit counts the index
+text, heading path included.
 """
 
 from __future__ import annotations
@@ -10,32 +11,37 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from structrag.chunks.cutting import Cutter, Piece, SentenceSplitter
 from structrag.chunks.divisions import Division, divide, division_blocks, leading_path
-from structrag.chunks.index_limit import IndexLimit
-from structrag.chunks.making import ChunkMaker
+from structrag.chunks.maker import ChunkMaker, IndexLimit
 from structrag.errors import InvalidParameter, check_at_least
+from structrag.reading.outline import Outline
+from structrag.reading.sections import parse
 from structrag.records import Block, Chunk, Document
-from structrag.sections import Outline, parse
-from structrag.tokens import TokenCounter, count_tokens
+from structrag.text.cutting import Cutter, Piece, SentenceSplitter
+from structrag.text.tokens import TokenCounter, count_tokens
 
 
 @dataclass(frozen=True, slots=True)
 class ContentAwareSplitter:
     """Splits a document into its smallest titled divisions.
 
-    Without overlap the chunks tile the document: joined in order they are `document.text`, except for excluded sections.
-    A heading without a body travels with the first chunk below it, or else with the chunk before it. An empty or blank
-    document has no chunk. Settings are checked when the splitter is made.
+    Without overlap the chunks tile the document: joined in order they are `document.text`, except
+    for excluded sections. A heading without a body travels with the first chunk below it, or else
+    with the chunk before it. An empty or blank document has no chunk. Settings are checked when the
+    splitter is made.
 
     Attributes:
-        max_tokens: Hard limit of a chunk's index text (context and text) in tokens of `counter`; None: no limit. Only a
-            single character that counts more than the limit may exceed it; such a chunk has `extras["oversize"]`.
-        flat_max_tokens: The limit for a document in which no section was found (MC's FLC-300); None: `max_tokens`.
-        min_tokens: A chunk whose text counts less joins the chunk of the previous section under the same parent where both fit
-            `max_tokens`; 0: never.
-        overlap: Tokens of whole sentences that a later piece of a cut section repeats from the piece before; 0: none.
-        context: Whether chunks carry their heading path (at most 64 tokens, and at most a quarter of the limit).
+        max_tokens: Hard limit of a chunk's index text (context and text) in tokens of `counter`;
+            None: no limit. Only a single character that counts more than the limit may exceed it;
+                such a chunk has `extras["oversize"]`.
+        flat_max_tokens: The limit for a document in which no section was found (MC's FLC-300);
+            None: `max_tokens`.
+        min_tokens: A chunk whose text counts less joins the chunk of the previous section under the
+            same parent where both fit `max_tokens`; 0: never.
+        overlap: Tokens of whole sentences that a later piece of a cut section repeats from the
+            piece before; 0: none.
+        context: Whether chunks carry their heading path (at most 64 tokens, and at most a quarter
+            of the limit).
         exclude_titles: Titles (any case) of sections left out with everything below them.
         plain_headings: Whether headings are looked for in plain text.
         counter: Token counter, `str -> int`.
@@ -62,10 +68,13 @@ class ContentAwareSplitter:
         check_at_least("overlap", self.overlap, 0)
         limit = self._limit(flat=False)
         if limit is not None and self.overlap * 2 > limit:
-            raise InvalidParameter(f"overlap must be at most half of max_tokens ({limit}); got {self.overlap}.")
+            raise InvalidParameter(
+                f"overlap must be at most half of max_tokens ({limit}); got {self.overlap}."
+            )
         if isinstance(self.exclude_titles, str):
             raise InvalidParameter(
-                f"exclude_titles must be a sequence of titles; got the string {self.exclude_titles!r}."
+                "exclude_titles must be a sequence of titles; got the string "
+                f"{self.exclude_titles!r}."
             )
 
     def split(self, document: Document) -> list[Chunk]:
@@ -81,11 +90,18 @@ class ContentAwareSplitter:
         return [chunk for division in divisions for chunk in self._chunks(outline, division, limit)]
 
     def _limit(self, *, flat: bool) -> int | None:
-        limits = [limit for limit in (self.max_tokens, self.flat_max_tokens if flat else None) if limit is not None]
+        limits = [
+            limit
+            for limit in (self.max_tokens, self.flat_max_tokens if flat else None)
+            if limit is not None
+        ]
         return min(limits, default=None)
 
-    def _join_small(self, outline: Outline, divisions: list[Division], limit: int | None) -> list[Division]:
-        """Small divisions take in the next ones until they are not small; those that found none join the one before."""
+    def _join_small(
+        self, outline: Outline, divisions: list[Division], limit: int | None
+    ) -> list[Division]:
+        """Small divisions take in the next ones until they are not small; those that found none
+        join the one before."""
         text = outline.document.text
         maker = self._maker(outline.document, limit)
 
@@ -95,7 +111,11 @@ class ContentAwareSplitter:
                 return None
             both = Division(before.start, division.end, before.section, before.first)
             context = maker.context(leading_path(outline, both), own=False)
-            return both if limit is None or maker.count(context, both.start, both.end) <= limit else None
+            return (
+                both
+                if limit is None or maker.count(context, both.start, both.end) <= limit
+                else None
+            )
 
         kept: list[Division] = []
         small: list[bool] = []  # for each kept one, whether it is below the minimum
@@ -122,15 +142,24 @@ class ContentAwareSplitter:
         first = maker.context(leading_path(outline, division), own=False)
         tokens = maker.count(first, division.start, division.end)
         if limit is None or tokens <= limit:
-            yield maker.chunk(division.section, Piece(division.start, division.end), first, index_tokens=tokens)
+            yield maker.chunk(
+                division.section, Piece(division.start, division.end), first, index_tokens=tokens
+            )
             return
         later = maker.context(division.section.path, own=True)
         overlap = min(self.overlap, limit // 2)
-        for number, piece in enumerate(self._pieces(outline, division, limit, overlap, (first.text, later.text))):
+        for number, piece in enumerate(
+            self._pieces(outline, division, limit, overlap, (first.text, later.text))
+        ):
             yield maker.chunk(division.section, piece, later if number else first)
 
     def _pieces(
-        self, outline: Outline, division: Division, limit: int, overlap: int, contexts: tuple[str, str]
+        self,
+        outline: Outline,
+        division: Division,
+        limit: int,
+        overlap: int,
+        contexts: tuple[str, str],
     ) -> list[Piece]:
         """Pieces whose index texts fit, the context and the overlap counted."""
         text = outline.document.text
@@ -143,8 +172,11 @@ class ContentAwareSplitter:
         longer = self._with_overlap(text, pieces, blocks, overlap)
         return [new if within.fits(new) else old for old, new in zip(pieces, longer, strict=True)]
 
-    def _with_overlap(self, text: str, pieces: list[Piece], blocks: Sequence[Block], overlap: int) -> list[Piece]:
-        """The pieces with whole sentences of the piece before in front, as many as `overlap` tokens hold.
+    def _with_overlap(
+        self, text: str, pieces: list[Piece], blocks: Sequence[Block], overlap: int
+    ) -> list[Piece]:
+        """The pieces with whole sentences of the piece before in front, as many as `overlap` tokens
+        hold.
 
         Sentences are taken from prose only: never from a table, code, mathematics or HTML.
         """
@@ -156,7 +188,9 @@ class ContentAwareSplitter:
             number = bisect_right(starts, start - 1) - 1
             while number >= 0 and blocks[number].kind in {"paragraph", "list", "quote"}:
                 number -= 1
-            floor = max(before.start + 1, blocks[number].end if number >= 0 else 0, start - 40 * overlap)
+            floor = max(
+                before.start + 1, blocks[number].end if number >= 0 else 0, start - 40 * overlap
+            )
             for sentence, _ in reversed(cutter.sentences(text, before.start, start)):
                 if sentence < floor or self.counter(text[sentence : piece.start]) > overlap:
                     break

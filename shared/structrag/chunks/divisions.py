@@ -6,19 +6,22 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from structrag.chunks.cutting import lines_block
+from structrag.reading.outline import Outline
 from structrag.records import Block, Section
-from structrag.sections import Outline
+from structrag.text.cutting import lines_block
 
-# The place of a generated table of contents, in reStructuredText and in Markdown: it says nothing itself.
+# The place of a generated table of contents, in reStructuredText and in Markdown: it says nothing
+# itself.
 _CONTENTS = re.compile(
-    r"\.\.[ ]contents::[^\n]*(?:\n[ \t]+:[^\n]*)*|\[\[?_?TOC_?\]?\]|\{:toc\}|\{\{<[ ]*toc[ ]*>\}\}", re.IGNORECASE
+    r"\.\.[ ]contents::[^\n]*(?:\n[ \t]+:[^\n]*)*|\[\[?_?TOC_?\]?\]|\{:toc\}|\{\{<[ ]*toc[ ]*>\}\}",
+    re.IGNORECASE,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """A span that makes one chunk if it fits: a section's heading and own body, with body-less headings beside it."""
+    """A span that makes one chunk if it fits: a section's heading and own body, with body-less
+    headings beside it."""
 
     start: int
     end: int
@@ -27,7 +30,8 @@ class Division:
 
 
 def divide(outline: Outline, exclude_titles: Sequence[str] = ()) -> list[Division]:
-    """The smallest divisions of a document, in order; they tile it except for excluded subtrees. Blank text has none."""
+    """The smallest divisions of a document, in order; they tile it except for excluded subtrees.
+    Blank text has none."""
     text = outline.document.text
     filled = _filled(outline)
     excluded = _excluded(outline, exclude_titles)
@@ -45,7 +49,9 @@ def divide(outline: Outline, exclude_titles: Sequence[str] = ()) -> list[Divisio
         elif waiting is None:
             before = divisions[-1] if divisions and divisions[-1].end == section.start else None
             if before is not None and not filled[section.ordinal]:
-                divisions[-1] = Division(before.start, section.body_end, before.section, before.first)
+                divisions[-1] = Division(
+                    before.start, section.body_end, before.section, before.first
+                )
             else:
                 waiting = section
     _close(divisions, waiting, len(text), text)
@@ -64,7 +70,8 @@ def adjoining(divisions: Sequence[Division]) -> list[list[Division]]:
 
 
 def leading_path(outline: Outline, division: Division) -> tuple[str, ...]:
-    """The path of the heading a division's text starts with; front matter and blank lines before it do not count."""
+    """The path of the heading a division's text starts with; front matter and blank lines before it
+    do not count."""
     starts_blank = division.first.ordinal == 0 and division.section.ordinal != 0
     return outline.sections[1].path if starts_blank else division.first.path
 
@@ -81,7 +88,8 @@ def _close(divisions: list[Division], waiting: Section | None, end: int, text: s
 
 
 def _has_body(section: Section, text: str) -> bool:
-    """Whether words stand between a heading and the next; a mark that a table of contents is made of says nothing."""
+    """Whether words stand between a heading and the next; a mark that a table of contents is made
+    of says nothing."""
     body = text[section.body_start : section.body_end].strip()
     return bool(body) and not _CONTENTS.fullmatch(body)
 
@@ -108,9 +116,11 @@ def _excluded(outline: Outline, titles: Sequence[str]) -> set[int]:
 
 
 def division_blocks(outline: Outline, division: Division) -> tuple[list[Block], int | None]:
-    """Blocks that tile a division, and where in the last one headings without a body begin (None: there are none).
+    """Blocks that tile a division, and where in the last one headings without a body begin (None:
+    there are none).
 
-    A heading belongs to the block behind it, whose `header_start` tells where that block's own text begins.
+    A heading belongs to the block behind it, whose `header_start` tells where that block's own text
+    begins.
     """
     text = outline.document.text
     blocks: list[Block] = []
@@ -125,7 +135,9 @@ def division_blocks(outline: Outline, division: Division) -> tuple[list[Block], 
         for block in outline.blocks(section):
             if text[block.start : block.end].strip():
                 header_start = block.start if block.header_start is None else block.header_start
-                blocks.append(Block(block.kind, start, block.end, block.cuts, block.header_end, header_start))
+                blocks.append(
+                    Block(block.kind, start, block.end, block.cuts, block.header_end, header_start)
+                )
                 start = block.end
     if not blocks:
         return [lines_block(text, start, division.end)], None

@@ -1,32 +1,36 @@
-"""Fixed-length chunks: sentences packed until the next would pass the limit, the papers' baseline (MC-indexing's FLC)."""
+"""Fixed-length chunks: sentences packed until the next would pass the limit, the papers' baseline
+(MC-indexing's FLC)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from structrag.chunks.cutting import Cutter, Piece, SentenceSplitter
 from structrag.chunks.divisions import divide
-from structrag.chunks.making import ChunkMaker
-from structrag.context import Context
+from structrag.chunks.maker import ChunkMaker
 from structrag.errors import check_at_least
+from structrag.reading.outline import build_outline
+from structrag.reading.sections import check_document, parse
 from structrag.records import Block, Chunk, Document, Section
-from structrag.sections import check_document, parse
-from structrag.sections.outline import build_outline
-from structrag.tokens import TokenCounter, count_tokens
+from structrag.text.cutting import Cutter, Piece, SentenceSplitter
+from structrag.text.heading_path import Context
+from structrag.text.tokens import TokenCounter, count_tokens
 
 
 @dataclass(frozen=True, slots=True)
 class FixedSplitter:
-    """Packs sentences in order until the next one would pass `max_tokens`; chunks tile the document.
+    """Packs sentences in order until the next one would pass `max_tokens`; chunks tile the
+    document.
 
-    A sentence above the limit is cut at words. A blank document has no chunk. Without `within_sections` no structure is looked at: chunks
-    belong to the root section and have no path.
+    A sentence above the limit is cut at words. A blank document has no chunk. Without
+    `within_sections` no structure is looked at: chunks belong to the root section and have no path.
 
     Attributes:
-        max_tokens: Hard limit of a chunk's index text in tokens of `counter` (the papers use 100, 200 and 300).
+        max_tokens: Hard limit of a chunk's index text in tokens of `counter` (the papers use 100,
+            200 and 300).
         within_sections: Whether chunks end at section borders (MC's FLC-content).
-        context: With `within_sections`: whether chunks carry their heading path, which then counts to the limit.
+        context: With `within_sections`: whether chunks carry their heading path, which then counts
+            to the limit.
         counter, language, sentence_splitter: As in `ContentAwareSplitter`.
     """
 
@@ -45,16 +49,30 @@ class FixedSplitter:
         check_document(document)
         if not document.text.strip():
             return []
-        maker = ChunkMaker(document, self.counter, self.max_tokens, self.context and self.within_sections)
+        maker = ChunkMaker(
+            document, self.counter, self.max_tokens, self.context and self.within_sections
+        )
         if self.within_sections:
             spans = [(d.start, d.end, d.section) for d in divide(parse(document))]
         else:
-            spans = [(0, len(document.text), build_outline(document, [], lambda start, end: []).sections[0])]
-        return [chunk for start, end, section in spans for chunk in self._pack(maker, start, end, section)]
+            spans = [
+                (
+                    0,
+                    len(document.text),
+                    build_outline(document, [], lambda start, end: []).sections[0],
+                )
+            ]
+        return [
+            chunk
+            for start, end, section in spans
+            for chunk in self._pack(maker, start, end, section)
+        ]
 
     def _pack(self, maker: ChunkMaker, start: int, end: int, section: Section) -> Iterator[Chunk]:
         context = maker.context(section.path, own=True)
-        budget = max(1, self.max_tokens - (self.counter(context.text + "\n") if context.text else 0))
+        budget = max(
+            1, self.max_tokens - (self.counter(context.text + "\n") if context.text else 0)
+        )
         bounds = [start]  # of the sentences packed so far
         size = 0
         for stop, tokens in self._units(maker.document.text, start, end, budget):
@@ -65,8 +83,11 @@ class FixedSplitter:
             size += tokens
         yield from self._checked(maker, bounds, section, context)
 
-    def _checked(self, maker: ChunkMaker, bounds: list[int], section: Section, context: Context) -> Iterator[Chunk]:
-        """One chunk of the sentences, or more where the counts of parts add up to less than the count of the whole."""
+    def _checked(
+        self, maker: ChunkMaker, bounds: list[int], section: Section, context: Context
+    ) -> Iterator[Chunk]:
+        """One chunk of the sentences, or more where the counts of parts add up to less than the
+        count of the whole."""
         chunk = maker.chunk(section, Piece(bounds[0], bounds[-1]), context)
         if len(bounds) > 2 and "oversize" in chunk.extras:
             middle = len(bounds) // 2
@@ -76,7 +97,8 @@ class FixedSplitter:
             yield chunk
 
     def _units(self, text: str, start: int, end: int, budget: int) -> Iterator[tuple[int, int]]:
-        """The ends of the sentences that tile the span, with their tokens; those above the budget are cut."""
+        """The ends of the sentences that tile the span, with their tokens; those above the budget
+        are cut."""
         cutter = Cutter(self.counter, self.language, self.sentence_splitter)
         for sentence, sentence_end in cutter.sentences(text, start, end):
             tokens = self.counter(text[sentence:sentence_end])

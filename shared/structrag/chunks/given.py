@@ -10,7 +10,8 @@ from structrag.records import Chunk, Document
 
 @dataclass(frozen=True, slots=True)
 class GivenChunks:
-    """A splitter that gives chunks made before, so that several are searched alike, and what is searched is what is shown.
+    """A splitter that gives chunks made before, so that several are searched alike, and what is
+    searched is what is shown.
 
     Attributes:
         chunks: Document id -> its chunks, in reading order.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from structrag.chunks.divisions import Division, adjoining
-from structrag.chunks.fitting import Fitter
+from structrag.chunks.fitter import Fitter
 from structrag.chunks.units import Unit, units_of
 
 
@@ -42,7 +42,11 @@ def scopes_of(
     fitter: Fitter, divisions: Sequence[Division], *, by_section: bool, respect_sections: bool
 ) -> list[Scope]:
     """The scopes of a document, in order. No division gives none."""
-    groups = [[division] for division in divisions] if by_section or respect_sections else adjoining(divisions)
+    groups = (
+        [[division] for division in divisions]
+        if by_section or respect_sections
+        else adjoining(divisions)
+    )
     scopes: list[Scope] = []
     units: list[Unit] = []
     zones: list[Zone] = []

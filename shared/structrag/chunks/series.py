@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from structrag.chunks.bounds import Run
 from structrag.chunks.units import Unit
 from structrag.errors import InvalidParameter
-from structrag.models.centrality import FloatArray, similarity, unit_vectors
+from structrag.text.vectors import FloatArray, similarity, unit_vectors
 
 BoolArray = NDArray[np.bool_]
 RunMean = Callable[[Run], float]
@@ -23,8 +23,9 @@ EPSILON = 1e-9  # the mean of n equal numbers is often one rounding step above t
 class Series:
     """What a splitter saw in one scope, a document or a section, and where it cut.
 
-    `values` has one number a unit (PIC: similarity to the pseudo-instruction) or one a gap in front of a unit, the first being NaN
-    (IDMS: margin). `thresholds` has what each was compared with. A scope too short to be looked at has neither.
+    `values` has one number a unit (PIC: similarity to the pseudo-instruction) or one a gap in front
+    of a unit, the first being NaN (IDMS: margin). `thresholds` has what each was compared with. A
+    scope too short to be looked at has neither.
     """
 
     units: tuple[Unit, ...]
@@ -35,9 +36,11 @@ class Series:
 
 
 def similarity_to_own(sentences: ArrayLike, picked: Sequence[int]) -> FloatArray:
-    """Cosine of each sentence with the mean of the picked ones; for a picked one, with the mean of the *other* picked ones.
+    """Cosine of each sentence with the mean of the picked ones; for a picked one, with the mean of
+    the *other* picked ones.
 
-    So that a sentence that is in the summary does not match itself. A single picked sentence gets the mean of the others' values.
+    So that a sentence that is in the summary does not match itself. A single picked sentence gets
+    the mean of the others' values.
     """
     vectors = unit_vectors(sentences)
     if not len(picked):
@@ -46,7 +49,9 @@ def similarity_to_own(sentences: ArrayLike, picked: Sequence[int]) -> FloatArray
     values = similarity(vectors, total[None, :])
     for i in picked:
         values[i] = (
-            float(similarity(vectors[i][None, :], (total - vectors[i])[None, :])[0]) if len(picked) > 1 else np.nan
+            float(similarity(vectors[i][None, :], (total - vectors[i])[None, :])[0])
+            if len(picked) > 1
+            else np.nan
         )
     if len(picked) == 1:
         others = np.delete(values, picked[0])
@@ -58,15 +63,20 @@ def check_threshold(threshold: object, spread: object) -> None:
     """Raise InvalidParameter unless they are what `threshold_of` takes."""
     is_number = _is_number(threshold)
     if threshold not in ("mean", "median") and not (is_number and threshold == threshold):
-        raise InvalidParameter(f"threshold must be 'mean', 'median' or a number; got {threshold!r}.")
+        raise InvalidParameter(
+            f"threshold must be 'mean', 'median' or a number; got {threshold!r}."
+        )
     if not _is_number(spread) or not np.isfinite(spread):
         raise InvalidParameter(f"threshold_sd must be a finite number; got {spread!r}.")
     if is_number and spread:
-        raise InvalidParameter(f"threshold_sd must be 0 where threshold is a number; got {spread!r} and {threshold!r}.")
+        raise InvalidParameter(
+            f"threshold_sd must be 0 where threshold is a number; got {spread!r} and {threshold!r}."
+        )
 
 
 def threshold_of(values: FloatArray, threshold: str | float, spread: float = 0.0) -> float:
-    """A number as it is, else the "mean" or "median" of the values plus `spread` times their population standard deviation."""
+    """A number as it is, else the "mean" or "median" of the values plus `spread` times their
+    population standard deviation."""
     if not isinstance(threshold, str):
         return float(threshold)
     middle = np.mean(values) if threshold == "mean" else np.median(values)
@@ -84,8 +94,9 @@ def median_of_three(values: ArrayLike) -> FloatArray:
 def labels(values: ArrayLike, threshold: float, *, margin: float = 0.0) -> BoolArray:
     """Whether each value is at or above the threshold (within 1e-9).
 
-    With a `margin` the label changes only when a value passes the threshold by it (hysteresis): a run of high values ends below
-    `threshold - margin` and the next begins at `threshold + margin`. The first label is that of the threshold itself.
+    With a `margin` the label changes only when a value passes the threshold by it (hysteresis): a
+    run of high values ends below `threshold - margin` and the next begins at `threshold + margin`.
+    The first label is that of the threshold itself.
     """
     series = np.asarray(values, dtype=np.float64)
     above = series >= threshold - EPSILON
@@ -100,7 +111,8 @@ def labels(values: ArrayLike, threshold: float, *, margin: float = 0.0) -> BoolA
 
 
 def weighted_mean(values: ArrayLike, weights: Sequence[int]) -> RunMean:
-    """A function that gives the weighted mean of the values in a run, in constant time; a weight below 1 counts as 1."""
+    """A function that gives the weighted mean of the values in a run, in constant time; a weight
+    below 1 counts as 1."""
     positive = np.maximum(1, np.asarray(weights, dtype=np.float64))
     total = np.concatenate(([0.0], np.cumsum(positive)))
     sums = np.concatenate(([0.0], np.cumsum(np.asarray(values, dtype=np.float64) * positive)))
@@ -108,15 +120,20 @@ def weighted_mean(values: ArrayLike, weights: Sequence[int]) -> RunMean:
 
 
 def squared_deviation(values: ArrayLike, price: float) -> Callable[[int, int], float]:
-    """A function (first, behind last) that gives a run's squared deviations from its mean plus `price`, in constant time."""
+    """A function (first, behind last) that gives a run's squared deviations from its mean plus
+    `price`, in constant time."""
     series = np.asarray(values, dtype=np.float64)
-    centred = series - series.mean() if len(series) else series  # so that squares do not swallow differences
+    centred = (
+        series - series.mean() if len(series) else series
+    )  # so that squares do not swallow differences
     sums = [0.0, *np.cumsum(centred).tolist()]
     squares = [0.0, *np.cumsum(centred * centred).tolist()]
 
     def cost(first: int, last: int) -> float:
         inside = sums[last] - sums[first]
-        return float(max(0.0, squares[last] - squares[first] - inside * inside / (last - first)) + price)
+        return float(
+            max(0.0, squares[last] - squares[first] - inside * inside / (last - first)) + price
+        )
 
     return cost
 

@@ -1,14 +1,15 @@
-"""The units that splitters who read the text decide about: sentences, and blocks that are not cut into sentences."""
+"""The units that splitters who read the text decide about: sentences, and blocks that are not cut
+into sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from structrag.chunks.cutting import Cutter, Piece
 from structrag.chunks.divisions import Division, division_blocks
+from structrag.reading.outline import Outline
 from structrag.records import Block
-from structrag.sections import Outline
+from structrag.text.cutting import Cutter, Piece
 
 WHOLE = {"code", "table", "math", "image"}  # kinds of blocks that are one unit
 
@@ -26,8 +27,11 @@ class Unit:
     header: tuple[int, int] = (0, 0)  # rows of a cut table to repeat when a chunk starts here
 
 
-def units_of(outline: Outline, division: Division, cutter: Cutter, max_tokens: int | None) -> list[Unit]:
-    """The units of a division. A unit above `max_tokens` is cut at items, rows, lines, words; nothing is left out."""
+def units_of(
+    outline: Outline, division: Division, cutter: Cutter, max_tokens: int | None
+) -> list[Unit]:
+    """The units of a division. A unit above `max_tokens` is cut at items, rows, lines, words;
+    nothing is left out."""
     text = outline.document.text
     blocks, tail = division_blocks(outline, division)
     units: list[Unit] = []
@@ -35,14 +39,17 @@ def units_of(outline: Outline, division: Division, cutter: Cutter, max_tokens: i
         own = tail if number == len(blocks) and tail is not None else block.end
         for piece, text_start, counted in _pieces(text, block, own, cutter, max_tokens):
             tokens = cutter.counter(text[piece.start : piece.end]) if counted is None else counted
-            units.append(Unit(piece.start, piece.end, text_start, tokens, block.kind, division, piece.header))
+            units.append(
+                Unit(piece.start, piece.end, text_start, tokens, block.kind, division, piece.header)
+            )
     return units
 
 
 def _pieces(
     text: str, block: Block, own_end: int, cutter: Cutter, max_tokens: int | None
 ) -> Iterator[tuple[Piece, int, int | None]]:
-    """The units of one block, where their own words begin, and their tokens if counted; the last takes in what is behind `own_end`."""
+    """The units of one block, where their own words begin, and their tokens if counted; the last
+    takes in what is behind `own_end`."""
     own = block.start if block.header_start is None else block.header_start
     if block.kind in WHOLE:
         spans = [(own, own_end)]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from structrag import __version__
+from structrag._version import __version__
 from structrag.cli.compare import compare
 from structrag.cli.eval import eval
 from structrag.cli.outline import outline
@@ -20,7 +20,9 @@ COMMANDS = (outline, split, search, view, compare, eval)
 def application() -> typer.Typer:
     """The program with all its commands."""
     app = typer.Typer(
-        no_args_is_help=True, add_completion=False, help="Split and search documents by their own structure."
+        no_args_is_help=True,
+        add_completion=False,
+        help="Split and search documents by their own structure.",
     )
     app.callback(invoke_without_command=True)(_root)
     for command in COMMANDS:
@@ -28,7 +30,9 @@ def application() -> typer.Typer:
     return app
 
 
-def _root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+def _root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
     if version:
         typer.echo(__version__)
         raise typer.Exit

@@ -27,10 +27,10 @@ from structrag.cli.tables import Part, Table, embedder_text, percent, points, re
 from structrag.errors import InvalidParameter, require
 from structrag.evaluation.estimates import Estimate
 from structrag.evaluation.labelled import BUDGETS, DEPTHS, Evaluation, MethodScores, evaluate
-from structrag.evaluation.plots import plot_evaluation
 from structrag.evaluation.question_files import read_questions
 from structrag.evaluation.searched import check_documents
 from structrag.models.embedders import as_embedder
+from structrag.show.evaluation import plot_evaluation
 
 FEW = 50  # questions, below which a report says so
 
@@ -38,22 +38,33 @@ FEW = 50  # questions, below which a report says so
 def eval(
     paths: Paths,
     questions: Annotated[
-        Path, typer.Option(help="A .jsonl, .json or .csv file of questions with their quotes, answers, spans or docs.")
+        Path,
+        typer.Option(
+            help="A .jsonl, .json or .csv file of questions with their quotes, answers, spans or "
+            "docs."
+        ),
     ],
     method: Annotated[
-        str, typer.Option(help="Some of content_aware, fixed, pic, idms and hiqa, with commas between.")
+        str,
+        typer.Option(help="Some of content_aware, fixed, pic, idms and hiqa, with commas between."),
     ] = "content_aware,fixed,pic,idms,hiqa",
     embedder: Embedder = "",
     max_tokens: MaxTokens = 300,
     budget: Annotated[
-        str, typer.Option(help="Tokens that are handed over for a question, several with commas between.")
+        str,
+        typer.Option(
+            help="Tokens that are handed over for a question, several with commas between."
+        ),
     ] = ",".join(map(str, BUDGETS)),
-    k: Annotated[str, typer.Option("-k", help="How many chunks, several with commas between.")] = ",".join(
-        map(str, DEPTHS)
-    ),
-    views: Annotated[str, typer.Option(help="Some of raw, summary and keywords, with commas between.")] = "raw",
+    k: Annotated[
+        str, typer.Option("-k", help="How many chunks, several with commas between.")
+    ] = ",".join(map(str, DEPTHS)),
+    views: Annotated[
+        str, typer.Option(help="Some of raw, summary and keywords, with commas between.")
+    ] = "raw",
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="A folder for eval.md, eval.json and eval.png.")
+        Path | None,
+        typer.Option("-o", "--output", help="A folder for eval.md, eval.json and eval.png."),
     ] = None,
     format: Format = "auto",
     as_json: AsJson = False,
@@ -90,7 +101,9 @@ def eval(
         output.mkdir(parents=True, exist_ok=True)
         text = f"# Splitting methods on {questions.name}\n\n{report_text(parts, markdown=True)}\n"
         (output / "eval.md").write_text(text, encoding="utf-8")
-        (output / "eval.json").write_text(json.dumps(asdict(found), indent=1) + "\n", encoding="utf-8")
+        (output / "eval.json").write_text(
+            json.dumps(asdict(found), indent=1) + "\n", encoding="utf-8"
+        )
         plot_evaluation(found, output / "eval.png")
         typer.echo(f"{output}: eval.md, eval.json, eval.png", err=True)
 
@@ -105,24 +118,39 @@ def _check_folder(output: Path) -> None:
 def _parts(found: Evaluation, max_tokens: int) -> list[Part]:
     count = len(found.questions)
     size = (
-        f"{count:,} questions, {found.documents:,} documents, at most {max_tokens} tokens a chunk. All methods' chunks are searched alike, "
-        f"over all documents, by {embedder_text(found.embedder)} and BM25 (views: {', '.join(found.views)})."
+        f"{count:,} questions, {found.documents:,} documents, at most {max_tokens} tokens a chunk. "
+        "All methods' chunks are searched alike, "
+        f"over all documents, by {embedder_text(found.embedder)} and BM25 (views: "
+        f"{', '.join(found.views)})."
     )
     reading = (
-        "Recall in percent: the share of the gold that was found, mean over the questions, in brackets the 95% interval of a bootstrap "
+        "Recall in percent: the share of the gold that was found, mean over the questions, in "
+        "brackets the 95% interval of a bootstrap "
         "over them. Chunks of different methods differ in size, so compare at equal tokens."
     )
-    few = f"{count} questions are few: others may fare quite differently, also where all of these were found and the interval is a point."
+    few = (
+        f"{count} questions are few: others may fare quite differently, also where all of these "
+        "were found and the interval is a point."
+    )
     budgets = [f"{budget} tokens" for budget in found.budgets]
     depths = [f"first {k}" for k in found.depths]
     last = depths[-1]
     parts = [
         Part(notes=[size, reading, *([few] if count < FEW else [])]),
-        Part("Recall within a token budget", _table(found, budgets, lambda method: method.recall, percent)),
-        Part("Recall among the first k chunks", _table(found, depths, lambda method: method.recall, percent, last)),
+        Part(
+            "Recall within a token budget",
+            _table(found, budgets, lambda method: method.recall, percent),
+        ),
+        Part(
+            "Recall among the first k chunks",
+            _table(found, depths, lambda method: method.recall, percent, last),
+        ),
     ]
     if len(found.methods) > 1:
-        note = "In points, question by question. Where an interval holds 0, these questions do not tell the two methods apart."
+        note = (
+            "In points, question by question. Where an interval holds 0, these questions do not "
+            "tell the two methods apart."
+        )
         table = _table(found, [*budgets, *depths], lambda method: method.difference, points)
         rows = [[name, *cells] for name, _, *cells in table.rows[1:]]
         head = [name for name in table.head if name != "chunks"]

@@ -11,11 +11,11 @@ import typer
 
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
-from structrag.chunks.hiqa import HiQASplitter
-from structrag.chunks.idms import IDMSSplitter
-from structrag.chunks.pic import PICSplitter
+from structrag.chunks.hiqa.splitter import HiQASplitter
+from structrag.chunks.idms.splitter import IDMSSplitter
+from structrag.chunks.pic.splitter import PICSplitter
 from structrag.errors import InvalidParameter, StructragError, check_choice
-from structrag.reading import find_files, read_file
+from structrag.reading.files import find_files, read_file
 from structrag.records import Document
 
 METHODS: dict[str, Callable[[int], Any]] = {
@@ -33,7 +33,10 @@ AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Markdown instead o
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
 MaxTokens = Annotated[int, typer.Option(help="Most tokens in a chunk, its heading path included.")]
 Embedder = Annotated[
-    str, typer.Option(help="A sentence-transformers model or folder; default LSA, which needs no model.")
+    str,
+    typer.Option(
+        help="A sentence-transformers model or folder; default LSA, which needs no model."
+    ),
 ]
 
 
@@ -45,7 +48,9 @@ def numbers(name: str, values: str) -> list[int]:
     """
     parts = [part.strip() for part in values.split(",") if part.strip()]
     if not parts or not all(part.isascii() and part.isdigit() and int(part) for part in parts):
-        raise InvalidParameter(f"{name} must be whole numbers from 1 with commas between; got {values!r}.")
+        raise InvalidParameter(
+            f"{name} must be whole numbers from 1 with commas between; got {values!r}."
+        )
     return [int(part) for part in parts]
 
 
@@ -63,7 +68,9 @@ def splitters(names: str, max_tokens: int) -> dict[str, Any]:
     """
     chosen = [name.strip() for name in names.split(",") if name.strip()]
     if not chosen or len(set(chosen)) != len(chosen):
-        raise InvalidParameter(f"--method must be different names with commas between; got {names!r}.")
+        raise InvalidParameter(
+            f"--method must be different names with commas between; got {names!r}."
+        )
     return {check_choice("--method", name, METHODS): METHODS[name](max_tokens) for name in chosen}
 
 

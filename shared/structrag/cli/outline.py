@@ -7,10 +7,10 @@ from typing import Any
 
 from structrag.cli.options import AsJson, File, Format
 from structrag.cli.printing import print_items
-from structrag.reading import read_file
+from structrag.reading.files import read_file
+from structrag.reading.sections import parse
 from structrag.records import Document, Section
-from structrag.sections import parse
-from structrag.tokens import count_tokens
+from structrag.text.tokens import count_tokens
 
 
 def outline(file: File, format: Format = "auto", as_json: AsJson = False) -> None:
@@ -41,4 +41,7 @@ def _lines(document: Document, sections: Iterable[Section]) -> Iterator[str]:
         name = section.title if section.ordinal else "(before the first heading)"
         if section.ordinal or document.text[section.body_start : section.body_end].strip():
             depth = len(section.path)
-            yield f"{'  ' * depth}{name}  [{section.start}:{section.end}]  about {tokens} tokens of its own"
+            yield (
+                f"{'  ' * depth}{name}  [{section.start}:{section.end}]  about {tokens} tokens "
+                "of its own"
+            )

@@ -9,23 +9,26 @@ from typing import Annotated, Any
 
 import typer
 
-from structrag.chunks.reading import ReadingSplitter
+from structrag.chunks.asking_splitter import ReadingSplitter
 from structrag.cli.options import METHODS, AsJson, Embedder, File, Format, MaxTokens
 from structrag.cli.printing import chunk_record, path_of, print_items
 from structrag.errors import InvalidParameter, check_choice
-from structrag.reading import read_file
+from structrag.reading.files import read_file
+from structrag.reading.sections import parse
 from structrag.records import Chunk, Document
-from structrag.report import plot_explanation
-from structrag.sections import parse
+from structrag.show.explanation import plot_explanation
 
 
 def split(
     file: File,
-    method: Annotated[str, typer.Option(help="content_aware, fixed, hiqa, idms or pic.")] = "content_aware",
+    method: Annotated[
+        str, typer.Option(help="content_aware, fixed, hiqa, idms or pic.")
+    ] = "content_aware",
     max_tokens: MaxTokens = 300,
     embedder: Embedder = "",
     plot: Annotated[
-        Path | None, typer.Option(help="idms and pic: draw what was seen to this .png, .svg or .pdf file.")
+        Path | None,
+        typer.Option(help="idms and pic: draw what was seen to this .png, .svg or .pdf file."),
     ] = None,
     format: Format = "auto",
     as_json: AsJson = False,
@@ -39,11 +42,14 @@ def split(
     print_items(map(chunk_record, chunks) if as_json else _lines(document, chunks), as_json)
 
 
-def _split(splitter: Any, document: Document, embedder: str | None, plot: Path | None) -> Iterable[Chunk]:
+def _split(
+    splitter: Any, document: Document, embedder: str | None, plot: Path | None
+) -> Iterable[Chunk]:
     if not isinstance(splitter, ReadingSplitter):
         if plot is not None:
             raise InvalidParameter(
-                "--plot is for --method idms or pic, which read the text; the others have nothing to draw."
+                "--plot is for --method idms or pic, which read the text; the others have nothing "
+                "to draw."
             )
         chunks: Iterable[Chunk] = splitter.split(document)
         return chunks
@@ -59,7 +65,9 @@ def _lines(document: Document, chunks: Iterable[Chunk]) -> Iterator[str]:
         size = f"about {chunk.extras['index_tokens']} tokens"
         where = path_of(chunk)
         if not chunk.path:  # the splitter looks at no headings, or there is none
-            begins = sections[bisect_right(sections, chunk.start, key=lambda section: section.start) - 1].path
+            begins = sections[
+                bisect_right(sections, chunk.start, key=lambda section: section.start) - 1
+            ].path
             where = f"(begins under {' > '.join(begins)})" if begins else where
         yield f"── {number}  {where}  [{chunk.start}:{chunk.end}]  {size}"
         yield chunk.text.rstrip("\n")

@@ -1,4 +1,5 @@
-"""Reports of several tables, as plain text for a terminal or as Markdown, and how they write figures and names."""
+"""Reports of several tables, as plain text for a terminal or as Markdown, and how they write
+figures and names."""
 
 from __future__ import annotations
 
@@ -33,7 +34,9 @@ def report_text(parts: Sequence[Part], *, markdown: bool) -> str:
     blocks = []
     for part in parts:
         if part.title:
-            blocks.append(f"## {part.title}" if markdown else f"{part.title}\n{'─' * len(part.title)}")
+            blocks.append(
+                f"## {part.title}" if markdown else f"{part.title}\n{'─' * len(part.title)}"
+            )
         if part.table is not None:
             blocks.append(table_text(part.table, markdown=markdown))
         blocks += [note if markdown else textwrap.fill(note, WIDTH) for note in part.notes]
@@ -56,7 +59,8 @@ def percent(value: Estimate) -> str:
 
 
 def points(value: Estimate) -> str:
-    """A difference of shares in points with its interval; of two that are equal everywhere a plain 0."""
+    """A difference of shares in points with its interval; of two that are equal everywhere a plain
+    0."""
     if value.mean == value.low == value.high == 0:
         return "0"
     return f"{100 * value.mean:+.1f} [{100 * value.low:+.1f}, {100 * value.high:+.1f}]"

@@ -13,23 +13,31 @@ from structrag.cli.printing import show_progress
 from structrag.errors import InvalidParameter
 from structrag.models.embedders import as_embedder
 from structrag.records import Document
-from structrag.view import gather, write_page
+from structrag.show.view import gather, write_page
 
 
 def view(
     paths: Paths,
     method: Annotated[
-        str, typer.Option(help="Some of content_aware, pic, idms, fixed and hiqa, with commas between.")
+        str,
+        typer.Option(help="Some of content_aware, pic, idms, fixed and hiqa, with commas between."),
     ] = "content_aware,pic,idms",
-    query: Annotated[str, typer.Option("-q", "--query", help="Also show what each method's index finds.")] = "",
+    query: Annotated[
+        str, typer.Option("-q", "--query", help="Also show what each method's index finds.")
+    ] = "",
     k: Annotated[int, typer.Option("-k", help="How many hits a method.")] = 10,
     embedder: Embedder = "",
     max_tokens: MaxTokens = 300,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The page to write.")] = Path("structrag.html"),
-    open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = False,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The page to write.")] = Path(
+        "structrag.html"
+    ),
+    open_page: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open the page in the browser.")
+    ] = False,
     format: Format = "auto",
 ) -> None:
-    """Write one HTML page: outline, text, the chunks of several methods side by side, and a query's hits."""
+    """Write one HTML page: outline, text, the chunks of several methods side by side, and a query's
+    hits."""
     _check_output(output, paths)
     chosen = splitters(method, max_tokens)
     data = gather(
@@ -56,4 +64,6 @@ def _check_output(output: Path, paths: list[Path]) -> None:
     if output.suffix.lower() not in {".html", ".htm"}:
         raise InvalidParameter(f"--output must end in .html or .htm; got {str(output)!r}.")
     if any(path.resolve() == output.resolve() for path in paths):
-        raise InvalidParameter(f"--output must not be one of the documents; got {str(output)!r}. Give another name.")
+        raise InvalidParameter(
+            f"--output must not be one of the documents; got {str(output)!r}. Give another name."
+        )

@@ -1,12 +1,18 @@
 """Evaluation metrics: pure functions on spans, ids, ranks and strings; no model, no network.
 
-A function takes the gold first, then what was found or predicted. It scores one question and returns None when the question has no gold;
-`macro_mean` turns scores into a figure and counts what it left out. Report with each figure the tokens that the reader got.
+A function takes the gold first, then what was found or predicted. It scores one question and
+returns None when the question has no gold; `macro_mean` turns scores into a figure and counts what
+it left out. Report with each figure the tokens that the reader got.
 """
 
 from __future__ import annotations
 
-from structrag.evaluation.aggregate import BootstrapInterval, MacroMean, macro_mean, paired_bootstrap
+from structrag.evaluation.aggregate import (
+    BootstrapInterval,
+    MacroMean,
+    macro_mean,
+    paired_bootstrap,
+)
 from structrag.evaluation.answers import (
     answer_tokens,
     exact_match,
@@ -17,7 +23,12 @@ from structrag.evaluation.answers import (
     normalize_answer,
     token_f1,
 )
-from structrag.evaluation.budget import recall_at_budget, spans_at_budget, texts_at_budget, tokens_taken
+from structrag.evaluation.budget import (
+    recall_at_budget,
+    spans_at_budget,
+    texts_at_budget,
+    tokens_taken,
+)
 from structrag.evaluation.chroma import (
     ChromaScores,
     chroma_scores,
@@ -36,7 +47,14 @@ from structrag.evaluation.segmentation import (
     pk,
     window_diff,
 )
-from structrag.evaluation.spans import chunking_error, paper_recall, span_f1, span_iou, span_precision, span_recall
+from structrag.evaluation.spans import (
+    chunking_error,
+    paper_recall,
+    span_f1,
+    span_iou,
+    span_precision,
+    span_recall,
+)
 
 __all__ = [
     "BootstrapInterval",

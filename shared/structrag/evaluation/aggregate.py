@@ -1,4 +1,5 @@
-"""From scores per question to a figure: the macro mean, and a paired bootstrap interval between two systems."""
+"""From scores per question to a figure: the macro mean, and a paired bootstrap interval between two
+systems."""
 
 from __future__ import annotations
 
@@ -32,13 +33,15 @@ class BootstrapInterval:
 
 
 def macro_mean(questions: Iterable[str], scores: Mapping[str, float | None]) -> MacroMean:
-    """The mean score over question ids. A score of None (no gold) is skipped and counted, an id that is missing
-    from `scores` (no prediction) counts as 0. Raises InvalidParameter for a score of an unknown question."""
+    """The mean score over question ids. A score of None (no gold) is skipped and counted, an id
+    that is missing from `scores` (no prediction) counts as 0. Raises InvalidParameter for a score
+    of an unknown question."""
     ids = list(dict.fromkeys(questions))
     unknown = scores.keys() - set(ids)
     if unknown:
         raise InvalidParameter(
-            f"scores must be of the given questions; got {len(unknown)} of others, such as {min(unknown)!r}."
+            f"scores must be of the given questions; got {len(unknown)} of others, such as "
+            f"{min(unknown)!r}."
         )
     kept = [score for score in (scores.get(i, 0.0) for i in ids) if score is not None]
     return MacroMean(
@@ -58,24 +61,33 @@ def paired_bootstrap(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> BootstrapInterval:
-    """The interval of the mean difference of two systems over the same questions, in the same order.
+    """The interval of the mean difference of two systems over the same questions, in the same
+    order.
 
-    Questions are drawn with replacement `resamples` times; the interval holds the central `confidence` of the
-    resampled means. A question that is None in both (no gold) is left out. Raises InvalidParameter when
-    lengths differ, when only one side is None, or when no question remains.
+    Questions are drawn with replacement `resamples` times; the interval holds the central
+    `confidence` of the resampled means. A question that is None in both (no gold) is left out.
+    Raises InvalidParameter when lengths differ, when only one side is None, or when no question
+    remains.
     """
     check_at_least("resamples", resamples, 1)
     if not 0 < confidence < 1:
-        raise InvalidParameter(f"confidence must be between 0 and 1, both excluded; got {confidence!r}.")
+        raise InvalidParameter(
+            f"confidence must be between 0 and 1, both excluded; got {confidence!r}."
+        )
     if len(first) != len(second):
         raise InvalidParameter(
-            f"first and second must score the same questions; got {len(first)} and {len(second)} scores."
+            f"first and second must score the same questions; got {len(first)} and {len(second)} "
+            "scores."
         )
     if any((a is None) != (b is None) for a, b in zip(first, second, strict=True)):
-        raise InvalidParameter("first and second must both be None for a question without gold; got one of each.")
+        raise InvalidParameter(
+            "first and second must both be None for a question without gold; got one of each."
+        )
     pairs = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
     if not pairs:
-        raise InvalidParameter("first and second must hold at least one question with gold; got none.")
+        raise InvalidParameter(
+            "first and second must hold at least one question with gold; got none."
+        )
     differences = np.array([a - b for a, b in pairs], dtype=np.float64)
     n = len(differences)
     draw = np.random.default_rng(seed)

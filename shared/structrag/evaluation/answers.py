@@ -26,7 +26,8 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 def answer_tokens(text: str, *, strip_marks: bool = False) -> list[str]:
     """The tokens that Hits@k compares: NFKC, casefold, runs of letters, marks and digits.
 
-    Accents are kept ("Beyoncé" is not "Beyonce") unless `strip_marks`, which removes non-spacing marks.
+    Accents are kept ("Beyoncé" is not "Beyonce") unless `strip_marks`, which removes non-spacing
+    marks.
     """
     tokens: list[str] = _TOKENS.findall(_fold(text, strip_marks))
     return tokens
@@ -35,8 +36,9 @@ def answer_tokens(text: str, *, strip_marks: bool = False) -> list[str]:
 def has_answer(aliases: Iterable[str], text: str, *, strip_marks: bool = False) -> bool:
     """Whether any alias occurs in the text as a contiguous token sequence.
 
-    An alias that holds a script written without spaces (Han, Kana, Thai, Lao, Khmer, Myanmar) is looked for
-    as a substring after white space is removed on both sides. An alias without tokens never occurs.
+    An alias that holds a script written without spaces (Han, Kana, Thai, Lao, Khmer, Myanmar) is
+    looked for as a substring after white space is removed on both sides. An alias without tokens
+    never occurs.
     """
     _check_list("aliases", aliases)
     folded = _fold(text, strip_marks)
@@ -56,12 +58,14 @@ def has_answer(aliases: Iterable[str], text: str, *, strip_marks: bool = False) 
     return False
 
 
-def hits_at_k(aliases: Sequence[str], texts: Sequence[str], k: int, *, strip_marks: bool = False) -> float | None:
+def hits_at_k(
+    aliases: Sequence[str], texts: Sequence[str], k: int, *, strip_marks: bool = False
+) -> float | None:
     """1 if one of the first k chunk texts holds an alias of the answer (`has_answer`), else 0.
 
-    Each chunk is searched by itself, never across a border. Pass every alias of the answer. None when no alias
-    has a token. Short aliases also match inside numbers ("3" in "3.50"): report how many questions have one
-    (`has_one_token_alias`).
+    Each chunk is searched by itself, never across a border. Pass every alias of the answer. None
+    when no alias has a token. Short aliases also match inside numbers ("3" in "3.50"): report how
+    many questions have one (`has_one_token_alias`).
     """
     check_at_least("k", k, 1)
     _check_list("aliases", aliases)
@@ -80,7 +84,8 @@ def hits_at_budget(
     token_spans: TokenSpans | None = None,
     strip_marks: bool = False,
 ) -> float | None:
-    """`hits_at_k` over the chunk texts that fit into `budget` tokens, cut as `spans_at_budget` cuts."""
+    """`hits_at_k` over the chunk texts that fit into `budget` tokens, cut as `spans_at_budget`
+    cuts."""
     kept = texts_at_budget(texts, budget, sizes=sizes, cut=cut, token_spans=token_spans)
     return hits_at_k(aliases, kept, max(1, len(kept)), strip_marks=strip_marks)
 
@@ -96,7 +101,8 @@ def normalize_answer(text: str) -> str:
 
 
 def exact_match(references: Iterable[str], prediction: str) -> float | None:
-    """1 if the prediction equals one of the references in SQuAD's normal form, else 0; None without references.
+    """1 if the prediction equals one of the references in SQuAD's normal form, else 0; None without
+    references.
 
     A reference whose normal form is empty ("A") is compared as it stands.
     """
@@ -107,21 +113,25 @@ def exact_match(references: Iterable[str], prediction: str) -> float | None:
 
 
 def token_f1(references: Iterable[str], prediction: str) -> float | None:
-    """The best F1 over the references of the bags of tokens in SQuAD's normal form, in [0, 1]; None without references.
+    """The best F1 over the references of the bags of tokens in SQuAD's normal form, in [0, 1]; None
+    without references.
 
-    0 without a common token, also when both are empty. For QASPER the reference of an unanswerable question is
-    the string "Unanswerable", of a boolean one "Yes" or "No".
+    0 without a common token, also when both are empty. For QASPER the reference of an unanswerable
+    question is the string "Unanswerable", of a boolean one "Yes" or "No".
     """
     _check_list("references", references)
     predicted = Counter(normalize_answer(prediction).split())
-    scores = [_bag_f1(predicted, Counter(normalize_answer(reference).split())) for reference in references]
+    scores = [
+        _bag_f1(predicted, Counter(normalize_answer(reference).split())) for reference in references
+    ]
     return max(scores) if scores else None
 
 
 def _check_list(name: str, gold: Iterable[str]) -> None:
     if isinstance(gold, str):
         raise InvalidParameter(
-            f"{name} must be a list of strings; got the string {gold[:60]!r}. The gold comes first, then what was found."
+            f"{name} must be a list of strings; got the string {gold[:60]!r}. The gold comes "
+            "first, then what was found."
         )
 
 

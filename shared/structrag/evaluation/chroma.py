@@ -1,14 +1,16 @@
-"""The token-level metrics of Chroma's report "Evaluating Chunking Strategies for Retrieval" (Smith and Troynikov 2024).
+"""The token-level metrics of Chroma's report "Evaluating Chunking Strategies for Retrieval" (Smith
+and Troynikov 2024).
 
-Named token-level there, counted in **characters** by its code (brandonstarxel/chunking_evaluation). With
-`as_coded=True` the quirks of that code are kept, so that published figures reproduce:
+Named token-level there, counted in **characters** by its code (brandonstarxel/chunking_evaluation).
+With `as_coded=True` the quirks of that code are kept, so that published figures reproduce:
 
-- recall divides by the sum of the excerpts, precision and IoU by the sum of the retrieved chunks, so that overlap
-  counts twice;
+- recall divides by the sum of the excerpts, precision and IoU by the sum of the retrieved chunks,
+  so that overlap counts twice;
 - ranges are closed: a chunk that only touches an excerpt counts as containing it.
 
-The clean version (default) takes unions everywhere and half-open ranges. In both, retrieved chunks of another corpus
-count in the denominators only. A question without excerpts scores None; means go over questions, not over corpora.
+The clean version (default) takes unions everywhere and half-open ranges. In both, retrieved chunks
+of another corpus count in the denominators only. A question without excerpts scores None; means go
+over questions, not over corpora.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ class ChromaScores:
 def chroma_scores(
     excerpts: Sequence[Span], retrieved: Sequence[Span], *, as_coded: bool = False
 ) -> ChromaScores | None:
-    """Recall, precision and IoU of the retrieved chunks (5 in the report); 0 each when nothing was retrieved."""
+    """Recall, precision and IoU of the retrieved chunks (5 in the report); 0 each when nothing was
+    retrieved."""
     if not any(start < end for _, start, end in excerpts):
         return None
     if not as_coded:
@@ -45,7 +48,9 @@ def chroma_scores(
         return ChromaScores(recall or 0.0, precision or 0.0, iou or 0.0)
     found = SpanCover(retrieved, _CHARACTERS)
     covered = sum(found.covered(span) for span in SpanCover(excerpts, _CHARACTERS).spans())
-    uncovered = sum(end - start - found.covered((doc_id, start, end)) for doc_id, start, end in excerpts)
+    uncovered = sum(
+        end - start - found.covered((doc_id, start, end)) for doc_id, start, end in excerpts
+    )
     handed = sum(end - start for _, start, end in retrieved)
     return ChromaScores(
         recall=covered / sum(end - start for _, start, end in excerpts),
@@ -54,11 +59,14 @@ def chroma_scores(
     )
 
 
-def precision_omega(excerpts: Sequence[Span], chunks: Iterable[Span], *, as_coded: bool = False) -> float | None:
+def precision_omega(
+    excerpts: Sequence[Span], chunks: Iterable[Span], *, as_coded: bool = False
+) -> float | None:
     """The best precision a chunking allows, in [0, 1]: that of all chunks that meet an excerpt.
 
-    |union(chunk ∩ excerpt)| / |union of those chunks and of the uncovered excerpts|, over all `chunks` of the corpus
-    (chunks of other documents may be among them). Needs no retrieval. None without excerpts.
+    |union(chunk ∩ excerpt)| / |union of those chunks and of the uncovered excerpts|, over all
+    `chunks` of the corpus (chunks of other documents may be among them). Needs no retrieval. None
+    without excerpts.
     """
     gold = SpanCover(excerpts, _CHARACTERS)
     if not gold.total:
@@ -72,16 +80,18 @@ def precision_omega(excerpts: Sequence[Span], chunks: Iterable[Span], *, as_code
 def chunks_to_retrieve(
     excerpts: Sequence[Span], chunks: Iterable[Span], *, limit: int = 20, as_coded: bool = False
 ) -> int:
-    """The report's "Min" setting (`retrieve=-1`): as many chunks as meet the question's excerpts, at most `limit`."""
+    """The report's "Min" setting (`retrieve=-1`): as many chunks as meet the question's excerpts,
+    at most `limit`."""
     check_at_least("limit", limit, 1)
     return min(limit, len(_met(excerpts, chunks, as_coded)))
 
 
 def position_as_coded(text: str, chunk_text: str) -> tuple[int, int] | None:
-    """Where Chroma's code believes a chunk to be: the first occurrence of its text, a final "." removed first.
+    """Where Chroma's code believes a chunk to be: the first occurrence of its text, a final "."
+    removed first.
 
-    So a repeated chunk gets the position of the first, and an end can be one short. None when it does not occur
-    (the original then searches approximately).
+    So a repeated chunk gets the position of the first, and an end can be one short. None when it
+    does not occur (the original then searches approximately).
     """
     target = chunk_text.removesuffix(".")
     start = text.find(target)
@@ -97,5 +107,7 @@ def _met(excerpts: Sequence[Span], chunks: Iterable[Span], as_coded: bool) -> li
     return [
         (doc_id, start, end)
         for doc_id, start, end in chunks
-        if any(max(start, low) < min(end, high) + reach for low, high in by_document.get(doc_id, ()))
+        if any(
+            max(start, low) < min(end, high) + reach for low, high in by_document.get(doc_id, ())
+        )
     ]

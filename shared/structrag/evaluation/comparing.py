@@ -1,4 +1,5 @@
-"""Several splitters on the same documents: what their chunks are like, what they cost, and how well they are found."""
+"""Several splitters on the same documents: what their chunks are like, what they cost, and how well
+they are found."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from structrag.chunks.reading import runner_for
+from structrag.asking.requests import Progress
+from structrag.chunks.asking_splitter import runner_for
 from structrag.errors import check_at_least
 from structrag.evaluation.estimates import Estimate, estimate, estimated_difference
 from structrag.evaluation.measure import Span, spans_of
@@ -19,9 +21,9 @@ from structrag.evaluation.searched import Chunks, check_documents
 from structrag.evaluation.selftest import FEWEST, SelfTest, make_selftest, selftest_scores
 from structrag.evaluation.spans import chunking_error
 from structrag.models.embedders import as_embedder
+from structrag.reading.outline import Outline
+from structrag.reading.sections import headings_of_markdown, parse
 from structrag.records import Chunk, Document
-from structrag.sections import Outline, headings_of_markdown, parse
-from structrag.steps import Progress
 
 UNITS = ("sentence", "table", "code")
 
@@ -32,8 +34,12 @@ class MethodReport:
 
     name: str
     chunks: int
-    tokens: tuple[int, int, int, int]  # of a chunk's text: least, median, 95th percentile, most; estimated
-    cut: Mapping[str, int]  # "sentence", "table" and "code" -> how many lie in no single chunk as a whole
+    tokens: tuple[
+        int, int, int, int
+    ]  # of a chunk's text: least, median, 95th percentile, most; estimated
+    cut: Mapping[
+        str, int
+    ]  # "sentence", "table" and "code" -> how many lie in no single chunk as a whole
     seconds: float  # to split, with what it takes to find the sections
     embedded_to_split: int  # texts that were embedded to find where to cut
     embedded_to_index: int  # texts to embed to index the chunks once
@@ -42,7 +48,8 @@ class MethodReport:
 
 @dataclass(frozen=True, slots=True)
 class SelfTestReport:
-    """How much of the section asked for is found, by method; `structrag.evaluation.selftest` says what this tells."""
+    """How much of the section asked for is found, by method; `structrag.evaluation.selftest` says
+    what this tells."""
 
     budget: int  # tokens
     headings: int  # in the documents
@@ -50,7 +57,9 @@ class SelfTestReport:
     recall: Mapping[
         str, Mapping[str, Estimate]
     ]  # method -> kind of question ("heading", "reference") -> mean recall, in [0, 1]
-    difference: Mapping[str, Mapping[str, Estimate]]  # the same, as the difference to the first method
+    difference: Mapping[
+        str, Mapping[str, Estimate]
+    ]  # the same, as the difference to the first method
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +83,20 @@ def compare(
     budget: int = 1000,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Split documents by several splitters and measure each on the same units and the same questions.
+    """Split documents by several splitters and measure each on the same units and the same
+    questions.
 
     Args:
         documents: At least one that holds text, each with its own id.
         splitters: Name -> splitter, anything with `split(document)`; differences are to the first.
-        embedder: What `as_embedder` takes, for splitters that embed and for the self-test; None: LSA.
+        embedder: What `as_embedder` takes, for splitters that embed and for the self-test; None:
+            LSA.
         budget: Tokens that the self-test hands over for a question.
         progress: Called as (what, done, total).
 
     Raises:
-        InvalidParameter: there is no text or no splitter, two documents have the same id, or `budget` is below 20.
+        InvalidParameter: there is no text or no splitter, two documents have the same id, or
+            `budget` is below 20.
     """
     check_at_least("budget", budget, 20)
     documents = list(documents)
@@ -135,7 +147,12 @@ def _measured(
     report = MethodReport(
         name=name,
         chunks=len(every),
-        tokens=(min(sizes), round(float(np.median(sizes))), round(float(np.quantile(sizes, 0.95))), max(sizes)),
+        tokens=(
+            min(sizes),
+            round(float(np.median(sizes))),
+            round(float(np.quantile(sizes, 0.95))),
+            max(sizes),
+        ),
         cut={kind: _cut(spans, every, texts) for kind, spans in units.items()},
         seconds=seconds,
         embedded_to_split=embedded,
@@ -146,7 +163,8 @@ def _measured(
 
 
 def _units(outlines: Sequence[Outline]) -> dict[str, list[Span]]:
-    """What had better stay whole: the sentences of paragraphs, lists and quotes, the tables, and the blocks of code."""
+    """What had better stay whole: the sentences of paragraphs, lists and quotes, the tables, and
+    the blocks of code."""
     units: dict[str, list[Span]] = {kind: [] for kind in UNITS}
     for outline in outlines:
         text, doc_id = outline.document.text, outline.document.id
@@ -157,7 +175,9 @@ def _units(outlines: Sequence[Outline]) -> dict[str, list[Span]]:
                     units[block.kind].append((doc_id, start, block.end))
                 elif block.kind in PROSE:
                     spans = block_sentences(text, block)
-                    units["sentence"] += [(doc_id, *span) for span in spans if text[slice(*span)].strip()]
+                    units["sentence"] += [
+                        (doc_id, *span) for span in spans if text[slice(*span)].strip()
+                    ]
     return units
 
 
@@ -181,7 +201,10 @@ def _tested(
         budget=test.budget,
         headings=test.headings,
         left_out=test.left_out,
-        recall={name: {kind: estimate(values) for kind, values in own.items()} for name, own in scores.items()},
+        recall={
+            name: {kind: estimate(values) for kind, values in own.items()}
+            for name, own in scores.items()
+        },
         difference={
             name: {kind: estimated_difference(values, base[kind]) for kind, values in own.items()}
             for name, own in scores.items()
@@ -192,6 +215,7 @@ def _tested(
 def _why_none(test: SelfTest) -> str:
     reasons = ", ".join(f"{count} {reason}" for reason, count in test.left_out.items())
     return (
-        f"No self-test: it needs at least {FEWEST} headings that can be asked, or as many references to sections. These documents have "
+        f"No self-test: it needs at least {FEWEST} headings that can be asked, or as many "
+        "references to sections. These documents have "
         f"{test.headings} headings{f' ({reasons})' if reasons else ''}."
     )

@@ -19,7 +19,8 @@ class Estimate:
 
 
 def estimate(scores: Sequence[float]) -> Estimate:
-    """The mean of one score a question, and the interval it would stay in had other such questions been asked.
+    """The mean of one score a question, and the interval it would stay in had other such questions
+    been asked.
 
     Raises:
         InvalidParameter: there is no score.
@@ -28,7 +29,8 @@ def estimate(scores: Sequence[float]) -> Estimate:
 
 
 def estimated_difference(first: Sequence[float], second: Sequence[float]) -> Estimate:
-    """The mean of first - second over the same questions in the same order; both ends are 0 for a system and itself.
+    """The mean of first - second over the same questions in the same order; both ends are 0 for a
+    system and itself.
 
     Raises:
         InvalidParameter: lengths differ, or there is no score.

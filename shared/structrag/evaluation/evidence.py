@@ -18,22 +18,24 @@ def evidence_f1(
 ) -> float | None:
     """The best paragraph F1 over a question's annotators, in [0, 1]; None without annotators.
 
-    annotations: one list of gold paragraphs per annotator; predicted: the paragraphs chosen. Paragraphs are
-    compared as exact strings, so predict the data set's own. Per annotator: 1 when both lists are empty, 0 without
-    a common paragraph, else the harmonic mean of |common| / len(predicted) and |common| / len(gold), where the
-    lengths are those of the lists, duplicates included.
-    deduplicate: drop repeated predictions first, which the official script does not do; gold stays as it is.
-    text_only: drop gold paragraphs that stand for a figure or table ("FLOAT SELECTED"); an annotator whose list
-    becomes empty then expects an empty prediction.
+    annotations: one list of gold paragraphs per annotator; predicted: the paragraphs chosen.
+    Paragraphs are compared as exact strings, so predict the data set's own. Per annotator: 1 when
+    both lists are empty, 0 without a common paragraph, else the harmonic mean of |common| /
+    len(predicted) and |common| / len(gold), where the lengths are those of the lists, duplicates
+    included. deduplicate: drop repeated predictions first, which the official script does not do;
+    gold stays as it is. text_only: drop gold paragraphs that stand for a figure or table ("FLOAT
+    SELECTED"); an annotator whose list becomes empty then expects an empty prediction.
     """
     annotations = list(annotations)
     if any(isinstance(gold, str) for gold in annotations):
         raise InvalidParameter(
-            "annotations must be one list of paragraphs per annotator; got a string. The gold comes first, then what was predicted."
+            "annotations must be one list of paragraphs per annotator; got a string. The gold "
+            "comes first, then what was predicted."
         )
     paragraphs = list(dict.fromkeys(predicted)) if deduplicate else list(predicted)
     scores = [
-        _paragraph_f1(paragraphs, [text for text in gold if not (text_only and _FLOAT in text)]) for gold in annotations
+        _paragraph_f1(paragraphs, [text for text in gold if not (text_only and _FLOAT in text)])
+        for gold in annotations
     ]
     return max(scores) if scores else None
 

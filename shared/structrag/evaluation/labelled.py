@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from structrag.chunks.reading import runner_for
+from structrag.asking.requests import Progress
+from structrag.chunks.asking_splitter import runner_for
 from structrag.errors import InvalidParameter, check_at_least
 from structrag.evaluation.estimates import Estimate, estimate, estimated_difference
 from structrag.evaluation.measure import Span, SpanMeasure
@@ -17,7 +18,6 @@ from structrag.evaluation.searched import Chunks, Found, check_documents, search
 from structrag.evaluation.spans import span_recall
 from structrag.models.embedders import as_embedder
 from structrag.records import Document
-from structrag.steps import Progress
 
 DEPTHS = (1, 3, 5, 10)  # chunks
 BUDGETS = (500, 1000, 2000)  # tokens
@@ -61,14 +61,17 @@ class Evaluation:
 def question_recall(question: GoldQuestion, found: Sequence[Span], measure: SpanMeasure) -> float:
     """The share of a question's gold among the spans found, in [0, 1].
 
-    Of spans the share of their characters, white space aside; of quotes the mean over them of the share at each one's best place; of
-    documents the share from which there is a span. 0 where the gold is blank.
+    Of spans the share of their characters, white space aside; of quotes the mean over them of the
+    share at each one's best place; of documents the share from which there is a span. 0 where the
+    gold is blank.
     """
     if question.docs:
         reached = {doc_id for doc_id, start, end in found if start < end}
         return sum(doc_id in reached for doc_id in question.docs) / len(question.docs)
     if question.places:
-        shares = [span_recall(places, found, measure, mode="any") or 0.0 for places in question.places]
+        shares = [
+            span_recall(places, found, measure, mode="any") or 0.0 for places in question.places
+        ]
         return float(np.mean(shares))
     return span_recall(question.spans, found, measure) or 0.0
 
@@ -84,10 +87,12 @@ def evaluate(
     budgets: Sequence[int] = BUDGETS,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Split documents by several splitters, search the chunks of each for every question alike, and measure what was found.
+    """Split documents by several splitters, search the chunks of each for every question alike, and
+    measure what was found.
 
-    All documents are searched, by vectors and BM25 together (`MultiViewRetriever`), whatever the splitter. Chunks of different methods
-    differ in size, so compare methods at token budgets: there the last chunk is cut where the budget ends.
+    All documents are searched, by vectors and BM25 together (`MultiViewRetriever`), whatever the
+    splitter. Chunks of different methods differ in size, so compare methods at token budgets: there
+    the last chunk is cut where the budget ends.
 
     Args:
         documents: At least one that holds text, each with its own id.
@@ -100,7 +105,8 @@ def evaluate(
         progress: Called as (what, done, total).
 
     Raises:
-        InvalidParameter: there is no text, no splitter or no question, two documents have the same id, or a setting is not allowed.
+        InvalidParameter: there is no text, no splitter or no question, two documents have the same
+            id, or a setting is not allowed.
     """
     documents = list(documents)
     check_documents(documents, splitters)
@@ -115,7 +121,14 @@ def evaluate(
     for name, splitter in splitters.items():
         chunks = _split(name, splitter, documents, model, progress)
         found = search_all(
-            documents, chunks, asked, budget=max(budgets), k=max(depths), embedder=model, views=views, progress=progress
+            documents,
+            chunks,
+            asked,
+            budget=max(budgets),
+            k=max(depths),
+            embedder=model,
+            views=views,
+            progress=progress,
         )
         scores = _scores(questions, found, measure, depths, budgets)
         base = methods[0].scores if methods else scores
@@ -124,8 +137,14 @@ def evaluate(
                 name=name,
                 chunks=sum(map(len, chunks.values())),
                 recall={point: estimate(values) for point, values in scores.items()},
-                difference={point: estimated_difference(values, base[point]) for point, values in scores.items()},
-                tokens={f"first {k}": float(np.mean([sum(each.tokens[:k]) for each in found])) for k in depths},
+                difference={
+                    point: estimated_difference(values, base[point])
+                    for point, values in scores.items()
+                },
+                tokens={
+                    f"first {k}": float(np.mean([sum(each.tokens[:k]) for each in found]))
+                    for k in depths
+                },
                 scores={point: tuple(values) for point, values in scores.items()},
             )
         )
@@ -140,7 +159,13 @@ def evaluate(
     )
 
 
-def _split(name: str, splitter: Any, documents: Sequence[Document], embedder: Any, progress: Progress | None) -> Chunks:
+def _split(
+    name: str,
+    splitter: Any,
+    documents: Sequence[Document],
+    embedder: Any,
+    progress: Progress | None,
+) -> Chunks:
     runner = runner_for(embedder)
     chunks = {}
     for number, document in enumerate(documents, start=1):
@@ -159,7 +184,10 @@ def _scores(
 ) -> dict[str, list[float]]:
     """Point -> the recall of each question."""
     pairs = list(zip(questions, found, strict=True))
-    scores = {f"first {k}": [question_recall(each, own.first(k), measure) for each, own in pairs] for k in depths}
+    scores = {
+        f"first {k}": [question_recall(each, own.first(k), measure) for each, own in pairs]
+        for k in depths
+    }
     for budget in budgets:
         scores[f"{budget} tokens"] = [
             question_recall(each, own.within(budget, measure), measure) for each, own in pairs

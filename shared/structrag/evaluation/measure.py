@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from structrag.errors import InvalidParameter, check_choice
+from structrag.reading.outline import Outline
 from structrag.records import Chunk
-from structrag.sections.outline import Outline
 
 Span = tuple[str, int, int]
 """(document id, start, end): a half-open range of characters into that document's text."""
@@ -27,9 +27,10 @@ class SpanMeasure:
     """The size of any span of the given texts, by prefix sums that are built once per document.
 
     unit: "nonspace" counts characters that are not white space, so that two chunks whose border
-    was trimmed can still cover a gold span that crosses it. "char" counts all characters and needs no texts.
-    "token" counts the tokens of `token_spans`, each at its first character that is not white space
-    (its first character when it is blank); no token is counted in two neighbouring spans.
+    was trimmed can still cover a gold span that crosses it. "char" counts all characters and needs
+    no texts. "token" counts the tokens of `token_spans`, each at its first character that is not
+    white space (its first character when it is blank); no token is counted in two neighbouring
+    spans.
 
     ignore: spans that weigh nothing, such as `heading_spans` for splitters that drop headings.
     """
@@ -47,7 +48,8 @@ class SpanMeasure:
         self.unit = check_choice("unit", unit, _UNITS)
         if unit == "token" and token_spans is None:
             raise InvalidParameter(
-                "token_spans must be a function from a text to token offsets for unit='token'; got None."
+                "token_spans must be a function from a text to token offsets for unit='token'; got "
+                "None."
             )
         self.texts: Mapping[str, str] = {} if texts is None else texts
         self._token_spans = token_spans
@@ -60,11 +62,13 @@ class SpanMeasure:
             return self.texts[doc_id]
         except KeyError:
             raise InvalidParameter(
-                f"texts must hold every document that a span names; got none for {doc_id!r}. Pass it to SpanMeasure."
+                f"texts must hold every document that a span names; got none for {doc_id!r}. Pass "
+                "it to SpanMeasure."
             ) from None
 
     def size(self, doc_id: str, start: int, end: int) -> int:
-        """The units in `[start, end)` of the document. Raises InvalidParameter for a span outside its text."""
+        """The units in `[start, end)` of the document. Raises InvalidParameter for a span outside
+        its text."""
         if self.unit == "char" and doc_id not in self._ignored and doc_id not in self.texts:
             return end - start
         prefix = self._prefixes.get(doc_id)
@@ -72,7 +76,8 @@ class SpanMeasure:
             prefix = self._prefixes[doc_id] = self._prefix(doc_id)
         if not 0 <= start <= end < len(prefix):
             raise InvalidParameter(
-                f"A span must lie inside its document's {len(prefix) - 1} characters; got ({doc_id!r}, {start}, {end})."
+                f"A span must lie inside its document's {len(prefix) - 1} characters; got "
+                f"({doc_id!r}, {start}, {end})."
             )
         return int(prefix[end] - prefix[start])
 
@@ -102,7 +107,9 @@ class SpanCover:
     def __init__(self, spans: Iterable[Span], measure: SpanMeasure) -> None:
         self._measure = measure
         self._ranges = merge(spans)
-        self._starts = {doc_id: [start for start, _ in ranges] for doc_id, ranges in self._ranges.items()}
+        self._starts = {
+            doc_id: [start for start, _ in ranges] for doc_id, ranges in self._ranges.items()
+        }
         self._before = {
             doc_id: list(accumulate((measure.size(doc_id, *pair) for pair in ranges), initial=0))
             for doc_id, ranges in self._ranges.items()
@@ -110,7 +117,8 @@ class SpanCover:
         self.total = sum(before[-1] for before in self._before.values())
 
     def spans(self) -> list[Span]:
-        """The merged spans: disjoint, not touching, by document in the order first seen, then by start."""
+        """The merged spans: disjoint, not touching, by document in the order first seen, then by
+        start."""
         return [(doc_id, *pair) for doc_id, ranges in self._ranges.items() for pair in ranges]
 
     def covered(self, span: Span) -> int:
@@ -127,14 +135,17 @@ class SpanCover:
 
 
 def merge(spans: Iterable[Span]) -> dict[str, list[tuple[int, int]]]:
-    """The union of spans per document as sorted, disjoint ranges; touching ranges are joined, empty ones dropped.
+    """The union of spans per document as sorted, disjoint ranges; touching ranges are joined, empty
+    ones dropped.
 
     Raises InvalidParameter for a span that starts below 0 or ends before it starts.
     """
     by_document: dict[str, list[tuple[int, int]]] = {}
     for doc_id, start, end in spans:
         if not 0 <= start <= end:
-            raise InvalidParameter(f"A span must have 0 <= start <= end; got ({doc_id!r}, {start}, {end}).")
+            raise InvalidParameter(
+                f"A span must have 0 <= start <= end; got ({doc_id!r}, {start}, {end})."
+            )
         if start < end:
             by_document.setdefault(doc_id, []).append((start, end))
     merged: dict[str, list[tuple[int, int]]] = {}
@@ -156,5 +167,6 @@ def spans_of(chunks: Iterable[Chunk]) -> list[Span]:
 
 
 def heading_spans(outline: Outline) -> list[Span]:
-    """The heading lines of a document, for `SpanMeasure(ignore=...)`. Front matter is not a heading."""
+    """The heading lines of a document, for `SpanMeasure(ignore=...)`. Front matter is not a
+    heading."""
     return [(section.doc_id, section.start, section.body_start) for section in outline.sections[1:]]

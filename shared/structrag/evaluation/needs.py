@@ -9,10 +9,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from structrag.chunks.reading import ReadingSplitter, answered
-from structrag.driving import advance
+from structrag.asking.requests import Ask, Choose, Embed, Request, Steps
+from structrag.asking.runner import Runner
+from structrag.asking.steps import advance
+from structrag.chunks.asking_splitter import ReadingSplitter, answered
 from structrag.records import Chunk, Document
-from structrag.steps import Ask, Choose, Embed, Request, Runner, Steps
 
 T = TypeVar("T")
 _SUMMARY = "A summary."  # what a language model is taken to answer when only its calls are counted
@@ -27,7 +28,8 @@ class Needs:
 
 
 def split_counted(splitter: Any, document: Document, runner: Runner) -> tuple[list[Chunk], Needs]:
-    """The chunks of a document, and the texts that the splitter had embedded for them (by LSA where the runner has no embedder)."""
+    """The chunks of a document, and the texts that the splitter had embedded for them (by LSA where
+    the runner has no embedder)."""
     needs = Needs()
     if not isinstance(splitter, ReadingSplitter):
         return list(splitter.split(document)), needs
@@ -37,7 +39,8 @@ def split_counted(splitter: Any, document: Document, runner: Runner) -> tuple[li
 def model_calls(splitter: Any, document: Document) -> int:
     """How many calls of a language model splitting would take if there were one; none is made.
 
-    Every question is answered alike here. A splitter whose questions depend on the answers can make a few more or less.
+    Every question is answered alike here. A splitter whose questions depend on the answers can make
+    a few more or less.
     """
     if not isinstance(splitter, ReadingSplitter):
         return 0

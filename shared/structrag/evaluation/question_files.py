@@ -26,24 +26,31 @@ FIELDS = {
 }
 
 
-def read_questions(path: str | os.PathLike[str], documents: Sequence[Document]) -> list[GoldQuestion]:
+def read_questions(
+    path: str | os.PathLike[str], documents: Sequence[Document]
+) -> list[GoldQuestion]:
     """The questions of a file, with their gold found in the documents.
 
     Each is an object with `question` and one kind of gold:
 
-    - `spans`: `[document, start, end]` or `{"doc", "start", "end"}`, characters of `Document.text`; together they are the evidence.
-    - `quotes`: passages to be found word for word (white space aside) in `Document.text`, so with the markup that Markdown has; all are
-      wanted, each at one of its places.
+    - `spans`: `[document, start, end]` or `{"doc", "start", "end"}`, characters of `Document.text`;
+      together they are the evidence.
+    - `quotes`: passages to be found word for word (white space aside) in `Document.text`, so with
+      the markup that Markdown has; all are wanted, each at one of its places.
     - `answers`: spellings of one answer; any place of any of them will do.
-    - `docs`: documents; one chunk of each is wanted. Beside quotes or answers: where to look for these.
+    - `docs`: documents; one chunk of each is wanted. Beside quotes or answers: where to look for
+      these.
 
-    A single value may stand for a list, and `quote`, `answer`, `doc`, `span` for the plurals. Documents are named by id, or by the end
-    of it (`guide.md`, `docs/guide.md`) where that is one document's alone. A `.jsonl` file has an object a line, a `.json` file a list
-    of them (or `{"questions": [...]}`), a `.csv` file a row each under these names, with `doc`, `start`, `end` for a span.
+    A single value may stand for a list, and `quote`, `answer`, `doc`, `span` for the plurals.
+    Documents are named by id, or by the end of it (`guide.md`, `docs/guide.md`) where that is one
+    document's alone. A `.jsonl` file has an object a line, a `.json` file a list of them (or
+    `{"questions": [...]}`), a `.csv` file a row each under these names, with `doc`, `start`, `end`
+    for a span.
 
     Raises:
-        InvalidParameter: the file cannot be read, a question of it is not as above, names an unknown document, or has a quote or answers
-            that no document holds; or there is no question. The message says which line.
+        InvalidParameter: the file cannot be read, a question of it is not as above, names an
+            unknown document, or has a quote or answers that no document holds; or there is no
+            question. The message says which line.
     """
     path = Path(path)
     finder = QuoteFinder(documents)
@@ -56,7 +63,9 @@ def read_questions(path: str | os.PathLike[str], documents: Sequence[Document]) 
         except InvalidParameter as error:
             raise InvalidParameter(f"{place} of {path.name}: {error}") from None
     if not questions:
-        raise InvalidParameter(f"There is no question in {str(path)!r}. Give at least one, with its gold.")
+        raise InvalidParameter(
+            f"There is no question in {str(path)!r}. Give at least one, with its gold."
+        )
     return questions
 
 
@@ -64,7 +73,9 @@ def _records(path: Path) -> Iterator[tuple[str, Any]]:
     """Every question as it stands, and where."""
     suffix = path.suffix.lower()
     if suffix not in {".jsonl", ".json", ".csv"}:
-        raise InvalidParameter(f"The file of questions must end in .jsonl, .json or .csv; got {str(path)!r}.")
+        raise InvalidParameter(
+            f"The file of questions must end in .jsonl, .json or .csv; got {str(path)!r}."
+        )
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
@@ -73,15 +84,21 @@ def _records(path: Path) -> Iterator[tuple[str, Any]]:
     if suffix == ".csv":
         reader = csv.DictReader(io.StringIO(text, newline=""))
         for row in reader:
-            yield f"Line {reader.line_num}", {key: value for key, value in row.items() if key and value}
+            yield (
+                f"Line {reader.line_num}",
+                {key: value for key, value in row.items() if key and value},
+            )
     elif suffix == ".json":
         records = _parsed(text, f"{path.name} is")
         records = records.get("questions") if isinstance(records, dict) else records
         if not isinstance(records, list):
             raise InvalidParameter(
-                f"{path.name} must hold a list of questions, or an object with one under 'questions'."
+                f"{path.name} must hold a list of questions, or an object with one under "
+                "'questions'."
             )
-        yield from ((f"Question {number}", record) for number, record in enumerate(records, start=1))
+        yield from (
+            (f"Question {number}", record) for number, record in enumerate(records, start=1)
+        )
     else:
         for number, line in enumerate(text.split("\n"), start=1):
             if line.strip():
@@ -95,24 +112,33 @@ def _parsed(text: str, what: str) -> Any:
         raise InvalidParameter(f"{what} not JSON: {getattr(error, 'msg', error)}.") from None
 
 
-def _question(record: Any, ids: Sequence[str], lengths: Mapping[str, int], finder: QuoteFinder) -> GoldQuestion:
+def _question(
+    record: Any, ids: Sequence[str], lengths: Mapping[str, int], finder: QuoteFinder
+) -> GoldQuestion:
     if not isinstance(record, Mapping):
         raise InvalidParameter(
-            f"a question must be an object with 'question' and its gold; got {type(record).__name__}."
+            "a question must be an object with 'question' and its gold; got "
+            f"{type(record).__name__}."
         )
     given = {FIELDS.get(str(key), str(key)): value for key, value in record.items()}
     question = given.get("question")
     if not isinstance(question, str) or not question.strip():
         raise InvalidParameter(f"'question' must be a text that is not blank; got {question!r}.")
     if "start" in given and "spans" not in given:
-        given["spans"] = [{"doc": given.pop("docs", None), "start": given["start"], "end": given.get("end")}]
+        given["spans"] = [
+            {"doc": given.pop("docs", None), "start": given["start"], "end": given.get("end")}
+        ]
     docs = tuple(_document(name, ids) for name in _texts(given, "docs"))
     quotes, answers = _texts(given, "quotes"), _texts(given, "answers")
     spans = tuple(_span(value, ids, lengths) for value in _spans(given.get("spans")))
     if sum(map(bool, (spans, quotes, answers))) > 1:
-        raise InvalidParameter("a question must have one kind of gold, 'spans', 'quotes' or 'answers'; got several.")
+        raise InvalidParameter(
+            "a question must have one kind of gold, 'spans', 'quotes' or 'answers'; got several."
+        )
     if not (spans or quotes or answers or docs):
-        raise InvalidParameter("a question must have its gold as 'spans', 'quotes', 'answers' or 'docs'; got none.")
+        raise InvalidParameter(
+            "a question must have its gold as 'spans', 'quotes', 'answers' or 'docs'; got none."
+        )
     places = [_found([quote], docs, finder) for quote in quotes]
     if answers:
         places = [_found(answers, docs, finder)]
@@ -123,18 +149,26 @@ def _texts(given: Mapping[str, Any], name: str) -> list[str]:
     value = given.get(name)
     values = [] if value is None else value if isinstance(value, list) else [value]
     if not all(isinstance(each, str) and each.strip() for each in values):
-        raise InvalidParameter(f"{name!r} must be a text or a list of texts, none of them blank; got {value!r}.")
+        raise InvalidParameter(
+            f"{name!r} must be a text or a list of texts, none of them blank; got {value!r}."
+        )
     return values
 
 
 def _spans(value: Any) -> list[Any]:
     """One span or a list of them as a list."""
-    single = isinstance(value, Mapping) or (isinstance(value, list) and value and isinstance(value[0], str))
+    single = isinstance(value, Mapping) or (
+        isinstance(value, list) and value and isinstance(value[0], str)
+    )
     return [] if value is None else [value] if single or not isinstance(value, list) else value
 
 
 def _span(value: Any, ids: Sequence[str], lengths: Mapping[str, int]) -> Span:
-    parts: Any = [value.get(name) for name in ("doc", "start", "end")] if isinstance(value, Mapping) else value
+    parts: Any = (
+        [value.get(name) for name in ("doc", "start", "end")]
+        if isinstance(value, Mapping)
+        else value
+    )
     try:
         name, start, end = parts
         start, end = int(start), int(end)
@@ -143,7 +177,8 @@ def _span(value: Any, ids: Sequence[str], lengths: Mapping[str, int]) -> Span:
     doc_id = _document(name, ids)
     if not 0 <= start < end <= lengths[doc_id]:
         raise InvalidParameter(
-            f"a span must have 0 <= start < end <= {lengths[doc_id]}, the characters of {doc_id!r}; got {start} and {end}."
+            f"a span must have 0 <= start < end <= {lengths[doc_id]}, the characters of "
+            f"{doc_id!r}; got {start} and {end}."
         )
     return doc_id, start, end
 
@@ -157,9 +192,12 @@ def _document(name: Any, ids: Sequence[str]) -> str:
         return found[0]
     if found:
         raise InvalidParameter(
-            f"{name!r} is the end of {len(found)} documents' names, such as {found[0]!r}; write more of it."
+            f"{name!r} is the end of {len(found)} documents' names, such as {found[0]!r}; write "
+            "more of it."
         )
-    raise InvalidParameter(f"there is no document {name!r}; there are {len(ids)}, such as {min(ids)!r}.")
+    raise InvalidParameter(
+        f"there is no document {name!r}; there are {len(ids)}, such as {min(ids)!r}."
+    )
 
 
 def _found(texts: Sequence[str], docs: Sequence[str], finder: QuoteFinder) -> tuple[Span, ...]:
@@ -170,6 +208,7 @@ def _found(texts: Sequence[str], docs: Sequence[str], finder: QuoteFinder) -> tu
         shown = texts[0] if len(texts[0]) <= 80 else f"{texts[0][:80]}…"
         others = f" (nor its {len(texts) - 1} other spellings)" if len(texts) > 1 else ""
         raise InvalidParameter(
-            f"{shown!r} was not found {where}{others}; it must stand there word for word, markup included."
+            f"{shown!r} was not found {where}{others}; it must stand there word for word, markup "
+            "included."
         )
     return places

@@ -37,9 +37,11 @@ class QuoteFinder:
     _read: dict[str, _Collapsed] = field(default_factory=dict)
 
     def find(self, quote: str, doc_ids: Sequence[str] = ()) -> list[Span]:
-        """The places of a quote in these documents (none given: in all), in their order, at most 1,000; none for a blank quote.
+        """The places of a quote in these documents (none given: in all), in their order, at most
+        1,000; none for a blank quote.
 
-        Case and punctuation count. A quote that begins or ends with an ASCII letter or digit does not match inside a longer run of those.
+        Case and punctuation count. A quote that begins or ends with an ASCII letter or digit does
+        not match inside a longer run of those.
         """
         wanted = " ".join(quote.split())
         if not wanted:
@@ -51,14 +53,19 @@ class QuoteFinder:
             collapsed = self._read.get(document.id)
             if collapsed is None:
                 collapsed = self._read[document.id] = _collapse(document.text)
-            found += [(document.id, start, end) for start, end in _places(collapsed, wanted, MOST_PLACES - len(found))]
+            found += [
+                (document.id, start, end)
+                for start, end in _places(collapsed, wanted, MOST_PLACES - len(found))
+            ]
         return found
 
 
 def _collapse(text: str) -> _Collapsed:
     words = list(_WORD.finditer(text))
     starts = list(accumulate((match.end() - match.start() + 1 for match in words), initial=0))
-    return _Collapsed(" ".join(match.group() for match in words), starts[: len(words)], [m.start() for m in words])
+    return _Collapsed(
+        " ".join(match.group() for match in words), starts[: len(words)], [m.start() for m in words]
+    )
 
 
 def _places(collapsed: _Collapsed, wanted: str, most: int) -> list[tuple[int, int]]:

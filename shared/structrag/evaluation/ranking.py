@@ -13,9 +13,11 @@ _TIE_DIGITS = 9  # scores equal to this many decimals are tied, as in every rank
 
 
 def mid_ranks(scores: Sequence[float]) -> list[float]:
-    """The rank of each score, from 1 for the highest; tied scores share the mean of the ranks they fill.
+    """The rank of each score, from 1 for the highest; tied scores share the mean of the ranks they
+    fill.
 
-    In sets of near-identical documents the order among ties alone can decide a metric; mid-ranks take it out.
+    In sets of near-identical documents the order among ties alone can decide a metric; mid-ranks
+    take it out.
     """
     ordered = sorted(range(len(scores)), key=lambda i: -round(scores[i], _TIE_DIGITS))
     ranks = [0.0] * len(scores)
@@ -29,7 +31,8 @@ def mid_ranks(scores: Sequence[float]) -> list[float]:
 
 
 def log_rank_score(rank: float, n: int, *, gamma: float = 1.0) -> float:
-    """S(r) = 1 - ln(1 + gamma (r - 1)) / ln(1 + gamma (n - 1)), in [0, 1]: 1 at rank 1, 0 at rank n.
+    """S(r) = 1 - ln(1 + gamma (r - 1)) / ln(1 + gamma (n - 1)), in [0, 1]: 1 at rank 1, 0 at rank
+    n.
 
     n: the number of ranked segments (not documents). A rank may be fractional (`mid_ranks`).
     gamma >= 0: the larger, the steeper at the top; 0 is the linear limit 1 - (r - 1) / (n - 1).
@@ -38,7 +41,9 @@ def log_rank_score(rank: float, n: int, *, gamma: float = 1.0) -> float:
     check_at_least("gamma", gamma, 0)
     check_at_least("n", n, 1)
     if not 1 <= rank <= n:
-        raise InvalidParameter(f"rank must be between 1 and n = {n}; got {rank!r}. Ranks start at 1.")
+        raise InvalidParameter(
+            f"rank must be between 1 and n = {n}; got {rank!r}. Ranks start at 1."
+        )
     if n == 1:
         return 1.0
     if gamma == 0:
@@ -55,30 +60,37 @@ def log_rank_index(
     retrieved: int | None = None,
     normalised: bool = False,
 ) -> float | None:
-    """The Log-Rank Index of one query (HiQA, section 4): the mean of S over its relevant segments, in [0, 1].
+    """The Log-Rank Index of one query (HiQA, section 4): the mean of S over its relevant segments,
+    in [0, 1].
 
-    ranks: the rank of each relevant segment among the `n` ranked ones, from 1; None when it was not retrieved.
-    missing: "last" gives such a segment rank n, so 0; "expected" the mid-rank of the unranked block,
-    (retrieved + 1 + n) / 2, and needs `retrieved`, the number of segments that were.
-    normalised: divide by the value of ranks 1..m, since m relevant segments cannot all be first.
-    None without relevant segments. Depends on n: not comparable between corpora of different size. The paper
-    gives no gamma and calls n once segments and once documents; segments are what is ranked.
+    ranks: the rank of each relevant segment among the `n` ranked ones, from 1; None when it was not
+    retrieved. missing: "last" gives such a segment rank n, so 0; "expected" the mid-rank of the
+    unranked block, (retrieved + 1 + n) / 2, and needs `retrieved`, the number of segments that
+    were. normalised: divide by the value of ranks 1..m, since m relevant segments cannot all be
+    first. None without relevant segments. Depends on n: not comparable between corpora of different
+    size. The paper gives no gamma and calls n once segments and once documents; segments are what
+    is ranked.
     """
     check_choice("missing", missing, _MISSING)
     check_at_least("n", n, 1)
     if not ranks:
         return None
     if len(ranks) > n:
-        raise InvalidParameter(f"n must be at least the number of relevant segments, {len(ranks)}; got {n}.")
+        raise InvalidParameter(
+            f"n must be at least the number of relevant segments, {len(ranks)}; got {n}."
+        )
     absent: float = n
     if missing == "expected" and None in ranks:
         if retrieved is None or not 0 <= retrieved < n:
             raise InvalidParameter(
-                f"retrieved must be a count from 0 to {n - 1} for missing='expected'; got {retrieved!r}. "
+                f"retrieved must be a count from 0 to {n - 1} for missing='expected'; got "
+                f"{retrieved!r}. "
                 "Pass how many segments were ranked."
             )
         absent = (retrieved + 1 + n) / 2
     total = sum(log_rank_score(absent if rank is None else rank, n, gamma=gamma) for rank in ranks)
     if normalised:
-        return total / sum(log_rank_score(rank, n, gamma=gamma) for rank in range(1, len(ranks) + 1))
+        return total / sum(
+            log_rank_score(rank, n, gamma=gamma) for rank in range(1, len(ranks) + 1)
+        )
     return total / len(ranks)

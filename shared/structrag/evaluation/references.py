@@ -1,4 +1,5 @@
-"""Sentences of documents that point to a section: by a Markdown link to its anchor, or as "see section 3.2"."""
+"""Sentences of documents that point to a section: by a Markdown link to its anchor, or as "see
+section 3.2"."""
 
 from __future__ import annotations
 
@@ -9,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from structrag.reading.outline import Outline
 from structrag.records import Block, Section
-from structrag.sections import Outline
-from structrag.sentences import sentence_spans
+from structrag.text.sentences import sentence_spans
 
 PROSE = ("paragraph", "list", "quote")
 DEFINITION = re.compile(r"^ {0,3}\[([^\[\]\n]+)\]:[ \t]*<?([^\s>]+)>?[^\n]*\n?", re.MULTILINE)
@@ -24,7 +25,8 @@ NUMBERED = re.compile(
 _LINK = re.compile(r"!?\[((?:[^\[\]]|\[[^\[\]]*\])+)\](?:\(([^()\s]+)[^()]*\)|\[([^\[\]]*)\])?")
 _ANCHOR = re.compile(r"\{[^{}]*#([\w.:-]+)[^{}]*\}")
 _MENTION = re.compile(
-    r"(?:\b(?:sections?|chapters?|appendix|part)\s+|§§?\s*)(\d+(?:\.\d+)*|[A-Z](?:\.\d+)*)\b", re.IGNORECASE
+    r"(?:\b(?:sections?|chapters?|appendix|part)\s+|§§?\s*)(\d+(?:\.\d+)*|[A-Z](?:\.\d+)*)\b",
+    re.IGNORECASE,
 )
 _MARK = re.compile(r"\s*(?:(?:[-*+>]|\d+[.)])\s+)*")  # of a list item or a quote
 _FEWEST_WORDS, _MOST_WORDS = 6, 60
@@ -42,10 +44,12 @@ class Reference:
 
 
 def references(outlines: Sequence[Outline]) -> list[Reference]:
-    """The sentences of 6 to 60 words in paragraphs, lists and quotes that point to exactly one section, another than their own.
+    """The sentences of 6 to 60 words in paragraphs, lists and quotes that point to exactly one
+    section, another than their own.
 
-    A link may lead to another of the documents, by a path from its own folder. Links of HTML are not in its text and so not seen.
-    Numbers ("section 3.2", "§4", "Appendix B") are those that headings of the same document begin with.
+    A link may lead to another of the documents, by a path from its own folder. Links of HTML are
+    not in its text and so not seen. Numbers ("section 3.2", "§4", "Appendix B") are those that
+    headings of the same document begin with.
     """
     places = _Places(outlines)
     return [reference for outline in outlines for reference in _of_document(outline, places)]
@@ -55,7 +59,9 @@ class _Places:
     """Where anchors and section numbers lead."""
 
     def __init__(self, outlines: Sequence[Outline]) -> None:
-        self.documents = {posixpath.normpath(outline.document.id): outline.document.id for outline in outlines}
+        self.documents = {
+            posixpath.normpath(outline.document.id): outline.document.id for outline in outlines
+        }
         self.anchors = {outline.document.id: _anchors(outline) for outline in outlines}
         self.numbers = {outline.document.id: _numbers(outline) for outline in outlines}
 
@@ -67,7 +73,9 @@ class _Places:
         home = doc_id
         if path:
             joined = posixpath.normpath(posixpath.join(posixpath.dirname(doc_id), path))
-            found = self.documents.get(joined) or self.documents.get(posixpath.splitext(joined)[0] + ".md")
+            found = self.documents.get(joined) or self.documents.get(
+                posixpath.splitext(joined)[0] + ".md"
+            )
             if found is None:
                 return None
             home = found
@@ -79,7 +87,8 @@ class _Places:
 
 
 def _anchors(outline: Outline) -> dict[str, Section]:
-    """Anchor -> section: as GitHub makes anchors of titles, and as a heading names its own (`{#name}`)."""
+    """Anchor -> section: as GitHub makes anchors of titles, and as a heading names its own
+    (`{#name}`)."""
     found: dict[str, Section] = {}
     seen: Counter[str] = Counter()
     for section in outline.sections[1:]:
@@ -106,7 +115,11 @@ def _numbers(outline: Outline) -> dict[str, Section]:
 def _of_document(outline: Outline, places: _Places) -> Iterator[Reference]:
     document = outline.document
     markdown = document.format == "markdown"
-    definitions = {_label(name): address for name, address in DEFINITION.findall(document.text)} if markdown else {}
+    definitions = (
+        {_label(name): address for name, address in DEFINITION.findall(document.text)}
+        if markdown
+        else {}
+    )
     for section in outline.sections:
         for block in outline.blocks(section):
             if block.kind not in PROSE:
@@ -129,7 +142,8 @@ def block_sentences(text: str, block: Block) -> list[tuple[int, int]]:
 
 
 def _words(sentence: str, definitions: Mapping[str, str]) -> str:
-    """A sentence of Markdown without its links' addresses and brackets, and without the mark of a list item or a quote."""
+    """A sentence of Markdown without its links' addresses and brackets, and without the mark of a
+    list item or a quote."""
 
     def shown(link: re.Match[str]) -> str:
         text, address, label = link.groups()

@@ -1,4 +1,5 @@
-"""Questions put to an index of each method's chunks, and how much of the gold is among what is found."""
+"""Questions put to an index of each method's chunks, and how much of the gold is among what is
+found."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from structrag.asking.requests import Progress
 from structrag.chunks.given import GivenChunks
 from structrag.errors import InvalidParameter
 from structrag.evaluation.budget import spans_at_budget
@@ -13,7 +15,6 @@ from structrag.evaluation.measure import Span, SpanMeasure, spans_of
 from structrag.index.index import Index
 from structrag.records import Chunk, Document
 from structrag.retrieval.multiview import MultiViewRetriever
-from structrag.steps import Progress
 
 Chunks = Mapping[str, Sequence[Chunk]]  # document id -> its chunks, in reading order
 
@@ -35,10 +36,12 @@ class Found:
 
 
 def check_documents(documents: Sequence[Document], splitters: Mapping[str, Any]) -> None:
-    """Raise InvalidParameter where there is no text or no splitter, or two documents have the same id."""
+    """Raise InvalidParameter where there is no text or no splitter, or two documents have the same
+    id."""
     if not splitters or not any(document.text.strip() for document in documents):
         raise InvalidParameter(
-            "There is nothing to measure: give at least one document that holds text, and one method."
+            "There is nothing to measure: give at least one document that holds text, and one "
+            "method."
         )
     if len({document.id for document in documents}) < len(documents):
         raise InvalidParameter("Two documents have the same id; give each its own.")
@@ -55,8 +58,8 @@ def search_all(
     views: Sequence[str] = ("raw",),
     progress: Progress | None = None,
 ) -> list[Found]:
-    """Search all documents for every question, by vectors and BM25: at least k chunks and enough to fill `budget` tokens, where there
-    are so many.
+    """Search all documents for every question, by vectors and BM25: at least k chunks and enough to
+    fill `budget` tokens, where there are so many.
 
     Args:
         chunks: What is indexed; a document may have none.

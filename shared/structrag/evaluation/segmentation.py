@@ -1,8 +1,8 @@
 """Segmentations of n units against a reference: Pk, WindowDiff and boundary F1.
 
 A segmentation is a sequence of 0 and 1 over the n - 1 gaps between units (1: a boundary), as
-`boundaries([4, 4, 2])` makes. Lower Pk and WindowDiff are better. A number means little alone: print those of
-`baseline_segmentations` beside it.
+`boundaries([4, 4, 2])` makes. Lower Pk and WindowDiff are better. A number means little alone:
+print those of `baseline_segmentations` beside it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ _VARIANTS = ("canonical", "nltk")
 
 
 def boundaries(sizes: Sequence[int]) -> list[int]:
-    """The gaps of a segmentation given as segment sizes in units: [2, 1] -> [0, 1]. Empty for no sizes."""
+    """The gaps of a segmentation given as segment sizes in units: [2, 1] -> [0, 1]. Empty for no
+    sizes."""
     gaps: list[int] = []
     for size in sizes:
         check_at_least("sizes", size, 1)
@@ -29,8 +30,8 @@ def boundaries(sizes: Sequence[int]) -> list[int]:
 def default_window(reference: Sequence[int], *, variant: str = "canonical") -> int:
     """Half the mean segment length of the reference, at least 1.
 
-    "canonical" rounds n / (2 segments) half up; "nltk" takes the boundaries as the number of segments and
-    rounds half to even, as NLTK's `pk` does.
+    "canonical" rounds n / (2 segments) half up; "nltk" takes the boundaries as the number of
+    segments and rounds half to even, as NLTK's `pk` does.
     """
     check_choice("variant", variant, _VARIANTS)
     n, ones = len(reference) + 1, sum(reference)
@@ -40,14 +41,19 @@ def default_window(reference: Sequence[int], *, variant: str = "canonical") -> i
 
 
 def pk(
-    reference: Sequence[int], hypothesis: Sequence[int], *, k: int | None = None, variant: str = "canonical"
+    reference: Sequence[int],
+    hypothesis: Sequence[int],
+    *,
+    k: int | None = None,
+    variant: str = "canonical",
 ) -> float:
-    """Pk (Beeferman et al. 1999), in [0, 1]: the share of windows where "contains a boundary" differs.
+    """Pk (Beeferman et al. 1999), in [0, 1]: the share of windows where "contains a boundary"
+    differs.
 
     k: window length in gaps, default `default_window` of the variant.
-    variant: "canonical" slides over the n - 1 gaps, n - k windows. "nltk" adds a last position without boundary,
-    so one window more, and equals `nltk.metrics.segmentation`. State which one a figure is.
-    When no window fits: 0 if both are equal, else 1.
+    variant: "canonical" slides over the n - 1 gaps, n - k windows. "nltk" adds a last position
+    without boundary, so one window more, and equals `nltk.metrics.segmentation`. State which one a
+    figure is. When no window fits: 0 if both are equal, else 1.
     """
     counts = _window_counts(reference, hypothesis, k, variant)
     if counts is None:
@@ -56,9 +62,14 @@ def pk(
 
 
 def window_diff(
-    reference: Sequence[int], hypothesis: Sequence[int], *, k: int | None = None, variant: str = "canonical"
+    reference: Sequence[int],
+    hypothesis: Sequence[int],
+    *,
+    k: int | None = None,
+    variant: str = "canonical",
 ) -> float:
-    """WindowDiff (Pevzner and Hearst 2002), in [0, 1]: the share of windows whose boundary counts differ.
+    """WindowDiff (Pevzner and Hearst 2002), in [0, 1]: the share of windows whose boundary counts
+    differ.
 
     Never below `pk` with the same k and variant; the parameters are those of `pk`.
     """
@@ -68,8 +79,11 @@ def window_diff(
     return sum(a != b for a, b in counts) / len(counts)
 
 
-def boundary_f1(reference: Sequence[int], hypothesis: Sequence[int], *, tolerance: int = 0) -> float:
-    """F1 of boundaries matched one to one, greedily from the left, at most `tolerance` units apart; in [0, 1].
+def boundary_f1(
+    reference: Sequence[int], hypothesis: Sequence[int], *, tolerance: int = 0
+) -> float:
+    """F1 of boundaries matched one to one, greedily from the left, at most `tolerance` units apart;
+    in [0, 1].
 
     1 when neither side has a boundary, 0 when only one has.
     """
@@ -125,9 +139,11 @@ def _window_counts(
 def _check(reference: Sequence[int], hypothesis: Sequence[int]) -> None:
     if len(reference) != len(hypothesis):
         raise InvalidParameter(
-            f"reference and hypothesis must cover the same gaps; got {len(reference)} and {len(hypothesis)}."
+            f"reference and hypothesis must cover the same gaps; got {len(reference)} and "
+            f"{len(hypothesis)}."
         )
     if not {*reference, *hypothesis} <= {0, 1}:
         raise InvalidParameter(
-            "reference and hypothesis must hold 0 and 1 only; make them from sizes with boundaries()."
+            "reference and hypothesis must hold 0 and 1 only; make them from sizes with "
+            "boundaries()."
         )

@@ -1,12 +1,15 @@
 """A retrieval test without labels: questions made from the documents themselves.
 
-A heading is asked, and the text below it is the gold; a sentence that points to a section is asked, and that section is the gold. The words
-of the question are kept out of the index: no heading line, heading path or table of contents is indexed, nor a sentence that is asked.
+A heading is asked, and the text below it is the gold; a sentence that points to a section is asked,
+and that section is the gold. The words of the question are kept out of the index: no heading line,
+heading path or table of contents is indexed, nor a sentence that is asked.
 
-What it can tell: whether a method's chunks can be found by what their text says, on these documents, and how much of a section then fits
-into a token budget. What it cannot: headings are not what users ask. The gold begins and ends where sections do, so methods that cut at
-section borders are favoured: none of their budget goes to a neighbour. What heading paths and added index text bring is not measured,
-since they are kept out. For a decision take questions of your users (`structrag.evaluation.labelled`).
+What it can tell: whether a method's chunks can be found by what their text says, on these
+documents, and how much of a section then fits into a token budget. What it cannot: headings are not
+what users ask. The gold begins and ends where sections do, so methods that cut at section borders
+are favoured: none of their budget goes to a neighbour. What heading paths and added index text
+bring is not measured, since they are kept out. For a decision take questions of your users
+(`structrag.evaluation.labelled`).
 """
 
 from __future__ import annotations
@@ -19,20 +22,23 @@ from typing import Any, TypeVar
 
 import regex
 
+from structrag.asking.requests import Progress
 from structrag.evaluation.budget import recall_at_budget
 from structrag.evaluation.measure import Span, SpanMeasure
 from structrag.evaluation.references import NUMBERED, Reference, references
 from structrag.evaluation.searched import Chunks, search_all
 from structrag.evaluation.withholding import title_key, withheld_chunks, withheld_spans
+from structrag.reading.outline import Outline
+from structrag.reading.sections import parse
 from structrag.records import Document, Section
-from structrag.sections import Outline, parse
-from structrag.steps import Progress
-from structrag.tokens import count_tokens
+from structrag.text.tokens import count_tokens
 
 FEWEST = 10  # questions of a kind; with fewer there is no test
 MOST = 200  # questions of a kind
 SMALLEST = 20  # tokens of a section's own text that is asked for
-_WORD = regex.compile(r"\p{L}{3}|\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}")
+_WORD = regex.compile(
+    r"\p{L}{3}|\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}"
+)
 
 T = TypeVar("T")
 
@@ -58,12 +64,16 @@ class SelfTest:
     budget: int
 
 
-def make_selftest(documents: Sequence[Document], *, budget: int = 1000, most: int = MOST) -> SelfTest:
-    """Make the questions of documents; a kind of which there are fewer than 10 is left out, so there may be none.
+def make_selftest(
+    documents: Sequence[Document], *, budget: int = 1000, most: int = MOST
+) -> SelfTest:
+    """Make the questions of documents; a kind of which there are fewer than 10 is left out, so
+    there may be none.
 
-    A heading is asked when no other heading has the same words, it has a word of three letters, and the text below it, up to the next
-    heading, counts 20 to `budget` tokens. A section is asked for by the first reference to it only. Of more than `most` questions of a
-    kind, `most` are drawn, the same each time.
+    A heading is asked when no other heading has the same words, it has a word of three letters, and
+    the text below it, up to the next heading, counts 20 to `budget` tokens. A section is asked for
+    by the first reference to it only. Of more than `most` questions of a kind, `most` are drawn,
+    the same each time.
     """
     outlines = [parse(document) for document in documents]
     texts = {document.id: document.text for document in documents}
@@ -80,7 +90,9 @@ def make_selftest(documents: Sequence[Document], *, budget: int = 1000, most: in
         questions, left_out["too few to ask"] = [], len(headings)
     sentences: list[Span] = []
     if len(drawn) >= FEWEST:
-        questions = questions + [MadeQuestion(each.words, "reference", _body(each.target)) for each in drawn]
+        questions = questions + [
+            MadeQuestion(each.words, "reference", _body(each.target)) for each in drawn
+        ]
         sentences = [(each.doc_id, each.start, each.end) for each in drawn]
     return SelfTest(
         questions=tuple(questions),
@@ -100,17 +112,23 @@ def selftest_scores(
     embedder: Any = None,
     progress: Progress | None = None,
 ) -> dict[str, list[float]]:
-    """Kind of question -> for each the share of its section, white space aside, that `test.budget` tokens of the best chunks hold.
+    """Kind of question -> for each the share of its section, white space aside, that `test.budget`
+    tokens of the best chunks hold.
 
-    All documents are searched by vectors (`embedder`; None: LSA) and BM25 over what is left of the chunks' texts.
+    All documents are searched by vectors (`embedder`; None: LSA) and BM25 over what is left of the
+    chunks' texts.
     """
     left = {doc_id: withheld_chunks(own, test.withheld) for doc_id, own in chunks.items()}
     asked = [question.question for question in test.questions]
-    found = search_all(documents, left, asked, budget=test.budget, embedder=embedder, progress=progress)
+    found = search_all(
+        documents, left, asked, budget=test.budget, embedder=embedder, progress=progress
+    )
     measure = SpanMeasure(test.texts)
     scores: dict[str, list[float]] = {}
     for question, result in zip(test.questions, found, strict=True):
-        value = recall_at_budget([question.gold], result.spans, test.budget, measure, sizes=result.tokens)
+        value = recall_at_budget(
+            [question.gold], result.spans, test.budget, measure, sizes=result.tokens
+        )
         scores.setdefault(question.kind, []).append(value or 0.0)
     return scores
 

@@ -1,8 +1,10 @@
-"""Retrieved spans against gold spans: recall, precision, and the share of gold that a chunking cuts apart.
+"""Retrieved spans against gold spans: recall, precision, and the share of gold that a chunking cuts
+apart.
 
-Every function takes spans `(document id, start, end)` and a `SpanMeasure` that fixes the unit. Each works on
-unions per document, summed over documents, in O(n log n) for n spans. Without gold (no gold span, or only gold
-that weighs nothing in the unit) a score is None: `macro_mean` leaves such a question out and counts it.
+Every function takes spans `(document id, start, end)` and a `SpanMeasure` that fixes the unit. Each
+works on unions per document, summed over documents, in O(n log n) for n spans. Without gold (no
+gold span, or only gold that weighs nothing in the unit) a score is None: `macro_mean` leaves such a
+question out and counts it.
 """
 
 from __future__ import annotations
@@ -20,10 +22,11 @@ _MODES = ("all", "any")
 def span_recall(
     gold: Iterable[Span], retrieved: Iterable[Span], measure: SpanMeasure, *, mode: str = "all"
 ) -> float | None:
-    """|union(retrieved) ∩ union(gold)| / |union(gold)|, in [0, 1]; 0 with nothing retrieved, None without gold.
+    """|union(retrieved) ∩ union(gold)| / |union(gold)|, in [0, 1]; 0 with nothing retrieved, None
+    without gold.
 
-    mode: "all" takes all gold spans together as the evidence. "any" takes them as alternatives, such as the
-    occurrences of an answer: the score of the best single gold span.
+    mode: "all" takes all gold spans together as the evidence. "any" takes them as alternatives,
+    such as the occurrences of an answer: the score of the best single gold span.
     """
     check_choice("mode", mode, _MODES)
     gold = list(gold)
@@ -37,7 +40,9 @@ def span_recall(
     return _shared(wanted, found) / wanted.total
 
 
-def paper_recall(gold: Iterable[Span], retrieved: Iterable[Span], measure: SpanMeasure) -> float | None:
+def paper_recall(
+    gold: Iterable[Span], retrieved: Iterable[Span], measure: SpanMeasure
+) -> float | None:
     """Recall as MC-indexing defines it: the sum over retrieved chunks of |chunk ∩ gold| / |gold|.
 
     Only for reproduction: text in two overlapping chunks counts twice, so the value can exceed 1.
@@ -49,10 +54,14 @@ def paper_recall(gold: Iterable[Span], retrieved: Iterable[Span], measure: SpanM
     return sum(wanted.covered(span) for span in retrieved) / wanted.total
 
 
-def span_precision(gold: Iterable[Span], retrieved: Iterable[Span], measure: SpanMeasure) -> float | None:
-    """|union(retrieved) ∩ union(gold)| / |union(retrieved)|, in [0, 1]; 0 with nothing retrieved, None without gold.
+def span_precision(
+    gold: Iterable[Span], retrieved: Iterable[Span], measure: SpanMeasure
+) -> float | None:
+    """|union(retrieved) ∩ union(gold)| / |union(retrieved)|, in [0, 1]; 0 with nothing retrieved,
+    None without gold.
 
-    Retrieved spans of other documents count in the denominator, so the measure must know their texts.
+    Retrieved spans of other documents count in the denominator, so the measure must know their
+    texts.
     """
     wanted, found = SpanCover(gold, measure), SpanCover(retrieved, measure)
     if not wanted.total:
@@ -61,7 +70,8 @@ def span_precision(gold: Iterable[Span], retrieved: Iterable[Span], measure: Spa
 
 
 def span_f1(gold: Iterable[Span], retrieved: Iterable[Span], measure: SpanMeasure) -> float | None:
-    """The harmonic mean of span precision and span recall: 2 |shared| / (|retrieved| + |gold|); None without gold."""
+    """The harmonic mean of span precision and span recall: 2 |shared| / (|retrieved| + |gold|);
+    None without gold."""
     wanted, found = SpanCover(gold, measure), SpanCover(retrieved, measure)
     if not wanted.total:
         return None
@@ -69,7 +79,8 @@ def span_f1(gold: Iterable[Span], retrieved: Iterable[Span], measure: SpanMeasur
 
 
 def span_iou(gold: Iterable[Span], retrieved: Iterable[Span], measure: SpanMeasure) -> float | None:
-    """Intersection over union of retrieved and gold text: |shared| / |retrieved ∪ gold|; None without gold."""
+    """Intersection over union of retrieved and gold text: |shared| / |retrieved ∪ gold|; None
+    without gold."""
     wanted, found = SpanCover(gold, measure), SpanCover(retrieved, measure)
     if not wanted.total:
         return None
@@ -82,8 +93,8 @@ def chunking_error(
 ) -> float | None:
     """The share of gold spans that no single chunk contains, in [0, 1]. No retrieval involved.
 
-    Outer white space of a gold span is trimmed first when `texts` has its document; blank gold spans are left
-    out. None when no gold span remains. A repeated gold span counts each time.
+    Outer white space of a gold span is trimmed first when `texts` has its document; blank gold
+    spans are left out. None when no gold span remains. A repeated gold span counts each time.
     """
     trimmed = [_trim(span, texts or {}) for span in gold]
     wanted = [span for span in trimmed if span[1] < span[2]]
@@ -98,7 +109,10 @@ def chunking_error(
         ranges.sort()
         starts[doc_id] = [start for start, _ in ranges]
         reach[doc_id] = list(accumulate((end for _, end in ranges), max))
-    whole = sum(_contains(starts.get(doc_id, []), reach.get(doc_id, []), start, end) for doc_id, start, end in wanted)
+    whole = sum(
+        _contains(starts.get(doc_id, []), reach.get(doc_id, []), start, end)
+        for doc_id, start, end in wanted
+    )
     return 1 - whole / len(wanted)
 
 

@@ -1,4 +1,5 @@
-"""What the self-test keeps out of its index: headings wherever they stand, and the sentences that it asks."""
+"""What the self-test keeps out of its index: headings wherever they stand, and the sentences that
+it asks."""
 
 from __future__ import annotations
 
@@ -11,8 +12,8 @@ import regex
 
 from structrag.evaluation.measure import Span, merge
 from structrag.evaluation.references import DEFINITION, NUMBERED
+from structrag.reading.outline import Outline
 from structrag.records import Chunk
-from structrag.sections import Outline
 
 _WORDS = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 _LINE = re.compile(r"[^\n]+")
@@ -23,31 +24,41 @@ _LONGEST = 200  # characters of a line that may repeat a heading
 
 
 def title_key(title: str) -> str:
-    """The words of a title without its number, by which two titles are the same: "3.2 Drop scopes" and "Drop Scopes"."""
+    """The words of a title without its number, by which two titles are the same: "3.2 Drop scopes"
+    and "Drop Scopes"."""
     match = NUMBERED.match(title)
     return " ".join(_WORDS.findall((title[match.end() :] or title if match else title).casefold()))
 
 
-def withheld_spans(outlines: Sequence[Outline], sentences: Iterable[Span]) -> dict[str, list[tuple[int, int]]]:
+def withheld_spans(
+    outlines: Sequence[Outline], sentences: Iterable[Span]
+) -> dict[str, list[tuple[int, int]]]:
     """By document the ranges of characters that are not indexed: sorted, none overlapping.
 
-    They are front matter, heading lines, lines that hold nothing but the words of a heading of any of the documents (tables of contents),
-    definitions of Markdown links, and `sentences`.
+    They are front matter, heading lines, lines that hold nothing but the words of a heading of any
+    of the documents (tables of contents), definitions of Markdown links, and `sentences`.
     """
-    keys = {title_key(section.title) for outline in outlines for section in outline.sections[1:]} - {""}
+    keys = {
+        title_key(section.title) for outline in outlines for section in outline.sections[1:]
+    } - {""}
     spans = list(sentences)
     for outline in outlines:
         document = outline.document
         spans.append((document.id, 0, outline.sections[0].body_start))
-        spans += [(document.id, section.start, section.body_start) for section in outline.sections[1:]]
+        spans += [
+            (document.id, section.start, section.body_start) for section in outline.sections[1:]
+        ]
         spans += [(document.id, start, end) for start, end in _repeated(document.text, keys)]
         if document.format == "markdown":
             spans += [(document.id, *match.span()) for match in DEFINITION.finditer(document.text)]
     return merge(spans)
 
 
-def withheld_chunks(chunks: Iterable[Chunk], withheld: Mapping[str, Sequence[tuple[int, int]]]) -> list[Chunk]:
-    """The chunks to be indexed by what is left of their own text, without heading path and without what a splitter adds to the index.
+def withheld_chunks(
+    chunks: Iterable[Chunk], withheld: Mapping[str, Sequence[tuple[int, int]]]
+) -> list[Chunk]:
+    """The chunks to be indexed by what is left of their own text, without heading path and without
+    what a splitter adds to the index.
 
     A chunk of which nothing is left is not among them.
     """

@@ -1,1 +1,2 @@
-"""From any source to structured Markdown: pages of a PDF, plain text, HTML, with a model or by rules."""
+"""From any source to structured Markdown: pages of a PDF, plain text, HTML, with a model or by
+rules."""

@@ -6,16 +6,18 @@ import re
 from collections import Counter
 from itertools import takewhile
 
-from structrag.formatting.drafts import Draft
-from structrag.formatting.hyphens import Hyphens
-from structrag.formatting.running_heads import SHARE, HeadKey, head_keys, is_page_number
+from structrag.reading.drafts import Draft
+from structrag.reading.pdf.hyphens import Hyphens
+from structrag.reading.pdf.running_heads import SHARE, HeadKey, head_keys, is_page_number
 
 MARGIN = 3  # lines at the top and at the bottom of a page that can be running heads
 MIN_PAGES = 3
 
 _LETTERS = re.compile(r"[^\W\d_]+")
 _SENTENCE_END = re.compile(r"""[.!?:;。！？：；]["'”’)\]]*$""")
-_BROKEN = re.compile(r"(?<![^\W_])(?<!-)([^\W_]+(?:-[^\W_]+)*)([-‐\u00ad])[ \t]*\n[ \t]*(?=([^\W\d_]+))")
+_BROKEN = re.compile(
+    r"(?<![^\W_])(?<!-)([^\W_]+(?:-[^\W_]+)*)([-‐\u00ad])[ \t]*\n[ \t]*(?=([^\W\d_]+))"
+)
 _HYPHEN_AT_END = re.compile(r"[-‐\u00ad][ \t]*\n")
 _NO_SPACE, _LINE_REST = re.compile(r"\S*"), re.compile(r"[ \t]*\n?")
 _COLUMNS = re.compile(r"\S(?:[ \t]{3,}|\t)\S|\|")
@@ -27,11 +29,13 @@ def unified(text: str) -> str:
 
 
 def cleaned_text(text: str) -> Draft:
-    """The text in one piece, still plain: running heads out, paragraphs that run over a page break and hyphenated words rejoined.
+    """The text in one piece, still plain: running heads out, paragraphs that run over a page break
+    and hyphenated words rejoined.
 
-    A running head is on at least 60 % of three or more pages, page numbers aside, among the first or last three lines with
-    nothing but running heads outside it; pages end at form feeds. Its first occurrence stays, so that its words do; page
-    numbers go. Letters and digits of what stays keep their order.
+    A running head is on at least 60 % of three or more pages, page numbers aside, among the first
+    or last three lines with nothing but running heads outside it; pages end at form feeds. Its
+    first occurrence stays, so that its words do; page numbers go. Letters and digits of what stays
+    keep their order.
     """
     joined, removed, numbers = _without_running_heads(unified(text))
     rejoined, unsure = _without_hyphens(joined)
@@ -39,10 +43,15 @@ def cleaned_text(text: str) -> Draft:
     if removed:
         heads = sorted(dict.fromkeys(removed), key=numbers.__contains__)
         shown = ", ".join(repr(head) for head in heads[:5])
-        notes.append(f"Lines left out as repeated running heads or page numbers: {len(removed)}, such as {shown}.")
+        notes.append(
+            f"Lines left out as repeated running heads or page numbers: {len(removed)}, such as "
+            f"{shown}."
+        )
     if unsure:
         shown = ", ".join(repr(word) for word in unsure[:5])
-        notes.append(f"Words broken at line ends and rejoined by guess: {len(unsure)}, such as {shown}.")
+        notes.append(
+            f"Words broken at line ends and rejoined by guess: {len(unsure)}, such as {shown}."
+        )
     return Draft(rejoined, tuple(notes), tuple(removed))
 
 
@@ -56,7 +65,9 @@ def _without_running_heads(text: str) -> tuple[str, list[str], set[str]]:
     on_pages: Counter[HeadKey] = Counter()
     for number, (page, margin) in enumerate(zip(pages, margins, strict=True)):
         on_pages.update({key for i in margin for key in head_keys(page[i], number)})
-    heads = {key for key, count in on_pages.items() if filled >= MIN_PAGES and count >= SHARE * filled}
+    heads = {
+        key for key, count in on_pages.items() if filled >= MIN_PAGES and count >= SHARE * filled
+    }
     seen: set[HeadKey] = set()
     removed: list[str] = []
     numbers: set[str] = set()
@@ -103,8 +114,14 @@ def _joined_pages(pages: list[list[str]]) -> str:
             continue
         if above:
             last = above.rstrip()
-            whole = above[len(last) :].count("\n") < 2 and body[: body.index(text[0])].count("\n") < 2
-            goes_on = whole and text[0].islower() and not _SENTENCE_END.search(last[last.rfind("\n") + 1 :])
+            whole = (
+                above[len(last) :].count("\n") < 2 and body[: body.index(text[0])].count("\n") < 2
+            )
+            goes_on = (
+                whole
+                and text[0].islower()
+                and not _SENTENCE_END.search(last[last.rfind("\n") + 1 :])
+            )
             parts.append("\n" if goes_on else "\n\n")
         parts.append(body.strip("\n"))
         above = body
@@ -112,7 +129,8 @@ def _joined_pages(pages: list[list[str]]) -> str:
 
 
 def _without_hyphens(text: str) -> tuple[str, list[str]]:
-    """The text with words broken at line ends in one piece, and the words where only a guess told how."""
+    """The text with words broken at line ends in one piece, and the words where only a guess told
+    how."""
     if not _HYPHEN_AT_END.search(text):
         return text, []
     hyphens = Hyphens.of(text.split("\n"))
@@ -121,7 +139,12 @@ def _without_hyphens(text: str) -> tuple[str, list[str]]:
     for found in _BROKEN.finditer(text):
         first, hyphen, second = found[1], found[2], found[3]
         line = text[text.rfind("\n", 0, found.start()) + 1 : found.end(2)]
-        if found.start() < position or not second[0].islower() or _COLUMNS.search(line) or not _LETTERS.search(first):
+        if (
+            found.start() < position
+            or not second[0].islower()
+            or _COLUMNS.search(line)
+            or not _LETTERS.search(first)
+        ):
             continue
         if hyphen != "\u00ad" and hyphens.is_suspended(first, second):
             continue

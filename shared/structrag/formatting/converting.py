@@ -6,16 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from structrag.asking.requests import Ask, Failed, Progress, Steps
 from structrag.errors import NoModel
-from structrag.formatting.escaping import assembled
 from structrag.formatting.guards import fault_of, invented_words
-from structrag.formatting.joining import separator, with_closed_fences, without_overlap, without_padding
+from structrag.formatting.joining import (
+    separator,
+    with_closed_fences,
+    without_overlap,
+    without_padding,
+)
 from structrag.formatting.messages import again, bare, message
 from structrag.formatting.restoring import restored
 from structrag.formatting.sources import Span
 from structrag.formatting.windows import Window, last_words, windows
 from structrag.formatting.words import forms
-from structrag.steps import Ask, Failed, Progress, Steps
+from structrag.reading.escaping import assembled
 
 COMPONENT = "hiqa.format/1"
 FORMATTING = "formatting"  # what `progress` is told
@@ -55,7 +60,10 @@ def convert_steps(text: str, span: Span, settings: Converting) -> Steps[Converte
         if settings.progress is not None:
             settings.progress(FORMATTING, window.number, len(found))
     parts, closed = with_closed_fences(parts)
-    result.uncertain += [f"Window {i + 1}: a code block was left open and closed at the window's end." for i in closed]
+    result.uncertain += [
+        f"Window {i + 1}: a code block was left open and closed at the window's end."
+        for i in closed
+    ]
     result.text = _joined(text, found, parts)
     result.windows = len(found)
     return result
@@ -64,7 +72,8 @@ def convert_steps(text: str, span: Span, settings: Converting) -> Steps[Converte
 def _window_steps(
     text: str, window: Window, previous: str, span: Span, settings: Converting, result: Converted
 ) -> Steps[str]:
-    """A window's Markdown: the model's first or second answer that passes the guards, else `span`'s."""
+    """A window's Markdown: the model's first or second answer that passes the guards, else
+    `span`'s."""
     core = text[window.start : window.end].strip()
     fault = "has no words"
     if forms(core):
@@ -86,7 +95,9 @@ def _window_steps(
             return _accepted(core, answer, window, result)
         result.fallbacks += 1
         subject = "the call" if fault.startswith(_FAILED) else "the model's answer"
-        result.uncertain.append(f"Window {window.number} was formatted by rules: {subject} {fault}.")
+        result.uncertain.append(
+            f"Window {window.number} was formatted by rules: {subject} {fault}."
+        )
     written, notes = span(window.start, window.end)
     result.uncertain += [f"Window {window.number}: {note}." for note in notes]
     return written.strip()
@@ -97,9 +108,11 @@ _FAILED = "failed"
 _NO_MODEL = "failed, there is no language model"
 
 
-def _asked(prompt: str, text: str, window: Window, previous: str, *, last: bool = False) -> Steps[tuple[str, str]]:
-    """The model's Markdown for the core, and what is wrong with it ("" if nothing is). Of a `last` prompt a bad answer is not kept:
-    one before it is, for the prompt that names its fault.
+def _asked(
+    prompt: str, text: str, window: Window, previous: str, *, last: bool = False
+) -> Steps[tuple[str, str]]:
+    """The model's Markdown for the core, and what is wrong with it ("" if nothing is). Of a `last`
+    prompt a bad answer is not kept: one before it is, for the prompt that names its fault.
     """
 
     def usable(answer: str) -> bool:
@@ -120,7 +133,10 @@ def _checked(answer: str, text: str, window: Window, previous: str) -> tuple[str
     core = text[window.start : window.end].strip()
     written = bare(answer, core)
     if len(written) <= _HOPELESS * (window.padded_end - window.padded_start + 100):
-        before, after = text[window.padded_start : window.start], text[window.end : window.padded_end]
+        before, after = (
+            text[window.padded_start : window.start],
+            text[window.end : window.padded_end],
+        )
         written = without_overlap(previous, without_padding(written, before, core, after), core)
     return written, fault_of(core, written)
 
@@ -132,13 +148,16 @@ def _accepted(core: str, answer: str, window: Window, result: Converted) -> str:
     if invented:
         shown = " ".join(invented[:12])
         result.uncertain.append(
-            f"Window {window.number}: the answer has {_count(len(invented))} that the source has not, such as {shown!r}."
+            f"Window {window.number}: the answer has {_count(len(invented))} that the source has "
+            f"not, such as {shown!r}."
         )
     if passages:
         count = sum(len(forms(passage)) for passage in passages)
         result.restored += count
         shown = ", ".join(repr(passage[:60]) for passage in passages[:3])
-        result.uncertain.append(f"Window {window.number}: the model left out {_count(count)}, put back: {shown}.")
+        result.uncertain.append(
+            f"Window {window.number}: the model left out {_count(count)}, put back: {shown}."
+        )
     return answer
 
 

@@ -1,4 +1,5 @@
-"""Whether a model's Markdown still says what its source said (HiQA's formatter, `hiqa.md` section 3)."""
+"""Whether a model's Markdown still says what its source said (HiQA's formatter, `hiqa.md` section
+3)."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from structrag.formatting.words import forms, missing
-from structrag.sections.markdown import markdown_headings
+from structrag.reading.markdown import markdown_headings
 
 SHORTEST, LONGEST = 0.7, 1.5  # words of the answer for each word of the core
 RECALL = 0.95  # share of the core's words that the answer must have
@@ -17,17 +18,21 @@ INVENTED_SHARE, INVENTED_WORDS = (
     4,
 )  # words of the answer that the core may not have: a share of its words, plus a few
 
-_HEADING_NUMBER = re.compile(r"^ {0,3}#{1,6}[ \t]+[*_]*(\d{1,3}(?:\.\d{1,3})*)\.?(?=[ \t])", re.MULTILINE)
+_HEADING_NUMBER = re.compile(
+    r"^ {0,3}#{1,6}[ \t]+[*_]*(\d{1,3}(?:\.\d{1,3})*)\.?(?=[ \t])", re.MULTILINE
+)
 _NUMBER = re.compile(r"^( {0,3}#{1,6}[ \t]+)[*_]*\d{1,3}(?:\.\d{1,3})*\.?(?=[ \t])", re.MULTILINE)
 _NUMBER = re.compile(r"(\d{1,3}(?:\.\d{1,3})*)\.?(?=\s)")
 
 
 def fault_of(core: str, answer: str) -> str:
-    """What is wrong with the answer, as the end of a sentence that begins with "it"; "" if it can be used.
+    """What is wrong with the answer, as the end of a sentence that begins with "it"; "" if it can
+    be used.
 
-    Words out for each word in must be within [0.7, 1.5], at least 95 % of the core's words there, at most 2 % and four words
-    new, and the numbers of headings may not go down unless the core has that heading. Numbers that the answer puts in front of
-    headings do not count; a core without words asks for an answer without.
+    Words out for each word in must be within [0.7, 1.5], at least 95 % of the core's words there,
+    at most 2 % and four words new, and the numbers of headings may not go down unless the core has
+    that heading. Numbers that the answer puts in front of headings do not count; a core without
+    words asks for an answer without.
     """
     wanted, given = forms(core), forms(answer)
     if not given and wanted:
@@ -48,7 +53,8 @@ def fault_of(core: str, answer: str) -> str:
 
 
 def invented_words(core: str, answer: str) -> list[str]:
-    """The words that the answer has more often than the core, numbers of headings aside, in the order of the answer."""
+    """The words that the answer has more often than the core, numbers of headings aside, in the
+    order of the answer."""
     wanted, given = forms(core), forms(answer)
     return list((missing(given, wanted) - _new_numbers(wanted, given, answer)).elements())
 
@@ -69,5 +75,7 @@ def _numbering_fault(wanted: Sequence[str], answer: str) -> str:
             numbered.append((tuple(map(int, found[1].split("."))), heading.title))
     for (above, _), (number, title) in pairwise(numbered):
         if number < above and f" {' '.join(forms(title))} " not in source:
-            return f"numbers the heading {title[:60]!r} after one numbered {'.'.join(map(str, above))}"
+            return (
+                f"numbers the heading {title[:60]!r} after one numbered {'.'.join(map(str, above))}"
+            )
     return ""

@@ -1,4 +1,5 @@
-"""Plain text to structured Markdown by rules: no model, no word lost, nothing a heading by accident."""
+"""Plain text to structured Markdown by rules: no model, no word lost, nothing a heading by
+accident."""
 
 from __future__ import annotations
 
@@ -6,11 +7,11 @@ import re
 from collections.abc import Sequence
 
 from structrag.formatting.cleaning import cleaned_text
-from structrag.formatting.drafts import Draft
-from structrag.formatting.escaping import assembled, escaped_line, escaped_lines, fenced, heading_line
 from structrag.formatting.tables import drawn_table, has_columns, is_pipe_table
+from structrag.reading.drafts import Draft
+from structrag.reading.escaping import assembled, escaped_line, escaped_lines, fenced, heading_line
+from structrag.reading.plain import plain_blocks, plain_headings
 from structrag.records import Heading
-from structrag.sections.plain import plain_blocks, plain_headings
 
 _CODE_LINE = re.compile(
     r"""[{};\\]$ | ^(?:>>>|\.\.\.|\$|\#!|//|/\*|\#include|@\w) | \)\s*[:{;]?$ | [\w\])]\s(?:=|==|:=|\+=|->|=>)\s\S | \w\(\S*\)
@@ -23,12 +24,15 @@ _LETTERS_AND_DIGITS = re.compile(r"[^\W_]+")
 def markdown_of_text(text: str) -> Draft:
     """Structured Markdown of a plain text.
 
-    Headings are those of `plain_headings`, cut off the text that runs on behind them and written with as many `#` as their level, at
-    most six. Running heads, page breaks and hyphens at line ends are mended by `cleaned_text`. Pipe tables pass; drawn and aligned
-    tables become pipe tables where cells and header are certain, else they are fenced as they stand. Indented code is fenced. What would
-    be a heading, a fence, HTML or front matter by accident is escaped. An empty or blank text gives "".
+    Headings are those of `plain_headings`, cut off the text that runs on behind them and written
+    with as many `#` as their level, at most six. Running heads, page breaks and hyphens at line
+    ends are mended by `cleaned_text`. Pipe tables pass; drawn and aligned tables become pipe tables
+    where cells and header are certain, else they are fenced as they stand. Indented code is fenced.
+    What would be a heading, a fence, HTML or front matter by accident is escaped. An empty or blank
+    text gives "".
 
-    Every letter and digit of the text is in the result, in order, except for the lines that the draft lists as removed.
+    Every letter and digit of the text is in the result, in order, except for the lines that the
+    draft lists as removed.
     """
     cleaned = cleaned_text(text)
     headings = sound_headings(cleaned.text)
@@ -48,8 +52,11 @@ def sound_headings(text: str) -> list[Heading]:
     ]
 
 
-def markdown_of_span(text: str, headings: Sequence[Heading], start: int, end: int) -> tuple[str, list[str]]:
-    """`text[start:end]` as Markdown with those of the headings that lie inside, and what was uncertain, without full stops."""
+def markdown_of_span(
+    text: str, headings: Sequence[Heading], start: int, end: int
+) -> tuple[str, list[str]]:
+    """`text[start:end]` as Markdown with those of the headings that lie inside, and what was
+    uncertain, without full stops."""
     parts: list[str] = []
     unsure: list[str] = []
     position = start
@@ -74,14 +81,19 @@ def _block(raw: str, kind: str, unsure: list[str]) -> str:
     if is_pipe_table(lines):
         return "\n".join(escaped_line(line.strip()) for line in lines)
     if _is_code(lines):
-        return fenced("\n".join(_dedented([line.expandtabs(4) for line in raw.strip("\n").split("\n")])).rstrip())
+        return fenced(
+            "\n".join(
+                _dedented([line.expandtabs(4) for line in raw.strip("\n").split("\n")])
+            ).rstrip()
+        )
     table = drawn_table(lines)
     if table:
         return "\n".join(table)
     if has_columns(lines) or all(line.lstrip().startswith(("+-", "|")) for line in lines):
         if len(lines) > 1:
             unsure.append(
-                f"Columns beginning {_shown(lines[0])} were kept as they stand: it is not certain that they are a table"
+                f"Columns beginning {_shown(lines[0])} were kept as they stand: it is not certain "
+                "that they are a table"
             )
         return fenced("\n".join(_dedented([line.expandtabs(8).rstrip() for line in lines])))
     if kind == "list":

@@ -1,4 +1,5 @@
-"""What stands between two windows' Markdown, and what both have said: padding converted too, lines repeated."""
+"""What stands between two windows' Markdown, and what both have said: padding converted too, lines
+repeated."""
 
 from __future__ import annotations
 
@@ -15,10 +16,11 @@ _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$", re.MULTILINE)
 
 
 def without_padding(answer: str, before: str, core: str, after: str) -> str:
-    """The answer without the words of the padding at its beginning and end, if the model converted those too.
+    """The answer without the words of the padding at its beginning and end, if the model converted
+    those too.
 
-    Only words that stand there exactly as in the padding, next to the core's first or last words, and only where no word of
-    the core goes with them.
+    Only words that stand there exactly as in the padding, next to the core's first or last words,
+    and only where no word of the core goes with them.
     """
     wanted, shown_before, shown_after = forms(core), forms(before), forms(after)
     answer = if_lossless(answer, _without_head(answer, shown_before, wanted), wanted)
@@ -26,7 +28,8 @@ def without_padding(answer: str, before: str, core: str, after: str) -> str:
 
 
 def without_overlap(previous: str, answer: str, core: str) -> str:
-    """The answer without first lines that repeat the previous answer's last ones: the longest such run within 40 lines.
+    """The answer without first lines that repeat the previous answer's last ones: the longest such
+    run within 40 lines.
 
     Lines that the core itself repeats stay, so no word of it is lost.
     """
@@ -43,7 +46,8 @@ def without_overlap(previous: str, answer: str, core: str) -> str:
 
 
 def separator(above: str, below: str, gap: str, core: str) -> str:
-    """What to put between two windows' Markdown, given the white space between their cores and the text of the second core.
+    """What to put between two windows' Markdown, given the white space between their cores and the
+    text of the second core.
 
     The white space itself, unless the model began a block where the source had none.
     """
@@ -51,14 +55,17 @@ def separator(above: str, below: str, gap: str, core: str) -> str:
         return "\n\n"
     first, last = below.split("\n", 1)[0], above.rsplit("\n", 1)[-1]
     made = bool(_BLOCK_START.match(first)) and not core.startswith(first[:10])
-    closed = bool(re.match(r"#{1,6}\s", last)) or (bool(_FENCE.match(last)) and not _open_fence(above))
+    closed = bool(re.match(r"#{1,6}\s", last)) or (
+        bool(_FENCE.match(last)) and not _open_fence(above)
+    )
     if not (made or closed):
         return gap
     return "\n" if _same_block(last, first) else "\n\n"
 
 
 def with_closed_fences(parts: Sequence[str]) -> tuple[list[str], list[int]]:
-    """The windows' Markdown with code fences closed, and the positions of those that were left open.
+    """The windows' Markdown with code fences closed, and the positions of those that were left
+    open.
 
     Code that runs over two windows, open at the end of one and closed in the next, stays as it is.
     """
@@ -67,7 +74,12 @@ def with_closed_fences(parts: Sequence[str]) -> tuple[list[str], list[int]]:
     i = 0
     while i < len(result):
         fence = _open_fence(result[i])
-        if fence and i + 1 < len(result) and _open_fence(result[i + 1]) and _closes(result[i + 1], fence):
+        if (
+            fence
+            and i + 1 < len(result)
+            and _open_fence(result[i + 1])
+            and _closes(result[i + 1], fence)
+        ):
             i += 2
             continue
         if fence:
@@ -121,7 +133,11 @@ def _without_tail(answer: str, padding: Sequence[str], core: Sequence[str]) -> s
     anchor = list(core[-ANCHOR:])
     for n in range(min(len(padding), len(given)), 0, -1):
         rest = len(given) - n
-        if given[rest:] == list(padding[:n]) and given[max(0, rest - len(anchor)) : rest] == anchor and rest:
+        if (
+            given[rest:] == list(padding[:n])
+            and given[max(0, rest - len(anchor)) : rest] == anchor
+            and rest
+        ):
             start = words[rest].start
             line = answer.rfind("\n", 0, start) + 1
             return answer[: line if words[rest - 1].end <= line else start].rstrip()

@@ -1,4 +1,5 @@
-"""What a language model is told when it formats a window, and its answer without what it put around the Markdown."""
+"""What a language model is told when it formats a window, and its answer without what it put around
+the Markdown."""
 
 from __future__ import annotations
 
@@ -24,18 +25,27 @@ You turn the raw text of a document into structured Markdown, part by part. Rule
 - Write tables as pipe tables."""
 
 _ORDER = (
-    f"Convert only what stands between the lines {BEGIN} and {END}; the rest is there for orientation. "
+    f"Convert only what stands between the lines {BEGIN} and {END}; the rest is there for "
+    "orientation. "
     "Answer with the Markdown and nothing else."
 )
 _FENCED = re.compile(
-    r"(?:[^\n`]{0,200}\n\s*)?(`{3,}|~{3,})[ \t]*(?:markdown|md)?[ \t]*\n(.*)\n[ \t]*\1", re.DOTALL | re.IGNORECASE
+    r"(?:[^\n`]{0,200}\n\s*)?(`{3,}|~{3,})[ \t]*(?:markdown|md)?[ \t]*\n(.*)\n[ \t]*\1",
+    re.DOTALL | re.IGNORECASE,
 )
 
 
 def message(
-    text: str, window: Window, instruction: str, previous_input: str, previous_output: str, *, repeat: bool = False
+    text: str,
+    window: Window,
+    instruction: str,
+    previous_input: str,
+    previous_output: str,
+    *,
+    repeat: bool = False,
 ) -> str:
-    """The prompt for one window: instruction, end of what was converted before and its Markdown, the window with its core marked."""
+    """The prompt for one window: instruction, end of what was converted before and its Markdown,
+    the window with its core marked."""
     before = text[window.padded_start : window.start].strip("\n")
     core = text[window.start : window.end].rstrip()
     after = text[window.end : window.padded_end].strip("\n")
@@ -60,7 +70,8 @@ def again(prompt: str, fault: str) -> str:
 
 
 def bare(answer: str, core: str) -> str:
-    """The Markdown in an answer: without the marks, and without a fence (and a line of introduction) around all of it.
+    """The Markdown in an answer: without the marks, and without a fence (and a line of
+    introduction) around all of it.
 
     The fence stays where the core has one itself, and where words of the core would go with it.
     """

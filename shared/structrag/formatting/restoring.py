@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
-from structrag.formatting.escaping import escaped_line
 from structrag.formatting.words import Word, missing, words_of
+from structrag.reading.escaping import escaped_line
 
 
 def restored(core: str, answer: str) -> tuple[str, list[str]]:
     """The answer with every word of the core, and the passages that had to be put back.
 
-    A passage goes behind the word it follows in the core; behind the block, as a paragraph, where that word is in a heading or a table;
-    behind the line in code. Words that the answer has elsewhere are not put back.
+    A passage goes behind the word it follows in the core; behind the block, as a paragraph, where
+    that word is in a heading or a table; behind the line in code. Words that the answer has
+    elsewhere are not put back.
     """
     wanted, given = words_of(core), words_of(answer)
     lost = missing((word.form for word in wanted), (word.form for word in given))
@@ -33,10 +34,15 @@ def restored(core: str, answer: str) -> tuple[str, list[str]]:
     return "".join([*parts, answer[position:]]).strip(), passages
 
 
-def _lost_runs(wanted: list[Word], given: list[Word], lost: dict[str, int]) -> Iterator[tuple[int, int, int]]:
-    """Runs `[first, last)` of the core's words to put back before the answer's word `place`, in order."""
+def _lost_runs(
+    wanted: list[Word], given: list[Word], lost: dict[str, int]
+) -> Iterator[tuple[int, int, int]]:
+    """Runs `[first, last)` of the core's words to put back before the answer's word `place`, in
+    order."""
     left = dict(lost)
-    matcher = SequenceMatcher(None, [w.form for w in wanted], [w.form for w in given], autojunk=False)
+    matcher = SequenceMatcher(
+        None, [w.form for w in wanted], [w.form for w in given], autojunk=False
+    )
     for tag, first, last, start, _ in matcher.get_opcodes():
         if tag not in ("delete", "replace"):
             continue

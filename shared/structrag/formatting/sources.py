@@ -9,12 +9,12 @@ from typing import Any
 
 from structrag.errors import InvalidParameter
 from structrag.formatting.cleaning import cleaned_text, unified
-from structrag.formatting.drafts import Draft
 from structrag.formatting.heuristic import markdown_of_span, markdown_of_text, sound_headings
 from structrag.formatting.html import markdown_of_html
-from structrag.formatting.pages import Page
+from structrag.reading.drafts import Draft
+from structrag.reading.pdf.pages import Page
+from structrag.reading.sections import headings_of_markdown
 from structrag.records import Document
-from structrag.sections import headings_of_markdown
 
 Span = Callable[
     [int, int], tuple[str, list[str]]
@@ -34,8 +34,8 @@ class Source:
 def read_source(source: Any, *, with_model: bool) -> Source:
     """Read a string (plain text), a Document or a sequence of Page.
 
-    A model is for plain text, pages, and markup without a single heading; Markdown that has headings is kept, HTML that has
-    some is written by its layout.
+    A model is for plain text, pages, and markup without a single heading; Markdown that has
+    headings is kept, HTML that has some is written by its layout.
 
     Raises:
         InvalidParameter: it is none of these.
@@ -52,7 +52,8 @@ def read_source(source: Any, *, with_model: bool) -> Source:
         else type(source).__name__
     )
     raise InvalidParameter(
-        f"source must be a string, a Document or a sequence of Page; got {kinds}. Read a file with structrag.read_file(path)."
+        f"source must be a string, a Document or a sequence of Page; got {kinds}. Read a file with "
+        "structrag.read_file(path)."
     )
 
 
@@ -79,7 +80,8 @@ def _marked_up(document: Document | None, draft: Draft, mode: str) -> Source:
 
 
 def _by_rules(text: str) -> Span:
-    """Parts of a plain text by the rules, with the headings of the whole text, which are looked for when the first is wanted."""
+    """Parts of a plain text by the rules, with the headings of the whole text, which are looked for
+    when the first is wanted."""
     headings = cache(lambda: sound_headings(text))
     return lambda start, end: markdown_of_span(text, headings(), start, end)
 
@@ -89,6 +91,6 @@ def _as_it_is(text: str) -> Span:
 
 
 def _pages(pages: Sequence[Page]) -> Draft:
-    from structrag.formatting.layout import markdown_of_pages
+    from structrag.reading.pdf.layout import markdown_of_pages
 
     return markdown_of_pages(pages)

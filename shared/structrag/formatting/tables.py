@@ -39,7 +39,8 @@ def pipe_rows(rows: Rows, *, header: bool) -> list[str]:
 
 
 def drawn_table(lines: Sequence[str]) -> list[str] | None:
-    """The lines of a pipe table for a drawn one, or None where its cells or its header are not certain."""
+    """The lines of a pipe table for a drawn one, or None where its cells or its header are not
+    certain."""
     lines = [line.expandtabs(8).rstrip() for line in lines]
     if any(c in line for line in lines for c in "`\\"):
         return None
@@ -47,7 +48,8 @@ def drawn_table(lines: Sequence[str]) -> list[str] | None:
 
 
 def _grid_table(lines: Sequence[str]) -> list[str] | None:
-    """`+---+` above and below, `|` between the cells: every row one line, or one header line over all others."""
+    """`+---+` above and below, `|` between the cells: every row one line, or one header line over
+    all others."""
     rule = lines[0]
     if len(lines) < 3 or not _GRID_RULE.fullmatch(rule) or not _GRID_RULE.fullmatch(lines[-1]):
         return None
@@ -78,7 +80,8 @@ def _grid_table(lines: Sequence[str]) -> list[str] | None:
 
 
 def _aligned_table(lines: Sequence[str]) -> list[str] | None:
-    """Columns that begin or end at one place in every row, under a header that is ruled off or stands over numbers."""
+    """Columns that begin or end at one place in every row, under a header that is ruled off or
+    stands over numbers."""
     rules = [i for i, line in enumerate(lines) if _RULE.fullmatch(line.strip())]
     content = [line for i, line in enumerate(lines) if i not in rules]
     if len(content) < 3 or any("|" in line for line in content):
@@ -88,11 +91,16 @@ def _aligned_table(lines: Sequence[str]) -> list[str] | None:
     if width < 2 or any(len(row) != width for row in spans):
         return None
     for column in range(width):
-        if len({row[column][0] for row in spans}) > 1 and len({row[column][1] for row in spans}) > 1:
+        if (
+            len({row[column][0] for row in spans}) > 1
+            and len({row[column][1] for row in spans}) > 1
+        ):
             return None
     first = next(i for i in range(len(lines)) if i not in rules)
     inner = [i for i in rules if first < i < len(lines) - 1]
-    rows = [[line[start:end] for start, end in row] for line, row in zip(content, spans, strict=True)]
+    rows = [
+        [line[start:end] for start, end in row] for line, row in zip(content, spans, strict=True)
+    ]
     if inner != [first + 1] and (inner or not _over_numbers(rows)):
         return None
     return pipe_rows(rows, header=True)
@@ -101,7 +109,8 @@ def _aligned_table(lines: Sequence[str]) -> list[str] | None:
 def _over_numbers(rows: Rows) -> bool:
     """Whether a column is all numbers except for its first cell."""
     return any(
-        not any(map(str.isdigit, rows[0][column])) and all(_NUMBER.fullmatch(row[column]) for row in rows[1:])
+        not any(map(str.isdigit, rows[0][column]))
+        and all(_NUMBER.fullmatch(row[column]) for row in rows[1:])
         for column in range(len(rows[0]))
     )
 

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 
 import regex
 
-from structrag.formatting.words import SPACELESS
+from structrag.text.scripts import SPACELESS
 
 _PIECE = regex.compile(rf"[{SPACELESS}]|[^\s{SPACELESS}]{{1,200}}")
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The part of a text that one call converts, and what is shown around it. The cores of all windows tile the text."""
+    """The part of a text that one call converts, and what is shown around it. The cores of all
+    windows tile the text."""
 
     number: int  # from 1
     start: int  # of the core
@@ -24,10 +25,11 @@ class Window:
 
 
 def windows(text: str, size: int, padding: int) -> list[Window]:
-    """Cores of `size` words with `padding` words before and behind; T = ceil(N / size) windows, none for a text without words.
+    """Cores of `size` words with `padding` words before and behind; T = ceil(N / size) windows,
+    none for a text without words.
 
-    Words are separated by white space; a character of a script without spaces counts as a word, and so does every 200
-    characters of a longer run.
+    Words are separated by white space; a character of a script without spaces counts as a word, and
+    so does every 200 characters of a longer run.
     """
     words = [found.span() for found in _PIECE.finditer(text)]
     result: list[Window] = []
@@ -47,7 +49,8 @@ def windows(text: str, size: int, padding: int) -> list[Window]:
 
 
 def last_words(text: str, count: int) -> str:
-    """The end of a text: its last `count` words, counted as in `windows`, with what stands between them."""
+    """The end of a text: its last `count` words, counted as in `windows`, with what stands between
+    them."""
     starts = [found.start() for found in _PIECE.finditer(text)]
     if count < 1 or not starts:
         return ""

@@ -9,9 +9,8 @@ from unicodedata import normalize
 
 import regex
 
-SPACELESS = (
-    r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\u30fc"  # scripts written without spaces
-)
+from structrag.text.scripts import SPACELESS
+
 _WORD = regex.compile(rf"[{SPACELESS}]|[[\p{{L}}\p{{M}}\p{{N}}]--[{SPACELESS}]]+", regex.VERSION1)
 
 
@@ -24,7 +23,8 @@ class Word(NamedTuple):
 
 
 def words_of(text: str) -> list[Word]:
-    """Runs of letters, marks and digits with their places; a character of a script without spaces is a word of its own."""
+    """Runs of letters, marks and digits with their places; a character of a script without spaces
+    is a word of its own."""
     return [Word(_form(found[0]), found.start(), found.end()) for found in _WORD.finditer(text)]
 
 
@@ -40,7 +40,10 @@ def missing(wanted: Iterable[str], given: Iterable[str]) -> Counter[str]:
 
 def if_lossless(before: str, after: str, wanted: Sequence[str]) -> str:
     """`after`, unless more of the wanted words are missing in it than in `before`."""
-    if after == before or missing(wanted, forms(after)).total() > missing(wanted, forms(before)).total():
+    if (
+        after == before
+        or missing(wanted, forms(after)).total() > missing(wanted, forms(before)).total()
+    ):
         return before
     return after
 

@@ -1,22 +1,30 @@
-"""Documents on their way into an index: which need work, in groups of bounded size, and what came of it."""
+"""Documents on their way into an index: which need work, what is made of them, and how they are
+stored."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from structrag.errors import InvalidParameter
-from structrag.index.entries import Entry
-from structrag.index.preparing import Preparation, Prepared, prepare_steps
-from structrag.index.routes import row_numbers
-from structrag.records import Document
-from structrag.steps import Steps
+import numpy as np
 
-if TYPE_CHECKING:
-    from structrag.index.index import Index
+from structrag.asking.requests import Array, Embed, Embedder, Request, Steps, T, Usage
+from structrag.asking.steps import keeping, together
+from structrag.chunks.asking_splitter import with_own_vectors
+from structrag.errors import InvalidParameter, ModelFailed, StructragError
+from structrag.index.entries import Entry, Vectors
+from structrag.index.routes import HostVectors
+from structrag.index.store import Store
+from structrag.index.views import ViewSettings, ViewTexts, view_steps
+from structrag.index.windows import split_windows
+from structrag.records import Chunk, Document
 
-GROUP = 256  # documents of up to 1,000 characters, or so much text, that are prepared together: full batches, bounded memory
+# documents of up to 1,000 characters, or so much text, that are prepared together: full batches,
+# bounded memory
+GROUP = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +41,8 @@ class AddReport:
         fell_back = sum(self.usage["fallbacks"].values())
         note = f", {fell_back} views fell back to the extractive default" if fell_back else ""
         return (
-            f"{self.added} documents added, {self.replaced} replaced, {self.unchanged} unchanged; {self.chunks} chunks; "
+            f"{self.added} documents added, {self.replaced} replaced, {self.unchanged} unchanged; "
+            f"{self.chunks} chunks; "
             f"{self.usage['calls']} language-model calls, {self.usage['embedded']} texts embedded, "
             f"{self.usage['cache_hits']} cache hits{note}"
         )
@@ -43,38 +52,58 @@ class Adding:
     """One call of `Index.add`. All documents are checked when it is made, before anything changes.
 
     Raises:
-        InvalidParameter: something is no Document, two have the same id, metadata is not JSON, or with `known_only` one is not there yet.
+        InvalidParameter: something is no Document, two have the same id, metadata is not JSON, or
+            with `known_only` one is not there yet.
     """
 
-    def __init__(self, index: Index, documents: Iterable[Document], *, known_only: bool = False) -> None:
-        self.index = index
+    def __init__(
+        self,
+        documents: Iterable[Document],
+        *,
+        store: Store,
+        host: HostVectors,
+        how: Preparation,
+        usage: Usage,
+        fingerprint: Callable[[Document], str],
+        known_only: bool = False,
+    ) -> None:
+        self.store = store
+        self.host = host
+        self.how = how
+        self.usage = usage
         self.prints: dict[str, str] = {}  # document id -> fingerprint
         if isinstance(documents, Document):
             raise InvalidParameter(
-                f"documents must be a list of Documents; got one, {documents.id!r}. Put it in a list."
+                f"documents must be a list of Documents; got one, {documents.id!r}. Put it in a "
+                "list."
             )
         self.documents = list(documents)
         for document in self.documents:
             self._check(document, known_only)
-        self.before = index.usage.as_dict()
+            self.prints[document.id] = fingerprint(document)
+        self.before = usage.as_dict()
         self.added = self.replaced = self.unchanged = self.chunks = 0
 
     def _check(self, document: Document, known_only: bool) -> None:
         if not isinstance(document, Document):
             raise InvalidParameter(
-                f"documents must be structrag Documents; got {type(document).__name__}. Use structrag.read_text."
+                f"documents must be structrag Documents; got {type(document).__name__}. Use "
+                "structrag.read_text."
             )
         if document.id in self.prints:
-            raise InvalidParameter(f"Two documents of one call have the id {document.id!r}; give each its own id=.")
-        if known_only and document.id not in self.index.store:
-            raise InvalidParameter(f"document {document.id!r} is not in the index, so it cannot be updated; use add.")
-        self.prints[document.id] = self.index.fingerprint(document)
+            raise InvalidParameter(
+                f"Two documents of one call have the id {document.id!r}; give each its own id=."
+            )
+        if known_only and document.id not in self.store:
+            raise InvalidParameter(
+                f"document {document.id!r} is not in the index, so it cannot be updated; use add."
+            )
 
     def groups(self) -> Iterator[list[tuple[Document, str]]]:
         """The documents that need work, with their fingerprints, in groups to prepare together."""
         group: list[tuple[Document, str]] = []
         size = 0
-        store = self.index.store
+        store = self.store
         for document in self.documents:
             fingerprint = self.prints[document.id]
             if store.fingerprint(document.id) == fingerprint and not store.degraded(document.id):
@@ -90,58 +119,27 @@ class Adding:
 
     def steps(self, group: list[tuple[Document, str]]) -> Steps[Prepared]:
         """Prepare a group."""
-        return prepare_steps(group, self.preparation())
-
-    def preparation(self) -> Preparation:
-        """How documents are prepared. Without a cache, the answers for one that fell back are kept until it does no more."""
-        index = self.index
-        wanted = index.dense_store is None or index.dense_store.wants_vectors
-        return Preparation(
-            index.splitter,
-            index.view_settings,
-            index.embedder if wanted and not hasattr(index.embedder, "fit") else None,
-            index.overflow,
-            index.window_tokens,
-            index.store.holds,
-            index.kept if index.runner.cache is None and index.runner.llm is not None else None,
-        )
+        return prepare_steps(group, self.how)
 
     def put(self, prepared: Prepared) -> None:
         """Store what was prepared, document by document."""
-        index = self.index
-        index.usage.fallbacks.update(prepared.fallbacks)
+        self.usage.fallbacks.update(prepared.fallbacks)
         self.unchanged += prepared.unchanged
-        outdated = host_keys(index, [entry.document.id for entry in prepared.entries])
+        outdated = self.host.keys([entry.document.id for entry in prepared.entries], self.store)
         for entry in prepared.entries:
-            known = entry.document.id in index.store
-            self._put(entry, outdated.get(entry.document.id, []))
-            index.stale = True
+            doc_id = entry.document.id
+            known = doc_id in self.store
+            # Our own store checks the entry, so it comes first; a host keeps the vectors itself.
+            own = entry if self.host.dense_store is None else replace(entry, vectors={})
+            self.store.put(own)
+            self.host.put(entry, outdated.get(doc_id, []), self.store)
             self.replaced += known
             self.added += not known
             self.chunks += len(entry.chunks)
 
-    def _put(self, entry: Entry, outdated: list[tuple[str, str]]) -> None:
-        """Into our own store first, which checks the entry; a document the host's store then refuses is taken out again."""
-        index = self.index
-        if index.dense_store is None:
-            index.store.put(entry)
-            return
-        index.store.put(replace(entry, vectors={}))
-        try:
-            if outdated:
-                index.dense_store.delete(outdated)
-            index.dense_store.put(entry)
-        except BaseException:
-            index.store.delete(entry.document.id)
-            index.leftovers[entry.document.id] = outdated + [
-                (chunk.id, view) for chunk in entry.chunks for view in index.views
-            ]
-            raise
-        index.leftovers.pop(entry.document.id, None)
-
     def report(self) -> AddReport:
         """The counts of this call."""
-        usage = self.index.usage.as_dict()
+        usage = self.usage.as_dict()
         spent = {name: usage[name] - self.before[name] for name in usage if name != "fallbacks"}
         before = self.before["fallbacks"]
         fell_back = {
@@ -149,24 +147,187 @@ class Adding:
             for name, count in usage["fallbacks"].items()
             if count > before.get(name, 0)
         }
-        return AddReport(self.added, self.replaced, self.unchanged, self.chunks, {**spent, "fallbacks": fell_back})
+        return AddReport(
+            self.added,
+            self.replaced,
+            self.unchanged,
+            self.chunks,
+            {**spent, "fallbacks": fell_back},
+        )
 
 
-def host_keys(index: Index, doc_ids: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
-    """The (chunk id, view) pairs that a host's store may hold of each document; {} without one."""
-    if index.dense_store is None:
-        return {}
-    keys = {}
-    for doc_id in doc_ids:
-        rows = index.store.select({"doc_id": doc_id}) if doc_id in index.store else slice(0, 0)
-        chunks = [index.store.chunk(row) for row in row_numbers(rows, len(index.store))]
-        keys[doc_id] = index.leftovers.get(doc_id, []) + [(chunk.id, view) for chunk in chunks for view in index.views]
-    return keys
+class Splitter(Protocol):
+    """Anything that splits a document into chunks.
+
+    One that has `split_steps` reads the text with the index's own models. If its `reuse_vectors` is
+    true, it gives the chunks' vectors too.
+    """
+
+    def split(self, document: Document) -> list[Chunk]:
+        """Chunks in reading order."""
 
 
-def forget_in_host(index: Index, doc_id: str) -> None:
-    """Delete what a host's store may hold of a document."""
-    keys = host_keys(index, [doc_id]).get(doc_id)
-    if keys and index.dense_store is not None:
-        index.dense_store.delete(keys)
-    index.leftovers.pop(doc_id, None)
+_Split = tuple[
+    tuple[Chunk, ...], Array | None
+]  # chunks, and their vectors where the splitter gives them
+Read = tuple[tuple[Chunk, ...], Array | None, ViewTexts]
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """How documents are prepared. Without an embedder no vectors are made."""
+
+    splitter: Splitter
+    views: ViewSettings
+    embedder: Embedder | None
+    overflow: str  # "windows" or "truncate": texts longer than the encoder reads
+    window_tokens: int | None
+    holds: Callable[[Entry], bool] = lambda entry: (
+        False
+    )  # whether the store has such an entry already
+    kept: dict[str, dict[Request, Any]] | None = (
+        None  # document id -> answers; None: they are not kept
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Entries for the store, and how often views fell back."""
+
+    entries: list[Entry]
+    fallbacks: Counter[str]
+    unchanged: int = 0  # documents that came out as the store has them
+
+
+def prepare_steps(group: Sequence[tuple[Document, str]], how: Preparation) -> Steps[Prepared]:
+    """Prepare documents given with their fingerprints: all language-model calls together, then all
+    texts together."""
+    made = yield from read_steps(group, how)
+    entries = []
+    vectors = []
+    fallbacks: Counter[str] = Counter()
+    for (document, fingerprint), (unplaced, given, views) in zip(group, made, strict=True):
+        chunks = tuple(_in_source(document, chunk) for chunk in unplaced)
+        fell_back = views.fallbacks + +Counter(
+            chunks=sum(bool(chunk.extras.get("degraded")) for chunk in chunks)
+        )
+        entry = Entry(
+            document, fingerprint, chunks, views.texts, {}, degraded=sum(fell_back.values())
+        )
+        if not fell_back and how.kept is not None:
+            how.kept.pop(document.id, None)
+        fallbacks += fell_back
+        if not how.holds(entry):
+            entries.append(entry)
+            vectors.append(given)
+    unchanged = len(group) - len(entries)
+    if how.embedder is not None and entries:
+        entries = yield from _with_vectors(entries, vectors, how)
+    return Prepared(entries, fallbacks, unchanged)
+
+
+def read_steps(group: Sequence[tuple[Document, str]], how: Preparation) -> Steps[list[Read]]:
+    """The chunks of documents given with their fingerprints, their vectors where the splitter gives
+    them, and their views."""
+    split: list[_Split] = yield from together(
+        [_keeping(_split_steps(document, how), document, how) for document, _ in group]
+    )
+    made: list[ViewTexts] = yield from together(
+        [
+            _keeping(view_steps(document, chunks, how.views), document, how)
+            for (document, _), (chunks, _) in zip(group, split, strict=True)
+        ]
+    )
+    return [(chunks, vectors, views) for (chunks, vectors), views in zip(split, made, strict=True)]
+
+
+def windows_of(
+    views: Mapping[str, Sequence[str | None]], how: Preparation, *, raw: bool
+) -> dict[str, list[tuple[int, str]]]:
+    """What is embedded of a document: view -> (position of the chunk, text); the view "raw" only if
+    `raw` is set."""
+    return {
+        view: [
+            (i, window)
+            for i, text in enumerate(texts)
+            if text
+            for window in split_windows(
+                text, how.embedder, overflow=how.overflow, max_tokens=how.window_tokens
+            )
+        ]
+        for view, texts in views.items()
+        if raw or view != "raw"
+    }
+
+
+def _keeping(steps: Steps[T], document: Document, how: Preparation) -> Steps[T]:
+    """The same steps with the document's kept answers not asked for again."""
+    return steps if how.kept is None else keeping(steps, how.kept.setdefault(document.id, {}))
+
+
+def _in_source(document: Document, chunk: Chunk) -> Chunk:
+    """The chunk with its place in the markup, which no store keeps: `extras["source_start"]` and
+    `["source_end"]`, of the text without outer white space. A chunk of a format without markup as
+    it is.
+    """
+    text = chunk.text.strip()
+    if document.layout is None or not text:
+        return chunk
+    start = chunk.start + chunk.text.index(text)
+    first, last = document.layout.source_map.span(start, start + len(text))
+    return replace(chunk, extras={**chunk.extras, "source_start": first, "source_end": last})
+
+
+def _split_steps(document: Document, how: Preparation) -> Steps[_Split]:
+    """A document's chunks; a splitter that reads text is answered by the index's models, or without
+    an embedder by LSA."""
+    splitter: Any = how.splitter
+    if not hasattr(splitter, "split_steps"):
+        return tuple(splitter.split(document)), None
+    if how.embedder is None:
+        return tuple((yield from with_own_vectors(splitter.split_steps(document)))), None
+    if not getattr(splitter, "reuse_vectors", False):
+        return tuple((yield from splitter.split_steps(document))), None
+    chunks, vectors = yield from splitter.split_with_vectors_steps(document)
+    return tuple(chunks), np.asarray(vectors, dtype=np.float32) if chunks else None
+
+
+def _with_vectors(
+    entries: Sequence[Entry], given: Sequence[Array | None], how: Preparation
+) -> Steps[list[Entry]]:
+    """The entries with their vectors; those `given` stand for the view `raw`, everything else is
+    embedded."""
+    windows = [
+        windows_of(entry.views, how, raw=known is None)
+        for entry, known in zip(entries, given, strict=True)
+    ]
+    texts = [text for own in windows for several in own.values() for _, text in several]
+    (matrix,) = yield [Embed(tuple(texts))]
+    embedded = []
+    first = 0
+    for entry, own, known in zip(entries, windows, given, strict=True):
+        vectors = {}
+        if known is not None and "raw" in entry.views:
+            vectors["raw"] = Vectors(known, np.arange(len(known), dtype=np.int32))
+        for view, several in own.items():
+            owners = np.array([i for i, _ in several], dtype=np.int32)
+            vectors[view] = Vectors(matrix[first : first + len(several)], owners)
+            first += len(several)
+        embedded.append(replace(entry, vectors=vectors))
+    return embedded
+
+
+@contextmanager
+def embedder_errors(name: str) -> Iterator[None]:
+    """Say plainly what it means that a model raised; its own exception stays attached as the cause."""
+    try:
+        yield
+    except StructragError:
+        raise
+    except Exception as error:
+        raise ModelFailed(
+            f"A model or store raised {type(error).__name__}: {error} (embedder: {name!r}). "
+            "Documents finished before are kept, "
+            "none is half in; calls that a cache holds are not repeated. Mend the cause and call "
+            "again."
+        ) from error

@@ -1,7 +1,8 @@
 """Exact cosine similarity over rows that have one or several vectors.
 
-A float32 product finds the candidates; the best of them are scored again in float64. So equal vectors get equal
-scores and the order does not hang on how a BLAS library sums, or on which part of the matrix was searched.
+A float32 product finds the candidates; the best of them are scored again in float64. So equal
+vectors get equal scores and the order does not hang on how a BLAS library sums, or on which part of
+the matrix was searched.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from structrag.index.ranking import FloatArray, as_ranking, nth_best
 
 DTYPES = ("float32", "float16")
 _BLOCK = 4096  # vectors converted at a time
-_HALF_BLOCK = 512  # float16 vectors widened at a time; small, so that the copy stays in the processor's cache
+_HALF_BLOCK = (
+    512  # float16 vectors widened at a time; small, so that the copy stays in the processor's cache
+)
 _SPARSE = 16  # a mask that keeps less than one row in this many is searched row by row
 
 
@@ -30,11 +33,13 @@ def unit_vectors(matrix: ArrayLike, *, dtype: str = "float32", view: str = "") -
         values = given if given.dtype.kind == "f" else given.astype(np.float64, casting="same_kind")
     except (TypeError, ValueError):
         raise InvalidAnswer(
-            f"The vectors{_of(view)} must be numbers, rows of equal length, one per text; check the embedder."
+            f"The vectors{_of(view)} must be numbers, rows of equal length, one per text; check "
+            "the embedder."
         ) from None
     if values.ndim != 2:
         raise InvalidAnswer(
-            f"The vectors{_of(view)} must be a matrix of shape (texts, dimensions); got {values.shape}."
+            f"The vectors{_of(view)} must be a matrix of shape (texts, dimensions); got "
+            f"{values.shape}."
         )
     unit = np.empty(values.shape, dtype=dtype)
     for start in range(0, len(values), _BLOCK):
@@ -43,7 +48,8 @@ def unit_vectors(matrix: ArrayLike, *, dtype: str = "float32", view: str = "") -
         if not np.isfinite(peak).all():
             row = start + int(np.flatnonzero(~np.isfinite(peak[:, 0]))[0])
             raise InvalidAnswer(
-                f"The vectors{_of(view)} contain NaN or infinity, first at position {row} (counted from 0); "
+                f"The vectors{_of(view)} contain NaN or infinity, first at position {row} (counted "
+                "from 0); "
                 "check the embedder on that text."
             )
         block /= np.where(peak > 0, peak, 1.0)
@@ -52,8 +58,11 @@ def unit_vectors(matrix: ArrayLike, *, dtype: str = "float32", view: str = "") -
     return unit
 
 
-def check_owner(owner: ArrayLike, n_vectors: int, n_rows: int, *, view: str = "") -> NDArray[np.int32]:
-    """`owner` as (n_vectors,) int32: the row each vector belongs to, ascending, from 0 to n_rows - 1.
+def check_owner(
+    owner: ArrayLike, n_vectors: int, n_rows: int, *, view: str = ""
+) -> NDArray[np.int32]:
+    """`owner` as (n_vectors,) int32: the row each vector belongs to, ascending, from 0 to n_rows -
+    1.
 
     Raises InvalidAnswer otherwise.
     """
@@ -62,13 +71,18 @@ def check_owner(owner: ArrayLike, n_vectors: int, n_rows: int, *, view: str = ""
         given = given.astype(np.int32)
     if given.shape != (n_vectors,) or given.dtype.kind not in "iu":
         raise InvalidAnswer(
-            f"The vectors{_of(view)} need one owner, a whole number, each: {n_vectors} expected, got {given.shape} "
+            f"The vectors{_of(view)} need one owner, a whole number, each: {n_vectors} expected, "
+            f"got {given.shape} "
             f"of type {given.dtype}."
         )
-    if n_vectors and (given[0] < 0 or given[-1] >= n_rows or (np.diff(given.astype(np.int64)) < 0).any()):
+    if n_vectors and (
+        given[0] < 0 or given[-1] >= n_rows or (np.diff(given.astype(np.int64)) < 0).any()
+    ):
         raise InvalidAnswer(
-            f"The owners of the vectors{_of(view)} must ascend from 0 to {n_rows - 1} at most; got values from "
-            f"{given.min()} to {given.max()}. Embed one list of texts in order and pass the answers in that order."
+            f"The owners of the vectors{_of(view)} must ascend from 0 to {n_rows - 1} at most; got "
+            "values from "
+            f"{given.min()} to {given.max()}. Embed one list of texts in order and pass the "
+            "answers in that order."
         )
     return given.astype(np.int32)
 
@@ -80,9 +94,9 @@ def _of(view: str) -> str:
 class DenseIndex:
     """Cosine search over `matrix`, (m, d) unit vectors as `unit_vectors` gives them.
 
-    `owner` (m,) says which row each vector belongs to, ascending. A row's score is the best of its vectors; a row
-    without a vector is not found. Scores lie in [-1, 1], up to the rounding of the dtype; a zero vector, in the index
-    or as query, scores 0.
+    `owner` (m,) says which row each vector belongs to, ascending. A row's score is the best of its
+    vectors; a row without a vector is not found. Scores lie in [-1, 1], up to the rounding of the
+    dtype; a zero vector, in the index or as query, scores 0.
     """
 
     def __init__(self, matrix: NDArray[Any], owner: NDArray[np.int32], *, view: str = "") -> None:
@@ -92,11 +106,18 @@ class DenseIndex:
         changes = np.flatnonzero(np.diff(owner)) + 1
         starts = np.concatenate([np.zeros(min(1, len(owner)), dtype=np.int64), changes])
         self._rows: NDArray[np.int32] = owner[starts]  # the rows that have vectors
-        self._bounds: NDArray[np.int64] = np.append(starts, len(owner))  # of each such row's vectors
+        self._bounds: NDArray[np.int64] = np.append(
+            starts, len(owner)
+        )  # of each such row's vectors
 
     @classmethod
     def from_vectors(
-        cls, matrix: ArrayLike, owner: ArrayLike | None = None, *, n_rows: int | None = None, dtype: str = "float32"
+        cls,
+        matrix: ArrayLike,
+        owner: ArrayLike | None = None,
+        *,
+        n_rows: int | None = None,
+        dtype: str = "float32",
     ) -> DenseIndex:
         """Normalise, check and index; without `owner` vector i belongs to row i."""
         unit = unit_vectors(matrix, dtype=check_choice("dtype", dtype, DTYPES))
@@ -115,7 +136,8 @@ class DenseIndex:
     def search(
         self, vector: ArrayLike, n: int, where: slice | NDArray[np.bool_] | None = None
     ) -> list[tuple[int, float]]:
-        """The `n` best (row, score) pairs within the rows of `where`, equal scores (to 9 decimals) by row.
+        """The `n` best (row, score) pairs within the rows of `where`, equal scores (to 9 decimals)
+        by row.
 
         Raises InvalidAnswer for a query vector of another dimension or with NaN or infinity.
         """
@@ -128,7 +150,8 @@ class DenseIndex:
         return as_ranking(self._rows[groups], self._exact(query, groups), n)
 
     def scores(self, vector: ArrayLike, n_rows: int) -> FloatArray:
-        """The score of each of rows 0 to n_rows - 1, (n_rows,) float64; -inf for a row without a vector."""
+        """The score of each of rows 0 to n_rows - 1, (n_rows,) float64; -inf for a row without a
+        vector."""
         query = self._query(vector)
         scores = np.full(n_rows, -np.inf)
         groups = self._groups(None)
@@ -140,7 +163,8 @@ class DenseIndex:
         query = np.asarray(vector)
         if query.ndim != 1 or (len(self.matrix) and query.shape != (self.dimension,)):
             raise InvalidAnswer(
-                f"The query vector for the index{_of(self.view)} must have shape ({self.dimension},); "
+                f"The query vector for the index{_of(self.view)} must have shape "
+                f"({self.dimension},); "
                 f"got {query.shape}. Use the embedder that the index was built with."
             )
         unit: NDArray[np.float32] = unit_vectors(query[None, :], view=self.view)[0]
@@ -155,7 +179,9 @@ class DenseIndex:
         first, last = np.searchsorted(self._rows, (where.start, where.stop))
         return np.arange(first, last)
 
-    def _candidates(self, query: NDArray[np.float32], groups: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    def _candidates(
+        self, query: NDArray[np.float32], groups: NDArray[np.int64], n: int
+    ) -> NDArray[np.int64]:
         """The groups that can be among the `n` best of `groups`, by a product in float32."""
         first, last = int(groups[0]), int(groups[-1]) + 1
         bounds = self._bounds[first : last + 1]
@@ -165,7 +191,9 @@ class DenseIndex:
         if len(groups) < last - first:
             near = near[groups - first]
         limit = nth_best(near, n)
-        error = self.dimension * 2.0**-23  # twice the error bound of a float32 product of two unit vectors
+        error = (
+            self.dimension * 2.0**-23
+        )  # twice the error bound of a float32 product of two unit vectors
         chosen: NDArray[np.int64] = groups[near >= limit - error]
         return chosen
 
@@ -186,7 +214,9 @@ class DenseIndex:
         """The scores of `groups` in float64, each row's independent of the others."""
         wide_query = query.astype(np.float64)
         starts, stops = self._bounds[groups], self._bounds[groups + 1]
-        firsts = np.cumsum(stops - starts) - (stops - starts)  # of each group's vectors among those scored
+        firsts = np.cumsum(stops - starts) - (
+            stops - starts
+        )  # of each group's vectors among those scored
         source, chosen = self.matrix[starts[0] : stops[-1]], None
         if len(groups) < groups[-1] - groups[0] + 1:
             chosen = np.repeat(starts - starts[0] - firsts, stops - starts)
@@ -201,9 +231,11 @@ class DenseIndex:
 
 
 def _widen(block: NDArray[np.float16], out: NDArray[np.int32]) -> NDArray[np.float32]:
-    """Finite float16 values as float32, exactly, in `out`: several times faster than NumPy's own conversion.
+    """Finite float16 values as float32, exactly, in `out`: several times faster than NumPy's own
+    conversion.
 
-    Shifting moves sign, exponent and fraction to their float32 places; 2 ** 112 makes up for the exponents' bias.
+    Shifting moves sign, exponent and fraction to their float32 places; 2 ** 112 makes up for the
+    exponents' bias.
     """
     out[...] = block.view(np.int16)
     np.left_shift(out, 13, out=out)

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from structrag.calls import ask_key, is_cached, is_kept, model_for
-from structrag.chunks.reading import with_own_vectors
-from structrag.driving import advance
-from structrag.embedding import EmbeddingPlan
+from structrag.asking.calls import ask_key, is_cached, is_kept, model_for
+from structrag.asking.embedding_plan import EmbeddingPlan
+from structrag.asking.requests import Ask, Choose, Embed, Embedder, Failed, Steps, T, Usage
+from structrag.asking.runner import Runner
+from structrag.asking.steps import advance
+from structrag.chunks.asking_splitter import with_own_vectors
 from structrag.errors import ModelFailed, NoModel
-from structrag.index.adding import Adding
-from structrag.index.preparing import read_steps, windows_of
-from structrag.records import Document
-from structrag.requests import Ask, Choose, Embed, Embedder, Failed, Steps, T, Usage
-from structrag.runner import Runner
-from structrag.tokens import count_tokens
-
-if TYPE_CHECKING:
-    from structrag.index.index import Index
+from structrag.index.adding import Adding, read_steps, windows_of
+from structrag.text.tokens import count_tokens
 
 SPLIT, VIEWS, INDEX = "split", "views", "index"
 LONGEST = "word " * 199  # a summary of so many words is not shortened
@@ -41,7 +36,8 @@ class IndexCost:
 
     def __str__(self) -> str:
         return (
-            f"{self.calls:,} language-model calls, {self.prompt_tokens:,} tokens of prompts; {self.embedded:,} texts to embed, "
+            f"{self.calls:,} language-model calls, {self.prompt_tokens:,} tokens of prompts; "
+            f"{self.embedded:,} texts to embed, "
             f"{self.embedding_tokens:,} tokens; {self.cache_hits:,} cache hits"
         )
 
@@ -68,31 +64,36 @@ class Estimate:
         return sum(self.stages.values(), IndexCost())
 
     def __str__(self) -> str:
-        return f"{self.documents:,} documents to add or replace, {self.unchanged:,} unchanged; {self.chunks:,} chunks; {self.total}"
+        return (
+            f"{self.documents:,} documents to add or replace, {self.unchanged:,} unchanged; "
+            f"{self.chunks:,} chunks; {self.total}"
+        )
 
 
-def estimate(index: Index, documents: Iterable[Document]) -> Estimate:
-    """The estimate for an index; see `Index.estimate`."""
-    work = Adding(index, documents)
-    tally = _Tally(index.runner)
+def estimate(work: Adding, runner: Runner) -> Estimate:
+    """What the call `work` would do and cost, answered by `runner`; see `Index.estimate`."""
+    tally = _Tally(runner)
     planned = chunks = 0
     for group in work.groups():
         tally.begin()
-        how = work.preparation()
+        how = work.how
         if how.kept is not None:
             how = replace(how, kept={name: dict(answers) for name, answers in how.kept.items()})
         read = _answered(read_steps(group, how), tally)
         planned += len(group)
         chunks += sum(len(own) for own, _, _ in read)
         if how.embedder is not None:
-            windows = [windows_of(views.texts, how, raw=vectors is None) for _, vectors, views in read]
+            windows = [
+                windows_of(views.texts, how, raw=vectors is None) for _, vectors, views in read
+            ]
             texts = [text for own in windows for several in own.values() for _, text in several]
             tally.embed(INDEX, texts, how.embedder)
     return Estimate(planned, work.unchanged, chunks, tally.stages)
 
 
 class _Tally:
-    """Counts what would be asked, stage by stage: equal requests of one group once, and with a cache those of all groups."""
+    """Counts what would be asked, stage by stage: equal requests of one group once, and with a
+    cache those of all groups."""
 
     def __init__(self, runner: Runner) -> None:
         self.runner = runner
@@ -106,16 +107,21 @@ class _Tally:
 
     def embed(self, stage: str, texts: Sequence[str], embedder: Embedder) -> None:
         """Count texts to embed, less those that the cache holds."""
-        fresh = tuple(dict.fromkeys(text for text in texts if (embedder.name, text) not in self.seen))
+        fresh = tuple(
+            dict.fromkeys(text for text in texts if (embedder.name, text) not in self.seen)
+        )
         self.seen.update((embedder.name, text) for text in fresh)
         known = Usage()
         missing = EmbeddingPlan(Embed(fresh), embedder, self.runner.cache, known, 1).missing
         self.stages[stage] += IndexCost(
-            embedded=len(missing), embedding_tokens=sum(map(count_tokens, missing)), cache_hits=known.cache_hits
+            embedded=len(missing),
+            embedding_tokens=sum(map(count_tokens, missing)),
+            cache_hits=known.cache_hits,
         )
 
     def answer(self, request: Ask | Choose) -> Any:
-        """Count a call, and answer it: from the cache, else by what stands in for an answer; `Failed` where no model can."""
+        """Count a call, and answer it: from the cache, else by what stands in for an answer;
+        `Failed` where no model can."""
         llm = model_for(request, self.runner.llm)
         if llm is None:
             return Failed(NoModel("There is no language model."))
@@ -123,47 +129,62 @@ class _Tally:
             return Failed(ModelFailed(f"The language model {llm.name!r} cannot weigh two options."))
         stage = VIEWS if request.component.startswith("views.") else SPLIT
         key = ask_key(llm.name, request)
-        known = self.runner.cache.get(key) if self.runner.cache is not None and is_cached(request) else None
+        known = (
+            self.runner.cache.get(key)
+            if self.runner.cache is not None and is_cached(request)
+            else None
+        )
         if known is not None and is_kept(request, known["answer"]):
             self.stages[stage] += IndexCost(cache_hits=1)
             return known["answer"]
         if not is_cached(request) or ("", key) not in self.seen:
             self.seen.add(("", key))
             self.stages[stage] += IndexCost(calls=1, prompt_tokens=count_tokens(request.prompt))
-        return _stand_in(request, len(self.seen)) if stage == SPLIT else Failed(ModelFailed("It was not asked."))
+        return (
+            _stand_in(request, len(self.seen))
+            if stage == SPLIT
+            else Failed(ModelFailed("It was not asked."))
+        )
 
 
 def _answered(steps: Steps[T], tally: _Tally) -> T:
-    """The result of steps whose requests are counted: texts are embedded by LSA, calls answered by what stands in."""
+    """The result of steps whose requests are counted: texts are embedded by LSA, calls answered by
+    what stands in."""
     answers: Any = None
     counted = with_own_vectors(_counted(steps, tally))
     while True:
         requests, result = advance(counted, answers)
         if requests is None:
             return result  # type: ignore[no-any-return]
-        answers = [tally.answer(request) for request in requests if isinstance(request, Ask | Choose)]
+        answers = [
+            tally.answer(request) for request in requests if isinstance(request, Ask | Choose)
+        ]
 
 
 def _counted(steps: Steps[T], tally: _Tally) -> Steps[T]:
-    """The same steps with their texts counted and for `with_own_vectors` to embed; static models cost too little to count."""
+    """The same steps with their texts counted and for `with_own_vectors` to embed; static models
+    cost too little to count."""
     answers: Any = None
     while True:
         requests, result = advance(steps, answers)
         if requests is None:
             return result  # type: ignore[no-any-return]
         for request in requests:
-            model = request.embedder or tally.runner.embedder if isinstance(request, Embed) else None
-            if (
-                isinstance(request, Embed)
-                and not isinstance(model, str | None)
-                and not getattr(model, "instant", False)
-            ):
+            if not isinstance(request, Embed):
+                continue
+            model: Any = tally.runner.embedder if request.embedder is None else None
+            if request.brings_embedder:
+                model = request.embedder
+            if model is not None and not getattr(model, "instant", False):
                 tally.embed(SPLIT, request.texts, model)
-        answers = yield [replace(each, embedder=None) if isinstance(each, Embed) else each for each in requests]
+        answers = yield [
+            replace(each, embedder=None) if isinstance(each, Embed) else each for each in requests
+        ]
 
 
 def _stand_in(request: Ask | Choose, number: int) -> Any:
-    """What a model is taken to answer to a splitter: a summary as long as may be, no two alike, or where that is no answer a rating."""
+    """What a model is taken to answer to a splitter: a summary as long as may be, no two alike, or
+    where that is no answer a rating."""
     if isinstance(request, Choose):
         return 0.0
     summary = f"{LONGEST}{number}"

@@ -1,4 +1,5 @@
-"""When two entries are the same: the fingerprint of a document under given settings, and the names of those settings."""
+"""When two entries are the same: the fingerprint of a document under given settings, and the names
+of those settings."""
 
 from __future__ import annotations
 
@@ -10,18 +11,24 @@ from typing import Any
 
 from structrag.index.entries import plain_json
 from structrag.records import Document
-from structrag.tokens import counter_name
+from structrag.text.tokens import counter_name
 
 ALGORITHM_VERSION = "1"  # changes when the same input would be indexed differently
 
 
 def fingerprint(document: Document, settings: str) -> str:
-    """What decides a document's entry: its id, text, title, format, metadata and markup, and `settings`, all models among them.
+    """What decides a document's entry: its id, text, title, format, metadata and markup, and
+    `settings`, all models among them.
 
-    The order of metadata keys does not count. Raises InvalidParameter for metadata that JSON cannot hold.
+    The order of metadata keys does not count. Raises InvalidParameter for metadata that JSON cannot
+    hold.
     """
     meta = plain_json(dict(document.meta), f"meta of document {document.id!r}")
-    layout = document.layout and (document.layout.headings, document.layout.blocks, document.layout.images)
+    layout = document.layout and (
+        document.layout.headings,
+        document.layout.blocks,
+        document.layout.images,
+    )
     parts = (
         ALGORITHM_VERSION,
         settings,
@@ -38,8 +45,8 @@ def fingerprint(document: Document, settings: str) -> str:
 def setting_name(value: Any) -> str:
     """Any setting as a string that is equal in every process and holds no memory address.
 
-    An object with a `name` goes by that, a function as in `counter_name`, a dataclass by its fields, any other object by its class and
-    its attributes of plain types.
+    An object with a `name` goes by that, a function as in `counter_name`, a dataclass by its
+    fields, any other object by its class and its attributes of plain types.
     """
     if _is_plain(value):
         return repr(value)
@@ -58,7 +65,11 @@ def setting_name(value: Any) -> str:
     elif callable(value):
         return counter_name(value)
     else:
-        parts = {key: part for key, part in sorted(getattr(value, "__dict__", {}).items()) if _is_plain(part)}
+        parts = {
+            key: part
+            for key, part in sorted(getattr(value, "__dict__", {}).items())
+            if _is_plain(part)
+        }
     return f"{kind}({', '.join(f'{key}={setting_name(part)}' for key, part in parts.items())})"
 
 

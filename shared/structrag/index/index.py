@@ -1,34 +1,36 @@
-"""The index a user holds: documents go in, and are split, given views, embedded and stored; one route can be searched."""
+"""The index a user holds: documents go in, and are split, given views, embedded and stored; one
+route can be searched."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import RLock
 from typing import Any, TypeVar
 
-from structrag.cache import Cache
+import numpy as np
+
+from structrag.asking.cache import Cache
+from structrag.asking.requests import Embed, Progress, Ranking, Request, Search, Steps, Usage
+from structrag.asking.runner import Runner
 from structrag.chunks.content_aware import ContentAwareSplitter
-from structrag.errors import InvalidParameter, check_at_least, check_choice
-from structrag.index.adding import Adding, AddReport, forget_in_host
+from structrag.errors import IndexDamaged, InvalidParameter, check_at_least, check_choice
+from structrag.index.adding import Adding, AddReport, Preparation, Splitter, embedder_errors
 from structrag.index.estimating import Estimate, estimate
 from structrag.index.identity import ALGORITHM_VERSION, fingerprint, setting_name
-from structrag.index.preparing import Splitter, embedder_errors
-from structrag.index.refitting import refit
-from structrag.index.reopening import check_embedder, config_of, saved_options
-from structrag.index.routes import DenseStore, OwnRoute
-from structrag.index.searching import search_steps
+from structrag.index.routes import DenseStore, HostVectors, OwnRoute, check_query
 from structrag.index.storage import manifest_config
 from structrag.index.store import Store
-from structrag.index.terms import STOPWORD_LISTS, Tokenizer
+from structrag.index.views import VIEWS, Prompts, ViewSettings
 from structrag.models.embedders import as_embedder
 from structrag.models.llm import as_language_model
 from structrag.records import Chunk, Document, Hit
-from structrag.steps import Embed, Progress, Ranking, Request, Runner, Steps, Usage
-from structrag.views import VIEWS, Prompts, ViewSettings
+from structrag.text.terms import STOPWORD_LISTS, Tokenizer
 
 T = TypeVar("T")
+ATTEMPTS = 5  # of one search, when documents keep changing under it
+_SAVED = ("preset", "language", "dtype", "lexical")  # options that a saved index restores
 
 __all__ = ["ALGORITHM_VERSION", "AddReport", "Index"]
 
@@ -36,22 +38,26 @@ __all__ = ["ALGORITHM_VERSION", "AddReport", "Index"]
 class Index:
     """Documents in several views, searchable by vectors and by BM25.
 
-    A document whose id is there already is left alone when nothing it was made from has changed (text, title, metadata, settings, models)
-    and no view of it fell back; else it is replaced. A document is in the index whole or not at all.
+    A document whose id is there already is left alone when nothing it was made from has changed
+    (text, title, metadata, settings, models) and no view of it fell back; else it is replaced. A
+    document is in the index whole or not at all.
 
     Args:
-        embedder: What `as_embedder` takes; None: LSA over the index itself, refitted when documents change.
-        llm: Makes summaries and keywords: a function `str -> str` or a `LanguageModel`; None: extractive.
+        embedder: What `as_embedder` takes; None: LSA over the index itself, refitted when documents
+            change.
+        llm: Makes summaries and keywords: a function `str -> str` or a `LanguageModel`; None:
+            extractive.
         splitter: Default `ContentAwareSplitter()`.
         views: Some of "raw", "summary", "keywords".
-        preset: "default", or "paper" for MC-indexing as published (no heading path, whole sections, two calls a section, Okapi BM25,
-            texts truncated at what the encoder reads).
-        dense_store: A host's vector store instead of our own vectors; one that wants vectors needs an `embedder`.
+        preset: "default", or "paper" for MC-indexing as published (no heading path, whole sections,
+            two calls a section, Okapi BM25, texts truncated at what the encoder reads).
+        dense_store: A host's vector store instead of our own vectors; one that wants vectors needs
+            an `embedder`.
         dtype: "float32" or "float16" for the vectors kept.
         language: For stop words and extractive views, an English name such as "german".
         cache: A `Cache` or the path of one: finished calls and vectors are not paid for again.
-        window_tokens: Chunks longer than the encoder reads are embedded in windows of at most this many of its tokens; None: as many
-            as it reads. A chunk scores as its best window.
+        window_tokens: Chunks longer than the encoder reads are embedded in windows of at most this
+            many of its tokens; None: as many as it reads. A chunk scores as its best window.
         batch_size, max_concurrency, max_calls, progress: See `Runner`.
         prompts: What the language model is asked.
     """
@@ -82,7 +88,9 @@ class Index:
         paper = preset == "paper"
         self.preset = preset
         self.splitter = splitter or (
-            ContentAwareSplitter(max_tokens=None, context=False) if paper else ContentAwareSplitter(language=language)
+            ContentAwareSplitter(max_tokens=None, context=False)
+            if paper
+            else ContentAwareSplitter(language=language)
         )
         self.embedder = as_embedder(embedder)
         llm = as_language_model(llm)
@@ -115,13 +123,14 @@ class Index:
         )
         if dense_store is not None and dense_store.wants_vectors and hasattr(self.embedder, "fit"):
             raise InvalidParameter(
-                f"embedder must be a model for a dense_store that wants vectors; got {self.embedder.name!r}, whose vectors change with "
+                "embedder must be a model for a dense_store that wants vectors; got "
+                f"{self.embedder.name!r}, whose vectors change with "
                 "every document. Pass embedder=..."
             )
-        self.stale = True  # whether corpus-dependent vectors must be refitted
+        self.host = HostVectors(dense_store, self.view_settings.names)
         self.kept: dict[str, dict[Request, Any]] = {}  # answers for documents that fell back, by id
-        self.leftovers: dict[str, list[tuple[str, str]]] = {}  # what a host's store may hold of documents it failed on
-        self.refitting = RLock()
+        self._fitted_at: int | None = None  # `store.changes` when the embedder was last fitted
+        self._fitting = RLock()
 
     # -- documents in and out
 
@@ -144,43 +153,79 @@ class Index:
         return len(self.store)
 
     def chunks(self, doc_id: str | None = None) -> list[Chunk]:
-        """The chunks of a document, or of all in the order of `document_ids`, in reading order; InvalidParameter for an unknown id."""
+        """The chunks of a document, or of all in the order of `document_ids`, in reading order;
+        InvalidParameter for an unknown id."""
         return self.store.chunks(doc_id)
 
     def add(self, documents: Iterable[Document]) -> AddReport:
-        """Add documents, or replace those that changed; a few hundred chunks at a time, each document whole.
+        """Add documents, or replace those that changed; a few hundred chunks at a time, each
+        document whole.
 
         Raises:
-            InvalidParameter: two documents of one call have the same id, or metadata is not JSON; nothing has changed.
-            InvalidAnswer: the embedder returned NaN, or another shape or dimension. That document and those prepared with it are not in.
-            ModelFailed: the embedder or the host's store raised (the cause is attached). What was finished before is kept, and cached
-                calls are not repeated. A document that the host's store refused is not in, nor is its earlier version.
+            InvalidParameter: two documents of one call have the same id, or metadata is not JSON;
+                nothing has changed.
+            InvalidAnswer: the embedder returned NaN, or another shape or dimension. That document
+                and those prepared with it are not in.
+            ModelFailed: the embedder or the host's store raised (the cause is attached). What was
+                finished before is kept, and cached calls are not repeated. A document that the
+                host's store refused is not in, nor is its earlier version.
             BudgetExceeded: `max_calls` is reached.
         """
-        return self._add(Adding(self, documents))
+        return self._add(self._adding(documents))
 
     async def aadd(self, documents: Iterable[Document]) -> AddReport:
         """`add` on an event loop."""
-        return await self._aadd(Adding(self, documents))
+        return await self._aadd(self._adding(documents))
 
     def update(self, documents: Iterable[Document]) -> AddReport:
-        """`add` for documents that must be there already; InvalidParameter, and nothing has changed, if one is not."""
-        return self._add(Adding(self, documents, known_only=True))
+        """`add` for documents that must be there already; InvalidParameter, and nothing has
+        changed, if one is not."""
+        return self._add(self._adding(documents, known_only=True))
 
     async def aupdate(self, documents: Iterable[Document]) -> AddReport:
         """`update` on an event loop."""
-        return await self._aadd(Adding(self, documents, known_only=True))
+        return await self._aadd(self._adding(documents, known_only=True))
 
     def estimate(self, documents: Iterable[Document]) -> Estimate:
-        """What `add` would cost, before anything is spent: no model is asked, nothing changes. Unchanged documents cost nothing, nor does
-        what the cache holds.
+        """What `add` would cost, before anything is spent: no model is asked, nothing changes.
+        Unchanged documents cost nothing, nor does what the cache holds.
 
-        With a splitter that needs no model the calls are exact, and so is the view "raw"; summaries and keywords are counted as long as the
-        extracted ones. The calls of a splitter whose questions depend on answers are counted with answers as long as they may be (PIC's
-        summaries of summaries: at most so many), its texts with chunks cut by LSA in the model's place. Further rounds of IDMS's
-        supplements, distilling a static model and what a host's store embeds are left out. Raises InvalidParameter as `add` does.
+        With a splitter that needs no model the calls are exact, and so is the view "raw"; summaries
+        and keywords are counted as long as the extracted ones. The calls of a splitter whose
+        questions depend on answers are counted with answers as long as they may be (PIC's summaries
+        of summaries: at most so many), its texts with chunks cut by LSA in the model's place.
+        Further rounds of IDMS's supplements, distilling a static model and what a host's store
+        embeds are left out. Raises InvalidParameter as `add` does.
         """
-        return estimate(self, documents)
+        return estimate(self._adding(documents), self.runner)
+
+    def _adding(self, documents: Iterable[Document], *, known_only: bool = False) -> Adding:
+        """One call of `add` or `update`, its documents checked."""
+        return Adding(
+            documents,
+            store=self.store,
+            host=self.host,
+            how=self._preparation(),
+            usage=self.usage,
+            fingerprint=self.fingerprint,
+            known_only=known_only,
+        )
+
+    def _preparation(self) -> Preparation:
+        """How documents are prepared.
+
+        Without a cache, the answers for a document that fell back are kept until it does no more.
+        """
+        fitted = hasattr(self.embedder, "fit")  # its vectors are made when all texts are there
+        return Preparation(
+            self.splitter,
+            self.view_settings,
+            self.embedder if self.host.wants_our_vectors and not fitted else None,
+            self.overflow,
+            self.window_tokens,
+            self.store.holds,
+            self.kept if self.runner.cache is None and self.runner.llm is not None else None,
+        )
 
     def _add(self, work: Adding) -> AddReport:
         for group in work.groups():
@@ -197,39 +242,79 @@ class Index:
         return work.report()
 
     def delete(self, doc_id: str) -> bool:
-        """Remove a document from every view, and from the host's store; False if there is none of this id."""
-        forget_in_host(self, doc_id)
+        """Remove a document from every view, and from the host's store; False if there is none of
+        this id."""
+        self.host.forget(doc_id, self.store)
         self.kept.pop(doc_id, None)
-        deleted = self.store.delete(doc_id)
-        self.stale = self.stale or deleted
-        return deleted
+        return self.store.delete(doc_id)
 
     def search(
         self, query: str, k: int = 5, *, view: str = "raw", route: str = "dense", where: Any = None
     ) -> list[Hit]:
-        """The best `k` chunks of one view by one route, "dense" or "bm25"; fewer where the route finds fewer, none for a blank query.
+        """The best `k` chunks of one view by one route, "dense" or "bm25"; fewer where the route
+        finds fewer, none for a blank query.
 
-        `where` limits the search: `{"doc_id": "report", "year": [2020, 2021]}`, or a function of a document's metadata.
-        Raises InvalidParameter for an unknown view, route or key of `where`, and unless k is a whole number from 1.
+        `where` limits the search: `{"doc_id": "report", "year": [2020, 2021]}`, or a function of a
+        document's metadata. Raises InvalidParameter for an unknown view, route or key of `where`,
+        and unless k is a whole number from 1.
         """
-        return self.run(search_steps(self, query, k, view, route, where))
+        return self.run(self._search_steps(query, k, view, route, where))
 
     async def asearch(
         self, query: str, k: int = 5, *, view: str = "raw", route: str = "dense", where: Any = None
     ) -> list[Hit]:
         """`search` on an event loop."""
-        return await self.arun(search_steps(self, query, k, view, route, where))
+        return await self.arun(self._search_steps(query, k, view, route, where))
+
+    def _search_steps(
+        self, query: str, k: int, view: str, route: str, where: Any
+    ) -> Steps[list[Hit]]:
+        check_choice("route", route, ("dense", "bm25"))
+        check_choice("view", view, self.views)
+        check_query(query)
+        check_at_least("k", k, 1)
+        if k == float("inf") or k != int(k):
+            raise InvalidParameter(f"k must be a whole number; got {k!r}.")
+        name = f"{route}:{view}"
+
+        def attempt() -> Steps[list[Hit]]:
+            vector = (yield from self.query_vector(query)) if route == "dense" else None
+            (ranking,) = yield [Search(name, query, vector, int(k), where)]
+            return [
+                Hit(self.store.chunk(row), score, rank, {name: rank}, {name: score})
+                for rank, (row, score) in enumerate(self.rows(ranking).items(), start=1)
+            ]
+
+        return (yield from self.steady_steps(attempt))
+
+    def steady_steps(self, attempt: Callable[[], Steps[T]]) -> Steps[T]:
+        """The result of a search; begun anew where documents change under way and rows with them.
+
+        After a few attempts the last one's result stands, or its error.
+        """
+        for _ in range(ATTEMPTS - 1):
+            changes = self.store.changes
+            try:
+                result = yield from attempt()
+            except InvalidParameter:
+                # A document of `where` may be gone: only an index that stayed the same is to blame.
+                if self.store.changes == changes:
+                    raise
+                continue
+            if self.store.changes == changes:
+                return result
+        return (yield from attempt())
 
     def query_vector(self, query: str) -> Steps[Any]:
-        """The query's vector, or None: a store that embeds itself, an empty index, a blank query, one of no known word (zeros)."""
+        """The query's vector, or None: a store that embeds itself, an empty index, a blank query,
+        one of no known word (zeros)."""
         return (yield from self.query_vectors(query))[0]
 
     def query_vectors(self, *queries: str) -> Steps[list[Any]]:
         """`query_vector` of several queries, of which the first is not blank, in one call."""
-        wanted = self.dense_store is None or self.dense_store.wants_vectors
-        if not wanted or not len(self.store) or not queries[0].strip():
+        if not self.host.wants_our_vectors or not len(self.store) or not queries[0].strip():
             return [None] * len(queries)
-        refit(self)
+        self._refit()
         (matrix,) = yield [Embed(queries, query=True)]
         return [vector if any(vector) else None for vector in matrix]
 
@@ -240,9 +325,12 @@ class Index:
         return {f"{kind}:{view}": route for kind, route in kinds.items() for view in self.views}
 
     def rows(self, ranking: Ranking) -> dict[int, float]:
-        """A ranking as row -> score, in its order; each chunk once, chunks this index does not hold left out."""
+        """A ranking as row -> score, in its order; each chunk once, chunks this index does not hold
+        left out."""
         found: dict[Any, float] = dict(ranking)
-        if len(found) == len(ranking) and set(map(type, found)) == {int}:  # what our own routes give
+        if len(found) == len(ranking) and set(map(type, found)) == {
+            int
+        }:  # what our own routes give
             return found
         scores: dict[Any, float] = {}
         for key, score in ranking:
@@ -265,13 +353,22 @@ class Index:
         return self.runner
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the index to a folder, moved into place when complete. A host's vector store is saved by its own means."""
-        refit(self)
-        self.store.save(path, config=config_of(self))
+        """Write the index to a folder, moved into place when complete. A host's vector store is
+        saved by its own means."""
+        self._refit()
+        self.store.save(path, config=self._config())
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, verify: bool = False, embedder: Any = None, **options: Any) -> Index:
-        """Open a saved index; arrays are memory-mapped. Models are not saved: pass the same `embedder` (and `llm`, `splitter`) again.
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        verify: bool = False,
+        embedder: Any = None,
+        **options: Any,
+    ) -> Index:
+        """Open a saved index; arrays are memory-mapped. Models are not saved: pass the same
+        `embedder` (and `llm`, `splitter`) again.
 
         Args:
             verify: Compare the checksums of all files, not only the small ones.
@@ -279,21 +376,104 @@ class Index:
             options: As for `Index`; views, preset, language, dtype and lexical are the saved ones.
 
         Raises:
-            IndexDamaged: there is no index, or it is incomplete, altered, not ours or of a newer release.
-            InvalidParameter: the embedder, or a saved option, is another one than the index was built with.
+            IndexDamaged: there is no index, or it is incomplete, altered, not ours or of a newer
+                release.
+            InvalidParameter: the embedder, or a saved option, is another one than the index was
+                built with.
         """
         config = manifest_config(path)
-        index = cls(embedder=embedder, **saved_options(path, config, options))
-        check_embedder(path, config, index.embedder.name)
+        index = cls(embedder=embedder, **_with_saved(path, config, options))
+        _check_embedder(path, config, index.embedder.name)
         index.store = Store.load(path, verify=verify)
         return index
 
+    def _config(self) -> dict[str, Any]:
+        """What is saved: the options that `load` restores, the names of models and settings."""
+        return {
+            "views": list(self.views),
+            "preset": self.preset,
+            "language": self.view_settings.language,
+            "dtype": self.store.settings.dtype,
+            "lexical": self.store.settings.bm25.method,
+            "embedder": self.embedder.name,
+            "llm": self.runner.llm.name if self.runner.llm else None,
+            "settings": self.settings_name(),
+        }
+
+    def _refit(self) -> None:
+        """Fit a corpus-dependent embedder to what is stored now, and replace its vectors."""
+        if not hasattr(self.embedder, "fit") or self.dense_store is not None:
+            return
+        with self._fitting:
+            # What changes the store during the fit is seen by the next search.
+            changes = self.store.changes
+            if changes != self._fitted_at:
+                self.embedder = self.runner.embedder = _fitted(self.store, self.embedder)
+                self._fitted_at = changes
+
     def settings_name(self) -> str:
         """Everything besides the document that decides what is indexed, as one string."""
-        embeds = "host" if self.dense_store is not None and not self.dense_store.wants_vectors else self.embedder.name
+        embeds = (
+            "host"
+            if self.dense_store is not None and not self.dense_store.wants_vectors
+            else self.embedder.name
+        )
         llm = self.runner.llm.name if self.runner.llm else None
-        return setting_name([self.splitter, self.view_settings, llm, embeds, self.overflow, self.window_tokens])
+        return setting_name(
+            [self.splitter, self.view_settings, llm, embeds, self.overflow, self.window_tokens]
+        )
 
     def fingerprint(self, document: Document) -> str:
         """What decides the document's entry: the document itself, and every setting and model name."""
         return fingerprint(document, self.settings_name())
+
+
+def _with_saved(
+    path: str | os.PathLike[str], config: Mapping[str, Any], options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The options of `Index` for an index saved with `config`: the saved ones, and `options` for
+    the rest.
+
+    Raises InvalidParameter where `options` contradict the saved ones, IndexDamaged where `config`
+    is not that of an `Index`.
+    """
+    if not {"views", "embedder", *_SAVED} <= config.keys():
+        raise IndexDamaged(
+            f"{os.fspath(path)!r} was not saved by Index.save: its manifest lacks the "
+            "configuration. Open it with Store.load."
+        )
+    saved = {"views": tuple(config["views"]), **{name: config[name] for name in _SAVED}}
+    for name in saved.keys() & options.keys():
+        given = tuple(options[name]) if name == "views" else options[name]
+        if given is not None and given != saved[name]:
+            raise InvalidParameter(
+                f"{name} of the index at {os.fspath(path)!r} is {saved[name]!r}; got "
+                f"{options[name]!r}. Leave it out, or build a new index."
+            )
+    return {**options, **saved}
+
+
+def _check_embedder(path: str | os.PathLike[str], config: Mapping[str, Any], name: str) -> None:
+    """Raise InvalidParameter unless `name` is the embedder the index was built with."""
+    if name != config["embedder"]:
+        raise InvalidParameter(
+            f"embedder must be the one the index at {os.fspath(path)!r} was built with, "
+            f"{config['embedder']!r}; got {name!r}. "
+            "Pass that one, or build a new index."
+        )
+
+
+def _fitted(store: Store, embedder: Any) -> Any:
+    """The embedder fitted to every text of the store, whose vectors it replaces."""
+    rows = range(len(store))
+    texts = {
+        view: [(row, text) for row in rows if (text := store.view_text(row, view))]
+        for view in store.views
+    }
+    fitted = embedder.fit([text for view in store.views for _, text in texts[view]])
+    for view in store.views:
+        matrix = fitted.embed([text for _, text in texts[view]])
+        store.replace_vectors(
+            view, matrix, np.array([row for row, _ in texts[view]], dtype=np.int32)
+        )
+    return fitted

@@ -1,9 +1,10 @@
 """BM25 over rows of text, exact and cheap to change.
 
-Only term counts are kept. They are turned from rows to postings once after a change, and idf, average length and
-scores are worked out from them when a query comes, in float64. bm25s computes the same numbers (it is the oracle of
-the tests) but needs about 4 s to index 100,000 rows of 100 terms anew after any change; turning the counts takes
-0.1 s and leaves nothing to rebuild after loading.
+Only term counts are kept. They are turned from rows to postings once after a change, and idf,
+average length and scores are worked out from them when a query comes, in float64. bm25s computes
+the same numbers (it is the oracle of the tests) but needs about 4 s to index 100,000 rows of 100
+terms anew after any change; turning the counts takes 0.1 s and leaves nothing to rebuild after
+loading.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.index.lexical_sums import FEW, Term, add_terms
 from structrag.index.ranking import FloatArray, as_ranking, concatenated
-from structrag.index.terms import Tokenizer
+from structrag.text.terms import Tokenizer
 
 ABSENT = -1  # length of a row that does not exist in this index
 OKAPI_FLOOR = 0.25  # rank_bm25's epsilon: a negative idf becomes this share of the mean idf
@@ -31,8 +32,9 @@ class Bm25:
     """A form of BM25 and its parameters.
 
     `lucene` is Lucene's and bm25s's: idf ln(1 + (N - df + .5) / (df + .5)), term part f / (f + K).
-    `okapi` is rank_bm25's: idf ln((N - df + .5) / (df + .5)) with a negative value replaced by a quarter of the mean
-    idf, term part f (k1 + 1) / (f + K). K = k1 (1 - b + b length / average length).
+    `okapi` is rank_bm25's: idf ln((N - df + .5) / (df + .5)) with a negative value replaced by a
+    quarter of the mean idf, term part f (k1 + 1) / (f + K). K = k1 (1 - b + b length / average
+    length).
     """
 
     method: str = "lucene"
@@ -46,7 +48,9 @@ class Bm25:
         check_at_least("k1", self.saturation, 0)
         check_at_least("b", self.b, 0)
         if self.b > 1 or math.isinf(self.saturation):
-            raise InvalidParameter(f"k1 must be finite and b at most 1; got k1={self.k1!r} and b={self.b!r}.")
+            raise InvalidParameter(
+                f"k1 must be finite and b at most 1; got k1={self.k1!r} and b={self.b!r}."
+            )
 
     @property
     def saturation(self) -> float:
@@ -55,9 +59,12 @@ class Bm25:
 
 @dataclass(frozen=True, slots=True)
 class TermRows:
-    """Which terms each row holds. Row i has `terms[indptr[i]:indptr[i + 1]]`, each once, with its `counts`."""
+    """Which terms each row holds. Row i has `terms[indptr[i]:indptr[i + 1]]`, each once, with its
+    `counts`."""
 
-    lengths: NDArray[np.int32]  # (n,) terms in the row, repeats included; ABSENT for no such row in this view
+    lengths: NDArray[
+        np.int32
+    ]  # (n,) terms in the row, repeats included; ABSENT for no such row in this view
     indptr: NDArray[np.int64]  # (n + 1,)
     terms: NDArray[np.int32]
     counts: NDArray[np.int32]
@@ -73,8 +80,11 @@ class TermRows:
         )
 
 
-def count_terms(texts: Iterable[str | None], tokenizer: Tokenizer, vocabulary: dict[str, int]) -> TermRows:
-    """Tokenise and count; new terms get the next numbers in `vocabulary`. A text of None is an absent row."""
+def count_terms(
+    texts: Iterable[str | None], tokenizer: Tokenizer, vocabulary: dict[str, int]
+) -> TermRows:
+    """Tokenise and count; new terms get the next numbers in `vocabulary`. A text of None is an
+    absent row."""
     lengths: list[int] = []
     widths: list[int] = [0]
     terms: list[int] = []
@@ -95,7 +105,9 @@ def count_terms(texts: Iterable[str | None], tokenizer: Tokenizer, vocabulary: d
 
 def join_rows(parts: Sequence[TermRows]) -> TermRows:
     """The rows of all parts, in order."""
-    widths = concatenated([np.zeros(1, dtype=np.int64), *(np.diff(part.indptr) for part in parts)], np.int64)
+    widths = concatenated(
+        [np.zeros(1, dtype=np.int64), *(np.diff(part.indptr) for part in parts)], np.int64
+    )
     return TermRows(
         concatenated([part.lengths for part in parts], np.int32),
         np.cumsum(widths),
@@ -106,7 +118,8 @@ def join_rows(parts: Sequence[TermRows]) -> TermRows:
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """Which rows hold each term. Term t is in `rows[indptr[t]:indptr[t + 1]]`, ascending, with its `counts` there."""
+    """Which rows hold each term. Term t is in `rows[indptr[t]:indptr[t + 1]]`, ascending, with its
+    `counts` there."""
 
     lengths: NDArray[np.int32]  # (n,) as in TermRows
     indptr: NDArray[np.int64]  # (number of terms + 1,)
@@ -124,7 +137,9 @@ class Postings:
 
 def to_postings(rows: TermRows, n_terms: int) -> Postings:
     """Turn counts by row into counts by term."""
-    indptr, indices, counts = _transpose(rows.indptr, rows.terms, rows.counts, len(rows.lengths), n_terms)
+    indptr, indices, counts = _transpose(
+        rows.indptr, rows.terms, rows.counts, len(rows.lengths), n_terms
+    )
     return Postings(rows.lengths, indptr, indices, counts)
 
 
@@ -138,7 +153,11 @@ def to_rows(postings: Postings) -> TermRows:
 
 
 def _transpose(
-    indptr: NDArray[np.int64], indices: NDArray[np.int32], counts: NDArray[np.int32], n_rows: int, n_columns: int
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    counts: NDArray[np.int32],
+    n_rows: int,
+    n_columns: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
     if not len(indices):
         return np.zeros(n_columns + 1, dtype=np.int64), indices, counts
@@ -149,9 +168,11 @@ def _transpose(
 
 
 class LexicalIndex:
-    """BM25 over the rows of `postings`. Absent rows do not count in any statistic and are never found.
+    """BM25 over the rows of `postings`. Absent rows do not count in any statistic and are never
+    found.
 
-    `vocabulary` maps a term to its number in the postings; terms with a higher number than these know are unknown.
+    `vocabulary` maps a term to its number in the postings; terms with a higher number than these
+    know are unknown.
     """
 
     def __init__(
@@ -169,9 +190,14 @@ class LexicalIndex:
 
     @classmethod
     def from_texts(
-        cls, texts: Iterable[str | None], *, bm25: Bm25 | None = None, tokenizer: Tokenizer | None = None
+        cls,
+        texts: Iterable[str | None],
+        *,
+        bm25: Bm25 | None = None,
+        tokenizer: Tokenizer | None = None,
     ) -> LexicalIndex:
-        """Index `texts`, one row each; a text of None is a row that is absent. No texts give a valid empty index."""
+        """Index `texts`, one row each; a text of None is a row that is absent. No texts give a
+        valid empty index."""
         vocabulary: dict[str, int] = {}
         rows = count_terms(texts, tokenizer or Tokenizer(), vocabulary)
         return cls(to_postings(rows, len(vocabulary)), vocabulary, bm25=bm25, tokenizer=tokenizer)
@@ -180,17 +206,20 @@ class LexicalIndex:
         return len(self.postings.lengths)
 
     def scores(self, query: str) -> FloatArray:
-        """The BM25 score of every row, (n,) float64; 0 for rows without a query term, for absent rows and for a
-        query without terms. A term given twice counts twice."""
+        """The BM25 score of every row, (n,) float64; 0 for rows without a query term, for absent
+        rows and for a query without terms. A term given twice counts twice."""
         n = len(self)
         terms = self._terms(Counter(self.tokenizer(query)))
         return add_terms(terms, self._k, np.arange(n), np.zeros(n), n)[1]
 
-    def search(self, query: str, n: int, where: slice | NDArray[np.bool_] | None = None) -> list[tuple[int, float]]:
+    def search(
+        self, query: str, n: int, where: slice | NDArray[np.bool_] | None = None
+    ) -> list[tuple[int, float]]:
         """The `n` best (row, score) pairs, equal scores by row, within the rows of `where`.
 
-        `lucene` finds rows with a score above 0, `okapi` ranks every row, as rank_bm25 does. A query without terms
-        finds nothing. The statistics are those of all rows, whatever `where` is.
+        `lucene` finds rows with a score above 0, `okapi` ranks every row, as rank_bm25 does. A
+        query without terms finds nothing. The statistics are those of all rows, whatever `where`
+        is.
         """
         start, stop, _ = where.indices(len(self)) if isinstance(where, slice) else (0, len(self), 1)
         counts = Counter(self.tokenizer(query))
@@ -204,7 +233,9 @@ class LexicalIndex:
             scores = np.where(where, 0.0, -np.inf)
         if rank_all:
             scores[self.postings.lengths[rows] == ABSENT] = -np.inf
-        rows, scores = add_terms(self._terms(counts), self._k, rows, scores, len(rows) if rank_all else n)
+        rows, scores = add_terms(
+            self._terms(counts), self._k, rows, scores, len(rows) if rank_all else n
+        )
         found = np.flatnonzero(scores > (-np.inf if rank_all else 0))
         return as_ranking(rows[found], scores[found], n)
 

@@ -1,4 +1,5 @@
-"""Adding up what the terms of a query say of rows, leaving out early the rows that cannot be among the best."""
+"""Adding up what the terms of a query say of rows, leaving out early the rows that cannot be among
+the best."""
 
 from __future__ import annotations
 
@@ -10,7 +11,9 @@ from numpy.typing import NDArray
 
 from structrag.index.ranking import SCORE_DIGITS, FloatArray, IntArray, nth_best
 
-FEW = 8  # rows less than one in so many are looked up in the postings, rather than all postings added
+FEW = (
+    8  # rows less than one in so many are looked up in the postings, rather than all postings added
+)
 _MARGIN = 2 * 10.0**-SCORE_DIGITS  # scores that are equal when rounded, and errors of summing
 
 
@@ -26,10 +29,12 @@ class Term:
 def add_terms(
     terms: Sequence[Term], k: FloatArray, rows: IntArray, scores: FloatArray, n: int
 ) -> tuple[IntArray, FloatArray]:
-    """`rows`, ascending, and their `scores` (changed in place) with all terms added, in the order given; `k` has the K of every row.
+    """`rows`, ascending, and their `scores` (changed in place) with all terms added, in the order
+    given; `k` has the K of every row.
 
-    Where n < len(rows), rows that cannot be among the `n` best may be left out, for which no weight may be below 0. Give the rarest terms
-    first: what the others can still add is soon less than what the best rows are ahead by, and then few rows are left to score.
+    Where n < len(rows), rows that cannot be among the `n` best may be left out, for which no weight
+    may be below 0. Give the rarest terms first: what the others can still add is soon less than
+    what the best rows are ahead by, and then few rows are left to score.
     """
     left = sum(term.weight for term in terms)
     for term in terms:

@@ -18,7 +18,8 @@ _STRIDE = 16  # one score in so many is sampled to find where the best begin
 def nth_best(scores: NDArray[Any], n: int) -> Any:
     """The `n`-th highest of `scores`, 1 <= n <= len(scores).
 
-    The highest of every sixteenth score usually bound it from below; then only the few scores above that are looked at.
+    The highest of every sixteenth score usually bound it from below; then only the few scores above
+    that are looked at.
     """
     sample = scores[::_STRIDE]
     wanted = 2 * n // _STRIDE + 8
@@ -29,7 +30,8 @@ def nth_best(scores: NDArray[Any], n: int) -> Any:
 
 
 def best_positions(scores: FloatArray, n: int) -> NDArray[Any]:
-    """Positions of the `n` best of `scores` (fewer if there are fewer), ordered by (-round(score, 9), position)."""
+    """Positions of the `n` best of `scores` (fewer if there are fewer), ordered by (-round(score,
+    9), position)."""
     if n <= 0:
         return np.empty(0, dtype=np.int64)
     positions = np.arange(len(scores))

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
+from structrag.asking.requests import Ranking, Search
 from structrag.errors import InvalidParameter
 from structrag.index.entries import Entry
 from structrag.index.selection import Selection
 from structrag.index.store import Store
-from structrag.steps import Ranking, Search
+from structrag.records import Chunk
 
 
 class DenseStore(Protocol):
     """A host's vector store that takes the place of the index's own vectors.
 
-    It is told of a document after the index's own store has taken it. If it raises, the document is taken out again, and deleted here
-    before the next try, so `delete` must bear entries that are not there, and `put` entries that are.
+    It is told of a document after the index's own store has taken it. If it raises, the document is
+    taken out again, and deleted here before the next try, so `delete` must bear entries that are
+    not there, and `put` entries that are.
     """
 
     wants_vectors: bool  # True: it is given vectors; False: it embeds the texts itself
@@ -32,10 +34,65 @@ class DenseStore(Protocol):
         """Remove entries by (chunk id, view)."""
 
     def search(self, request: Search) -> Ranking:
-        """The best chunks of the view that `request.route` names ("dense:raw"); none for a blank query, whose vector is None."""
+        """The best chunks of the view that `request.route` names ("dense:raw"); none for a blank
+        query, whose vector is None."""
 
     async def asearch(self, request: Search) -> Ranking:
         """`search` on an event loop."""
+
+
+class HostVectors:
+    """What a host's vector store holds for an index, kept in step with the index's own store.
+
+    Without a host's store there is nothing to keep, and every call returns at once.
+    """
+
+    def __init__(self, dense_store: DenseStore | None, views: Sequence[str]) -> None:
+        self.dense_store = dense_store
+        self.views = tuple(views)
+        # document id -> what the host's store may hold of one that it failed on
+        self._leftovers: dict[str, list[tuple[str, str]]] = {}
+
+    @property
+    def wants_our_vectors(self) -> bool:
+        """Whether vectors are made here: for the index itself, or for a host that asks for them."""
+        return self.dense_store is None or self.dense_store.wants_vectors
+
+    def keys(self, doc_ids: Iterable[str], store: Store) -> dict[str, list[tuple[str, str]]]:
+        """The (chunk id, view) pairs that the host's store may hold of each document."""
+        if self.dense_store is None:
+            return {}
+        return {
+            doc_id: self._leftovers.get(doc_id, []) + self._pairs(_chunks_of(doc_id, store))
+            for doc_id in doc_ids
+        }
+
+    def put(self, entry: Entry, outdated: list[tuple[str, str]], store: Store) -> None:
+        """Give the host a document that the own store has taken.
+
+        One that the host's store refuses is taken out of the own store again.
+        """
+        if self.dense_store is None:
+            return
+        try:
+            if outdated:
+                self.dense_store.delete(outdated)
+            self.dense_store.put(entry)
+        except BaseException:
+            store.delete(entry.document.id)
+            self._leftovers[entry.document.id] = outdated + self._pairs(entry.chunks)
+            raise
+        self._leftovers.pop(entry.document.id, None)
+
+    def forget(self, doc_id: str, store: Store) -> None:
+        """Delete what the host's store may hold of a document."""
+        keys = self.keys([doc_id], store).get(doc_id)
+        if keys and self.dense_store is not None:
+            self.dense_store.delete(keys)
+        self._leftovers.pop(doc_id, None)
+
+    def _pairs(self, chunks: Sequence[Chunk]) -> list[tuple[str, str]]:
+        return [(chunk.id, view) for chunk in chunks for view in self.views]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +119,15 @@ def row_numbers(selection: Selection | None, n_rows: int) -> Sequence[int]:
     """The rows that `Store.select` gave, ascending; None stands for all `n_rows`."""
     if selection is None:
         return range(n_rows)
-    return range(n_rows)[selection] if isinstance(selection, slice) else np.flatnonzero(selection).tolist()
+    return (
+        range(n_rows)[selection]
+        if isinstance(selection, slice)
+        else np.flatnonzero(selection).tolist()
+    )
+
+
+def _chunks_of(doc_id: str, store: Store) -> list[Chunk]:
+    return store.chunks(doc_id) if doc_id in store else []
 
 
 def check_query(query: Any) -> None:

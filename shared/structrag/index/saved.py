@@ -1,12 +1,13 @@
 """Which files a store is saved as, and how they are opened again.
 
     documents.jsonl                  one document a line, in order
-    chunks.jsonl, chunks.npy         one chunk a line; byte offsets of the lines, so that only hits are parsed
-    terms.json                       the vocabulary, sorted
+    chunks.jsonl, chunks.npy         one chunk a line; byte offsets of the lines, so that only hits
+    are parsed terms.json                       the vocabulary, sorted
     lexical-<i>-{lengths,indptr,rows,counts}.npy    postings of view i
     dense-<i>-{matrix,owner}.npy     unit vectors of view i and their rows
 
-Term counts are saved as they are searched, so that loading rebuilds nothing: arrays and chunks are memory-mapped.
+Term counts are saved as they are searched, so that loading rebuilds nothing: arrays and chunks are
+memory-mapped.
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ from structrag.index.entries import dump_json, parse_json
 from structrag.index.lexical import Bm25, LexicalIndex, Postings
 from structrag.index.storage import Writer, checked_files, load_array, read_manifest, write_index
 from structrag.index.tables import Member, Settings, Tables, canonical_vocabulary
-from structrag.index.terms import Tokenizer
+from structrag.text.terms import Tokenizer
 
 
 class LineFile(Sequence[bytes]):
-    """The lines of a memory-mapped file, given the byte offsets where each begins and the last one ends."""
+    """The lines of a memory-mapped file, given the byte offsets where each begins and the last one
+    ends."""
 
     def __init__(self, path: Path, offsets: NDArray[np.int64]) -> None:
         self._offsets = offsets
@@ -65,17 +67,28 @@ def save_store(
     terms, postings = canonical_vocabulary(tables, vocabulary)
     lengths: list[int] = []
     writers: dict[str, Writer] = {
-        "documents.jsonl": lambda path: _write_lines(path, (_document_line(member) for member in members), []),
+        "documents.jsonl": lambda path: _write_lines(
+            path, (_document_line(member) for member in members), []
+        ),
         "chunks.jsonl": lambda path: _write_lines(path, _chunk_lines(members), lengths),
-        "chunks.npy": lambda path: np.save(path, np.array([0, *accumulate(lengths)], dtype=np.int64)),
+        "chunks.npy": lambda path: np.save(
+            path, np.array([0, *accumulate(lengths)], dtype=np.int64)
+        ),
         "terms.json": lambda path: _write_bytes(path, dump_json(terms)),
     }
     for i, view in enumerate(settings.views):
         index, dense = postings[view], tables.dense[view]
-        arrays = {f"lexical-{i}-{name}": getattr(index, name) for name in ("lengths", "indptr", "rows", "counts")}
+        arrays = {
+            f"lexical-{i}-{name}": getattr(index, name)
+            for name in ("lengths", "indptr", "rows", "counts")
+        }
         arrays |= {f"dense-{i}-matrix": dense.matrix, f"dense-{i}-owner": dense.owner}
         writers |= {f"{name}.npy": _array_writer(array) for name, array in arrays.items()}
-    write_index(path, writers, {"config": dict(config), "store": _settings_record(settings), "rows": tables.n_rows})
+    write_index(
+        path,
+        writers,
+        {"config": dict(config), "store": _settings_record(settings), "rows": tables.n_rows},
+    )
 
 
 def load_store(
@@ -92,7 +105,9 @@ def load_store(
         tokenizer=Tokenizer.from_json(saved["tokenizer"]),
     )
     lines = LineFile(data / "chunks.jsonl", load_array(data / "chunks.npy", dtype="int64", ndim=1))
-    members = {member.record["id"]: member for member in _read_members(data / "documents.jsonl", lines)}
+    members = {
+        member.record["id"]: member for member in _read_members(data / "documents.jsonl", lines)
+    }
     vocabulary = {term: i for i, term in enumerate(parse_json((data / "terms.json").read_bytes()))}
     n_rows = int(manifest["rows"])
     dense, lexical = {}, {}
@@ -105,9 +120,18 @@ def load_store(
         )
         matrix = load_array(data / f"dense-{i}-matrix.npy", dtype=settings.dtype, ndim=2)
         owner = load_array(data / f"dense-{i}-owner.npy", dtype="int32", ndim=1)
-        if len(postings.lengths) != n_rows or len(postings.indptr) != len(vocabulary) + 1 or len(owner) != len(matrix):
-            raise IndexDamaged(f"The index at {str(path)!r} is damaged: its files do not fit together. Build it again.")
-        lexical[view] = LexicalIndex(postings, vocabulary, bm25=settings.bm25, tokenizer=settings.tokenizer)
+        if (
+            len(postings.lengths) != n_rows
+            or len(postings.indptr) != len(vocabulary) + 1
+            or len(owner) != len(matrix)
+        ):
+            raise IndexDamaged(
+                f"The index at {str(path)!r} is damaged: its files do not fit together. Build it "
+                "again."
+            )
+        lexical[view] = LexicalIndex(
+            postings, vocabulary, bm25=settings.bm25, tokenizer=settings.tokenizer
+        )
         dense[view] = DenseIndex(matrix, owner, view=view)
     return settings, members, Tables(n_rows, dense, lexical), vocabulary, manifest["config"]
 

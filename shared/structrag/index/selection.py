@@ -16,12 +16,13 @@ Condition = Mapping[str, Any] | Callable[[dict[str, Any]], bool]
 
 
 def select_rows(members: Mapping[str, Member], n_rows: int, where: Condition) -> Selection:
-    """The rows of the documents that meet `where`: a slice if they follow each other, else a mask (n_rows,).
+    """The rows of the documents that meet `where`: a slice if they follow each other, else a mask
+    (n_rows,).
 
-    A mapping asks each of its keys, "doc_id" or a key of the documents' metadata, for the given value or one of a
-    list of values; metadata that is itself a list meets it with any of its items. A callable is asked for each
-    document with its metadata and "doc_id" in one dict. Raises InvalidParameter for a key that no document has, and for a
-    callable that raises.
+    A mapping asks each of its keys, "doc_id" or a key of the documents' metadata, for the given
+    value or one of a list of values; metadata that is itself a list meets it with any of its items.
+    A callable is asked for each document with its metadata and "doc_id" in one dict. Raises
+    InvalidParameter for a key that no document has, and for a callable that raises.
     """
     if isinstance(where, Mapping):
         wanted = {key: _as_list(value) for key, value in where.items()}
@@ -30,19 +31,25 @@ def select_rows(members: Mapping[str, Member], n_rows: int, where: Condition) ->
         if only is not None:
             chosen = [members[name] for name in dict.fromkeys(only) if name in members]
         else:
-            chosen = [m for m in members.values() if all(_meets(m, key, values) for key, values in wanted.items())]
+            chosen = [
+                m
+                for m in members.values()
+                if all(_meets(m, key, values) for key, values in wanted.items())
+            ]
     elif callable(where):
         chosen = [m for m in members.values() if _asked(where, m)]
     else:
         raise InvalidParameter(
-            f"where must be None, a dict such as {{'doc_id': 'report'}}, or a callable on a document's metadata; "
+            "where must be None, a dict such as {'doc_id': 'report'}, or a callable on a "
+            "document's metadata; "
             f"got {where!r}."
         )
     return _rows_of(sorted(chosen, key=lambda member: member.start), n_rows)
 
 
 def check_selection(where: Selection, n_rows: int) -> Selection:
-    """`where` unchanged, a slice with its ends filled in; raises InvalidParameter if it does not fit the rows."""
+    """`where` unchanged, a slice with its ends filled in; raises InvalidParameter if it does not
+    fit the rows."""
     if isinstance(where, slice):
         start, stop, step = where.indices(n_rows)
         if step != 1:
@@ -50,7 +57,8 @@ def check_selection(where: Selection, n_rows: int) -> Selection:
         return slice(start, max(start, stop))
     if where.shape != (n_rows,) or where.dtype != np.bool_:
         raise InvalidParameter(
-            f"where must be a bool array with one value for each of the {n_rows} rows; got {where.dtype} of shape "
+            f"where must be a bool array with one value for each of the {n_rows} rows; got "
+            f"{where.dtype} of shape "
             f"{where.shape}. Select again after the store has changed."
         )
     return where
@@ -69,8 +77,10 @@ def _asked(where: Callable[[dict[str, Any]], bool], member: Member) -> bool:
         return bool(where(_facts(member)))
     except Exception as error:
         raise InvalidParameter(
-            f"where must be a function that answers for every document; for {member.record['id']!r} it raised "
-            f"{type(error).__name__}: {error}. Use metadata.get(key) for keys that some documents lack."
+            "where must be a function that answers for every document; for "
+            f"{member.record['id']!r} it raised "
+            f"{type(error).__name__}: {error}. Use metadata.get(key) for keys that some documents "
+            "lack."
         ) from error
 
 
@@ -81,7 +91,9 @@ def _check_keys(members: Mapping[str, Member], wanted: Mapping[str, list[Any]]) 
         if not unknown:
             return
     if unknown and members:
-        known = sorted({key for member in members.values() for key in member.record["meta"]} | {"doc_id"})
+        known = sorted(
+            {key for member in members.values() for key in member.record["meta"]} | {"doc_id"}
+        )
         raise InvalidParameter(
             f"where must use keys of the documents' metadata: {', '.join(map(repr, known))}; got "
             f"{', '.join(sorted(map(repr, unknown)))}."

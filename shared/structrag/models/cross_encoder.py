@@ -1,4 +1,5 @@
-"""Cross-encoders of sentence-transformers, and whatever else predicts how relevant a text is to a question."""
+"""Cross-encoders of sentence-transformers, and whatever else predicts how relevant a text is to a
+question."""
 
 from __future__ import annotations
 
@@ -9,21 +10,23 @@ from typing import Any
 
 import numpy as np
 
-from structrag.chunks.cutting import Cutter
 from structrag.errors import InvalidAnswer, InvalidParameter, check_at_least, require
 from structrag.records import Block
-from structrag.tokens import count_tokens
+from structrag.text.cutting import Cutter
+from structrag.text.tokens import count_tokens
 
 
 @dataclass(eq=False)
 class CrossEncoderScorer:
-    """Scores texts by a cross-encoder: for a `CrossEncoder` of sentence-transformers probabilities from 0 to 1, else what it predicts.
+    """Scores texts by a cross-encoder: for a `CrossEncoder` of sentence-transformers probabilities
+    from 0 to 1, else what it predicts.
 
     A text above `window_tokens` is cut at sentence ends into windows, and its best window counts.
 
     Attributes:
-        model: A loaded `CrossEncoder`, the folder or name of one that was downloaded before (nothing is downloaded), or any object whose
-            `predict` turns a list of (question, text) into one number each.
+        model: A loaded `CrossEncoder`, the folder or name of one that was downloaded before
+            (nothing is downloaded), or any object whose `predict` turns a list of (question, text)
+            into one number each.
         batch_size: Most pairs in one pass; for a model of sentence-transformers.
         window_tokens: Estimated tokens of a text that the model reads beside a question.
 
@@ -43,7 +46,8 @@ class CrossEncoderScorer:
             self.model = _local(self.model)
         if not callable(getattr(self.model, "predict", None)):
             raise InvalidParameter(
-                "cross_encoder must be a CrossEncoder of sentence-transformers, the folder or name of one on this machine, or an object "
+                "cross_encoder must be a CrossEncoder of sentence-transformers, the folder or name "
+                "of one on this machine, or an object "
                 f"with predict(pairs); got {type(self.model).__name__}."
             )
 
@@ -55,14 +59,18 @@ class CrossEncoderScorer:
         """
         windows = {text: self._windows(text) for text in dict.fromkeys(texts)}
         shown = sorted(
-            {window for several in windows.values() for window in several}, key=lambda text: (len(text), text)
+            {window for several in windows.values() for window in several},
+            key=lambda text: (len(text), text),
         )
         if not shown:
             return []
-        predicted = np.asarray(self.model.predict([(question, window) for window in shown], **self._options()))
+        predicted = np.asarray(
+            self.model.predict([(question, window) for window in shown], **self._options())
+        )
         if predicted.shape != (len(shown),):
             raise InvalidAnswer(
-                f"cross_encoder must predict one number for each of {len(shown)} pairs; got an array of shape {predicted.shape}. "
+                f"cross_encoder must predict one number for each of {len(shown)} pairs; got an "
+                f"array of shape {predicted.shape}. "
                 "Take a model with one label."
             )
         known = dict(zip(shown, predicted.astype(np.float64).tolist(), strict=True))
@@ -72,21 +80,29 @@ class CrossEncoderScorer:
     def _windows(self, text: str) -> list[str]:
         if count_tokens(text) <= self.window_tokens:
             return [text]
-        pieces = Cutter(count_tokens).cut(text, [Block("paragraph", 0, len(text))], self.window_tokens)
+        pieces = Cutter(count_tokens).cut(
+            text, [Block("paragraph", 0, len(text))], self.window_tokens
+        )
         return [text[piece.start : piece.end].strip() for piece in pieces]
 
     def _options(self) -> dict[str, Any]:
-        """For a model of sentence-transformers: no bar, our batch size, and probabilities whatever its configuration says."""
+        """For a model of sentence-transformers: no bar, our batch size, and probabilities whatever
+        its configuration says."""
         if not type(self.model).__module__.startswith("sentence_transformers"):
             return {}
         torch: Any = require("torch", extra="models")
         accepted = inspect.signature(self.model.predict).parameters
         activation = "activation_fn" if "activation_fn" in accepted else "activation_fct"
-        return {"batch_size": self.batch_size, "show_progress_bar": False, activation: torch.nn.Sigmoid()}
+        return {
+            "batch_size": self.batch_size,
+            "show_progress_bar": False,
+            activation: torch.nn.Sigmoid(),
+        }
 
 
 def as_cross_encoder(value: Any) -> Any:
-    """A scorer from what a caller has: None, an object with `scores(question, texts)`, or what `CrossEncoderScorer` takes."""
+    """A scorer from what a caller has: None, an object with `scores(question, texts)`, or what
+    `CrossEncoderScorer` takes."""
     if value is None or callable(getattr(value, "scores", None)):
         return value
     return CrossEncoderScorer(value)
@@ -98,6 +114,7 @@ def _local(name: str) -> Any:
         return package.CrossEncoder(name, local_files_only=True)
     except (OSError, ValueError, KeyError) as error:
         raise InvalidParameter(
-            f"cross_encoder must be the folder or the name of a cross-encoder on this machine; {name!r} cannot be loaded, and nothing is "
+            "cross_encoder must be the folder or the name of a cross-encoder on this machine; "
+            f"{name!r} cannot be loaded, and nothing is "
             "downloaded here. Download it first, or pass a loaded one."
         ) from error

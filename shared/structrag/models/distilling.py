@@ -1,7 +1,9 @@
-"""Static vectors out of an encoder: every token is embedded once by itself, as in model2vec, and the rest is linear algebra.
+"""Static vectors out of an encoder: every token is embedded once by itself, as in model2vec, and
+the rest is linear algebra.
 
-What the vectors share is taken out: their mean, and the directions of most variance (Mu and Viswanath, "All-but-the-Top", 2018). The next
-`dimensions` directions are kept. Frequent tokens weigh less (Arora et al., "SIF", 2017), their frequency guessed from their rank (Zipf).
+What the vectors share is taken out: their mean, and the directions of most variance (Mu and
+Viswanath, "All-but-the-Top", 2018). The next `dimensions` directions are kept. Frequent tokens
+weigh less (Arora et al., "SIF", 2017), their frequency guessed from their rank (Zipf).
 """
 
 from __future__ import annotations
@@ -21,13 +23,19 @@ from typing import Any
 
 import numpy as np
 
-from structrag.cache import cache_key
-from structrag.embedding import check_vectors
+from structrag.asking.cache import cache_key
+from structrag.asking.embedding_plan import check_vectors
+from structrag.asking.requests import Array, Embedder, Progress
 from structrag.errors import InvalidParameter, check_at_least, require
 from structrag.models.embedders import as_embedder
 from structrag.models.static import StaticEmbedder
-from structrag.models.vocabulary import bare_tokenizer, counting_tokens, sif_weights, word_tokenizer, written
-from structrag.requests import Array, Embedder, Progress
+from structrag.models.vocabulary import (
+    bare_tokenizer,
+    counting_tokens,
+    sif_weights,
+    word_tokenizer,
+    written,
+)
 
 VERSION = "1"  # changes when the same encoder would give other vectors
 COMMON = 0.02  # share of the encoder's dimensions that is taken out
@@ -49,13 +57,16 @@ def distil(
 
     Args:
         encoder: What `as_embedder` takes, except None.
-        tokenizer: Whose vocabulary is embedded: a `tokenizers.Tokenizer` or a fast tokenizer of transformers; None: the encoder's own.
-        dimensions: Of the vectors, at least 2; at most what the encoder's dimensions and the number of tokens leave.
-        texts: Samples of the user's texts, for an encoder without a tokenizer: their words, at most the 30,000 most frequent, are the
-            vocabulary. Ignored where there is a tokenizer.
-        cache: The folder where distilled encoders are kept; True: `default_folder()`; False: it is not kept. A folder that cannot be
-            written is warned of. The key holds the encoder's name, its weights if it is a sentence-transformers model, the
-            vocabulary and these settings.
+        tokenizer: Whose vocabulary is embedded: a `tokenizers.Tokenizer` or a fast tokenizer of
+            transformers; None: the encoder's own.
+        dimensions: Of the vectors, at least 2; at most what the encoder's dimensions and the number
+            of tokens leave.
+        texts: Samples of the user's texts, for an encoder without a tokenizer: their words, at most
+            the 30,000 most frequent, are the vocabulary. Ignored where there is a tokenizer.
+        cache: The folder where distilled encoders are kept; True: `default_folder()`; False: it is
+            not kept. A folder that cannot be written is warned of. The key holds the encoder's
+            name, its weights if it is a sentence-transformers model, the vocabulary and these
+            settings.
         progress: Told of the tokens that are done.
 
     Raises:
@@ -65,23 +76,35 @@ def distil(
     """
     check_at_least("dimensions", dimensions, 2)
     if encoder is None:
-        raise InvalidParameter("encoder must be a model, its name or folder, or a function; got None.")
+        raise InvalidParameter(
+            "encoder must be a model, its name or folder, or a function; got None."
+        )
     model = as_embedder(encoder)
     if hasattr(model, "fit"):
         raise InvalidParameter(
-            f"encoder must be a model; the vectors of {model.name!r} change with the texts it is given."
+            f"encoder must be a model; the vectors of {model.name!r} change with the texts it is "
+            "given."
         )
     given = tokenizer if tokenizer is not None else own_tokenizer(model)
     if given is None and not texts:
         raise InvalidParameter(
-            f"tokenizer must be given for the encoder {model.name!r}, which has none of its own; or give texts=[...], samples of what "
+            f"tokenizer must be given for the encoder {model.name!r}, which has none of its own; "
+            "or give texts=[...], samples of what "
             "will be split, and their words are taken."
         )
     bare = word_tokenizer(texts or ()) if given is None else bare_tokenizer(given)
     by_id = tokenizer is None and hasattr(
         getattr(getattr(model, "model", None), "tokenizer", None), "backend_tokenizer"
     )
-    key = cache_key("static", VERSION, model.name, _weights_print(model), bare.to_str(), str(dimensions), str(by_id))
+    key = cache_key(
+        "static",
+        VERSION,
+        model.name,
+        _weights_print(model),
+        bare.to_str(),
+        str(dimensions),
+        str(by_id),
+    )
     name = f"static({model.name}, {dimensions}, {key[:12]})"
     root = default_folder() if cache is True else None if cache is False else Path(cache)
     place = None if root is None else root / "static" / f"{_slug(model.name)}-{key[:24]}"
@@ -92,7 +115,10 @@ def distil(
         ids = counting_tokens(bare)
         embed = _vectors_by_id if by_id else _vectors_by_text
         rows = reduce(embed(model, bare, ids, progress), dimensions)
-        table = np.zeros((1 + max(bare.get_vocab(with_added_tokens=True).values()), rows.shape[1]), dtype=np.float32)
+        table = np.zeros(
+            (1 + max(bare.get_vocab(with_added_tokens=True).values()), rows.shape[1]),
+            dtype=np.float32,
+        )
         table[ids] = rows * sif_weights([bare.id_to_token(i) for i in ids])[:, None]
         made = StaticEmbedder(table, bare, name)
         _keep(made, place)
@@ -100,15 +126,18 @@ def distil(
 
 
 def static_of(encoder: Embedder, *, progress: Progress | None = None) -> Embedder:
-    """The static vectors of an encoder that has a tokenizer, from the default folder; itself if it is instant.
+    """The static vectors of an encoder that has a tokenizer, from the default folder; itself if it
+    is instant.
 
-    Raises InvalidParameter for an encoder without a tokenizer: what it costs to embed a vocabulary is for its owner to decide.
+    Raises InvalidParameter for an encoder without a tokenizer: what it costs to embed a vocabulary
+    is for its owner to decide.
     """
     if getattr(encoder, "instant", False):
         return encoder
     if own_tokenizer(encoder) is None:
         raise InvalidParameter(
-            f"boundary_embedder can be 'static' with an encoder that has a tokenizer, such as a SentenceTransformer; {encoder.name!r} has "
+            "boundary_embedder can be 'static' with an encoder that has a tokenizer, such as a "
+            f"SentenceTransformer; {encoder.name!r} has "
             "none. Pass boundary_embedder=StaticEmbedder.distil(encoder, texts=[...])."
         )
     return distil(encoder, progress=progress)
@@ -125,12 +154,15 @@ def own_tokenizer(model: Any) -> Any:
 
 
 def default_folder() -> Path:
-    """Where distilled encoders are kept: the environment variable STRUCTRAG_CACHE, else `structrag` in the user's cache folder."""
+    """Where distilled encoders are kept: the environment variable STRUCTRAG_CACHE, else `structrag`
+    in the user's cache folder."""
     given = os.environ.get("STRUCTRAG_CACHE")
     if given:
         return Path(given)
     if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or os.path.join(os.path.expanduser("~"), "AppData", "Local")
+        base = os.environ.get("LOCALAPPDATA") or os.path.join(
+            os.path.expanduser("~"), "AppData", "Local"
+        )
     elif sys.platform == "darwin":
         base = os.path.join(os.path.expanduser("~"), "Library", "Caches")
     else:
@@ -139,9 +171,11 @@ def default_folder() -> Path:
 
 
 def reduce(vectors: Array, dimensions: int) -> Array:
-    """The vectors (n, d) without their mean and their most common directions, on the next `dimensions` principal axes.
+    """The vectors (n, d) without their mean and their most common directions, on the next
+    `dimensions` principal axes.
 
-    Left out are 2 % of d, rounded, and at most 1 % of n. Axes come by falling variance, the sign so that the largest part is positive.
+    Left out are 2 % of d, rounded, and at most 1 % of n. Axes come by falling variance, the sign so
+    that the largest part is positive.
     """
     centred = vectors.astype(np.float64)
     centred -= centred.mean(axis=0)
@@ -152,7 +186,9 @@ def reduce(vectors: Array, dimensions: int) -> Array:
     return np.asarray(centred @ kept, dtype=np.float32)
 
 
-def _vectors_by_id(encoder: Any, tokenizer: Any, ids: list[int], progress: Progress | None) -> Array:
+def _vectors_by_id(
+    encoder: Any, tokenizer: Any, ids: list[int], progress: Progress | None
+) -> Array:
     """Each token between the special tokens that the encoder puts around a text."""
     torch: Any = require("torch", extra="models")
     sample = tokenizer.encode("a", add_special_tokens=True)
@@ -164,13 +200,21 @@ def _vectors_by_id(encoder: Any, tokenizer: Any, ids: list[int], progress: Progr
         batch = ids[start : start + BATCH]
         rows = torch.tensor([[*before, i, *after] for i in batch], device=model.device)
         with torch.inference_mode():
-            made = model({"input_ids": rows, "attention_mask": torch.ones_like(rows)})["sentence_embedding"]
-        found.append(check_vectors(made.float().cpu().numpy(), [tokenizer.id_to_token(i) for i in batch], encoder.name))
+            made = model({"input_ids": rows, "attention_mask": torch.ones_like(rows)})[
+                "sentence_embedding"
+            ]
+        found.append(
+            check_vectors(
+                made.float().cpu().numpy(), [tokenizer.id_to_token(i) for i in batch], encoder.name
+            )
+        )
         _report(progress, start + len(batch), len(ids))
     return np.concatenate(found)
 
 
-def _vectors_by_text(encoder: Embedder, tokenizer: Any, ids: list[int], progress: Progress | None) -> Array:
+def _vectors_by_text(
+    encoder: Embedder, tokenizer: Any, ids: list[int], progress: Progress | None
+) -> Array:
     found = []
     for start in range(0, len(ids), BATCH):
         batch = [written(tokenizer, i) for i in ids[start : start + BATCH]]
@@ -185,7 +229,8 @@ def _report(progress: Progress | None, done: int, total: int) -> None:
 
 
 def _weights_print(model: Any) -> str:
-    """What tells two encoders of one name apart: the shapes and some values of all weights; "" for what has none."""
+    """What tells two encoders of one name apart: the shapes and some values of all weights; "" for
+    what has none."""
     inner: Any = getattr(model, "model", None)
     if not hasattr(inner, "state_dict"):
         return ""
@@ -226,6 +271,7 @@ def _keep(made: StaticEmbedder, place: Path | None) -> None:
         made.save(place)
     except InvalidParameter as error:
         warnings.warn(
-            f"The distilled encoder is not kept and will be made again next time: {error} Pass another cache=.",
+            f"The distilled encoder is not kept and will be made again next time: {error} Pass "
+            "another cache=.",
             stacklevel=3,
         )

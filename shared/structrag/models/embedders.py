@@ -1,9 +1,11 @@
-"""Embedders: sentence-transformers by name or object, a plain function, and LSA when there is no model.
+"""Embedders: sentence-transformers by name or object, a plain function, and LSA when there is no
+model.
 
-An embedder has a `name` (it goes into cache keys and saved indexes) and `embed(texts, query=False)`. Two more attributes are optional:
-`max_tokens` with `count_tokens(text)` lets long texts be embedded in windows instead of being truncated; `fit(texts)` says that vectors
-depend on the whole corpus; `instant = True` that vectors are cheaper to make than
-to keep, so that texts come in one call and no cache is used.
+An embedder has a `name` (it goes into cache keys and saved indexes) and `embed(texts,
+query=False)`. Two more attributes are optional: `max_tokens` with `count_tokens(text)` lets long
+texts be embedded in windows instead of being truncated; `fit(texts)` says that vectors depend on
+the whole corpus; `instant = True` that vectors are cheaper to make than to keep, so that texts come
+in one call and no cache is used.
 """
 
 from __future__ import annotations
@@ -16,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from structrag.asking.requests import Array, Embedder
 from structrag.errors import InvalidParameter, require
-from structrag.index.terms import Tokenizer
-from structrag.steps import Array, Embedder
-from structrag.tokens import counter_name
+from structrag.text.terms import Tokenizer
+from structrag.text.tokens import counter_name
 
 
 @dataclass(frozen=True)
@@ -27,12 +29,14 @@ class SentenceTransformerEmbedder:
     """A sentence-transformers model with its prompts.
 
     Attributes:
-        model: A loaded `SentenceTransformer`, a folder, or the name of a model that was downloaded before; nothing is downloaded.
-        query_prompt, document_prompt: Put in front of queries and documents ("query: " and "passage: " for E5); None: the
-            model's own prompts named "query" and "document" or "passage" if it has them.
+        model: A loaded `SentenceTransformer`, a folder, or the name of a model that was downloaded
+            before; nothing is downloaded.
+        query_prompt, document_prompt: Put in front of queries and documents ("query: " and
+            "passage: " for E5); None: the model's own prompts named "query" and "document" or
+            "passage" if it has them.
         name: For cache keys; default: the model's name or folder name, with the prompts.
-        batch_size: Most texts in one pass of the model, which reads all of them as long as the longest; None: 16 on a processor, where
-            that padding costs most, 64 elsewhere.
+        batch_size: Most texts in one pass of the model, which reads all of them as long as the
+            longest; None: 16 on a processor, where that padding costs most, 64 elsewhere.
 
     Raises:
         InvalidParameter: there is no such model on this machine (a ValueError).
@@ -53,8 +57,10 @@ class SentenceTransformerEmbedder:
                 model = package.SentenceTransformer(self.model, local_files_only=True)
             except (OSError, ValueError) as error:
                 raise InvalidParameter(
-                    "embedder must be the folder of a sentence-transformers model or the name of one on this machine; "
-                    f"{self.model!r} cannot be loaded, and structrag downloads nothing by itself. To have it downloaded pass the loaded "
+                    "embedder must be the folder of a sentence-transformers model or the name of "
+                    "one on this machine; "
+                    f"{self.model!r} cannot be loaded, and structrag downloads nothing by itself. "
+                    "To have it downloaded pass the loaded "
                     f"model: SentenceTransformer({self.model!r})."
                 ) from error
             object.__setattr__(self, "model", model)
@@ -67,10 +73,14 @@ class SentenceTransformerEmbedder:
         if self.query_prompt is None:
             object.__setattr__(self, "query_prompt", prompts.get("query") or "")
         if self.document_prompt is None:
-            object.__setattr__(self, "document_prompt", prompts.get("document") or prompts.get("passage") or "")
+            object.__setattr__(
+                self, "document_prompt", prompts.get("document") or prompts.get("passage") or ""
+            )
         if not self.name:
             object.__setattr__(
-                self, "name", f"sentence-transformers/{label}|{self.query_prompt}|{self.document_prompt}"
+                self,
+                "name",
+                f"sentence-transformers/{label}|{self.query_prompt}|{self.document_prompt}",
             )
 
     @property
@@ -82,15 +92,19 @@ class SentenceTransformerEmbedder:
     def count_tokens(self, text: str) -> int:
         """Tokens as the encoder counts them, its special tokens and the document prompt included."""
         return len(
-            self.model.tokenizer(_encodable(f"{self.document_prompt}{text}"), truncation=False, verbose=False)[
-                "input_ids"
-            ]
+            self.model.tokenizer(
+                _encodable(f"{self.document_prompt}{text}"), truncation=False, verbose=False
+            )["input_ids"]
         )
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
         """Vectors of shape (len(texts), dimension)."""
         prompt = self.query_prompt if query else self.document_prompt
-        options: dict[str, Any] = {"batch_size": self.batch_size, "show_progress_bar": False, "convert_to_numpy": True}
+        options: dict[str, Any] = {
+            "batch_size": self.batch_size,
+            "show_progress_bar": False,
+            "convert_to_numpy": True,
+        }
         if prompt:
             options["prompt"] = prompt
         return self.model.encode([_encodable(text) for text in texts], **options)
@@ -119,10 +133,12 @@ class FunctionEmbedder:
 
 @dataclass(frozen=True)
 class LsaEmbedder:
-    """Latent semantic analysis: TF-IDF vectors reduced by a singular value decomposition. Needs no model and no download.
+    """Latent semantic analysis: TF-IDF vectors reduced by a singular value decomposition. Needs no
+    model and no download.
 
-    The vectors depend on the corpus it was fitted on. It relates words only through the documents given, so expect less than from a
-    trained encoder. Texts without a known word get the zero vector.
+    The vectors depend on the corpus it was fitted on. It relates words only through the documents
+    given, so expect less than from a trained encoder. Texts without a known word get the zero
+    vector.
     """
 
     dimensions: int = 256
@@ -135,12 +151,17 @@ class LsaEmbedder:
         return f"LSA({self.dimensions}, {self.tokenizer.language})"
 
     def fit(self, texts: Sequence[str]) -> LsaEmbedder:
-        """An embedder fitted on the texts. Fewer than three texts or terms: plain TF-IDF, no reduction."""
+        """An embedder fitted on the texts. Fewer than three texts or terms: plain TF-IDF, no
+        reduction."""
         from sklearn.decomposition import TruncatedSVD
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         vectorizer = TfidfVectorizer(
-            sublinear_tf=True, tokenizer=self.tokenizer, token_pattern=None, lowercase=False, dtype=np.float32
+            sublinear_tf=True,
+            tokenizer=self.tokenizer,
+            token_pattern=None,
+            lowercase=False,
+            dtype=np.float32,
         )
         try:
             matrix = vectorizer.fit_transform(texts)
@@ -153,13 +174,17 @@ class LsaEmbedder:
         return LsaEmbedder(self.dimensions, self.tokenizer, vectorizer, reduction)
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Array:
-        """Unit vectors; zeros for texts without a known word, and for all while nothing with a term was fitted."""
+        """Unit vectors; zeros for texts without a known word, and for all while nothing with a term
+        was fitted."""
         if self.vectorizer is None or not len(texts):
             return np.zeros((len(texts), 1), dtype=np.float32)
         matrix = self.vectorizer.transform(texts)
         dense = matrix.toarray() if self.reduction is None else self.reduction.transform(matrix)
         lengths = np.linalg.norm(dense, axis=1, keepdims=True)
-        return np.asarray(np.divide(dense, lengths, out=np.zeros_like(dense), where=lengths > 1e-12), dtype=np.float32)
+        return np.asarray(
+            np.divide(dense, lengths, out=np.zeros_like(dense), where=lengths > 1e-12),
+            dtype=np.float32,
+        )
 
     async def aembed(self, texts: Sequence[str], *, query: bool = False) -> Array:
         """`embed` in a worker thread."""
@@ -167,7 +192,8 @@ class LsaEmbedder:
 
 
 def as_embedder(value: Any) -> Embedder:
-    """An embedder from what a caller has: None (LSA), a model name or folder, a SentenceTransformer, a function, an embedder.
+    """An embedder from what a caller has: None (LSA), a model name or folder, a
+    SentenceTransformer, a function, an embedder.
 
     Raises:
         InvalidParameter: none of these.
@@ -182,14 +208,17 @@ def as_embedder(value: Any) -> Embedder:
     if callable(value):
         return FunctionEmbedder(value, name=counter_name(value))
     raise InvalidParameter(
-        "embedder must be None (LSA), the name or folder of a sentence-transformers model, a SentenceTransformer, a function "
-        f"list[str] -> array, or an object with name, embed and aembed; got {type(value).__name__}. Objects of LangChain and "
+        "embedder must be None (LSA), the name or folder of a sentence-transformers model, a "
+        "SentenceTransformer, a function "
+        "list[str] -> array, or an object with name, embed and aembed; got "
+        f"{type(value).__name__}. Objects of LangChain and "
         "LlamaIndex go through langchain_structrag and llama_index_structrag."
     )
 
 
 def as_fixed_embedder(value: Any) -> Embedder:
-    """`as_embedder`, for hosts that keep the vectors: one that is fitted to its corpus is refused, and so is None.
+    """`as_embedder`, for hosts that keep the vectors: one that is fitted to its corpus is refused,
+    and so is None.
 
     Raises:
         InvalidParameter: none of what `as_embedder` takes, or LSA.
@@ -198,16 +227,20 @@ def as_fixed_embedder(value: Any) -> Embedder:
     embedder = as_embedder(value)
     if hasattr(embedder, "fit"):
         raise InvalidParameter(
-            f"embedder must be a model whose vectors stay the same when documents are added; {embedder.name}"
-            f"{', for which None stands,' if value is None else ''} is fitted to the documents. Pass the "
-            "name or folder of a sentence-transformers model, a SentenceTransformer, a function list[str] -> array, or an object with "
+            "embedder must be a model whose vectors stay the same when documents are added; "
+            f"{embedder.name}"
+            f"{', for which None stands,' if value is None else ''} is fitted to the documents. "
+            "Pass the "
+            "name or folder of a sentence-transformers model, a SentenceTransformer, a function "
+            "list[str] -> array, or an object with "
             "name, embed and aembed."
         )
     return embedder
 
 
 def model_label(model: Any) -> str:
-    """What tells a loaded model from others: its id, else the name or folder of its encoder, else its shape."""
+    """What tells a loaded model from others: its id, else the name or folder of its encoder, else
+    its shape."""
     card = getattr(model, "model_card_data", None)
     encoder = getattr(model[0], "auto_model", None) if hasattr(model, "__getitem__") else None
     for value in (getattr(card, "model_id", None), getattr(encoder, "name_or_path", None)):

@@ -1,4 +1,5 @@
-"""A plain function as a language model, for scripts and tests; the host frameworks' models come through their adapters."""
+"""A plain function as a language model, for scripts and tests; the host frameworks' models come
+through their adapters."""
 
 from __future__ import annotations
 
@@ -7,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from structrag.asking.requests import LanguageModel
 from structrag.errors import InvalidParameter
-from structrag.steps import LanguageModel
-from structrag.tokens import counter_name
+from structrag.text.tokens import counter_name
 
 
 @dataclass(frozen=True)
@@ -29,16 +30,20 @@ class FunctionModel:
 
 
 def as_language_model(value: Any) -> LanguageModel | None:
-    """A language model from what a caller has: None, a function `str -> str`, or an object with name, complete and acomplete.
+    """A language model from what a caller has: None, a function `str -> str`, or an object with
+    name, complete and acomplete.
 
     Raises:
         InvalidParameter: none of these.
     """
-    if value is None or (hasattr(value, "complete") and hasattr(value, "acomplete") and hasattr(value, "name")):
+    if value is None or (
+        hasattr(value, "complete") and hasattr(value, "acomplete") and hasattr(value, "name")
+    ):
         return value  # type: ignore[no-any-return]
     if callable(value) and not hasattr(value, "invoke"):
         return FunctionModel(value, name=counter_name(value))
     raise InvalidParameter(
         "llm must be None, a function str -> str, or an object with name, complete and acomplete; "
-        f"got {type(value).__name__}. Models of LangChain and LlamaIndex go through langchain_structrag and llama_index_structrag."
+        f"got {type(value).__name__}. Models of LangChain and LlamaIndex go through "
+        "langchain_structrag and llama_index_structrag."
     )

@@ -1,4 +1,5 @@
-"""MonoT5 (Nogueira et al., 2020): a sequence-to-sequence model that scores how relevant a text is to a question."""
+"""MonoT5 (Nogueira et al., 2020): a sequence-to-sequence model that scores how relevant a text is
+to a question."""
 
 from __future__ import annotations
 
@@ -7,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from structrag.chunks.cutting import Cutter, Piece
 from structrag.errors import InvalidParameter, check_at_least, require
 from structrag.records import Block
+from structrag.text.cutting import Cutter, Piece
 
 INPUT = "Query: {question} Document: {text} Relevant:"
 ENDING = " Relevant:"
@@ -17,23 +18,28 @@ ENDING = " Relevant:"
 
 @dataclass(eq=False)
 class MonoT5:
-    """Scores texts by the logarithm of the probability of `true` against `false` as the first token of the model's answer.
+    """Scores texts by the logarithm of the probability of `true` against `false` as the first token
+    of the model's answer.
 
-    The input is `Query: {question} Document: {text} Relevant:`; one step of the decoder, whose logits of the two words alone go through
-    log-softmax. A text too long for `max_tokens` is cut at sentence ends into windows, and its best window counts.
+    The input is `Query: {question} Document: {text} Relevant:`; one step of the decoder, whose
+    logits of the two words alone go through log-softmax. A text too long for `max_tokens` is cut at
+    sentence ends into windows, and its best window counts.
 
     Attributes:
-        model, tokenizer: Objects of transformers, or the folder or name of a checkpoint for `from_pretrained`, such as
-            "castorini/monot5-base-msmarco-10k". The name of the model, given as such, is the name of its tokenizer too. A name is
-            that of a model downloaded before; nothing is downloaded.
-        true, false: The words the checkpoint was trained to answer, each one token: ("true", "false"), ("yes", "no") for the mT5
-            checkpoints of mMARCO, ("sim", "não") for the Portuguese ones.
+        model, tokenizer: Objects of transformers, or the folder or name of a checkpoint for
+            `from_pretrained`, such as "castorini/monot5-base-msmarco-10k". The name of the model,
+            given as such, is the name of its tokenizer too. A name is that of a model downloaded
+            before; nothing is downloaded.
+        true, false: The words the checkpoint was trained to answer, each one token: ("true",
+            "false"), ("yes", "no") for the mT5 checkpoints of mMARCO, ("sim", "não") for the
+            Portuguese ones.
         batch_size: Most inputs in one forward pass; they are sorted by length.
         max_tokens: Most tokens of an input, its end token included.
         name: For reports; default: the model's name or path.
 
     Raises:
-        InvalidParameter: there is no such model on this machine, it is no encoder-decoder, or a word is not one token.
+        InvalidParameter: there is no such model on this machine, it is no encoder-decoder, or a
+            word is not one token.
         MissingExtra: a name or folder was given and transformers is not installed.
     """
 
@@ -61,21 +67,30 @@ class MonoT5:
         config = getattr(self.model, "config", None)
         if not getattr(config, "is_encoder_decoder", False):
             raise InvalidParameter(
-                f"model must be an encoder-decoder of transformers, such as T5; got {type(self.model).__name__}. Load it with "
+                "model must be an encoder-decoder of transformers, such as T5; got "
+                f"{type(self.model).__name__}. Load it with "
                 "AutoModelForSeq2SeqLM, or pass its folder."
             )
         if self.tokenizer is None:
             raise InvalidParameter("tokenizer must be given with a model object; got None.")
-        self.name = self.name or str(getattr(config, "_name_or_path", "") or type(self.model).__name__)
+        self.name = self.name or str(
+            getattr(config, "_name_or_path", "") or type(self.model).__name__
+        )
         self._words = (self._word("false", self.false), self._word("true", self.true))
         if self._words[0] == self._words[1]:
-            raise InvalidParameter(f"true and false must be different tokens; got {self.true!r} and {self.false!r}.")
+            raise InvalidParameter(
+                f"true and false must be different tokens; got {self.true!r} and {self.false!r}."
+            )
 
     def scores(self, question: str, texts: Sequence[str]) -> list[float]:
-        """log p(true) of each text, at most 0, in the order given; equal texts have equal scores. No text gives none."""
+        """log p(true) of each text, at most 0, in the order given; equal texts have equal scores.
+        No text gives none."""
         question = self._shortened(question)
         windows = {text: self._windows(question, text) for text in dict.fromkeys(texts)}
-        inputs = sorted({ids for several in windows.values() for ids in several}, key=lambda ids: (len(ids), ids))
+        inputs = sorted(
+            {ids for several in windows.values() for ids in several},
+            key=lambda ids: (len(ids), ids),
+        )
         known: dict[tuple[int, ...], float] = {}
         for start in range(0, len(inputs), self.batch_size):
             batch = inputs[start : start + self.batch_size]
@@ -89,11 +104,19 @@ class MonoT5:
         pad = getattr(self.tokenizer, "pad_token_id", None) or 0
         device = getattr(self.model, "device", "cpu")
         ids = torch.tensor([[*row, *[pad] * (longest - len(row))] for row in batch], device=device)
-        mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in batch], device=device)
-        first = torch.full((len(batch), 1), self.model.config.decoder_start_token_id or 0, device=device)
+        mask = torch.tensor(
+            [[1] * len(row) + [0] * (longest - len(row)) for row in batch], device=device
+        )
+        first = torch.full(
+            (len(batch), 1), self.model.config.decoder_start_token_id or 0, device=device
+        )
         with self._lock, torch.inference_mode():
-            logits = self.model(input_ids=ids, attention_mask=mask, decoder_input_ids=first).logits[:, 0, self._words]
-            return [float(value) for value in torch.log_softmax(logits.double(), dim=-1)[:, 1].cpu()]
+            logits = self.model(input_ids=ids, attention_mask=mask, decoder_input_ids=first).logits[
+                :, 0, self._words
+            ]
+            return [
+                float(value) for value in torch.log_softmax(logits.double(), dim=-1)[:, 1].cpu()
+            ]
 
     def _windows(self, question: str, text: str) -> list[tuple[int, ...]]:
         """The inputs that show the whole text."""
@@ -106,17 +129,23 @@ class MonoT5:
 
         room = max(8, self.max_tokens - len(self._ids(question, "")))
         pieces = Cutter(self._count).cut(text, [Block("paragraph", 0, len(text))], room, fits=fits)
-        return [tuple(self._cut_to_limit(self._ids(question, text[piece.start : piece.end]))) for piece in pieces]
+        return [
+            tuple(self._cut_to_limit(self._ids(question, text[piece.start : piece.end])))
+            for piece in pieces
+        ]
 
     def _shortened(self, question: str) -> str:
         """The question, or the first words of it that leave half of the input to the text."""
         if self._count(question) <= self.max_tokens // 2:
             return question
-        pieces = Cutter(self._count).cut(question, [Block("paragraph", 0, len(question))], self.max_tokens // 2)
+        pieces = Cutter(self._count).cut(
+            question, [Block("paragraph", 0, len(question))], self.max_tokens // 2
+        )
         return question[pieces[0].start : pieces[0].end].strip()
 
     def _cut_to_limit(self, ids: list[int]) -> list[int]:
-        """The ids with what is too many taken from in front of the ending, which the answer depends on."""
+        """The ids with what is too many taken from in front of the ending, which the answer depends
+        on."""
         excess = len(ids) - self.max_tokens
         if excess <= 0:
             return ids
@@ -129,7 +158,9 @@ class MonoT5:
         return list(self.tokenizer.encode(shown, truncation=False, verbose=False))
 
     def _count(self, text: str) -> int:
-        return len(self.tokenizer.encode(text, add_special_tokens=False, truncation=False, verbose=False))
+        return len(
+            self.tokenizer.encode(text, add_special_tokens=False, truncation=False, verbose=False)
+        )
 
     def _word(self, parameter: str, word: str) -> int:
         """The id of a word that is one token."""
@@ -139,7 +170,8 @@ class MonoT5:
         unknown = getattr(self.tokenizer, "unk_token_id", None)
         if ids[0] is None or ids[0] == unknown:
             raise InvalidParameter(
-                f"{parameter} must be a word that is one token of the tokenizer of {self.name!r}; got {word!r}. Pass the two words that "
+                f"{parameter} must be a word that is one token of the tokenizer of {self.name!r}; "
+                f"got {word!r}. Pass the two words that "
                 'the checkpoint was trained to answer, such as true="yes", false="no".'
             )
         return int(ids[0])
@@ -152,7 +184,8 @@ class MonoT5:
 
 
 def as_monot5(value: Any) -> Any:
-    """A scorer from what a caller has: None, a folder or name, or an object with `scores(question, texts)`.
+    """A scorer from what a caller has: None, a folder or name, or an object with `scores(question,
+    texts)`.
 
     Raises:
         InvalidParameter: none of these, or the folder holds no such model.
@@ -162,7 +195,8 @@ def as_monot5(value: Any) -> Any:
     if isinstance(value, str):
         return MonoT5(value)
     raise InvalidParameter(
-        "monot5 must be a MonoT5, the folder or name of a checkpoint on this machine, or an object with scores(question, texts); "
+        "monot5 must be a MonoT5, the folder or name of a checkpoint on this machine, or an object "
+        "with scores(question, texts); "
         f"got {type(value).__name__}."
     )
 
@@ -173,6 +207,7 @@ def _local(parameter: str, loader: Any, name: str) -> Any:
         return loader.from_pretrained(name, local_files_only=True)
     except (OSError, ValueError, KeyError) as error:
         raise InvalidParameter(
-            f"{parameter} must be a folder or the name of an encoder-decoder of transformers on this machine; {name!r} cannot be loaded, "
+            f"{parameter} must be a folder or the name of an encoder-decoder of transformers on "
+            f"this machine; {name!r} cannot be loaded, "
             "and nothing is downloaded here. Download it first, or pass a loaded one."
         ) from error

@@ -1,4 +1,5 @@
-"""Prompts read after what they share with earlier ones: the keys and values of one prefix of token ids are kept (foundation, section 7)."""
+"""Prompts read after what they share with earlier ones: the keys and values of one prefix of token
+ids are kept (foundation, section 7)."""
 
 from __future__ import annotations
 
@@ -14,9 +15,9 @@ Row = Sequence[int]  # the token ids of a prompt
 
 PROBED = 24  # most tokens of the prompt that a model's cache is tried out on
 LEAST_PROBED = 8
-TOLERANCE = (
-    0.05  # of the spread of the logits; what rounding to 16 bits costs is below, a cache that is not used is above
-)
+# of the spread of the logits; what rounding to 16 bits costs is below, a cache that is not used is
+# above
+TOLERANCE = 0.05
 
 
 def common_length(rows: Sequence[Row]) -> int:
@@ -26,7 +27,8 @@ def common_length(rows: Sequence[Row]) -> int:
 
 
 def whole_logits(model: Any, rows: Sequence[Row], pad: int = 0) -> Any:
-    """Logits of the token after each row, a tensor (rows, vocabulary): one pass over the rows, padded at the left, without a cache."""
+    """Logits of the token after each row, a tensor (rows, vocabulary): one pass over the rows,
+    padded at the left, without a cache."""
     torch: Any = require("torch", extra="models")
     width = max(map(len, rows))
     device = getattr(model, "device", "cpu")
@@ -36,18 +38,25 @@ def whole_logits(model: Any, rows: Sequence[Row], pad: int = 0) -> Any:
     accepted = inspect.signature(model.forward).parameters
     if "position_ids" in accepted:
         inputs["position_ids"] = (mask.cumsum(-1) - 1).clamp(min=0)
-    options = {name: value for name, value in (("logits_to_keep", 1), ("use_cache", False)) if name in accepted}
+    options = {
+        name: value
+        for name, value in (("logits_to_keep", 1), ("use_cache", False))
+        if name in accepted
+    }
     return model(**inputs, **options).logits[:, -1]
 
 
 @dataclass(eq=False, slots=True)
 class PrefixReader:
-    """A causal language model that keeps the keys and values of one prefix, and runs only what of a prompt comes after it.
+    """A causal language model that keeps the keys and values of one prefix, and runs only what of a
+    prompt comes after it.
 
-    The prefix is what the prompts of a batch have in common, or the whole of a prompt that was read alone; the next prompts use as much
-    of it as they share, token by token. Whether a model can do that is tried out once, on the first prompt of 8 tokens: its cache must
-    be one that can be cropped and repeated, and give the logits of a pass without it. Other models read every prompt whole.
-    Not safe in several threads at a time: the caller has the lock, and calls in `torch.inference_mode`.
+    The prefix is what the prompts of a batch have in common, or the whole of a prompt that was read
+    alone; the next prompts use as much of it as they share, token by token. Whether a model can do
+    that is tried out once, on the first prompt of 8 tokens: its cache must be one that can be
+    cropped and repeated, and give the logits of a pass without it. Other models read every prompt
+    whole. Not safe in several threads at a time: the caller has the lock, and calls in
+    `torch.inference_mode`.
 
     Attributes:
         model: A causal language model of transformers.
@@ -93,7 +102,8 @@ class PrefixReader:
         self.ids, self._cache = [], None
 
     def _cut(self, length: int) -> int:
-        """Keep the first tokens of the prefix only; how many are left, 0 where the cache cannot go back (a full sliding window)."""
+        """Keep the first tokens of the prefix only; how many are left, 0 where the cache cannot go
+        back (a full sliding window)."""
         surplus = len(self.ids) - length
         if not length:
             self.forget()
@@ -120,16 +130,28 @@ class PrefixReader:
         return self._run(rows, len(self.ids), repeated)[0]
 
     def _run(self, rows: Sequence[Row], known: int, cache: Any) -> tuple[Any, Any]:
-        """Logits after the rows and the filled cache. Padding stands at the right, so that positions run on from the prefix."""
+        """Logits after the rows and the filled cache. Padding stands at the right, so that
+        positions run on from the prefix."""
         torch: Any = require("torch", extra="models")
         width = max(map(len, rows))
         device = getattr(self.model, "device", "cpu")
-        ids = torch.tensor([[*row, *[self.pad] * (width - len(row))] for row in rows], device=device)
-        mask = torch.tensor([[1] * (known + len(row)) + [0] * (width - len(row)) for row in rows], device=device)
-        inputs: dict[str, Any] = {"input_ids": ids, "attention_mask": mask, "past_key_values": cache, "use_cache": True}
+        ids = torch.tensor(
+            [[*row, *[self.pad] * (width - len(row))] for row in rows], device=device
+        )
+        mask = torch.tensor(
+            [[1] * (known + len(row)) + [0] * (width - len(row)) for row in rows], device=device
+        )
+        inputs: dict[str, Any] = {
+            "input_ids": ids,
+            "attention_mask": mask,
+            "past_key_values": cache,
+            "use_cache": True,
+        }
         accepted = inspect.signature(self.model.forward).parameters
         if "position_ids" in accepted:
-            inputs["position_ids"] = torch.arange(known, known + width, device=device).expand(len(rows), -1)
+            inputs["position_ids"] = torch.arange(known, known + width, device=device).expand(
+                len(rows), -1
+            )
         places = [len(row) - 1 for row in rows]
         if "logits_to_keep" in accepted:
             kept = sorted(set(places))
@@ -139,9 +161,12 @@ class PrefixReader:
         return output.logits[list(range(len(rows))), places], output.past_key_values
 
     def _probe(self, row: Row) -> bool | None:
-        """Whether a cache gives the logits of a pass without one: read, cropped, read on, and repeated. None: the row is too short."""
+        """Whether a cache gives the logits of a pass without one: read, cropped, read on, and
+        repeated. None: the row is too short."""
         head = list(row[:PROBED])
-        if not {"past_key_values", "use_cache"} <= set(inspect.signature(self.model.forward).parameters):
+        if not {"past_key_values", "use_cache"} <= set(
+            inspect.signature(self.model.forward).parameters
+        ):
             return False
         if len(head) < LEAST_PROBED:
             return None
@@ -153,7 +178,15 @@ class PrefixReader:
                 return False
             several = self._spread([row[half:] for row in rows])
             alone = self._append(head[half:])
-        except (AttributeError, IndexError, KeyError, NotImplementedError, RuntimeError, TypeError, ValueError):
+        except (
+            AttributeError,
+            IndexError,
+            KeyError,
+            NotImplementedError,
+            RuntimeError,
+            TypeError,
+            ValueError,
+        ):
             return False
         finally:
             self.forget()
@@ -162,4 +195,6 @@ class PrefixReader:
 
 def _close(logits: Any, expected: Any) -> bool:
     spread = (expected - expected.mean(-1, keepdim=True)).float().norm()
-    return logits.shape == expected.shape and bool((logits - expected).float().norm() <= TOLERANCE * spread)
+    return logits.shape == expected.shape and bool(
+        (logits - expected).float().norm() <= TOLERANCE * spread
+    )

@@ -1,4 +1,5 @@
-"""A summariser of transformers, such as bart-large-cnn, in the place of a language model (D3, section 3.3.1)."""
+"""A summariser of transformers, such as bart-large-cnn, in the place of a language model (D3,
+section 3.3.1)."""
 
 from __future__ import annotations
 
@@ -13,13 +14,15 @@ from structrag.errors import InvalidParameter, check_at_least, require
 
 @dataclass(eq=False)
 class TransformersSummariser:
-    """An encoder-decoder that summarises what it is given: pass it as `llm` where sections are condensed.
+    """An encoder-decoder that summarises what it is given: pass it as `llm` where sections are
+    condensed.
 
-    The defaults are the generation settings of bart-large-cnn; texts beyond `max_input` tokens of the model are cut there, so
-    they are given in windows of 1,000 tokens.
+    The defaults are the generation settings of bart-large-cnn; texts beyond `max_input` tokens of
+    the model are cut there, so they are given in windows of 1,000 tokens.
 
     Attributes:
-        model: The folder or name of a checkpoint on this machine (nothing is downloaded), or a (model, tokenizer) pair.
+        model: The folder or name of a checkpoint on this machine (nothing is downloaded), or a
+            (model, tokenizer) pair.
         min_length, max_length: Of a summary, in tokens of the model.
         num_beams, length_penalty, no_repeat_ngram_size: As in transformers' `generate`.
         max_input: Most tokens of the model it reads.
@@ -48,13 +51,28 @@ class TransformersSummariser:
         label = Path(self.model).name if isinstance(self.model, str) else ""
         if isinstance(self.model, str):
             self.model = _local(self.model)
-        if not (isinstance(self.model, tuple) and len(self.model) == 2 and hasattr(self.model[0], "generate")):
+        if not (
+            isinstance(self.model, tuple)
+            and len(self.model) == 2
+            and hasattr(self.model[0], "generate")
+        ):
             raise InvalidParameter(
-                f"model must be the folder or name of a summariser or a (model, tokenizer) pair; got {type(self.model).__name__}."
+                "model must be the folder or name of a summariser or a (model, tokenizer) pair; "
+                f"got {type(self.model).__name__}."
             )
         self.model[0].eval()
-        label = label or str(getattr(self.model[0].config, "_name_or_path", "")) or type(self.model[0]).__name__
-        settings = (self.min_length, self.max_length, self.num_beams, self.length_penalty, self.no_repeat_ngram_size)
+        label = (
+            label
+            or str(getattr(self.model[0].config, "_name_or_path", ""))
+            or type(self.model[0]).__name__
+        )
+        settings = (
+            self.min_length,
+            self.max_length,
+            self.num_beams,
+            self.length_penalty,
+            self.no_repeat_ngram_size,
+        )
         self.name = self.name or f"{label}{settings}"
 
     def complete(self, prompt: str) -> str:
@@ -64,7 +82,9 @@ class TransformersSummariser:
         torch: Any = require("torch", extra="models")
         model, tokenizer = self.model
         with self._lock, torch.inference_mode():
-            read = tokenizer([prompt], truncation=True, max_length=self.max_input, return_tensors="pt")
+            read = tokenizer(
+                [prompt], truncation=True, max_length=self.max_input, return_tensors="pt"
+            )
             written = model.generate(
                 input_ids=read["input_ids"].to(model.device),
                 attention_mask=read["attention_mask"].to(model.device),
@@ -89,6 +109,7 @@ def _local(name: str) -> tuple[Any, Any]:
         return model, package.AutoTokenizer.from_pretrained(name, local_files_only=True)
     except (OSError, ValueError) as error:
         raise InvalidParameter(
-            f"model must be the folder of a summariser or the name of one on this machine; {name!r} cannot be loaded, and structrag "
+            "model must be the folder of a summariser or the name of one on this machine; "
+            f"{name!r} cannot be loaded, and structrag "
             "downloads nothing by itself."
         ) from error

@@ -1,4 +1,5 @@
-"""A transformers causal language model that weighs two options by its logits (foundation, section 7)."""
+"""A transformers causal language model that weighs two options by its logits (foundation, section
+7)."""
 
 from __future__ import annotations
 
@@ -8,9 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from structrag.chunks.margin_steps import KEEP_OPTION, PROMPT, SPLIT_OPTION, check_prompt
 from structrag.errors import InvalidParameter, check_at_least, require
-from structrag.models.margins import TwoWay, two_way
+from structrag.models.margins import (
+    KEEP_OPTION,
+    PROMPT,
+    SPLIT_OPTION,
+    TwoWay,
+    check_prompt,
+    two_way,
+)
 from structrag.models.prefix_reuse import PrefixReader, whole_logits
 
 
@@ -18,25 +25,31 @@ from structrag.models.prefix_reuse import PrefixReader, whole_logits
 class TransformersMargin:
     """Margins by one forward pass a prompt, in left-padded batches of prompts of like length.
 
-    Two uses: as `IDMSSplitter(margin=TransformersMargin(...))`, which batches; or as a language model, `llm=` of any splitter, whose
-    answers are kept in the cache. A chat template is used where the tokenizer has one. Nothing is truncated: a prompt
-    above `max_prompt_tokens` has no margin (None).
+    Two uses: as `IDMSSplitter(margin=TransformersMargin(...))`, which batches; or as a language
+    model, `llm=` of any splitter, whose answers are kept in the cache. A chat template is used
+    where the tokenizer has one. Nothing is truncated: a prompt above `max_prompt_tokens` has no
+    margin (None).
 
-    With `reuse_prefix` the model reads what prompts start with in common once: the template up to the first passage for a batch, the
-    chunk so far too where prompts come one by one (context "chunk"). Margins are the same up to the rounding of the model's numbers.
-    Threads wait for each other. The prefix is forgotten when the object is pickled; a model whose weights change needs a new object.
+    With `reuse_prefix` the model reads what prompts start with in common once: the template up to
+    the first passage for a batch, the chunk so far too where prompts come one by one (context
+    "chunk"). Margins are the same up to the rounding of the model's numbers. Threads wait for each
+    other. The prefix is forgotten when the object is pickled; a model whose weights change needs a
+    new object.
 
     Attributes:
-        model, tokenizer: Objects of transformers, or names or folders for `from_pretrained`. The name of the model, given as such, is the
-            name of its tokenizer too. A name is that of a model downloaded before; nothing is downloaded.
+        model, tokenizer: Objects of transformers, or names or folders for `from_pretrained`. The
+            name of the model, given as such, is the name of its tokenizer too. A name is that of a
+            model downloaded before; nothing is downloaded.
         name: For cache keys; default: the model's name or path.
         batch_size: Most prompts in one forward pass.
-        max_prompt_tokens: Default: the positions the model's configuration gives; without any, no limit.
+        max_prompt_tokens: Default: the positions the model's configuration gives; without any, no
+            limit.
         max_new_tokens: Most tokens of an answer of `complete`.
         normalised: (pA - pB) / (pA + pB); False: pA - pB, as Meta-Chunking.
         prompt: The question about two passages, as in `IDMSSplitter`.
-        reuse_prefix: Keep the keys and values of one prefix, at most one prompt long, and those of a batch while it is read; no effect on a
-            model whose cache cannot be cropped, repeated or trusted (tried out once). False takes the least memory.
+        reuse_prefix: Keep the keys and values of one prefix, at most one prompt long, and those of
+            a batch while it is read; no effect on a model whose cache cannot be cropped, repeated
+            or trusted (tried out once). False takes the least memory.
     """
 
     model: Any
@@ -71,12 +84,15 @@ class TransformersMargin:
         if self.max_prompt_tokens is None:
             self.max_prompt_tokens = getattr(config, "max_position_embeddings", None)
         form = "" if self.normalised else "|not normalised"
-        self.name = (self.name or str(getattr(config, "_name_or_path", "") or type(self.model).__name__)) + form
+        self.name = (
+            self.name or str(getattr(config, "_name_or_path", "") or type(self.model).__name__)
+        ) + form
 
     def __call__(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
         """The margins of passages and what follows them, positive: they belong together."""
         prompts = [
-            self.prompt.format(left=left, right=right, first=SPLIT_OPTION, second=KEEP_OPTION) for left, right in pairs
+            self.prompt.format(left=left, right=right, first=SPLIT_OPTION, second=KEEP_OPTION)
+            for left, right in pairs
         ]
         return self.choose_many(prompts, ("2", "1"))
 
@@ -86,19 +102,28 @@ class TransformersMargin:
 
     def choose_many(self, prompts: Sequence[str], options: tuple[str, str]) -> list[float | None]:
         """`choose` for every prompt, in batches."""
-        return [None if weighed is None else weighed.margin for weighed in self.weigh(prompts, options)]
+        return [
+            None if weighed is None else weighed.margin for weighed in self.weigh(prompts, options)
+        ]
 
     async def achoose(self, prompt: str, options: tuple[str, str]) -> float | None:
         """`choose` in a worker thread."""
         return await asyncio.to_thread(self.choose, prompt, options)
 
     def complete(self, prompt: str) -> str:
-        """The most likely answer, at most `max_new_tokens` tokens. Raises ValueError for a prompt that leaves no room."""
+        """The most likely answer, at most `max_new_tokens` tokens. Raises ValueError for a prompt
+        that leaves no room."""
         torch: Any = require("torch", extra="models")
         ids = self._ids(prompt)
-        room = self.max_new_tokens if self.max_prompt_tokens is None else self.max_prompt_tokens - len(ids)
+        room = (
+            self.max_new_tokens
+            if self.max_prompt_tokens is None
+            else self.max_prompt_tokens - len(ids)
+        )
         if room < 1:
-            raise ValueError(f"The prompt has {len(ids)} tokens; {self.name!r} reads {self.max_prompt_tokens}.")
+            raise ValueError(
+                f"The prompt has {len(ids)} tokens; {self.name!r} reads {self.max_prompt_tokens}."
+            )
         row = torch.tensor([ids], device=getattr(self.model, "device", "cpu"))
         with self._lock, torch.inference_mode():
             answer = self.model.generate(
@@ -115,9 +140,11 @@ class TransformersMargin:
         return await asyncio.to_thread(self.complete, prompt)
 
     def weigh(self, prompts: Sequence[str], options: tuple[str, str]) -> list[TwoWay | None]:
-        """Margin and mass of the options for every prompt; None for a prompt that is too long, or has no token.
+        """Margin and mass of the options for every prompt; None for a prompt that is too long, or
+        has no token.
 
-        Raises InvalidParameter for an option that is no single token in any of its variants, or is the same token as the other.
+        Raises InvalidParameter for an option that is no single token in any of its variants, or is
+        the same token as the other.
         """
         first, second = self._option_ids(options)
         ids = [self._ids(prompt) for prompt in prompts]
@@ -131,13 +158,17 @@ class TransformersMargin:
             batch = order[start : start + self.batch_size]
             logs = self._last_log_probabilities([ids[i] for i in batch])
             for i, row in zip(batch, logs, strict=True):
-                weighed[i] = two_way(row[first].tolist(), row[second].tolist(), normalised=self.normalised)
+                weighed[i] = two_way(
+                    row[first].tolist(), row[second].tolist(), normalised=self.normalised
+                )
         return weighed
 
     def _ids(self, prompt: str) -> list[int]:
         if getattr(self.tokenizer, "chat_template", None):
             messages = [{"role": "user", "content": prompt}]
-            prompt = self.tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+            prompt = self.tokenizer.apply_chat_template(
+                messages, add_generation_prompt=True, tokenize=False
+            )
             return list(self.tokenizer.encode(prompt, add_special_tokens=False))
         return list(self.tokenizer.encode(prompt))
 
@@ -147,14 +178,17 @@ class TransformersMargin:
         for option in options:
             forms = dict.fromkeys((option, option.lower(), option.upper(), option.capitalize()))
             encoded = [
-                self.tokenizer.encode(space + form, add_special_tokens=False) for space in ("", " ") for form in forms
+                self.tokenizer.encode(space + form, add_special_tokens=False)
+                for space in ("", " ")
+                for form in forms
             ]
             unknown = getattr(self.tokenizer, "unk_token_id", None)
             found.append(sorted({ids[0] for ids in encoded if len(ids) == 1 and ids[0] != unknown}))
         first, second = found
         if not first or not second or set(first) & set(second):
             raise InvalidParameter(
-                f"options must be two different words that the tokenizer of {self.name!r} has as single tokens; got {options!r}."
+                f"options must be two different words that the tokenizer of {self.name!r} has as "
+                f"single tokens; got {options!r}."
             )
         return first, second
 
@@ -172,7 +206,9 @@ class TransformersMargin:
             return torch.log_softmax(logits.double(), dim=-1).cpu().numpy()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in {"_lock", "_reader"}}
+        return {
+            name: value for name, value in self.__dict__.items() if name not in {"_lock", "_reader"}
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _reader=None, _lock=threading.Lock())
@@ -184,6 +220,7 @@ def _local(parameter: str, loader: Any, name: str) -> Any:
         return loader.from_pretrained(name, local_files_only=True)
     except (OSError, ValueError) as error:
         raise InvalidParameter(
-            f"{parameter} must be a folder or the name of a transformers model on this machine; {name!r} cannot be loaded, "
+            f"{parameter} must be a folder or the name of a transformers model on this machine; "
+            f"{name!r} cannot be loaded, "
             "and nothing is downloaded here. Download it first, or pass a loaded one."
         ) from error

@@ -1,4 +1,5 @@
-"""The tokens of static vectors: which count, how much each weighs, and a vocabulary of words where a model has none."""
+"""The tokens of static vectors: which count, how much each weighs, and a vocabulary of words where
+a model has none."""
 
 from __future__ import annotations
 
@@ -19,12 +20,14 @@ _UNUSED = re.compile(r"[\[<]unused_?\d+[\]>]")
 
 
 def bare_tokenizer(tokenizer: Any) -> Any:
-    """A copy as `tokenizers.Tokenizer` that pads and truncates nothing. Raises InvalidParameter for what is no fast tokenizer."""
+    """A copy as `tokenizers.Tokenizer` that pads and truncates nothing. Raises InvalidParameter for
+    what is no fast tokenizer."""
     package: Any = require("tokenizers", extra="models")
     inner = getattr(tokenizer, "backend_tokenizer", tokenizer)
     if not isinstance(inner, package.Tokenizer):
         raise InvalidParameter(
-            f"tokenizer must be a tokenizers.Tokenizer or a fast tokenizer of transformers; got {type(tokenizer).__name__}."
+            "tokenizer must be a tokenizers.Tokenizer or a fast tokenizer of transformers; got "
+            f"{type(tokenizer).__name__}."
         )
     copy = package.Tokenizer.from_str(inner.to_str())
     copy.no_padding()
@@ -33,12 +36,16 @@ def bare_tokenizer(tokenizer: Any) -> Any:
 
 
 def sif_weights(tokens: Sequence[str]) -> NDArray[np.float64]:
-    """a / (a + p) with p the frequency that Zipf's law gives a token's rank: its place in the vocabulary.
+    """a / (a + p) with p the frequency that Zipf's law gives a token's rank: its place in the
+    vocabulary.
 
-    Vocabularies list single characters by code point in front of everything else, so these are ranked by themselves.
+    Vocabularies list single characters by code point in front of everything else, so these are
+    ranked by themselves.
     """
     weights = np.ones(len(tokens))
-    single = np.array([len(re.sub("^(##|[\u2581\u0120])", "", token)) < 2 for token in tokens], dtype=bool)
+    single = np.array(
+        [len(re.sub("^(##|[\u2581\u0120])", "", token)) < 2 for token in tokens], dtype=bool
+    )
     for group in (np.flatnonzero(single), np.flatnonzero(~single)):
         frequency = 1.0 / (np.arange(len(group)) + 2.0)
         weights[group] = SIF / (SIF + frequency / frequency.sum())
@@ -46,10 +53,13 @@ def sif_weights(tokens: Sequence[str]) -> NDArray[np.float64]:
 
 
 def word_tokenizer(texts: Sequence[str]) -> Any:
-    """A tokenizer of the words of the texts, lower-cased, most frequent first, ties by alphabet; other words are unknown."""
+    """A tokenizer of the words of the texts, lower-cased, most frequent first, ties by alphabet;
+    other words are unknown."""
     package: Any = require("tokenizers", extra="models")
     if isinstance(texts, str):
-        raise InvalidParameter("texts must be a sequence of texts; got one string. Put it in a list.")
+        raise InvalidParameter(
+            "texts must be a sequence of texts; got one string. Put it in a list."
+        )
     normaliser = package.normalizers.BertNormalizer(strip_accents=False, lowercase=True)
     splitter = package.pre_tokenizers.BertPreTokenizer()
     counts: Counter[str] = Counter()
@@ -59,18 +69,25 @@ def word_tokenizer(texts: Sequence[str]) -> Any:
     words = sorted(counts, key=lambda word: (-counts[word], word))[:WORDS]
     if len(words) < 2:
         raise InvalidParameter(f"texts must hold at least 2 different words; got {len(words)}.")
-    vocabulary = {word: i for i, word in enumerate(["[UNK]", *(word for word in words if word != "[UNK]")])}
+    vocabulary = {
+        word: i for i, word in enumerate(["[UNK]", *(word for word in words if word != "[UNK]")])
+    }
     tokenizer = package.Tokenizer(package.models.WordLevel(vocabulary, unk_token="[UNK]"))
     tokenizer.normalizer, tokenizer.pre_tokenizer = normaliser, splitter
     return tokenizer
 
 
 def counting_tokens(tokenizer: Any) -> list[int]:
-    """The ids of the tokens that stand for text, ascending: not the special, the unknown and the unused ones."""
-    special: set[int | None] = {i for i, token in tokenizer.get_added_tokens_decoder().items() if token.special}
+    """The ids of the tokens that stand for text, ascending: not the special, the unknown and the
+    unused ones."""
+    special: set[int | None] = {
+        i for i, token in tokenizer.get_added_tokens_decoder().items() if token.special
+    }
     vocabulary = tokenizer.get_vocab(with_added_tokens=True)
     special.add(unknown_token(tokenizer))
-    return sorted(i for token, i in vocabulary.items() if i not in special and not _UNUSED.fullmatch(token))
+    return sorted(
+        i for token, i in vocabulary.items() if i not in special and not _UNUSED.fullmatch(token)
+    )
 
 
 def written(tokenizer: Any, i: int) -> str:

@@ -1,4 +1,5 @@
-"""The margins of the gaps between sentences by their own words: no model, no embedder, sparse and linear."""
+"""The margins of the gaps between sentences by their own words: no model, no embedder, sparse and
+linear."""
 
 from __future__ import annotations
 
@@ -7,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from structrag.index.terms import STOPWORD_LISTS, Tokenizer
 from structrag.models.margins import FloatArray, squash, window_bounds
+from structrag.text.terms import STOPWORD_LISTS, Tokenizer
 
 
 def word_margins(
@@ -18,9 +19,11 @@ def word_margins(
     *,
     language: str = "english",
 ) -> FloatArray:
-    """`similarity_margins` of TF-IDF vectors (sublinear term frequency) fitted on the texts themselves, without ever making them dense.
+    """`similarity_margins` of TF-IDF vectors (sublinear term frequency) fitted on the texts
+    themselves, without ever making them dense.
 
-    n texts give (n - 1,), NaN between two `scopes`. Texts without any word but stop words have the cosine 0. O(words x window).
+    n texts give (n - 1,), NaN between two `scopes`. Texts without any word but stop words have the
+    cosine 0. O(words x window).
     """
     from scipy.sparse import csr_matrix
     from sklearn.feature_extraction.text import TfidfVectorizer
@@ -30,7 +33,9 @@ def word_margins(
     if n < 2:
         return np.zeros(0)
     tokenizer = Tokenizer(language) if language in STOPWORD_LISTS else Tokenizer(stopwords=())
-    vectorizer = TfidfVectorizer(sublinear_tf=True, tokenizer=tokenizer, token_pattern=None, lowercase=False)
+    vectorizer = TfidfVectorizer(
+        sublinear_tf=True, tokenizer=tokenizer, token_pattern=None, lowercase=False
+    )
     try:
         rows: Any = vectorizer.fit_transform(texts)
     except ValueError:  # no text has a term
@@ -46,7 +51,9 @@ def word_margins(
 
     before, behind = sums(low, gaps), sums(gaps, high)
     lengths = np.sqrt(_row_sums(before.multiply(before)) * _row_sums(behind.multiply(behind)))
-    cosines = np.divide(_row_sums(before.multiply(behind)), lengths, out=np.zeros(n - 1), where=lengths > 1e-9)
+    cosines = np.divide(
+        _row_sums(before.multiply(behind)), lengths, out=np.zeros(n - 1), where=lengths > 1e-9
+    )
     return squash(np.where(inside, np.clip(cosines, -1.0, 1.0), np.nan))
 
 

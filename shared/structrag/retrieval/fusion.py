@@ -1,7 +1,8 @@
-"""Put the rankings of several routes together. Pure functions on keys (rows or chunk ids) and scores.
+"""Put the rankings of several routes together. Pure functions on keys (rows or chunk ids) and
+scores.
 
-Every result is ordered by (-round(score, 9), tie key). The tie key is what the caller passes as `tie_key`; without
-one, keys are compared themselves, which is document order for row numbers.
+Every result is ordered by (-round(score, 9), tie key). The tie key is what the caller passes as
+`tie_key`; without one, keys are compared themselves, which is document order for row numbers.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ FloatArray = NDArray[np.float64]
 def minmax(scores: ArrayLike) -> FloatArray:
     """(x - min) / (max - min), in [0, 1].
 
-    A constant list, one score included, gives 1.0 if the value is above 0, else 0.0. An empty one gives an empty one.
-    Raises InvalidAnswer for NaN or infinity.
+    A constant list, one score included, gives 1.0 if the value is above 0, else 0.0. An empty one
+    gives an empty one. Raises InvalidAnswer for NaN or infinity.
     """
     values = _finite(scores)
     if not len(values):
@@ -39,15 +40,19 @@ def minmax(scores: ArrayLike) -> FloatArray:
 
 
 def maxnorm(scores: ArrayLike) -> FloatArray:
-    """max(x, 0) / max, in [0, 1]; zeros when no score is above 0. Raises InvalidAnswer for NaN or infinity."""
+    """max(x, 0) / max, in [0, 1]; zeros when no score is above 0. Raises InvalidAnswer for NaN or
+    infinity."""
     values = np.maximum(_finite(scores), 0.0)
     highest = float(values.max(initial=0.0))
     result: FloatArray = values / highest if highest > 0 else values
     return result
 
 
-def weighted_sum(routes: Sequence[Mapping[Key, float]], *, weights: Sequence[float] | None = None) -> dict[Key, float]:
-    """The sum of weight * score for every key of any route; a key missing from a route counts 0 there.
+def weighted_sum(
+    routes: Sequence[Mapping[Key, float]], *, weights: Sequence[float] | None = None
+) -> dict[Key, float]:
+    """The sum of weight * score for every key of any route; a key missing from a route counts 0
+    there.
 
     Weights default to 1 each. Keys are in order of first appearance.
     """
@@ -65,14 +70,17 @@ def sum_of_normalised(
     *,
     weights: Sequence[float] | None = None,
 ) -> list[tuple[int, float]]:
-    """The `k` best (row, score) by the weighted sum of the routes' scores, each normalised its own way; ties by row.
+    """The `k` best (row, score) by the weighted sum of the routes' scores, each normalised its own
+    way; ties by row.
 
-    A row that a route did not find gets 0 from it. `normalise` has one function a route, such as `minmax` for cosines
-    and `maxnorm` for BM25, whose lowest possible score is 0.
+    A row that a route did not find gets 0 from it. `normalise` has one function a route, such as
+    `minmax` for cosines and `maxnorm` for BM25, whose lowest possible score is 0.
     """
     rows = np.fromiter(chain.from_iterable(routes), dtype=np.int64)
     shares = [np.empty(0)]
-    for route, scaled, weight in zip(routes, normalise, _weights(weights, len(routes)), strict=True):
+    for route, scaled, weight in zip(
+        routes, normalise, _weights(weights, len(routes)), strict=True
+    ):
         shares.append(weight * scaled(list(route.values())))
     found, place = np.unique(rows, return_inverse=True)
     totals = np.bincount(place, np.concatenate(shares), len(found)).astype(np.float64, copy=False)
@@ -80,7 +88,8 @@ def sum_of_normalised(
 
 
 def max_score(routes: Sequence[Mapping[Key, float]]) -> dict[Key, float]:
-    """The best min-max normalised score of each key over all routes (MC-indexing, `fusion="maxscore"`).
+    """The best min-max normalised score of each key over all routes (MC-indexing,
+    `fusion="maxscore"`).
 
     Keys are in order of first appearance.
     """
@@ -95,7 +104,10 @@ def ranked(scores: Mapping[Key, float], *, tie_key: TieKey = None) -> list[tuple
     """The items of `scores`, best first."""
     return sorted(
         scores.items(),
-        key=lambda item: (-round(item[1], SCORE_DIGITS), item[0] if tie_key is None else tie_key(item[0])),
+        key=lambda item: (
+            -round(item[1], SCORE_DIGITS),
+            item[0] if tie_key is None else tie_key(item[0]),
+        ),
     )
 
 
@@ -108,7 +120,8 @@ def reciprocal_rank_fusion(
 ) -> list[tuple[Key, float]]:
     """Add up weight / (c + rank) over the rankings, rank from 1 (Cormack et al., 2009), best first.
 
-    A key counts once per ranking, at its first position; one that a ranking lacks gets nothing from it.
+    A key counts once per ranking, at its first position; one that a ranking lacks gets nothing from
+    it.
     """
     check_at_least("c", c, 0)
     totals: dict[Key, float] = {}
@@ -119,9 +132,11 @@ def reciprocal_rank_fusion(
 
 
 def union_size(k: float) -> int:
-    """How many of each view MC-indexing joins for a result of about `k`: 2k/3 rounded half up, at least 1.
+    """How many of each view MC-indexing joins for a result of about `k`: 2k/3 rounded half up, at
+    least 1.
 
-    1.5, 3, 5 and 10 give 1, 2, 3 and 7. A fractional k is the paper's alternation between two sizes.
+    1.5, 3, 5 and 10 give 1, 2, 3 and 7. A fractional k is the paper's alternation between two
+    sizes.
     """
     check_at_least("k", k, 0)
     return max(1, math.floor(2 * k / 3 + 0.5))
@@ -138,7 +153,8 @@ def union(rankings: Sequence[Iterable[Key]], size: int, *, tie_key: TieKey = Non
 
 
 def round_robin(rankings: Sequence[Iterable[Key]], k: int) -> list[Key]:
-    """Rank 1 of each ranking in turn, then rank 2, and so on until `k` keys differ (MC-indexing, "roundrobin")."""
+    """Rank 1 of each ranking in turn, then rank 2, and so on until `k` keys differ (MC-indexing,
+    "roundrobin")."""
     missing = object()
     taken: dict[Any, None] = {}
     for row in zip_longest(*(dict.fromkeys(ranking) for ranking in rankings), fillvalue=missing):
@@ -153,7 +169,10 @@ def round_robin(rankings: Sequence[Iterable[Key]], k: int) -> list[Key]:
 def _finite(scores: ArrayLike) -> FloatArray:
     values = np.asarray(scores, dtype=np.float64)
     if not np.isfinite(values).all():
-        raise InvalidAnswer("scores must be finite to be normalised; got NaN or infinity. Leave such items out before.")
+        raise InvalidAnswer(
+            "scores must be finite to be normalised; got NaN or infinity. Leave such items out "
+            "before."
+        )
     return values
 
 
@@ -161,7 +180,9 @@ def _weights(weights: Sequence[float] | None, n: int) -> Sequence[float]:
     if weights is None:
         return [1.0] * n
     if len(weights) != n:
-        raise InvalidParameter(f"weights must have one value for each of the {n} routes; got {len(weights)}.")
+        raise InvalidParameter(
+            f"weights must have one value for each of the {n} routes; got {len(weights)}."
+        )
     for weight in weights:
         check_at_least("weights", weight, 0)
     return weights

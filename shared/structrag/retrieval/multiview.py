@@ -1,4 +1,5 @@
-"""Multi-view retrieval (MC-indexing, section 3): search every view by every route, and put the rankings together."""
+"""Multi-view retrieval (MC-indexing, section 3): search every view by every route, and put the
+rankings together."""
 
 from __future__ import annotations
 
@@ -7,10 +8,10 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
+from structrag.asking.requests import Search, Steps
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.index.index import Index
 from structrag.index.routes import check_query, row_numbers
-from structrag.index.searching import steady_steps
 from structrag.records import Hit
 from structrag.retrieval.fusion import (
     max_score,
@@ -23,7 +24,6 @@ from structrag.retrieval.fusion import (
     union,
     union_size,
 )
-from structrag.steps import Search, Steps
 
 ROUTES = ("dense", "bm25")
 FUSIONS = ("maxscore", "minmax", "roundrobin", "rrf", "union")
@@ -36,13 +36,17 @@ class MultiViewRetriever:
 
     Args:
         index: What to search.
-        k: How many hits; preset "paper" also takes a fraction such as 1.5. The first hits do not depend on k (up to 1,000).
-        preset: "default" returns exactly min(k, chunks) hits. "paper" joins the best k' of each view, k' = 2k/3 rounded half up, so between
-            k' and 3k' hits, by the dense route alone unless `routes` says otherwise (its paper searches one route).
+        k: How many hits; preset "paper" also takes a fraction such as 1.5. The first hits do not
+            depend on k (up to 1,000).
+        preset: "default" returns exactly min(k, chunks) hits. "paper" joins the best k' of each
+            view, k' = 2k/3 rounded half up, so between k' and 3k' hits, by the dense route alone
+            unless `routes` says otherwise (its paper searches one route).
         routes: Some of "dense" and "bm25"; default both (preset "paper": "dense").
         views: Which of the index's views; default all.
-        fusion: "minmax" (scores brought to [0, 1] by route, then added), "rrf", "union", "roundrobin" or "maxscore". Default by preset.
-        weights: Route name ("dense:raw") or view ("raw") or kind ("bm25") -> weight, default 1 each; for "minmax" and "rrf".
+        fusion: "minmax" (scores brought to [0, 1] by route, then added), "rrf", "union",
+            "roundrobin" or "maxscore". Default by preset.
+        weights: Route name ("dense:raw") or view ("raw") or kind ("bm25") -> weight, default 1
+            each; for "minmax" and "rrf".
         order: "score", or "document" for reading order.
     """
 
@@ -64,23 +68,28 @@ class MultiViewRetriever:
         self.preset = preset
         self.kinds = _chosen("routes", routes, ROUTES[:1] if preset == "paper" else ROUTES, ROUTES)
         self.views = _chosen("views", views, index.views, index.views)
-        self.fusion = check_choice("fusion", fusion or ("union" if preset == "paper" else "minmax"), FUSIONS)
+        self.fusion = check_choice(
+            "fusion", fusion or ("union" if preset == "paper" else "minmax"), FUSIONS
+        )
         self.order = check_choice("order", order, ("score", "document"))
         self.routes = tuple(f"{kind}:{view}" for kind in self.kinds for view in self.views)
         if weights and self.fusion not in WEIGHTED:
             raise InvalidParameter(
-                f"weights are for fusion {' or '.join(map(repr, WEIGHTED))}; {self.fusion!r} takes none. Leave weights out, or choose "
+                f"weights are for fusion {' or '.join(map(repr, WEIGHTED))}; {self.fusion!r} takes "
+                "none. Leave weights out, or choose "
                 "one of these."
             )
         self.weights = _route_weights(weights or {}, self.routes)
 
     def search(self, query: str, k: float | None = None, *, where: Any = None) -> list[Hit]:
-        """The hits for a query, best first (or in reading order); each shows its rank and score on every route that found it.
+        """The hits for a query, best first (or in reading order); each shows its rank and score on
+        every route that found it.
 
-        `chunk.extras["views_hit"]` names the views that had the chunk among their first k (k' for "union").
+        `chunk.extras["views_hit"]` names the views that had the chunk among their first k (k' for
+        "union").
 
-        `where` limits the search to documents: `{"doc_id": "report"}`, any metadata (`{"year": [2020, 2021]}`), or a function of a
-        document's metadata. An empty index has no hits.
+        `where` limits the search to documents: `{"doc_id": "report"}`, any metadata (`{"year":
+        [2020, 2021]}`), or a function of a document's metadata. An empty index has no hits.
 
         Raises:
             InvalidParameter: k is below 1, or no document has a key of `where`.
@@ -95,7 +104,7 @@ class MultiViewRetriever:
         """`search` as steps."""
         check_query(query)
         wanted = self.k if k is None else _checked_k(k, self.preset)
-        return (yield from steady_steps(self.index, lambda: self._attempt(query, wanted, where)))
+        return (yield from self.index.steady_steps(lambda: self._attempt(query, wanted, where)))
 
     def _attempt(self, query: str, wanted: float, where: Any) -> Steps[list[Hit]]:
         store = self.index.store
@@ -104,9 +113,13 @@ class MultiViewRetriever:
         n = max(POOL, int(wanted) + 1)
         own = where if self.index.dense_store is not None else rows
         rankings = yield [
-            Search(route, query, vector, n, own if route.startswith("dense") else rows) for route in self.routes
+            Search(route, query, vector, n, own if route.startswith("dense") else rows)
+            for route in self.routes
         ]
-        by_route = {route: self.index.rows(ranking) for route, ranking in zip(self.routes, rankings, strict=True)}
+        by_route = {
+            route: self.index.rows(ranking)
+            for route, ranking in zip(self.routes, rankings, strict=True)
+        }
         chosen = self._fuse(by_route, wanted)
         if self.fusion != "union":
             chosen = _topped_up(chosen, int(wanted), row_numbers(rows, len(store)))
@@ -131,12 +144,18 @@ class MultiViewRetriever:
 
     def _view_ranking(self, routes: Mapping[str, Mapping[int, float]], view: str) -> list[int]:
         """One ranking of a view: the only route's, or its routes fused by reciprocal rank."""
-        return [row for row, _ in reciprocal_rank_fusion([routes[f"{kind}:{view}"] for kind in self.kinds])]
+        return [
+            row
+            for row, _ in reciprocal_rank_fusion([routes[f"{kind}:{view}"] for kind in self.kinds])
+        ]
 
     def _tops(self, routes: Mapping[str, Mapping[int, float]], k: float) -> dict[str, set[int]]:
-        """The rows that count as hits of each view: among the first k of a route of it, or for "union" in what it brings."""
+        """The rows that count as hits of each view: among the first k of a route of it, or for
+        "union" in what it brings."""
         if self.fusion == "union":
-            return {view: set(self._view_ranking(routes, view)[: union_size(k)]) for view in self.views}
+            return {
+                view: set(self._view_ranking(routes, view)[: union_size(k)]) for view in self.views
+            }
         return {
             view: {row for kind in self.kinds for row in islice(routes[f"{kind}:{view}"], int(k))}
             for view in self.views
@@ -150,7 +169,8 @@ class MultiViewRetriever:
     ) -> list[Hit]:
         wanted = {row for row, _ in chosen}
         ranks = {
-            route: {row: i for i, row in enumerate(found, start=1) if row in wanted} for route, found in routes.items()
+            route: {row: i for i, row in enumerate(found, start=1) if row in wanted}
+            for route, found in routes.items()
         }
         hits: list[tuple[int, Hit]] = []
         for rank, (row, score) in enumerate(chosen, start=1):
@@ -158,14 +178,19 @@ class MultiViewRetriever:
             views_hit = [view for view, top in tops.items() if row in top]
             chunk = self.index.store.chunk(row)
             chunk = replace(chunk, extras={**chunk.extras, "views_hit": views_hit})
-            hits.append((row, Hit(chunk, score, rank, seen, {route: routes[route][row] for route in seen})))
+            hits.append(
+                (row, Hit(chunk, score, rank, seen, {route: routes[route][row] for route in seen}))
+            )
         if self.order == "document":
             hits.sort(key=lambda item: item[0])
         return [hit for _, hit in hits]
 
 
-def _topped_up(chosen: list[tuple[int, float]], k: int, rows: Sequence[int]) -> list[tuple[int, float]]:
-    """Exactly min(k, rows searched): rows that no route found follow in document order with the last one's score."""
+def _topped_up(
+    chosen: list[tuple[int, float]], k: int, rows: Sequence[int]
+) -> list[tuple[int, float]]:
+    """Exactly min(k, rows searched): rows that no route found follow in document order with the
+    last one's score."""
     if len(chosen) >= k:
         return chosen
     found = {row for row, _ in chosen}
@@ -180,16 +205,21 @@ def _checked_k(k: float, preset: str) -> float:
         raise InvalidParameter("k must be a finite number; for every chunk pass k=len(index).")
     if k != int(k) and preset != "paper":
         raise InvalidParameter(
-            f"k must be a whole number with preset 'default'; got {k!r}. Fractions are for preset 'paper'."
+            f"k must be a whole number with preset 'default'; got {k!r}. Fractions are for preset "
+            "'paper'."
         )
     return k
 
 
-def _chosen(name: str, given: Sequence[str] | None, default: Sequence[str], allowed: Sequence[str]) -> tuple[str, ...]:
+def _chosen(
+    name: str, given: Sequence[str] | None, default: Sequence[str], allowed: Sequence[str]
+) -> tuple[str, ...]:
     if given is None:
         return tuple(default)
     if isinstance(given, str) or not given or len(set(given)) != len(given):
-        raise InvalidParameter(f"{name} must be a sequence of different names, some of {list(allowed)}; got {given!r}.")
+        raise InvalidParameter(
+            f"{name} must be a sequence of different names, some of {list(allowed)}; got {given!r}."
+        )
     return tuple(check_choice(name, value, allowed) for value in given)
 
 
@@ -201,9 +231,12 @@ def _route_weights(weights: Mapping[str, float], routes: Sequence[str]) -> list[
         check_at_least(f"weights[{name!r}]", weight, 0)
         if weight == float("inf"):
             raise InvalidParameter(
-                f"weights[{name!r}] must be finite; got {weight!r}. Give the other routes 0 instead."
+                f"weights[{name!r}] must be finite; got {weight!r}. Give the other routes 0 "
+                "instead."
             )
     return [
-        weights.get(route, 1.0) * weights.get(route.split(":")[0], 1.0) * weights.get(route.split(":")[1], 1.0)
+        weights.get(route, 1.0)
+        * weights.get(route.split(":")[0], 1.0)
+        * weights.get(route.split(":")[1], 1.0)
         for route in routes
     ]

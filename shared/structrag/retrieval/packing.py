@@ -7,14 +7,15 @@ from dataclasses import replace
 
 from structrag.errors import check_at_least
 from structrag.records import Chunk, Hit
-from structrag.sentences import LANGUAGES, sentence_spans
-from structrag.tokens import TokenCounter, count_tokens
+from structrag.text.sentences import LANGUAGES, sentence_spans
+from structrag.text.tokens import TokenCounter, count_tokens
 
 _BY_LINE = ("table", "code")  # kinds of chunks whose sentences are their lines
 
 
 def reader_text(chunk: Chunk) -> str:
-    """What a reader needs of a chunk: its heading path, a newline, and its own text, never a shortened one."""
+    """What a reader needs of a chunk: its heading path, a newline, and its own text, never a
+    shortened one."""
     return f"{chunk.context}\n{chunk.text}" if chunk.context else chunk.text
 
 
@@ -26,14 +27,17 @@ def pack(
     text_of: Callable[[Chunk], str] = reader_text,
     language: str = "english",
 ) -> list[Hit]:
-    """The hits that fit `max_tokens` together, in the order given; one that does not fit is left out, and later ones may still fit.
+    """The hits that fit `max_tokens` together, in the order given; one that does not fit is left
+    out, and later ones may still fit.
 
-    Only the first may be cut, where it alone is too long: at the end of a sentence (of a line in tables and code), so that its `text`
-    stays an exact slice of the document; its id and end follow, and `extras["cut"]` is true. Where not even its first sentence fits, it
-    is left out too. Scores and ranks stay.
+    Only the first may be cut, where it alone is too long: at the end of a sentence (of a line in
+    tables and code), so that its `text` stays an exact slice of the document; its id and end
+    follow, and `extras["cut"]` is true. Where not even its first sentence fits, it is left out too.
+    Scores and ranks stay.
 
     Args:
-        max_tokens: Tokens of `counter` for the texts of all chunks; whatever is put between them is the caller's to count.
+        max_tokens: Tokens of `counter` for the texts of all chunks; whatever is put between them is
+            the caller's to count.
         text_of: What is shown of a chunk; default `reader_text`.
         language: Of the sentences, an English name such as "german".
 
@@ -62,7 +66,8 @@ def pack_best(
     text_of: Callable[[Chunk], str] = reader_text,
     language: str = "english",
 ) -> list[Hit]:
-    """`pack` by rank, whatever the order of the hits; those that fit are given in the order they came in."""
+    """`pack` by rank, whatever the order of the hits; those that fit are given in the order they
+    came in."""
     hits = list(hits)
     places = {hit.rank: place for place, hit in enumerate(hits)}
     by_rank = sorted(hits, key=lambda hit: hit.rank)
@@ -70,8 +75,11 @@ def pack_best(
     return sorted(packed, key=lambda hit: places[hit.rank])
 
 
-def _cut(chunk: Chunk, limit: int, counter: TokenCounter, text_of: Callable[[Chunk], str], language: str) -> Chunk:
-    """The chunk up to the last end of a sentence at which it fits; with an empty text where there is none."""
+def _cut(
+    chunk: Chunk, limit: int, counter: TokenCounter, text_of: Callable[[Chunk], str], language: str
+) -> Chunk:
+    """The chunk up to the last end of a sentence at which it fits; with an empty text where there
+    is none."""
     if chunk.kind in _BY_LINE:
         ends = [i + 1 for i, character in enumerate(chunk.text) if character == "\n"]
     else:
@@ -86,7 +94,10 @@ def _cut(chunk: Chunk, limit: int, counter: TokenCounter, text_of: Callable[[Chu
             end=chunk.start + end,
             text=text,
             n_tokens=counter(text),
-            extras={**{key: value for key, value in chunk.extras.items() if key != "source_end"}, "cut": True},
+            extras={
+                **{key: value for key, value in chunk.extras.items() if key != "source_end"},
+                "cut": True,
+            },
         )
 
     low, high = 0, len(ends)  # the first `low` ends fit

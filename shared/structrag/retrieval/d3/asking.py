@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from structrag.asking.replies.ids import parse_ids, usable_ids
+from structrag.asking.requests import Ask, Failed, Steps
 from structrag.errors import NoModel
-from structrag.models.extractive import summarise
 from structrag.records import Chunk
 from structrag.retrieval.d3.costs import StageCost, call_cost
-from structrag.retrieval.d3.ids import parse_ids, usable_ids
 from structrag.retrieval.d3.packing import Part, pack_calls
 from structrag.retrieval.d3.reranking import keep, lexical_scores
 from structrag.retrieval.d3.selection import Selection, Tally
-from structrag.steps import Ask, Failed, Steps
+from structrag.text.extractive import summarise
 
 COMPONENT = "d3.select/1"
 LEAST_BUDGET = 64  # tokens of paragraphs; with less room than that no call is made
@@ -21,12 +21,17 @@ WORDS_PER_TOKEN = 1 / 1.3  # as `count_tokens` estimates
 
 
 def base_steps(
-    question: str, paragraphs: Sequence[Chunk], shown: Sequence[str], settings: Selection, tally: Tally
+    question: str,
+    paragraphs: Sequence[Chunk],
+    shown: Sequence[str],
+    settings: Selection,
+    tally: Tally,
 ) -> Steps[list[int]]:
-    """The positions the language model names, ascending, when it reads `shown`, one text a paragraph with the ids 1 to n.
+    """The positions the language model names, ascending, when it reads `shown`, one text a
+    paragraph with the ids 1 to n.
 
-    A call that fails selects its paragraphs lexically. So does everything, without a call, where the question leaves no room
-    for paragraphs in the context.
+    A call that fails selects its paragraphs lexically. So does everything, without a call, where
+    the question leaves no room for paragraphs in the context.
 
     Raises:
         NoModel: there is no language model.
@@ -38,7 +43,8 @@ def base_steps(
     prompts = [rendered(question, shown, parts, settings) for parts in calls]
     allowed = [{part.position + 1 for part in parts} for parts in calls]
     answers = yield [
-        Ask(prompt, COMPONENT, usable=partial(usable_ids, ids)) for prompt, ids in zip(prompts, allowed, strict=True)
+        Ask(prompt, COMPONENT, usable=partial(usable_ids, ids))
+        for prompt, ids in zip(prompts, allowed, strict=True)
     ]
     chosen: set[int] = set()
     failed: list[Sequence[int]] = []  # the positions of each failed call
@@ -58,23 +64,33 @@ def base_steps(
     return sorted(chosen.union(_instead(question, paragraphs, failed, settings, tally)))
 
 
-def hierbase_steps(question: str, paragraphs: Sequence[Chunk], settings: Selection, tally: Tally) -> Steps[list[int]]:
+def hierbase_steps(
+    question: str, paragraphs: Sequence[Chunk], settings: Selection, tally: Tally
+) -> Steps[list[int]]:
     """BASE over short forms of the paragraphs, then over the paragraphs it named."""
     texts = [paragraph.text for paragraph in paragraphs]
-    candidates = yield from base_steps(question, paragraphs, short_forms(paragraphs, settings), settings, tally)
+    candidates = yield from base_steps(
+        question, paragraphs, short_forms(paragraphs, settings), settings, tally
+    )
     if not candidates and not settings.hier_fallback:
         return []
     candidates = candidates or list(range(len(paragraphs)))
     chosen = yield from base_steps(
-        question, [paragraphs[i] for i in candidates], [texts[i] for i in candidates], settings, tally
+        question,
+        [paragraphs[i] for i in candidates],
+        [texts[i] for i in candidates],
+        settings,
+        tally,
     )
     return [candidates[i] for i in chosen]
 
 
 def short_forms(paragraphs: Sequence[Chunk], settings: Selection) -> list[str]:
-    """What stands for each paragraph in the first pass of HIERBASE: a short one itself, else `extras["summary"]`, else an extract.
+    """What stands for each paragraph in the first pass of HIERBASE: a short one itself, else
+    `extras["summary"]`, else an extract.
 
-    An extract is the most telling sentences of about 60 tokens; of a table the header row and the first cells of the others.
+    An extract is the most telling sentences of about 60 tokens; of a table the header row and the
+    first cells of the others.
     """
     words = max(1, int((settings.short_tokens or 60) * WORDS_PER_TOKEN))
     forms = []
@@ -101,9 +117,14 @@ def packed(question: str, shown: Sequence[str], settings: Selection) -> list[lis
     return pack_calls(shown, budget, count, label_tokens=label, language=settings.language)
 
 
-def rendered(question: str, shown: Sequence[str], parts: Sequence[Part], settings: Selection) -> str:
+def rendered(
+    question: str, shown: Sequence[str], parts: Sequence[Part], settings: Selection
+) -> str:
     """The prompt of one call."""
-    lines = [f"[{part.position + 1}] {shown[part.position][part.start : part.end].strip()}" for part in parts]
+    lines = [
+        f"[{part.position + 1}] {shown[part.position][part.start : part.end].strip()}"
+        for part in parts
+    ]
     return settings.prompt.format(paragraphs="\n\n".join(lines), question=question)
 
 
@@ -116,7 +137,11 @@ def asking_cost(question: str, shown: Sequence[str], settings: Selection) -> Sta
 
 
 def _instead(
-    question: str, paragraphs: Sequence[Chunk], failed: Sequence[Sequence[int]], settings: Selection, tally: Tally
+    question: str,
+    paragraphs: Sequence[Chunk],
+    failed: Sequence[Sequence[int]],
+    settings: Selection,
+    tally: Tally,
 ) -> list[int]:
     """What BM25 selects of the positions of each failed call, ascending."""
     if not failed:
@@ -126,16 +151,25 @@ def _instead(
     scores = lexical_scores(question, paragraphs, settings.language)
     chosen: set[int] = set()
     for positions in failed:
-        kept = keep([scores[i] for i in positions], "lexical", k=settings.k, threshold=settings.threshold)
+        kept = keep(
+            [scores[i] for i in positions], "lexical", k=settings.k, threshold=settings.threshold
+        )
         chosen.update(positions[i] for i in kept)
     return sorted(chosen)
 
 
 def _table_outline(text: str, words: int) -> str:
-    """The header row and the first cell of each other row of a table with pipes, at most about `words` words each; "" for others."""
-    rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in text.splitlines() if "|" in line]
+    """The header row and the first cell of each other row of a table with pipes, at most about
+    `words` words each; "" for others."""
+    rows = [
+        [cell.strip() for cell in line.strip().strip("|").split("|")]
+        for line in text.splitlines()
+        if "|" in line
+    ]
     rows = [row for row in rows if any(cell.strip("-: ") for cell in row)]
     if not rows:
         return ""
     labels = ", ".join(row[0] for row in rows[1:] if row[0])
-    return "\n".join(" ".join(line.split()[:words]) for line in (" | ".join(rows[0]), labels) if line)
+    return "\n".join(
+        " ".join(line.split()[:words]) for line in (" | ".join(rows[0]), labels) if line
+    )

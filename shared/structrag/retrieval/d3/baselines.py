@@ -7,13 +7,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from structrag.asking.requests import Ask, Failed, Steps
 from structrag.errors import NoModel, check_at_least
 from structrag.records import Chunk
 from structrag.retrieval.d3.costs import StageCost, call_cost
 from structrag.retrieval.d3.selecting import Evidence, Selection, select_steps
-from structrag.steps import Ask, Failed, Steps
 
-__all__ = ["BASELINES", "chunk_steps", "map_reduce_optimized_steps", "map_reduce_steps", "paragraph_steps"]
+__all__ = [
+    "BASELINES",
+    "chunk_steps",
+    "map_reduce_optimized_steps",
+    "map_reduce_steps",
+    "paragraph_steps",
+]
 
 CHUNK_TOKENS = 3500  # of paragraphs in one call of CHUNK
 ONE_CALL = 10**9  # context tokens: whatever there is goes into one call
@@ -28,11 +34,31 @@ Question: {question}
 Does this paragraph hold information that helps to answer the question? Answer with "yes" or "no" and nothing else."""
 
 _WORD = re.compile(r"\w+")
-_YES = {"yes", "true", "relevant", "1", "y", "ja", "oui", "sí", "si", "sim", "да", "是", "是的", "相关", "はい", "نعم"}
+_YES = {
+    "yes",
+    "true",
+    "relevant",
+    "1",
+    "y",
+    "ja",
+    "oui",
+    "sí",
+    "si",
+    "sim",
+    "да",
+    "是",
+    "是的",
+    "相关",
+    "はい",
+    "نعم",
+}
 
 
-def paragraph_steps(question: str, paragraphs: Sequence[Chunk], settings: Selection | None = None) -> Steps[Evidence]:
-    """PARAGRAPH: one call for each paragraph, which is evidence if the answer is yes. A failed call is counted and selects nothing.
+def paragraph_steps(
+    question: str, paragraphs: Sequence[Chunk], settings: Selection | None = None
+) -> Steps[Evidence]:
+    """PARAGRAPH: one call for each paragraph, which is evidence if the answer is yes. A failed call
+    is counted and selects nothing.
 
     Of the settings, the token counter holds.
 
@@ -40,7 +66,10 @@ def paragraph_steps(question: str, paragraphs: Sequence[Chunk], settings: Select
         NoModel: there is no language model.
     """
     counter = (settings or Selection()).counter
-    prompts = [RELEVANCE_PROMPT.format(paragraph=each.text.strip(), question=question) for each in paragraphs]
+    prompts = [
+        RELEVANCE_PROMPT.format(paragraph=each.text.strip(), question=question)
+        for each in paragraphs
+    ]
     answers: list[Any] = []
     if prompts:
         answers = yield [Ask(prompt, "d3.relevance/1") for prompt in prompts]
@@ -52,7 +81,9 @@ def paragraph_steps(question: str, paragraphs: Sequence[Chunk], settings: Select
         if isinstance(reason, NoModel):
             raise reason
     return Evidence(
-        positions=tuple(i for i, answer in enumerate(answers) if isinstance(answer, str) and says_yes(answer)),
+        positions=tuple(
+            i for i, answer in enumerate(answers) if isinstance(answer, str) and says_yes(answer)
+        ),
         cost=cost,
         degraded=len(reasons),
         answers=tuple("" if isinstance(answer, Failed) else answer for answer in answers),
@@ -61,9 +92,14 @@ def paragraph_steps(question: str, paragraphs: Sequence[Chunk], settings: Select
 
 
 def chunk_steps(
-    question: str, paragraphs: Sequence[Chunk], settings: Selection | None = None, *, chunk_tokens: int = CHUNK_TOKENS
+    question: str,
+    paragraphs: Sequence[Chunk],
+    settings: Selection | None = None,
+    *,
+    chunk_tokens: int = CHUNK_TOKENS,
 ) -> Steps[Evidence]:
-    """CHUNK: the strategy "base" over all paragraphs, `chunk_tokens` of them a call. Of the settings, the strategy does not hold."""
+    """CHUNK: the strategy "base" over all paragraphs, `chunk_tokens` of them a call. Of the
+    settings, the strategy does not hold."""
     check_at_least("chunk_tokens", chunk_tokens, 1)
     settings = replace(settings or Selection(), strategy="base")
     frame = settings.counter(settings.prompt.format(paragraphs="", question=question))
@@ -71,7 +107,9 @@ def chunk_steps(
     return (yield from select_steps(question, paragraphs, settings))
 
 
-def map_reduce_steps(question: str, paragraphs: Sequence[Chunk], settings: Selection | None = None) -> Steps[Evidence]:
+def map_reduce_steps(
+    question: str, paragraphs: Sequence[Chunk], settings: Selection | None = None
+) -> Steps[Evidence]:
     """MAP-REDUCE: PARAGRAPH, then what is left together in one call of "base", however long."""
     first = yield from paragraph_steps(question, paragraphs, settings)
     kept = [paragraphs[i] for i in first.positions]
@@ -80,12 +118,18 @@ def map_reduce_steps(question: str, paragraphs: Sequence[Chunk], settings: Selec
 
 
 def map_reduce_optimized_steps(
-    question: str, paragraphs: Sequence[Chunk], settings: Selection | None = None, *, chunk_tokens: int = CHUNK_TOKENS
+    question: str,
+    paragraphs: Sequence[Chunk],
+    settings: Selection | None = None,
+    *,
+    chunk_tokens: int = CHUNK_TOKENS,
 ) -> Steps[Evidence]:
     """MAP-REDUCE OPTIMIZED: CHUNK, then CHUNK over what it kept."""
     first = yield from chunk_steps(question, paragraphs, settings, chunk_tokens=chunk_tokens)
     kept = [paragraphs[i] for i in first.positions]
-    return _joined(first, (yield from chunk_steps(question, kept, settings, chunk_tokens=chunk_tokens)))
+    return _joined(
+        first, (yield from chunk_steps(question, kept, settings, chunk_tokens=chunk_tokens))
+    )
 
 
 BASELINES: dict[str, Callable[[str, Sequence[Chunk]], Steps[Evidence]]] = {

@@ -1,4 +1,5 @@
-"""Condensing (D3, section 3, first step): each section as its path and a summary, so that a router can read the whole outline."""
+"""Condensing (D3, section 3, first step): each section as its path and a summary, so that a router
+can read the whole outline."""
 
 from __future__ import annotations
 
@@ -7,12 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from structrag.chunks.cutting import Cutter, Piece
-from structrag.chunks.making import ChunkMaker
-from structrag.chunks.reading import ReadingSplitter
-from structrag.chunks.summaries import Summary, pack, summary_steps
-from structrag.errors import InvalidParameter, check_at_least, check_choice
-from structrag.models.extractive import keywords, section_frequencies, summarise
+from structrag.asking.prompts import check_template
+from structrag.asking.requests import Steps
+from structrag.chunks.asking_splitter import ReadingSplitter
+from structrag.chunks.maker import ChunkMaker
+from structrag.chunks.pic.summaries import Summary, pack, summary_steps
+from structrag.errors import check_at_least, check_choice
+from structrag.reading.sections import parse
 from structrag.records import Block, Chunk, Document
 from structrag.retrieval.d3.paragraphs import (
     PARAGRAPH_TOKENS,
@@ -23,10 +25,10 @@ from structrag.retrieval.d3.paragraphs import (
     paragraph_cutter,
     section_spans,
 )
-from structrag.sections import parse
-from structrag.sentences import LANGUAGES, sentence_spans
-from structrag.steps import Steps
-from structrag.tokens import TokenCounter, count_tokens
+from structrag.text.cutting import Cutter, Piece
+from structrag.text.extractive import keywords, section_frequencies, summarise
+from structrag.text.sentences import LANGUAGES, sentence_spans
+from structrag.text.tokens import TokenCounter, count_tokens
 
 SUMMARY_TOKENS = 60  # of a summary at most
 PAPER_TOKENS = 142  # max_length of bart-large-cnn
@@ -47,24 +49,32 @@ _WORDS = re.compile(r"(?<!\{)\{words\}(?!\})")
 
 @dataclass(frozen=True, slots=True)
 class SectionSplitter(ReadingSplitter):
-    """One chunk for each section: heading and own body, condensed for indexing to path, summary and keywords.
+    """One chunk for each section: heading and own body, condensed for indexing to path, summary and
+    keywords.
 
-    `text` is the whole section; `extras["summary"]` is what the router reads ("" for a heading without a body) and `extras["reduced"]` what
-    stands for the text in an index. A section of more than `section_tokens` is several chunks, runs of whole paragraphs with a summary each
-    and `extras["part"]`, [1, 3] for the first of three. A section that the language model failed on has its extractive summary and
-    `extras["degraded"]`. A document without headings gives runs of whole paragraphs of up to 1,000 tokens, titled by their keywords, with
-    `extras["pseudo"]`. An empty or blank document has no chunk.
+    `text` is the whole section; `extras["summary"]` is what the router reads ("" for a heading
+    without a body) and `extras["reduced"]` what stands for the text in an index. A section of more
+    than `section_tokens` is several chunks, runs of whole paragraphs with a summary each and
+    `extras["part"]`, [1, 3] for the first of three. A section that the language model failed on has
+    its extractive summary and `extras["degraded"]`. A document without headings gives runs of whole
+    paragraphs of up to 1,000 tokens, titled by their keywords, with `extras["pseudo"]`. An empty or
+    blank document has no chunk.
 
     Attributes:
-        summaries: "auto": by the language model where there is one, else extractive. "extractive": never by the model.
-        summary_tokens: Most tokens of a summary, by `counter`; longer ones are cut behind a sentence.
-        whole_tokens: A body of at most so many tokens stands for itself; 0: every section is summarised (preset `paper`).
-        section_tokens: A body of more tokens is listed in parts of at most so many, but of one paragraph at least; 0: never (`paper`).
+        summaries: "auto": by the language model where there is one, else extractive. "extractive":
+            never by the model.
+        summary_tokens: Most tokens of a summary, by `counter`; longer ones are cut behind a
+            sentence.
+        whole_tokens: A body of at most so many tokens stands for itself; 0: every section is
+            summarised (preset `paper`).
+        section_tokens: A body of more tokens is listed in parts of at most so many, but of one
+            paragraph at least; 0: never (`paper`).
         paragraph_tokens: As in `ParagraphSplitter`; 0 in `paper`.
-        window_tokens: What the summariser reads at once. A longer section is summarised in parts, then those summaries are.
+        window_tokens: What the summariser reads at once. A longer section is summarised in parts,
+            then those summaries are.
         keywords: At most so many beside the summary; 0: none.
-        prompt: What the model is asked, with {title}, {text} and, if wanted, {words}, how many the summary may have; "{text}" for a model
-            that only summarises, such as BART.
+        prompt: What the model is asked, with {title}, {text} and, if wanted, {words}, how many the
+            summary may have; "{text}" for a model that only summarises, such as BART.
         exclude_titles, plain_headings, counter, language: As in `ParagraphSplitter`.
     """
 
@@ -90,18 +100,12 @@ class SectionSplitter(ReadingSplitter):
         check_at_least("window_tokens", self.window_tokens, 16)
         check_at_least("keywords", self.keywords, 0)
         check_titles(self.exclude_titles)
-        try:
-            shown = self._prompt.format(title="", text="\0")
-        except (LookupError, ValueError, AttributeError, TypeError) as error:
-            raise InvalidParameter(
-                f"prompt must be a template with the places {{title}} and {{text}}; {error!r}."
-            ) from error
-        if "\0" not in shown:
-            raise InvalidParameter(f"prompt must contain {{text}}; got {self.prompt!r}.")
+        check_template("prompt", self.prompt, ["text"], optional=["title", "words"])
 
     @classmethod
     def paper(cls, **changes: Any) -> SectionSplitter:
-        """The settings of the paper: every section is summarised as a whole, its text alone is given to the summariser, no keywords."""
+        """The settings of the paper: every section is summarised as a whole, its text alone is
+        given to the summariser, no keywords."""
         same = {
             "summary_tokens": PAPER_TOKENS,
             "whole_tokens": 0,
@@ -116,7 +120,9 @@ class SectionSplitter(ReadingSplitter):
         """The condensed sections of a document, in pre-order, as steps."""
         outline = parse(document, plain_headings=self.plain_headings)
         cutter = paragraph_cutter(self.counter, self.language)
-        spans = section_spans(outline, self.exclude_titles, cutter, self.section_tokens, self.paragraph_tokens)
+        spans = section_spans(
+            outline, self.exclude_titles, cutter, self.section_tokens, self.paragraph_tokens
+        )
         bodies = [_body(document.text, span) for span in spans]
         titles = [
             keyword_title(body, self.language) if span.pseudo else span.section.title
@@ -126,24 +132,38 @@ class SectionSplitter(ReadingSplitter):
         frequency = section_frequencies(bodies) if self.keywords else {}
         maker = ChunkMaker(document, self.counter, None, with_context=True)
         chunks = []
-        for number, (span, title, body, summary) in enumerate(zip(spans, titles, bodies, made, strict=True)):
+        for number, (span, title, body, summary) in enumerate(
+            zip(spans, titles, bodies, made, strict=True)
+        ):
             words = []
             if self.keywords and body:
                 words = keywords(
-                    body, title, document_frequency=frequency, n_sections=len(bodies), language=self.language
+                    body,
+                    title,
+                    document_frequency=frequency,
+                    n_sections=len(bodies),
+                    language=self.language,
                 )[: self.keywords]
             chunks.append(_chunk(maker, span, number, title, body, summary, words))
         return chunks
 
     def _summaries(
-        self, document: Document, spans: Sequence[Span], titles: Sequence[str], bodies: Sequence[str]
+        self,
+        document: Document,
+        spans: Sequence[Span],
+        titles: Sequence[str],
+        bodies: Sequence[str],
     ) -> Steps[list[Summary]]:
         """A summary for each body; those of short ones are the bodies themselves."""
-        long = [i for i, body in enumerate(bodies) if body and self.counter(body) > self.whole_tokens]
+        long = [
+            i for i, body in enumerate(bodies) if body and self.counter(body) > self.whole_tokens
+        ]
         done = [Summary(body) for body in bodies]
         asked: list[Summary] = [Summary(no_model=True)] * len(long)
         if self.summaries == "auto" and long:
-            texts = [list(self._pieces(document.text, spans[i].blocks, self.window_tokens)) for i in long]
+            texts = [
+                list(self._pieces(document.text, spans[i].blocks, self.window_tokens)) for i in long
+            ]
             paths = [" > ".join(spans[i].section.path) or titles[i] or document.title for i in long]
             asked = yield from summary_steps(
                 paths, texts, self._prompt, window=self.window_tokens, language=self.language
@@ -175,10 +195,13 @@ class SectionSplitter(ReadingSplitter):
             if count_tokens(whole) <= window:
                 yield whole
             else:
-                yield from (text[piece.start : piece.end] for piece in cutter.cut(text, [block], window))
+                yield from (
+                    text[piece.start : piece.end] for piece in cutter.cut(text, [block], window)
+                )
 
     def first_sentences(self, text: str) -> str:
-        """The text's first sentences of together at most `summary_tokens`; of a longer first sentence the first words."""
+        """The text's first sentences of together at most `summary_tokens`; of a longer first
+        sentence the first words."""
         limit = self.summary_tokens
         head = text[: limit * 40]
         end = 0
@@ -210,7 +233,13 @@ def _body(text: str, span: Span) -> str:
 
 
 def _chunk(
-    maker: ChunkMaker, span: Span, number: int, title: str, body: str, summary: Summary, words: Sequence[str]
+    maker: ChunkMaker,
+    span: Span,
+    number: int,
+    title: str,
+    body: str,
+    summary: Summary,
+    words: Sequence[str],
 ) -> Chunk:
     path = (title,) if span.pseudo else span.section.path
     context = maker.context(path, own=bool(body))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from structrag.requests import calls_line
-from structrag.tokens import TokenCounter, count_tokens
+from structrag.asking.requests import calls_line
+from structrag.text.tokens import TokenCounter, count_tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,12 @@ ANSWER_TOKENS = 20  # of an answer, expected: a handful of ids
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Stage ("route", "select") -> its cost: expected, and at most. No model was asked and nothing embedded for it.
+    """Stage ("route", "select") -> its cost: expected, and at most. No model was asked and nothing
+    embedded for it.
 
-    Expected is what the sections take that BM25 would choose, with answers of 20 tokens; at most, what all sections would take, with
-    answers of the length reserved for them. The paper's method names a quarter of the text (QASPER); what a model will name is not known.
+    Expected is what the sections take that BM25 would choose, with answers of 20 tokens; at most,
+    what all sections would take, with answers of the length reserved for them. The paper's method
+    names a quarter of the text (QASPER); what a model will name is not known.
     """
 
     expected: Mapping[str, StageCost] = field(default_factory=dict)
@@ -55,10 +57,15 @@ def estimate(
         rows = _likely(scope, router, scores, routing, everything)
         expected, upper = _route_costs(question, scope, router, scores, routing)
     return Estimate(
-        {"route": expected, "select": _select_cost(question, scope, rows, strategy, selection, ANSWER_TOKENS)},
+        {
+            "route": expected,
+            "select": _select_cost(question, scope, rows, strategy, selection, ANSWER_TOKENS),
+        },
         {
             "route": upper,
-            "select": _select_cost(question, scope, everything, strategy, selection, selection.answer_tokens),
+            "select": _select_cost(
+                question, scope, everything, strategy, selection, selection.answer_tokens
+            ),
         },
     )
 
@@ -66,7 +73,8 @@ def estimate(
 def _likely(
     scope: Scope, router: str, scores: Mapping[int, float], routing: Routing, everything: list[int]
 ) -> list[int]:
-    """The paragraph rows of the route that BM25 alone gives; all where no word of the question occurs."""
+    """The paragraph rows of the route that BM25 alone gives; all where no word of the question
+    occurs."""
     if router == "scores":
         return by_scores(scope, scores, routing).rows or everything
     chosen = stand_in(range(len(scope.outline)), scope.section_scores(scores))
@@ -99,7 +107,11 @@ def _route_costs(
 
 
 def _asking(
-    question: str, scope: Scope, groups: Sequence[Sequence[int]], routing: Routing, answer_tokens: int
+    question: str,
+    scope: Scope,
+    groups: Sequence[Sequence[int]],
+    routing: Routing,
+    answer_tokens: int,
 ) -> StageCost:
     cost = StageCost()
     for group in groups:
@@ -109,7 +121,12 @@ def _asking(
 
 
 def _select_cost(
-    question: str, scope: Scope, rows: Sequence[int], strategy: str, selection: Selection, answer_tokens: int
+    question: str,
+    scope: Scope,
+    rows: Sequence[int],
+    strategy: str,
+    selection: Selection,
+    answer_tokens: int,
 ) -> StageCost:
     if strategy == "fused":
         return StageCost(scored=len(rows))

@@ -9,10 +9,11 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from structrag.cache import Cache
+from structrag.asking.cache import Cache
+from structrag.asking.requests import Progress, Usage
 from structrag.errors import IndexDamaged, check_choice
+from structrag.index.adding import Splitter
 from structrag.index.index import AddReport, Index
-from structrag.index.preparing import Splitter
 from structrag.models.embedders import as_embedder
 from structrag.models.llm import as_language_model
 from structrag.models.summariser import TransformersSummariser
@@ -22,8 +23,7 @@ from structrag.retrieval.d3.layout import Layout, build_layout
 from structrag.retrieval.d3.paragraphs import PART_TOKENS, ParagraphSplitter, PartSplitter
 from structrag.retrieval.d3.saving import save_folder, saved_options
 from structrag.retrieval.d3.turns import Turns
-from structrag.steps import Progress, Usage
-from structrag.tokens import TokenCounter, count_tokens
+from structrag.text.tokens import TokenCounter, count_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,27 +37,33 @@ class D3AddReport:
     def __str__(self) -> str:
         report = self.sections
         return (
-            f"{report.added} documents added, {report.replaced} replaced, {report.unchanged} unchanged; {report.chunks} sections, "
-            f"{self.parts.chunks} parts, {self.paragraphs.chunks} paragraphs; {report.usage['calls']} language-model calls"
+            f"{report.added} documents added, {report.replaced} replaced, {report.unchanged} "
+            f"unchanged; {report.chunks} sections, "
+            f"{self.parts.chunks} parts, {self.paragraphs.chunks} paragraphs; "
+            f"{report.usage['calls']} language-model calls"
         )
 
 
 class D3Index:
     """Documents as D3 reads them: three `Index` objects that always hold the same documents.
 
-    `sections` has each section as path and summary, which the language model is shown; `parts` runs of whole paragraphs, by which routing
-    works without a language model; `paragraphs` the units of evidence. A document is in all three or in none, and one that has not
-    changed is left alone.
+    `sections` has each section as path and summary, which the language model is shown; `parts` runs
+    of whole paragraphs, by which routing works without a language model; `paragraphs` the units of
+    evidence. A document is in all three or in none, and one that has not changed is left alone.
 
     Args:
         embedder: Of parts and paragraphs, what `as_embedder` takes; None: LSA over each.
-        llm: Summarises long sections: a function `str -> str`, a `LanguageModel`, or a `TransformersSummariser`; None: extractive.
-        preset: "default", or "paper": every section is summarised, however short, and listed whole, however long; no keywords.
-        summary_tokens, whole_tokens, section_tokens, paragraph_tokens, keywords, prompt: As in `SectionSplitter`; None: by the preset.
+        llm: Summarises long sections: a function `str -> str`, a `LanguageModel`, or a
+            `TransformersSummariser`; None: extractive.
+        preset: "default", or "paper": every section is summarised, however short, and listed whole,
+            however long; no keywords.
+        summary_tokens, whole_tokens, section_tokens, paragraph_tokens, keywords, prompt: As in
+            `SectionSplitter`; None: by the preset.
         window_tokens: As in `SectionSplitter`.
         part_tokens: As `max_tokens` in `PartSplitter`.
         exclude_titles, plain_headings, counter, language: As in `SectionSplitter`.
-        cache, batch_size, max_concurrency, max_calls, progress, dtype: As in `Index`; one cache serves all three.
+        cache, batch_size, max_concurrency, max_calls, progress, dtype: As in `Index`; one cache
+            serves all three.
     """
 
     def __init__(
@@ -88,7 +94,9 @@ class D3Index:
         paper = check_choice("preset", preset, ("default", "paper")) == "paper"
         llm = as_language_model(llm)
         texts: dict[str, Any] = {
-            "exclude_titles": exclude_titles if isinstance(exclude_titles, str) else tuple(exclude_titles),
+            "exclude_titles": exclude_titles
+            if isinstance(exclude_titles, str)
+            else tuple(exclude_titles),
             "plain_headings": plain_headings,
             "counter": counter,
             "language": language,
@@ -130,7 +138,11 @@ class D3Index:
             "parts": PartSplitter(part_tokens, splitter.paragraph_tokens, **texts),
             "paragraphs": ParagraphSplitter(splitter.paragraph_tokens, **texts),
         }
-        self._models = {"sections": {"llm": llm}, "parts": {"embedder": embedder}, "paragraphs": {"embedder": embedder}}
+        self._models = {
+            "sections": {"llm": llm},
+            "parts": {"embedder": embedder},
+            "paragraphs": {"embedder": embedder},
+        }
         if embedder is not None:
             shared = as_embedder(embedder)
             self._models["parts"] = self._models["paragraphs"] = {"embedder": shared}
@@ -139,10 +151,16 @@ class D3Index:
         self._changing = Turns()
 
     def _index(self, name: str, path: Path | None = None, *, verify: bool = False) -> Index:
-        options: dict[str, Any] = {**self._options, **self._models[name], "splitter": self._splitters[name]}
+        options: dict[str, Any] = {
+            **self._options,
+            **self._models[name],
+            "splitter": self._splitters[name],
+        }
         if path is None:
             return Index(views=("raw",), **options)
-        return Index.load(path / name, verify=verify, **{k: v for k, v in options.items() if k not in {"dtype"}})
+        return Index.load(
+            path / name, verify=verify, **{k: v for k, v in options.items() if k not in {"dtype"}}
+        )
 
     @property
     def indexes(self) -> tuple[Index, Index, Index]:
@@ -156,11 +174,14 @@ class D3Index:
 
     @property
     def usage(self) -> Usage:
-        """What indexing and the questions' vectors have cost since this was made or loaded; without what a retriever asks."""
+        """What indexing and the questions' vectors have cost since this was made or loaded; without
+        what a retriever asks."""
         total = Usage()
         for index in self.indexes:
             for field in fields(Usage):
-                setattr(total, field.name, getattr(total, field.name) + getattr(index.usage, field.name))
+                setattr(
+                    total, field.name, getattr(total, field.name) + getattr(index.usage, field.name)
+                )
         return total
 
     def __len__(self) -> int:
@@ -168,22 +189,27 @@ class D3Index:
         return len(self.paragraphs)
 
     def add(self, documents: Iterable[Document]) -> D3AddReport:
-        """Add documents, or replace those that changed; after another call that is changing the index, never amid it.
+        """Add documents, or replace those that changed; after another call that is changing the
+        index, never amid it.
 
-        Errors are those of `Index.add`; a document that one of the three failed on is in none. InvalidParameter on an event loop where an
-        `aadd` is under way.
+        Errors are those of `Index.add`; a document that one of the three failed on is in none.
+        InvalidParameter on an event loop where an `aadd` is under way.
         """
         return self._add(documents, known_only=False)
 
     def update(self, documents: Iterable[Document]) -> D3AddReport:
-        """`add` for documents that must be there already; InvalidParameter, and nothing has changed, if one is not."""
+        """`add` for documents that must be there already; InvalidParameter, and nothing has
+        changed, if one is not."""
         return self._add(documents, known_only=True)
 
     def _add(self, documents: Iterable[Document], *, known_only: bool) -> D3AddReport:
         given = documents if isinstance(documents, Document) else list(documents)
         with self._changing.taken():
             try:
-                reports = [index.update(given) if known_only else index.add(given) for index in self.indexes]
+                reports = [
+                    index.update(given) if known_only else index.add(given)
+                    for index in self.indexes
+                ]
             except BaseException:
                 self._make_whole(given)
                 raise
@@ -201,7 +227,10 @@ class D3Index:
         given: Any = documents if isinstance(documents, Document) else list(documents)
         async with self._changing.awaited():
             try:
-                reports = [await (index.aupdate(given) if known_only else index.aadd(given)) for index in self.indexes]
+                reports = [
+                    await (index.aupdate(given) if known_only else index.aadd(given))
+                    for index in self.indexes
+                ]
             except BaseException:
                 self._make_whole(given)
                 raise
@@ -210,8 +239,13 @@ class D3Index:
     def _make_whole(self, documents: Any) -> None:
         """After a failure: take out what is not in the same version in all three."""
         for document in [] if isinstance(documents, Document) else documents:
-            if isinstance(document, Document) and any(document.id in index.store for index in self.indexes):
-                new = [index.store.fingerprint(document.id) == index.fingerprint(document) for index in self.indexes]
+            if isinstance(document, Document) and any(
+                document.id in index.store for index in self.indexes
+            ):
+                new = [
+                    index.store.fingerprint(document.id) == index.fingerprint(document)
+                    for index in self.indexes
+                ]
                 if any(new) and not all(new):
                     self._delete(document.id)
 
@@ -234,18 +268,24 @@ class D3Index:
         known = self._layout
         if known is None or known[0] != self.changes:
             changes = self.changes
-            known = (changes, build_layout(self.sections.store, self.parts.store, self.paragraphs.store))
+            known = (
+                changes,
+                build_layout(self.sections.store, self.parts.store, self.paragraphs.store),
+            )
             self._layout = known
         return known[1]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to a folder, moved into place when complete.
 
-        Raises InvalidParameter if `path` is a file, or a folder that holds something else; then nothing is changed.
+        Raises InvalidParameter if `path` is a file, or a folder that holds something else; then
+        nothing is changed.
         """
         indexes = dict(zip(self._splitters, self.indexes, strict=True))
         with self._changing.taken():
-            save_folder(Path(path), {name: index.save for name, index in indexes.items()}, self._saved)
+            save_folder(
+                Path(path), {name: index.save for name, index in indexes.items()}, self._saved
+            )
 
     @classmethod
     def load(
@@ -262,10 +302,12 @@ class D3Index:
         max_calls: int | None = None,
         progress: Progress | None = None,
     ) -> D3Index:
-        """Open a saved index with its settings. Models are not saved: pass the same `embedder` (and `llm`, `counter`) again.
+        """Open a saved index with its settings. Models are not saved: pass the same `embedder` (and
+        `llm`, `counter`) again.
 
-        `verify` compares the checksums of all files. Raises IndexDamaged if there is no index, or it is incomplete, altered, not ours or of
-        a newer release; InvalidParameter if the embedder is another one than it was built with.
+        `verify` compares the checksums of all files. Raises IndexDamaged if there is no index, or
+        it is incomplete, altered, not ours or of a newer release; InvalidParameter if the embedder
+        is another one than it was built with.
         """
         index = cls(
             embedder=embedder,
@@ -283,5 +325,7 @@ class D3Index:
         )
         known = Counter(tuple(each.document_ids) for each in index.indexes)
         if len(known) != 1:
-            raise IndexDamaged(f"{os.fspath(path)!r} holds parts of different indexes; build it again.")
+            raise IndexDamaged(
+                f"{os.fspath(path)!r} holds parts of different indexes; build it again."
+            )
         return index

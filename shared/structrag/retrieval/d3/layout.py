@@ -1,4 +1,5 @@
-"""Which paragraphs each section of a D3 index holds: the outline that is routed over, as plain records."""
+"""Which paragraphs each section of a D3 index holds: the outline that is routed over, as plain
+records."""
 
 from __future__ import annotations
 
@@ -9,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.context import is_same_title
 from structrag.index.selection import Selection
 from structrag.index.store import Store
+from structrag.text.heading_path import is_same_title
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,8 @@ class OutlineSection:
         doc_title: The document's title.
         path: Heading titles, outermost first; () for the text before the first heading.
         summary: "" for a heading without a body of its own.
-        start, end: Its heading and its own text, without what is below it: the characters `[start, end)` of the document.
+        start, end: Its heading and its own text, without what is below it: the characters `[start,
+            end)` of the document.
         rows: Its own paragraphs: rows of the paragraph index.
         tokens: Of its own paragraphs.
         pseudo: Whether it is a run of paragraphs of a document without headings.
@@ -53,14 +55,17 @@ class Layout:
     tokens: NDArray[np.int64]  # (number of paragraphs,): how many each has
 
     def section_of(self, paragraph: int) -> int:
-        """The section, by its place in `sections`, that holds a paragraph row; the last one with paragraphs at or before it."""
+        """The section, by its place in `sections`, that holds a paragraph row; the last one with
+        paragraphs at or before it."""
         return bisect_left(self.sections, paragraph + 1, key=lambda section: section.rows.start) - 1
 
 
 def build_layout(sections: Store, parts: Store, paragraphs: Store) -> Layout:
     """The layout of three stores that hold the same documents."""
     tokens: list[int] = []
-    starts: dict[str, tuple[int, list[int]]] = {}  # document -> its first row, and where its paragraphs start
+    starts: dict[
+        str, tuple[int, list[int]]
+    ] = {}  # document -> its first row, and where its paragraphs start
     for row in range(len(paragraphs)):
         chunk = paragraphs.chunk(row)
         starts.setdefault(chunk.doc_id, (row, []))[1].append(chunk.start)
@@ -95,11 +100,16 @@ def build_layout(sections: Store, parts: Store, paragraphs: Store) -> Layout:
             )
         )
     spans = [rows(*part.span) for part in map(parts.chunk, range(len(parts)))]
-    return Layout(tuple(outline), np.array(spans, dtype=np.int64).reshape(-1, 2), np.array(tokens, dtype=np.int64))
+    return Layout(
+        tuple(outline),
+        np.array(spans, dtype=np.int64).reshape(-1, 2),
+        np.array(tokens, dtype=np.int64),
+    )
 
 
 def paths_of(sections: Sequence[OutlineSection]) -> list[tuple[str, ...]]:
-    """The whole paths: with the document's title (or id) first where there are several documents; never empty."""
+    """The whole paths: with the document's title (or id) first where there are several documents;
+    never empty."""
     several = len({section.doc_id for section in sections}) > 1
     shown = []
     for section in sections:
@@ -110,15 +120,19 @@ def paths_of(sections: Sequence[OutlineSection]) -> list[tuple[str, ...]]:
 
 
 def document_names(sections: Sequence[OutlineSection]) -> dict[str, tuple[tuple[str, ...], int]]:
-    """Document -> what to call it, and how many leading titles of its paths that says already, 0 or 1.
+    """Document -> what to call it, and how many leading titles of its paths that says already, 0 or
+    1.
 
-    It is called by the title that all its paths begin with, else by its own title, else, where there are several documents, by its
-    id; () where there is none of these. Where there are several documents and the two titles differ, by both.
+    It is called by the title that all its paths begin with, else by its own title, else, where
+    there are several documents, by its id; () where there is none of these. Where there are several
+    documents and the two titles differ, by both.
     """
     firsts: dict[str, set[str]] = {}
     own: dict[str, str] = {}
     for section in sections:
-        firsts.setdefault(section.doc_id, set()).update(("",) if section.pseudo else section.path[:1])
+        firsts.setdefault(section.doc_id, set()).update(
+            ("",) if section.pseudo else section.path[:1]
+        )
         own[section.doc_id] = section.doc_title
     names: dict[str, tuple[tuple[str, ...], int]] = {}
     for doc_id, found in firsts.items():
@@ -130,7 +144,8 @@ def document_names(sections: Sequence[OutlineSection]) -> dict[str, tuple[tuple[
 
 
 def descendants(sections: Sequence[OutlineSection], position: int) -> Iterator[int]:
-    """The positions of the sections below one, the other parts of itself left out; none for the text before the first heading."""
+    """The positions of the sections below one, the other parts of itself left out; none for the
+    text before the first heading."""
     top = sections[position]
     if not top.path or top.pseudo:
         return

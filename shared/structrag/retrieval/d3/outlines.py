@@ -1,17 +1,21 @@
-"""What a router reads: sections as path and summary, in windows that fit the language model's context (D3, section 3.3.1)."""
+"""What a router reads: sections as path and summary, in windows that fit the language model's
+context (D3, section 3.3.1)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from structrag.context import SEPARATOR
+from structrag.asking.prompts import check_template
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.retrieval.d3.layout import OutlineSection, document_names, paths_of
-from structrag.tokens import TokenCounter, count_tokens
+from structrag.text.heading_path import SEPARATOR
+from structrag.text.tokens import TokenCounter, count_tokens
 
 ON_EMPTY = ("none", "lexical", "all")
-Entry = Callable[[int, int | None], str]  # a position, and the one before it in the same call -> what is shown
+Entry = Callable[
+    [int, int | None], str
+]  # a position, and the one before it in the same call -> what is shown
 
 IDS_PROMPT = """\
 Sections of a document, each behind its id: its place in the outline, and what it says or a summary of that.
@@ -37,18 +41,27 @@ class Routing:
     """Settings of `route_steps` and of routing without a language model.
 
     Attributes:
-        answer_format: "ids": sections are shown with ids 1 to n under their document's title. "names" (paper): the model names them by
-            their whole paths; a name stands for all parts of a section.
-        drill: "outline": all sections are shown. "levels": those of the first level, then what is below each chosen one.
-        expand_children: Whether a chosen section brings everything below it; a heading without paragraphs of its own always does.
-        on_empty: Where nothing was chosen: "none" (paper), "lexical": what routing without a language model chooses, "all".
-        context_tokens: The language model's context window; an outline that does not fit is shown in several calls.
+        answer_format: "ids": sections are shown with ids 1 to n under their document's title.
+            "names" (paper): the model names them by their whole paths; a name stands for all parts
+            of a section.
+        drill: "outline": all sections are shown. "levels": those of the first level, then what is
+            below each chosen one.
+        expand_children: Whether a chosen section brings everything below it; a heading without
+            paragraphs of its own always does.
+        on_empty: Where nothing was chosen: "none" (paper), "lexical": what routing without a
+            language model chooses, "all".
+        context_tokens: The language model's context window; an outline that does not fit is shown
+            in several calls.
         answer_tokens: Reserved for the answer.
-        keep: Without a language model: share of the best part's score that others must reach, from 0 to 1.
-        share: Without one: parts are taken, best first, up to this share of the tokens searched, from 0 to 1.
-        least_tokens: Without one: and in any case up to so many tokens. The best part is always taken.
+        keep: Without a language model: share of the best part's score that others must reach, from
+            0 to 1.
+        share: Without one: parts are taken, best first, up to this share of the tokens searched,
+            from 0 to 1.
+        least_tokens: Without one: and in any case up to so many tokens. The best part is always
+            taken.
         max_sections: At most so many sections with a cross-encoder; None: as many as reach `keep`.
-        prompt: What the language model is asked, with {outline} and {question}; None: by `answer_format`.
+        prompt: What the language model is asked, with {outline} and {question}; None: by
+            `answer_format`.
         counter: Token counter of the language model, `str -> int`.
     """
 
@@ -77,19 +90,15 @@ class Routing:
         for name in ("keep", "share"):
             check_at_least(name, getattr(self, name), 0)
             if getattr(self, name) > 1:
-                raise InvalidParameter(f"{name} must be a share, from 0 to 1; got {getattr(self, name)!r}.")
-        try:
-            shown = self.template.format(outline="\0", question="\1")
-        except (LookupError, ValueError, AttributeError) as error:
-            raise InvalidParameter(
-                f"prompt must be a template with {{outline}} and {{question}}; {error!r}."
-            ) from error
-        if "\0" not in shown or "\1" not in shown:
-            raise InvalidParameter(f"prompt must contain {{outline}} and {{question}}; got {self.template!r}.")
+                raise InvalidParameter(
+                    f"{name} must be a share, from 0 to 1; got {getattr(self, name)!r}."
+                )
+        check_template("prompt", self.template, ["outline", "question"])
 
     @classmethod
     def paper(cls, **changes: object) -> Routing:
-        """The settings of the paper: names, and nothing where nothing was chosen; its model read 4,096 tokens."""
+        """The settings of the paper: names, and nothing where nothing was chosen; its model read
+        4,096 tokens."""
         settings = {"answer_format": "names", "on_empty": "none", "context_tokens": 4096, **changes}
         return cls(**settings)  # type: ignore[arg-type]
 
@@ -109,12 +118,19 @@ class Window:
     prompt: str
 
 
-def windows(question: str, sections: Sequence[OutlineSection], shown: Sequence[int], settings: Routing) -> list[Window]:
-    """The calls that show each of the sections once, in order, as many to a call as the context holds, at least one."""
+def windows(
+    question: str, sections: Sequence[OutlineSection], shown: Sequence[int], settings: Routing
+) -> list[Window]:
+    """The calls that show each of the sections once, in order, as many to a call as the context
+    holds, at least one."""
     count = settings.counter
     frame = count(settings.template.format(outline="", question=question))
     room = settings.context_tokens - settings.answer_tokens - frame
-    entry = _named_entries(sections) if settings.answer_format == "names" else _numbered_entries(sections)
+    entry = (
+        _named_entries(sections)
+        if settings.answer_format == "names"
+        else _numbered_entries(sections)
+    )
     groups: list[list[int]] = []
     texts: list[list[str]] = []
     left = 0
@@ -131,7 +147,10 @@ def windows(question: str, sections: Sequence[OutlineSection], shown: Sequence[i
         texts[-1].append(text)
         left -= tokens
     return [
-        Window(tuple(group), settings.template.format(outline="\n\n".join(shown_texts), question=question))
+        Window(
+            tuple(group),
+            settings.template.format(outline="\n\n".join(shown_texts), question=question),
+        )
         for group, shown_texts in zip(groups, texts, strict=True)
     ]
 
@@ -147,7 +166,8 @@ def _named_entries(sections: Sequence[OutlineSection]) -> Entry:
 
 
 def _numbered_entries(sections: Sequence[OutlineSection]) -> Entry:
-    """Entries as id, path and summary; what the document is called stands before its first entry of a call only."""
+    """Entries as id, path and summary; what the document is called stands before its first entry of
+    a call only."""
     names = document_names(sections)
 
     def entry(position: int, before: int | None) -> str:

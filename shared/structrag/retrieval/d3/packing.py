@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from structrag.errors import check_at_least
-from structrag.sentences import LANGUAGES, safe_cuts, sentence_spans, word_starts
-from structrag.tokens import TokenCounter, count_tokens
+from structrag.text.sentences import LANGUAGES, safe_cuts, sentence_spans, word_starts
+from structrag.text.tokens import TokenCounter, count_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,14 @@ def pack_calls(
     label_tokens: int = 0,
     language: str = "english",
 ) -> list[list[Part]]:
-    """Fill calls of at most `budget` tokens with the texts in order (next-fit); each text is in one call, whole.
+    """Fill calls of at most `budget` tokens with the texts in order (next-fit); each text is in one
+    call, whole.
 
-    A text above the budget is cut by sentences (a sentence above it by words, a word by characters) into pieces that share its
-    position. Its first piece starts a new call, and what follows may share the call of its last: so a larger budget never gives more
-    calls. Every part takes `label_tokens` besides its text. No text gives no call. 400, 300, 500, 200, 900 and 100 tokens in a
-    budget of 1,000: (400 300) (500 200) (900 100).
+    A text above the budget is cut by sentences (a sentence above it by words, a word by characters)
+    into pieces that share its position. Its first piece starts a new call, and what follows may
+    share the call of its last: so a larger budget never gives more calls. Every part takes
+    `label_tokens` besides its text. No text gives no call. 400, 300, 500, 200, 900 and 100 tokens
+    in a budget of 1,000: (400 300) (500 200) (900 100).
 
     Only a single character that counts more than the whole budget makes a longer call.
 
@@ -65,8 +67,8 @@ def cut_pieces(
 ) -> list[tuple[int, int]]:
     """Spans that tile the text, each as many whole sentences as fit the budget, in order.
 
-    A sentence above the budget starts a piece and is cut by words, a word above it by characters; the piece with its end goes on with
-    the next sentences. "" gives no span.
+    A sentence above the budget starts a piece and is cut by words, a word above it by characters;
+    the piece with its end goes on with the next sentences. "" gives no span.
     """
     known = language if language in LANGUAGES else "english"
     sentences = [end for _, end in sentence_spans(text, language=known)] or [len(text)]
@@ -74,7 +76,9 @@ def cut_pieces(
     spans: list[tuple[int, int]] = []
     start = 0
     while start < len(text):
-        stop = _furthest(text, start, sentences, budget, counter) or _furthest(text, start, words, budget, counter)
+        stop = _furthest(text, start, sentences, budget, counter) or _furthest(
+            text, start, words, budget, counter
+        )
         if not stop:
             word_end = words[bisect_left(words, start + 1)]
             window = min(word_end, start + max(4096, 64 * budget))
@@ -85,7 +89,9 @@ def cut_pieces(
     return spans
 
 
-def _furthest(text: str, start: int, stops: Sequence[int], budget: int, counter: TokenCounter) -> int:
+def _furthest(
+    text: str, start: int, stops: Sequence[int], budget: int, counter: TokenCounter
+) -> int:
     """The last stop such that `text[start:stop]` fits; 0 if not even the first behind `start` does.
 
     Gallops, then halves, so that what is counted is a small multiple of the piece.

@@ -1,30 +1,35 @@
-"""A document's paragraphs and sections as chunks: the units that D3 selects, and the spans it routes to (D3, section 3)."""
+"""A document's paragraphs and sections as chunks: the units that D3 selects, and the spans it
+routes to (D3, section 3)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from structrag.chunks.cutting import Cutter, Piece
-from structrag.chunks.making import ChunkMaker
+from structrag.chunks.maker import ChunkMaker
 from structrag.errors import InvalidParameter, check_at_least
-from structrag.models.extractive import keywords
+from structrag.reading.outline import Outline
+from structrag.reading.sections import parse
 from structrag.records import Block, Chunk, Document, Section
-from structrag.sections import Outline, parse
-from structrag.sentences import LANGUAGES
-from structrag.tokens import TokenCounter, count_tokens
+from structrag.text.cutting import Cutter, Piece
+from structrag.text.extractive import keywords
+from structrag.text.sentences import LANGUAGES
+from structrag.text.tokens import TokenCounter, count_tokens
 
 PSEUDO_TOKENS = 1000  # of whole paragraphs, in a section made up for a document without headings
 SECTION_TOKENS = 1000  # of a body that is listed as one entry; of a longer one, so many to an entry
-PARAGRAPH_TOKENS = 500  # of a block that is one paragraph; a longer one, such as talk without blank lines, is several
-PART_TOKENS = 500  # of whole paragraphs, in a part of a section that routing without a language model scores
+# of a block that is one paragraph; a longer one, such as talk without blank lines, is several
+PARAGRAPH_TOKENS = 500
+PART_TOKENS = (
+    500  # of whole paragraphs, in a part of a section that routing without a language model scores
+)
 TITLE_WORDS = 3  # keywords in the title of such a section
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What D3 lists as one entry: a section's heading and own body `[start, end)`, a part of a long one, or a run of paragraphs of
-    a document without headings."""
+    """What D3 lists as one entry: a section's heading and own body `[start, end)`, a part of a long
+    one, or a run of paragraphs of a document without headings."""
 
     section: Section
     start: int
@@ -39,12 +44,13 @@ class Span:
 class ParagraphSplitter:
     """One chunk for each block of a section's own body: paragraph, list, table, code, image.
 
-    `chunk.kind` is the block's kind and the context is the heading path, at most 64 tokens. Headings and front matter are in no chunk.
-    An empty or blank document has none.
+    `chunk.kind` is the block's kind and the context is the heading path, at most 64 tokens.
+    Headings and front matter are in no chunk. An empty or blank document has none.
 
     Attributes:
-        paragraph_tokens: A block above so many tokens is cut into several chunks of at most so many: between sentences, items, lines, rows
-            (whose header a table repeats in `context`); 0: never.
+        paragraph_tokens: A block above so many tokens is cut into several chunks of at most so
+            many: between sentences, items, lines, rows (whose header a table repeats in `context`);
+                0: never.
         exclude_titles: Titles (any case) of sections left out with everything below them.
         plain_headings: Whether headings are looked for in plain text.
         counter: Token counter, `str -> int`.
@@ -77,14 +83,17 @@ class ParagraphSplitter:
 
 @dataclass(frozen=True, slots=True)
 class PartSplitter:
-    """One chunk for each run of whole paragraphs of a section, up to `max_tokens`: what routing without a language model scores.
+    """One chunk for each run of whole paragraphs of a section, up to `max_tokens`: what routing
+    without a language model scores.
 
-    Finer than sections, whose length differs by orders of magnitude, and with every word of the text, which a summary has not. The context
-    is the heading path. A paragraph above the limit is a part by itself. Headings are in no part.
+    Finer than sections, whose length differs by orders of magnitude, and with every word of the
+    text, which a summary has not. The context is the heading path. A paragraph above the limit is a
+    part by itself. Headings are in no part.
 
     Attributes:
         max_tokens: Most tokens of a part of several paragraphs.
-        paragraph_tokens, exclude_titles, plain_headings, counter, language: As in `ParagraphSplitter`.
+        paragraph_tokens, exclude_titles, plain_headings, counter, language: As in
+            `ParagraphSplitter`.
     """
 
     max_tokens: int = PART_TOKENS
@@ -122,9 +131,9 @@ def section_spans(
 ) -> list[Span]:
     """The sections of a document in pre-order, those without any text left out.
 
-    A body above `limit` tokens is several spans, runs of whole paragraphs of up to that, which tile the section; 0: there is no limit.
-    A document in which no heading was found gives runs of whole paragraphs of up to 1,000 tokens. Paragraphs are those of
-    `ParagraphSplitter`.
+    A body above `limit` tokens is several spans, runs of whole paragraphs of up to that, which tile
+    the section; 0: there is no limit. A document in which no heading was found gives runs of whole
+    paragraphs of up to 1,000 tokens. Paragraphs are those of `ParagraphSplitter`.
     """
     text, counter = outline.document.text, cutter.counter
     flat = len(outline.sections) == 1
@@ -136,12 +145,17 @@ def section_spans(
             spans += [Span(section, run[0].start, run[-1].end, run, pseudo=True) for run in runs]
         elif blocks or (section.ordinal and text[section.start : section.body_end].strip()):
             parts = _parts(section, list(_runs(text, blocks, counter, limit))) if limit else []
-            spans += parts if len(parts) > 1 else [Span(section, section.start, section.body_end, blocks)]
+            spans += (
+                parts
+                if len(parts) > 1
+                else [Span(section, section.start, section.body_end, blocks)]
+            )
     return spans
 
 
 def kept_sections(outline: Outline, exclude_titles: Sequence[str]) -> list[Section]:
-    """All sections but those with one of these titles, white space and case aside, and what is below them."""
+    """All sections but those with one of these titles, white space and case aside, and what is
+    below them."""
     unwanted = {" ".join(title.split()).casefold() for title in exclude_titles}
     excluded: set[int | None] = set()
     for section in outline.sections[1:]:
@@ -156,7 +170,8 @@ def paragraph_cutter(counter: TokenCounter, language: str) -> Cutter:
 
 
 def paragraphs(outline: Outline, section: Section, cutter: Cutter, most: int) -> Iterator[Block]:
-    """The blocks of the section's own body that are not blank; of one above `most` tokens its pieces of up to that, unless `most` is 0."""
+    """The blocks of the section's own body that are not blank; of one above `most` tokens its
+    pieces of up to that, unless `most` is 0."""
     text = outline.document.text
     for block in outline.blocks(section):
         if not text[block.start : block.end].strip():
@@ -165,33 +180,50 @@ def paragraphs(outline: Outline, section: Section, cutter: Cutter, most: int) ->
             yield block
             continue
         for piece in cutter.cut(text, [block], most):
-            yield Block(block.kind, piece.start, piece.end, header_start=piece.header[0], header_end=piece.header[1])
+            yield Block(
+                block.kind,
+                piece.start,
+                piece.end,
+                header_start=piece.header[0],
+                header_end=piece.header[1],
+            )
 
 
 def keyword_title(text: str, language: str) -> str:
     """A title for a text without one: its top keywords, or its first words."""
-    return ", ".join(keywords(text, language=language)[:TITLE_WORDS]) or " ".join(text.split()[:TITLE_WORDS])
+    return ", ".join(keywords(text, language=language)[:TITLE_WORDS]) or " ".join(
+        text.split()[:TITLE_WORDS]
+    )
 
 
 def check_titles(titles: Sequence[str]) -> None:
     """Raise InvalidParameter for one string in place of several."""
     if isinstance(titles, str):
-        raise InvalidParameter(f"exclude_titles must be a sequence of titles; got the string {titles!r}.")
+        raise InvalidParameter(
+            f"exclude_titles must be a sequence of titles; got the string {titles!r}."
+        )
 
 
 def _piece(block: Block) -> Piece:
     """With the header rows to repeat where these are not in the block itself."""
     repeated = block.header_start is not None and block.header_end <= block.start
-    return Piece(block.start, block.end, (block.header_start or 0, block.header_end) if repeated else (0, 0))
+    return Piece(
+        block.start, block.end, (block.header_start or 0, block.header_end) if repeated else (0, 0)
+    )
 
 
 def _parts(section: Section, runs: Sequence[tuple[Block, ...]]) -> list[Span]:
     """The parts of a section: the first with its heading, each up to where the next one starts."""
     starts = [section.start, *(run[0].start for run in runs[1:]), section.body_end]
-    return [Span(section, starts[i], starts[i + 1], run, part=i + 1, parts=len(runs)) for i, run in enumerate(runs)]
+    return [
+        Span(section, starts[i], starts[i + 1], run, part=i + 1, parts=len(runs))
+        for i, run in enumerate(runs)
+    ]
 
 
-def _runs(text: str, blocks: Sequence[Block], counter: TokenCounter, limit: int) -> Iterator[tuple[Block, ...]]:
+def _runs(
+    text: str, blocks: Sequence[Block], counter: TokenCounter, limit: int
+) -> Iterator[tuple[Block, ...]]:
     """The blocks in runs of whole ones up to the limit, of one where it alone is above it."""
     run: list[Block] = []
     size = 0

@@ -1,4 +1,5 @@
-"""Scoring paragraphs without the language model: BM25, vectors, MonoT5, cross-encoders; and what the scores keep (D3, section 3.3.2)."""
+"""Scoring paragraphs without the language model: BM25, vectors, MonoT5, cross-encoders; and what
+the scores keep (D3, section 3.3.2)."""
 
 from __future__ import annotations
 
@@ -7,23 +8,26 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from structrag.asking.requests import Embed, Steps
 from structrag.errors import InvalidAnswer
 from structrag.index.lexical import LexicalIndex
 from structrag.index.ranking import best_positions
-from structrag.index.terms import STOPWORD_LISTS, Tokenizer
-from structrag.models.centrality import unit_vectors
 from structrag.records import Chunk
 from structrag.retrieval.d3.packing import cut_pieces
 from structrag.retrieval.d3.selection import Selection
-from structrag.steps import Embed, Steps
+from structrag.text.terms import STOPWORD_LISTS, Tokenizer
+from structrag.text.vectors import unit_vectors
 
 SHARE = 0.5  # of the best score that a paragraph must reach, where the cut is relative
 FLOOR = 0.05  # and the lowest probability that counts
 WINDOW_TOKENS = 180  # of a paragraph embedded at once; encoders read 256 or 512
 
 
-def score_steps(strategy: str, question: str, paragraphs: Sequence[Chunk], settings: Selection) -> Steps[list[float]]:
-    """One score for each paragraph: BM25, cosine, log p(true) of MonoT5, or what the cross-encoder gives.
+def score_steps(
+    strategy: str, question: str, paragraphs: Sequence[Chunk], settings: Selection
+) -> Steps[list[float]]:
+    """One score for each paragraph: BM25, cosine, log p(true) of MonoT5, or what the cross-encoder
+    gives.
 
     Raises:
         InvalidAnswer: a reranker did not give one finite number for each paragraph.
@@ -32,17 +36,23 @@ def score_steps(strategy: str, question: str, paragraphs: Sequence[Chunk], setti
         return lexical_scores(question, paragraphs, settings.language)
     if strategy == "dense":
         return (yield from _cosines(question, paragraphs, settings))
-    texts = [with_path(paragraph) if settings.with_path else paragraph.text for paragraph in paragraphs]
+    texts = [
+        with_path(paragraph) if settings.with_path else paragraph.text for paragraph in paragraphs
+    ]
     model = settings.monot5 if strategy == "monot5" else settings.cross_encoder
     return checked_scores(model.scores(question, texts), len(texts), strategy)
 
 
-def keep(scores: Sequence[float], strategy: str, *, k: int | None, threshold: float | None) -> list[int]:
-    """The positions that a cut rule keeps, ascending: the `k` best, of which each reaches a share of the best.
+def keep(
+    scores: Sequence[float], strategy: str, *, k: int | None, threshold: float | None
+) -> list[int]:
+    """The positions that a cut rule keeps, ascending: the `k` best, of which each reaches a share
+    of the best.
 
-    Equal scores: the earlier one is better. `threshold` None is no rule, except 0.5 for "lexical" and where k is None too. A share is of
-    probabilities for "monot5", whose scores are their logarithms; there and for "cross_encoder" at least 0.05. BM25 scores of 0
-    are never kept. Probabilities .8808, .45, .40 with threshold 0.5: the first two.
+    Equal scores: the earlier one is better. `threshold` None is no rule, except 0.5 for "lexical"
+    and where k is None too. A share is of probabilities for "monot5", whose scores are their
+    logarithms; there and for "cross_encoder" at least 0.05. BM25 scores of 0 are never kept.
+    Probabilities .8808, .45, .40 with threshold 0.5: the first two.
     """
     values = np.asarray(scores, dtype=np.float64)
     best = best_positions(values, len(values) if k is None else k)
@@ -59,10 +69,15 @@ def keep(scores: Sequence[float], strategy: str, *, k: int | None, threshold: fl
     return sorted(best.tolist())
 
 
-def lexical_scores(question: str, paragraphs: Sequence[Chunk], language: str = "english") -> list[float]:
-    """BM25 (Lucene's) of the question in each paragraph's path and text; the statistics are those of the paragraphs given."""
+def lexical_scores(
+    question: str, paragraphs: Sequence[Chunk], language: str = "english"
+) -> list[float]:
+    """BM25 (Lucene's) of the question in each paragraph's path and text; the statistics are those
+    of the paragraphs given."""
     tokenizer = Tokenizer(language) if language in STOPWORD_LISTS else Tokenizer(stopwords=())
-    index = LexicalIndex.from_texts((with_path(paragraph) for paragraph in paragraphs), tokenizer=tokenizer)
+    index = LexicalIndex.from_texts(
+        (with_path(paragraph) for paragraph in paragraphs), tokenizer=tokenizer
+    )
     return [float(score) for score in index.scores(question)]
 
 
@@ -76,10 +91,13 @@ def checked_scores(scores: Sequence[float], n: int, name: str) -> list[float]:
     try:
         values = [float(score) for score in scores]
     except (TypeError, ValueError) as error:
-        raise InvalidAnswer(f"{name} must give one number for each of the {n} texts; {error}.") from error
+        raise InvalidAnswer(
+            f"{name} must give one number for each of the {n} texts; {error}."
+        ) from error
     if len(values) != n or not all(map(math.isfinite, values)):
         raise InvalidAnswer(
-            f"{name} must give one finite number for each of the {n} texts; got {len(values)}: {values[:5]}."
+            f"{name} must give one finite number for each of the {n} texts; got {len(values)}: "
+            f"{values[:5]}."
         )
     return values
 
@@ -90,7 +108,9 @@ def _cosines(question: str, paragraphs: Sequence[Chunk], settings: Selection) ->
     owners: list[int] = []
     for owner, paragraph in enumerate(paragraphs):
         for start, end in cut_pieces(paragraph.text, WINDOW_TOKENS, language=settings.language):
-            texts.append("\n".join(part for part in (paragraph.context, paragraph.text[start:end]) if part))
+            texts.append(
+                "\n".join(part for part in (paragraph.context, paragraph.text[start:end]) if part)
+            )
             owners.append(owner)
     query, matrix = yield [Embed((question,), query=True), Embed(tuple(texts))]
     best = np.full(len(paragraphs), -1.0)

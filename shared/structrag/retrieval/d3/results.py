@@ -9,7 +9,7 @@ from structrag.records import Chunk, Hit
 from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.d3.routing import RouteResult
 from structrag.retrieval.d3.selection import Evidence
-from structrag.tokens import TokenCounter
+from structrag.text.tokens import TokenCounter
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,8 @@ class D3Result:
 
     Attributes:
         question: As asked.
-        hits: The evidence, paragraphs in reading order. `score` is 1.0 where the strategy gives none; `rank` is by score, else by place.
+        hits: The evidence, paragraphs in reading order. `score` is 1.0 where the strategy gives
+            none; `rank` is by score, else by place.
         route: The sections it was looked for in.
         evidence: How it was selected; positions are those among the paragraphs of the route.
         cost: Stage ("route", "select") -> what it took.
@@ -32,9 +33,13 @@ class D3Result:
 
     @property
     def routed_hits(self) -> list[Hit]:
-        """The hits, each with how its section was chosen in `chunk.extras["route"]`, for those who show hits without the result."""
+        """The hits, each with how its section was chosen in `chunk.extras["route"]`, for those who
+        show hits without the result."""
         extras = {"route": self.route.how}
-        return [replace(hit, chunk=replace(hit.chunk, extras={**hit.chunk.extras, **extras})) for hit in self.hits]
+        return [
+            replace(hit, chunk=replace(hit.chunk, extras={**hit.chunk.extras, **extras}))
+            for hit in self.hits
+        ]
 
     @property
     def total(self) -> StageCost:
@@ -53,17 +58,23 @@ class D3Result:
 
 
 def hits_of(
-    chunks: Sequence[Chunk], scores: Sequence[float] | None, parts: Sequence[Mapping[str, float]] = ()
+    chunks: Sequence[Chunk],
+    scores: Sequence[float] | None,
+    parts: Sequence[Mapping[str, float]] = (),
 ) -> list[Hit]:
     """Hits in the order given, ranked by score (ties by place), without scores by place."""
     values = list(scores) if scores is not None else [1.0] * len(chunks)
     order = sorted(range(len(chunks)), key=lambda i: (-round(values[i], 9), i))
     ranks = {i: rank for rank, i in enumerate(order, start=1)}
-    return [Hit(chunk, values[i], ranks[i], scores=dict(parts[i]) if parts else {}) for i, chunk in enumerate(chunks)]
+    return [
+        Hit(chunk, values[i], ranks[i], scores=dict(parts[i]) if parts else {})
+        for i, chunk in enumerate(chunks)
+    ]
 
 
 def joined(hits: Iterable[Hit], counter: TokenCounter) -> list[Hit]:
-    """The hits with those that follow each other without a gap in one section made one chunk, with the best score of its paragraphs.
+    """The hits with those that follow each other without a gap in one section made one chunk, with
+    the best score of its paragraphs.
 
     `extras["paragraphs"]` has the ids of what was joined. Ranks are given anew.
     """
@@ -89,7 +100,9 @@ def _one(chunks: Sequence[Chunk], counter: TokenCounter) -> Chunk:
         return first
     text = "".join(chunk.text for chunk in chunks)
     place = {
-        key: chunk.extras[key] for key, chunk in (("source_start", first), ("source_end", last)) if key in chunk.extras
+        key: chunk.extras[key]
+        for key, chunk in (("source_start", first), ("source_end", last))
+        if key in chunk.extras
     }
     kinds = {chunk.kind for chunk in chunks}
     whole = replace(

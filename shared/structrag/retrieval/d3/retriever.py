@@ -9,16 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from structrag.cache import Cache
-from structrag.driving import together
+from structrag.asking.cache import Cache
+from structrag.asking.requests import Progress, Steps, T, Usage
+from structrag.asking.runner import Runner
+from structrag.asking.steps import together
 from structrag.errors import InvalidParameter, check_at_least, check_choice
-from structrag.index.preparing import embedder_errors
+from structrag.index.adding import embedder_errors
+from structrag.index.index import ATTEMPTS
 from structrag.index.routes import check_query
-from structrag.index.searching import ATTEMPTS
 from structrag.models.cross_encoder import as_cross_encoder
 from structrag.models.llm import as_language_model
 from structrag.records import Hit
-from structrag.requests import T
 from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.d3.estimating import Estimate, estimate
 from structrag.retrieval.d3.index import D3Index
@@ -28,7 +29,6 @@ from structrag.retrieval.d3.scoring import own_vectors, paragraph_scores_steps, 
 from structrag.retrieval.d3.selecting import select_steps
 from structrag.retrieval.d3.selection import Evidence, Selection
 from structrag.retrieval.d3.stages import Found, Scope, routed_steps
-from structrag.steps import Progress, Runner, Steps, Usage
 
 ROUTERS = ("auto", "llm", "scores", "cross_encoder")
 FUSED = "fused"  # the strategy without a language model
@@ -37,19 +37,25 @@ FUSED = "fused"  # the strategy without a language model
 class D3Retriever:
     """Finds the paragraphs of a `D3Index` that answer a question, in reading order.
 
-    With a language model two calls: it reads the outline and names sections, then reads their paragraphs and names the evidence.
-    Without one, BM25 and vectors choose less than half of a long text by parts of sections (see `Routing`), and paragraphs there are
-    ranked by both and by the score of their part.
+    With a language model two calls: it reads the outline and names sections, then reads their
+    paragraphs and names the evidence. Without one, BM25 and vectors choose less than half of a long
+    text by parts of sections (see `Routing`), and paragraphs there are ranked by both and by the
+    score of their part.
 
     Args:
         index: What to search.
-        llm: Routes and selects: a function `str -> str` or a `LanguageModel`; None: neither (the index's own model is not asked).
-        preset: "default", or "paper": section names instead of ids, nothing where nothing was named.
-        router: "llm"; "scores" (BM25 and vectors); "cross_encoder" (it ranks sections); "auto": "llm" where there is one, else "scores".
-        strategy: "fused", or one of `Selection`; None: that of `selection`, whose "auto" is "base" with a language model, else "fused".
+        llm: Routes and selects: a function `str -> str` or a `LanguageModel`; None: neither (the
+            index's own model is not asked).
+        preset: "default", or "paper": section names instead of ids, nothing where nothing was
+            named.
+        router: "llm"; "scores" (BM25 and vectors); "cross_encoder" (it ranks sections); "auto":
+            "llm" where there is one, else "scores".
+        strategy: "fused", or one of `Selection`; None: that of `selection`, whose "auto" is "base"
+            with a language model, else "fused".
         routing: Settings of the first stage; default by preset.
         selection: Settings of the second stage but for "fused"; default by preset.
-        k, max_tokens: With "fused": at most so many paragraphs, of at most so many tokens together, but always one; None: no limit.
+        k, max_tokens: With "fused": at most so many paragraphs, of at most so many tokens together,
+            but always one; None: no limit.
         cross_encoder: For the router: what `Selection.cross_encoder` takes.
         join_adjacent: Whether evidence paragraphs that follow each other become one chunk.
         cache: For the calls; default the index's.
@@ -86,10 +92,13 @@ class D3Retriever:
             self.router = "scores" if model is None else "llm"
         self.cross_encoder = as_cross_encoder(cross_encoder)
         if self.router == "cross_encoder" and self.cross_encoder is None:
-            raise InvalidParameter("cross_encoder must be given with router='cross_encoder'; got None.")
+            raise InvalidParameter(
+                "cross_encoder must be given with router='cross_encoder'; got None."
+            )
         if self.router == "llm" and model is None:
             raise InvalidParameter(
-                "llm must be given with router='llm'; got None. Take router='scores', which needs none."
+                "llm must be given with router='llm'; got None. Take router='scores', which needs "
+                "none."
             )
         self.routing = routing or (Routing.paper() if paper else Routing())
         self.selection = selection or (Selection.paper(strategy="auto") if paper else Selection())
@@ -107,7 +116,11 @@ class D3Retriever:
         self.runner = Runner(
             llm=model,
             embedder=None if hasattr(embedder, "fit") else embedder,
-            cache=Cache(cache) if isinstance(cache, str | os.PathLike) else index.cache if cache is None else cache,
+            cache=Cache(cache)
+            if isinstance(cache, str | os.PathLike)
+            else index.cache
+            if cache is None
+            else cache,
             max_concurrency=max_concurrency,
             max_calls=max_calls,
             progress=progress,
@@ -127,10 +140,12 @@ class D3Retriever:
         return list((await self.aresult(question, where=where)).hits)
 
     def result(self, question: str, *, where: Any = None) -> D3Result:
-        """The evidence for a question with the route, the answers and the cost. A blank question or an empty index has none.
+        """The evidence for a question with the route, the answers and the cost. A blank question or
+        an empty index has none.
 
-        `where` limits the search to documents: `{"doc_id": "report"}`, any metadata, or a function of a document's metadata. A call that
-        fails, or an answer that cannot be used, affects that call alone: scores stand in, and it is counted.
+        `where` limits the search to documents: `{"doc_id": "report"}`, any metadata, or a function
+        of a document's metadata. A call that fails, or an answer that cannot be used, affects that
+        call alone: scores stand in, and it is counted.
 
         Raises:
             InvalidParameter: the question is no string, or no document has a key of `where`.
@@ -144,17 +159,30 @@ class D3Retriever:
         return await self.arun(self.steps(question, where=where))
 
     def results(self, questions: Sequence[str], *, where: Any = None) -> list[D3Result]:
-        """`result` for several questions, whose calls go out together, at most `max_concurrency` at a time."""
-        return self.run(together([self.steps(question, where=where) for question in _checked(questions)]))
+        """`result` for several questions, whose calls go out together, at most `max_concurrency` at
+        a time."""
+        return self.run(
+            together([self.steps(question, where=where) for question in _checked(questions)])
+        )
 
     async def aresults(self, questions: Sequence[str], *, where: Any = None) -> list[D3Result]:
         """`results` on an event loop."""
-        return await self.arun(together([self.steps(question, where=where) for question in _checked(questions)]))
+        return await self.arun(
+            together([self.steps(question, where=where) for question in _checked(questions)])
+        )
 
     def estimate(self, question: str, *, where: Any = None) -> Estimate:
-        """What `result` would cost, stage by stage: at most, and what is to be expected. Asks no model and embeds nothing."""
+        """What `result` would cost, stage by stage: at most, and what is to be expected. Asks no
+        model and embeds nothing."""
         check_query(question)
-        return estimate(question, Scope(self.index, where), self.router, self.strategy, self.routing, self.selection)
+        return estimate(
+            question,
+            Scope(self.index, where),
+            self.router,
+            self.strategy,
+            self.routing,
+            self.selection,
+        )
 
     def steps(self, question: str, *, where: Any = None) -> Steps[D3Result]:
         """`result` as steps; begun anew, a few times at most, where documents change under way."""
@@ -175,7 +203,9 @@ class D3Retriever:
         scope = Scope(self.index, where)
         if not question.strip() or not scope.outline:
             return D3Result(question, cost={"route": StageCost(), "select": StageCost()})
-        found = yield from routed_steps(question, scope, self.router, self.routing, self.selection, self.cross_encoder)
+        found = yield from routed_steps(
+            question, scope, self.router, self.routing, self.selection, self.cross_encoder
+        )
         evidence, parts = yield from self._selected(question, scope, found)
         store = self.index.paragraphs.store
         chunks = [store.chunk(found.rows[place]) for place in evidence.positions]
@@ -183,16 +213,24 @@ class D3Retriever:
         if self.join_adjacent:
             hits = joined(hits, self.routing.counter)
         return D3Result(
-            question, tuple(hits), found.route, evidence, {"route": found.route.cost, "select": evidence.cost}
+            question,
+            tuple(hits),
+            found.route,
+            evidence,
+            {"route": found.route.cost, "select": evidence.cost},
         )
 
-    def _selected(self, question: str, scope: Scope, found: Found) -> Steps[tuple[Evidence, list[Mapping[str, float]]]]:
+    def _selected(
+        self, question: str, scope: Scope, found: Found
+    ) -> Steps[tuple[Evidence, list[Mapping[str, float]]]]:
         paragraphs = self.index.paragraphs
         if self.strategy != FUSED:
             chunks = [paragraphs.store.chunk(row) for row in found.rows]
             if "dense" in self.selection.stages:
                 yield from own_vectors(paragraphs, paragraphs.query_vector(question))
-            return (yield from own_vectors(paragraphs, select_steps(question, chunks, self.selection))), []
+            return (
+                yield from own_vectors(paragraphs, select_steps(question, chunks, self.selection))
+            ), []
         if not found.rows:
             return Evidence(()), []
         scores = yield from paragraph_scores_steps(paragraphs, question, found.rows, found.scores)
@@ -200,21 +238,27 @@ class D3Retriever:
         sizes = {row: int(scope.layout.tokens[row]) for row in found.rows}
         kept = sorted(within_budget(fused, sizes, k=self.k, max_tokens=self.max_tokens))
         places = np.searchsorted(np.array(found.rows), kept).tolist()
-        evidence = Evidence(tuple(places), tuple(fused[row] for row in kept), StageCost(scored=len(found.rows)))
+        evidence = Evidence(
+            tuple(places), tuple(fused[row] for row in kept), StageCost(scored=len(found.rows))
+        )
         return evidence, [scores[row] for row in kept]
 
     def run(self, steps: Steps[T]) -> T:
-        """Drive steps with this retriever's models: its own, or those of an agent such as `SelfAsk` around it."""
+        """Drive steps with this retriever's models: its own, or those of an agent such as `SelfAsk`
+        around it."""
         with embedder_errors(self.index.paragraphs.embedder.name):
             return self.runner.run(steps)
 
     async def arun(self, steps: Steps[T]) -> T:
-        """`run` on an event loop; calls asked at the same time by others share the limit `max_concurrency`."""
+        """`run` on an event loop; calls asked at the same time by others share the limit
+        `max_concurrency`."""
         with embedder_errors(self.index.paragraphs.embedder.name):
             return await self.runner.arun(steps)
 
 
 def _checked(questions: Sequence[str]) -> Sequence[str]:
     if isinstance(questions, str):
-        raise InvalidParameter(f"questions must be a list of questions; got one, {questions!r}. Put it in a list.")
+        raise InvalidParameter(
+            f"questions must be a list of questions; got one, {questions!r}. Put it in a list."
+        )
     return questions

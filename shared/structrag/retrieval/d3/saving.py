@@ -1,4 +1,5 @@
-"""A D3 index in a folder: one folder for each of its indexes, and the settings they were built with."""
+"""A D3 index in a folder: one folder for each of its indexes, and the settings they were built
+with."""
 
 from __future__ import annotations
 
@@ -16,14 +17,23 @@ FORMAT = "structrag-d3"
 VERSION = 1
 
 
-def save_folder(place: Path, savers: Mapping[str, Callable[[Path], None]], options: Mapping[str, Any]) -> None:
-    """Write a folder beside its place, and move it there when complete; an index that is there already is replaced.
+def save_folder(
+    place: Path, savers: Mapping[str, Callable[[Path], None]], options: Mapping[str, Any]
+) -> None:
+    """Write a folder beside its place, and move it there when complete; an index that is there
+    already is replaced.
 
-    `savers` write the folder of each name. Raises InvalidParameter where `place` holds something else; then nothing is changed.
+    `savers` write the folder of each name. Raises InvalidParameter where `place` holds something
+    else; then nothing is changed.
     """
-    if place.exists() and not (place / MANIFEST).exists() and (not place.is_dir() or any(place.iterdir())):
+    if (
+        place.exists()
+        and not (place / MANIFEST).exists()
+        and (not place.is_dir() or any(place.iterdir()))
+    ):
         raise InvalidParameter(
-            f"path must be new, an empty folder or a saved D3 index; {str(place)!r} holds something else. Choose another path."
+            f"path must be new, an empty folder or a saved D3 index; {str(place)!r} holds "
+            "something else. Choose another path."
         )
     place.parent.mkdir(parents=True, exist_ok=True)
     aside = place.parent / f".{place.name}-{uuid4().hex}"
@@ -43,7 +53,8 @@ def save_folder(place: Path, savers: Mapping[str, Callable[[Path], None]], optio
 
 
 def saved_options(path: Path) -> dict[str, Any]:
-    """The settings that a saved index was built with. Raises IndexDamaged where there is none of ours."""
+    """The settings that a saved index was built with. Raises IndexDamaged where there is none of
+    ours."""
     try:
         manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
         ours, newer = manifest["format"] == FORMAT, int(manifest["version"]) > VERSION
@@ -53,5 +64,7 @@ def saved_options(path: Path) -> dict[str, Any]:
             f"{str(path)!r} holds no complete D3 index ({error}); save it again, or build it anew."
         ) from error
     if not ours or newer:
-        raise IndexDamaged(f"{str(path)!r} is no D3 index of this release; open it with the release that wrote it.")
+        raise IndexDamaged(
+            f"{str(path)!r} is no D3 index of this release; open it with the release that wrote it."
+        )
     return options

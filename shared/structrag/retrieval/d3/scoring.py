@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.driving import advance
+from structrag.asking.requests import Embed, Steps, T
+from structrag.asking.steps import advance
 from structrag.index.index import Index
 from structrag.index.ranking import FloatArray, best_positions
-from structrag.requests import T
 from structrag.retrieval.d3.layout import Layout
 from structrag.retrieval.fusion import maxnorm, minmax
-from structrag.steps import Embed, Steps
 
 Mask = NDArray[np.bool_]
 PART_WEIGHT = 0.25  # of the score of a paragraph's part, beside 1 for its own
 
 
 def own_vectors(index: Index, steps: Steps[T]) -> Steps[T]:
-    """The same steps, their texts embedded here where the index's embedder is fitted to its own texts (LSA), as no runner knows it."""
+    """The same steps, their texts embedded here where the index's embedder is fitted to its own
+    texts (LSA), as no runner knows it."""
     answers: Any = None
     while True:
         requests, result = advance(steps, answers)
@@ -34,13 +34,18 @@ def own_vectors(index: Index, steps: Steps[T]) -> Steps[T]:
         others = [request for request in requests if not isinstance(request, Embed)]
         given = iter((yield others) if others else [])
         answers = [
-            embedder.embed(request.texts, query=request.query) if isinstance(request, Embed) else next(given)
+            embedder.embed(request.texts, query=request.query)
+            if isinstance(request, Embed)
+            else next(given)
             for request in requests
         ]
 
 
-def fused_scores(index: Index, question: str, vector: Any, mask: Mask) -> dict[int, dict[str, float]]:
-    """Row -> its scores "bm25" and "dense", as summed: brought to [0, 1] over the rows of the mask; every row of it is there.
+def fused_scores(
+    index: Index, question: str, vector: Any, mask: Mask
+) -> dict[int, dict[str, float]]:
+    """Row -> its scores "bm25" and "dense", as summed: brought to [0, 1] over the rows of the mask;
+    every row of it is there.
 
     A row that a route did not find has 0 from it.
     """
@@ -50,13 +55,16 @@ def fused_scores(index: Index, question: str, vector: Any, mask: Mask) -> dict[i
     lexical = store.search_lexical("raw", question, len(rows), mask)
     dense = store.search_dense("raw", vector, len(rows), mask) if vector is not None else []
     for name, ranking, normalise in (("bm25", lexical, maxnorm), ("dense", dense, minmax)):
-        for (row, _), score in zip(ranking, normalise([score for _, score in ranking]).tolist(), strict=True):
+        for (row, _), score in zip(
+            ranking, normalise([score for _, score in ranking]).tolist(), strict=True
+        ):
             scores[row][name] = score
     return scores
 
 
 def part_scores_steps(index: Index, question: str, mask: Mask) -> Steps[dict[int, float]]:
-    """The score in [0, 1] of each part of the mask: the mean of BM25 and cosine, whose index texts begin with the heading path."""
+    """The score in [0, 1] of each part of the mask: the mean of BM25 and cosine, whose index texts
+    begin with the heading path."""
     if not mask.any():
         return {}
     vector = yield from own_vectors(index, index.query_vector(question))
@@ -66,16 +74,19 @@ def part_scores_steps(index: Index, question: str, mask: Mask) -> Steps[dict[int
 
 def lexical_part_scores(index: Index, question: str, mask: Mask) -> dict[int, float]:
     """The score in [0, 1] of each part of the mask by BM25 alone, for which nothing is embedded."""
-    return {row: scores["bm25"] for row, scores in fused_scores(index, question, None, mask).items()}
+    return {
+        row: scores["bm25"] for row, scores in fused_scores(index, question, None, mask).items()
+    }
 
 
 def wide_route(
     scores: Mapping[int, float], layout: Layout, *, keep: float, share: float, least_tokens: int
 ) -> list[int]:
-    """The parts to look into, ascending: best first, up to `share` of their tokens together, and `least_tokens` anyhow.
+    """The parts to look into, ascending: best first, up to `share` of their tokens together, and
+    `least_tokens` anyhow.
 
-    A part that does not fit is passed over for smaller ones. The best one is always taken; those below `keep` of its score never are.
-    Nothing where all scores are 0.
+    A part that does not fit is passed over for smaller ones. The best one is always taken; those
+    below `keep` of its score never are. Nothing where all scores are 0.
     """
     rows = sorted(scores)
     values = np.array([scores[row] for row in rows])
@@ -97,7 +108,8 @@ def wide_route(
 def paragraph_scores_steps(
     index: Index, question: str, rows: Sequence[int], parts: Mapping[int, float]
 ) -> Steps[dict[int, dict[str, float]]]:
-    """Row -> its scores: "bm25" and "dense" over the rows given, "route" of its part, and "fused", of all three in [0, 1].
+    """Row -> its scores: "bm25" and "dense" over the rows given, "route" of its part, and "fused",
+    of all three in [0, 1].
 
     `parts` are the scores of the parts by paragraph row; a row that is not there counts 0.
     """
@@ -115,7 +127,8 @@ def paragraph_scores_steps(
 def within_budget(
     scores: Mapping[int, float], sizes: Mapping[int, int], *, k: int | None, max_tokens: int | None
 ) -> list[int]:
-    """The rows to keep, best first (ties by row): at most `k`, and together at most `max_tokens`, but always the first.
+    """The rows to keep, best first (ties by row): at most `k`, and together at most `max_tokens`,
+    but always the first.
 
     The first that does not fit ends it. Rows of score 0 are left out.
     """

@@ -1,27 +1,32 @@
-"""Selecting evidence: from the paragraphs of the chosen sections to those that answer the question (D3, section 3.3.2)."""
+"""Selecting evidence: from the paragraphs of the chosen sections to those that answer the question
+(D3, section 3.3.2)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from structrag.asking.requests import Steps
 from structrag.errors import NoModel
 from structrag.records import Chunk
 from structrag.retrieval.d3.asking import asking_cost, base_steps, hierbase_steps, short_forms
 from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.d3.reranking import keep, score_steps
 from structrag.retrieval.d3.selection import ASKING, Evidence, Selection, Tally
-from structrag.steps import Steps
 
 __all__ = ["Evidence", "Selection", "select_steps", "selection_cost"]
 
 
-def select_steps(question: str, paragraphs: Sequence[Chunk], settings: Selection | None = None) -> Steps[Evidence]:
-    """The evidence for a question among paragraphs in reading order, as steps. No paragraph gives no evidence and takes no call.
+def select_steps(
+    question: str, paragraphs: Sequence[Chunk], settings: Selection | None = None
+) -> Steps[Evidence]:
+    """The evidence for a question among paragraphs in reading order, as steps. No paragraph gives
+    no evidence and takes no call.
 
     Whatever the language model answers, the result is a subset of the paragraphs, in reading order.
 
     Raises:
-        NoModel: the strategy asks a language model or an embedder, and there is none (not with "auto" or "lexical").
+        NoModel: the strategy asks a language model or an embedder, and there is none (not with
+            "auto" or "lexical").
         InvalidAnswer: a reranker did not give one finite number for each paragraph.
     """
     settings = settings or Selection()
@@ -33,11 +38,14 @@ def select_steps(question: str, paragraphs: Sequence[Chunk], settings: Selection
         return (yield from _chain_steps(("lexical",), question, paragraphs, settings))
 
 
-def selection_cost(question: str, paragraphs: Sequence[Chunk], settings: Selection | None = None) -> StageCost:
-    """What `select_steps` will take at most, without the answers' tokens: exact for a single strategy but "hierbase".
+def selection_cost(
+    question: str, paragraphs: Sequence[Chunk], settings: Selection | None = None
+) -> StageCost:
+    """What `select_steps` will take at most, without the answers' tokens: exact for a single
+    strategy but "hierbase".
 
-    Of chains and of "hierbase", whose later passes read what earlier ones keep, the most that those can keep is counted: the longest
-    paragraphs. "auto" is counted as "base".
+    Of chains and of "hierbase", whose later passes read what earlier ones keep, the most that those
+    can keep is counted: the longest paragraphs. "auto" is counted as "base".
     """
     settings = settings or Selection()
     stages = ("base",) if settings.strategy == "auto" else settings.stages
@@ -46,7 +54,9 @@ def selection_cost(question: str, paragraphs: Sequence[Chunk], settings: Selecti
     for stage in stages:
         if stage not in ASKING:
             cost += StageCost(scored=len(texts))
-            longest = sorted(range(len(texts)), key=lambda i: (-settings.counter(texts[i]), i))[: settings.chain_k]
+            longest = sorted(range(len(texts)), key=lambda i: (-settings.counter(texts[i]), i))[
+                : settings.chain_k
+            ]
             texts = [texts[i] for i in sorted(longest)]
             paragraphs = [paragraphs[i] for i in sorted(longest)]
             continue

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from structrag.asking.prompts import check_template
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.models.cross_encoder import as_cross_encoder
 from structrag.models.monot5 import as_monot5
 from structrag.retrieval.d3.costs import StageCost
-from structrag.tokens import TokenCounter, count_tokens
+from structrag.text.tokens import TokenCounter, count_tokens
 
 ASKING = ("base", "hierbase")
 SCORING = ("monot5", "cross_encoder", "lexical", "dense")
@@ -38,23 +39,31 @@ class Selection:
     """Settings of `select_steps`: which paragraphs of the chosen sections are evidence.
 
     Attributes:
-        strategy: "base": the language model reads all paragraphs and names the relevant ids, in as few calls as they fit. "hierbase": it
-            reads summaries first, then the paragraphs it named. "monot5", "cross_encoder", "lexical" (BM25) and "dense" score paragraphs
-            and keep the best. Some of them joined by "+", such as "base+monot5": each selects from what the one before it kept. "auto":
-            "base" where there is a language model, else "lexical".
-        context_tokens: The language model's context window. A call shows paragraphs of at most context - prompt - question - answer.
+        strategy: "base": the language model reads all paragraphs and names the relevant ids, in as
+            few calls as they fit. "hierbase": it reads summaries first, then the paragraphs it
+            named. "monot5", "cross_encoder", "lexical" (BM25) and "dense" score paragraphs and keep
+            the best. Some of them joined by "+", such as "base+monot5": each selects from what the
+            one before it kept. "auto": "base" where there is a language model, else "lexical".
+        context_tokens: The language model's context window. A call shows paragraphs of at most
+            context - prompt - question - answer.
         answer_tokens: Reserved for the answer.
         k: At most so many paragraphs of a scoring strategy; None: as many as reach the threshold.
-        threshold: Share of the best paragraph's score (a probability with "monot5" and "cross_encoder") that others must reach, from 0 to
-            1; of these two also at least 0.05. None: 0.5 for "lexical" and where k is None, none otherwise.
-        chain_k: At most so many paragraphs that a scoring strategy hands on to the next one of a chain (by the same threshold, if given).
-        hier_fallback: With "hierbase", whether "base" over all paragraphs follows where no summary was chosen; False: nothing is (paper).
-        short_tokens: With "hierbase", paragraphs of at most so many tokens are shown instead of a summary; 0: never (paper).
-        with_path: Whether "monot5" and "cross_encoder" see the heading path in front of a paragraph; False: its text alone (paper).
-        monot5: For "monot5": a `MonoT5`, the folder or name of a checkpoint on this machine, or an object with
-            `scores(question, texts) -> natural log-probabilities`.
-        cross_encoder: For "cross_encoder": a `CrossEncoder` of sentence-transformers, the folder or name of one on this machine, or an
-            object with `predict(pairs)` or `scores(question, texts)`.
+        threshold: Share of the best paragraph's score (a probability with "monot5" and
+            "cross_encoder") that others must reach, from 0 to 1; of these two also at least 0.05.
+            None: 0.5 for "lexical" and where k is None, none otherwise.
+        chain_k: At most so many paragraphs that a scoring strategy hands on to the next one of a
+            chain (by the same threshold, if given).
+        hier_fallback: With "hierbase", whether "base" over all paragraphs follows where no summary
+            was chosen; False: nothing is (paper).
+        short_tokens: With "hierbase", paragraphs of at most so many tokens are shown instead of a
+            summary; 0: never (paper).
+        with_path: Whether "monot5" and "cross_encoder" see the heading path in front of a
+            paragraph; False: its text alone (paper).
+        monot5: For "monot5": a `MonoT5`, the folder or name of a checkpoint on this machine, or an
+            object with `scores(question, texts) -> natural log-probabilities`.
+        cross_encoder: For "cross_encoder": a `CrossEncoder` of sentence-transformers, the folder or
+            name of one on this machine, or an object with `predict(pairs)` or `scores(question,
+            texts)`.
         prompt: What the language model is asked, with {paragraphs} and {question}.
         counter: Token counter, `str -> int`, of the language model.
         language: Of stop words and sentence ends, an English name such as "german".
@@ -80,7 +89,9 @@ class Selection:
 
     def __post_init__(self) -> None:
         for name in self.stages:
-            check_choice("strategy", name, STRATEGIES if "+" in self.strategy else (*STRATEGIES, "auto"))
+            check_choice(
+                "strategy", name, STRATEGIES if "+" in self.strategy else (*STRATEGIES, "auto")
+            )
         check_at_least("context_tokens", self.context_tokens, 1)
         check_at_least("answer_tokens", self.answer_tokens, 0)
         check_at_least("chain_k", self.chain_k, 1)
@@ -91,13 +102,15 @@ class Selection:
             check_at_least("threshold", self.threshold, 0)
             if self.threshold > 1:
                 raise InvalidParameter(
-                    f"threshold must be a share of the best score, from 0 to 1; got {self.threshold!r}."
+                    "threshold must be a share of the best score, from 0 to 1; got "
+                    f"{self.threshold!r}."
                 )
-        _check_prompt(self.prompt)
+        check_template("prompt", self.prompt, ["paragraphs", "question"])
         for name in ("monot5", "cross_encoder"):
             if name in self.stages and getattr(self, name) is None:
                 raise InvalidParameter(
-                    f"{name} must be given with strategy {self.strategy!r}; got None. Pass a loaded model or the folder of one, or take "
+                    f"{name} must be given with strategy {self.strategy!r}; got None. Pass a "
+                    "loaded model or the folder of one, or take "
                     'strategy "lexical", which needs none.'
                 )
         object.__setattr__(self, "monot5", as_monot5(self.monot5))
@@ -105,7 +118,8 @@ class Selection:
 
     @classmethod
     def paper(cls, **changes: Any) -> Selection:
-        """The settings of the paper: "base" with its prompt, every paragraph summarised in "hierbase", and no fallback there."""
+        """The settings of the paper: "base" with its prompt, every paragraph summarised in
+        "hierbase", and no fallback there."""
         same = {
             "strategy": "base",
             "hier_fallback": False,
@@ -126,11 +140,15 @@ class Evidence:
     """Which paragraphs were selected, and what that took."""
 
     positions: tuple[int, ...]  # in the sequence of paragraphs given, ascending
-    scores: tuple[float, ...] | None = None  # one a position, by the last strategy that scores; None: there was none
+    scores: tuple[float, ...] | None = (
+        None  # one a position, by the last strategy that scores; None: there was none
+    )
     cost: StageCost = field(default_factory=StageCost)
     dropped: int = 0  # ids in answers that were not shown in that call
     degraded: int = 0  # calls that failed and selected lexically instead
-    answers: tuple[str, ...] = ()  # of the language model as they came, in the order of the calls; "" for a failed call
+    answers: tuple[
+        str, ...
+    ] = ()  # of the language model as they came, in the order of the calls; "" for a failed call
     failures: tuple[str, ...] = ()  # why calls failed
 
 
@@ -143,12 +161,3 @@ class Tally:
     degraded: int = 0
     answers: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
-
-
-def _check_prompt(prompt: str) -> None:
-    try:
-        shown = prompt.format(paragraphs="\0", question="\1")
-    except (LookupError, ValueError, AttributeError) as error:
-        raise InvalidParameter(f"prompt must be a template with {{paragraphs}} and {{question}}; {error!r}.") from error
-    if "\0" not in shown or "\1" not in shown:
-        raise InvalidParameter(f"prompt must contain {{paragraphs}} and {{question}}; got {prompt!r}.")

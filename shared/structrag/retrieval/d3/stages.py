@@ -1,4 +1,5 @@
-"""The first stage as the retriever runs it: which paragraph rows a question is routed to, by whichever router."""
+"""The first stage as the retriever runs it: which paragraph rows a question is routed to, by
+whichever router."""
 
 from __future__ import annotations
 
@@ -9,15 +10,21 @@ from typing import Any
 
 import numpy as np
 
+from structrag.asking.requests import Steps
 from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.layout import Layout, OutlineSection, paths_of, row_mask
 from structrag.retrieval.d3.outlines import Routing, section_name
 from structrag.retrieval.d3.reranking import checked_scores, keep
-from structrag.retrieval.d3.routing import Reading, RouteResult, route_steps, stand_in, with_children
+from structrag.retrieval.d3.routing import (
+    Reading,
+    RouteResult,
+    route_steps,
+    stand_in,
+    with_children,
+)
 from structrag.retrieval.d3.scoring import part_scores_steps, wide_route
 from structrag.retrieval.d3.selection import Selection
-from structrag.steps import Steps
 
 LABEL_TOKENS = 4  # of a paragraph's id in a call
 
@@ -47,7 +54,8 @@ class Scope:
         return [row for part in parts for row in range(*self.layout.parts[part].tolist())]
 
     def section_scores(self, parts: Mapping[int, float]) -> dict[int, float]:
-        """The score of each entry of the outline that a part lies in or reaches into: its best part's."""
+        """The score of each entry of the outline that a part lies in or reaches into: its best
+        part's."""
         scores: dict[int, float] = {}
         for part, score in parts.items():
             first, last = self.layout.parts[part].tolist()
@@ -77,7 +85,8 @@ def routed_steps(
     selection: Selection,
     cross_encoder: Any,
 ) -> Steps[Found]:
-    """The paragraphs a question is routed to. Text without headings that fits one call of the next stage is not routed."""
+    """The paragraphs a question is routed to. Text without headings that fits one call of the next
+    stage is not routed."""
     if router != "scores" and is_direct(scope.outline, selection):
         everything = range(len(scope.outline))
         return Found(RouteResult(tuple(scope.outline), "direct"), scope.rows(everything))
@@ -93,7 +102,8 @@ def routed_steps(
 
 
 def is_direct(outline: Sequence[OutlineSection], selection: Selection) -> bool:
-    """Whether there is nothing to route: no headings, and no more paragraphs than one call of the next stage shows."""
+    """Whether there is nothing to route: no headings, and no more paragraphs than one call of the
+    next stage shows."""
     if any(section.path and not section.pseudo for section in outline):
         return False
     room = selection.context_tokens - selection.answer_tokens - selection.counter(selection.prompt)
@@ -103,7 +113,13 @@ def is_direct(outline: Sequence[OutlineSection], selection: Selection) -> bool:
 
 def by_scores(scope: Scope, scores: Mapping[int, float], routing: Routing) -> Found:
     """The route that the scores of parts give."""
-    chosen = wide_route(scores, scope.layout, keep=routing.keep, share=routing.share, least_tokens=routing.least_tokens)
+    chosen = wide_route(
+        scores,
+        scope.layout,
+        keep=routing.keep,
+        share=routing.share,
+        least_tokens=routing.least_tokens,
+    )
     sections = scope.section_scores({part: scores[part] for part in chosen})
     order = sorted(sections)
     route = RouteResult(
@@ -112,12 +128,15 @@ def by_scores(scope: Scope, scores: Mapping[int, float], routing: Routing) -> Fo
         tuple(sections[i] for i in order) if chosen else None,
         cost=StageCost(scored=len(scores)),
     )
-    weights = {row: scores[part] for part in chosen for row in range(*scope.layout.parts[part].tolist())}
+    weights = {
+        row: scores[part] for part in chosen for row in range(*scope.layout.parts[part].tolist())
+    }
     return Found(route, scope.part_rows(chosen), weights)
 
 
 def _read_steps(question: str, scope: Scope, routing: Routing) -> Steps[Found]:
-    """The language model's route; calls that failed, and with `on_empty="lexical"` an empty one, are answered by scores."""
+    """The language model's route; calls that failed, and with `on_empty="lexical"` an empty one,
+    are answered by scores."""
     reading = yield from route_steps(question, scope.outline, routing)
     chosen = set(reading.chosen)
     scores: dict[int, float] = {}
@@ -140,7 +159,11 @@ def _read_steps(question: str, scope: Scope, routing: Routing) -> Steps[Found]:
         scores = yield from part_scores_steps(scope.index.parts, question, scope.part_mask)
     found = by_scores(scope, scores, routing)
     read = _route(scope, [], reading, len(scores), found.route.how)
-    return Found(replace(read, sections=found.route.sections, scores=found.route.scores), found.rows, found.scores)
+    return Found(
+        replace(read, sections=found.route.sections, scores=found.route.scores),
+        found.rows,
+        found.scores,
+    )
 
 
 def _route(
@@ -168,9 +191,16 @@ def _ranked(question: str, scope: Scope, routing: Routing, cross_encoder: Any) -
     filled = [i for i, section in enumerate(scope.outline) if section.rows]
     paths = paths_of(scope.outline)
     texts = [f"{section_name(paths[i])}\n{scope.outline[i].summary}" for i in filled]
-    values = checked_scores(cross_encoder.scores(question, texts), len(texts), "cross_encoder") if texts else []
+    values = (
+        checked_scores(cross_encoder.scores(question, texts), len(texts), "cross_encoder")
+        if texts
+        else []
+    )
     threshold = routing.keep or None
-    kept = [filled[i] for i in keep(values, "cross_encoder", k=routing.max_sections, threshold=threshold)]
+    kept = [
+        filled[i]
+        for i in keep(values, "cross_encoder", k=routing.max_sections, threshold=threshold)
+    ]
     by_position = dict(zip(filled, values, strict=True))
     route = RouteResult(
         tuple(scope.outline[i] for i in kept),

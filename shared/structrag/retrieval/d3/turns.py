@@ -14,11 +14,14 @@ PAUSE = 0.005  # seconds between two looks at a lock that another thread holds
 
 
 class Turns:
-    """A lock that code on event loops awaits and other code waits for; on one loop in the order of asking."""
+    """A lock that code on event loops awaits and other code waits for; on one loop in the order of
+    asking."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._queues: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+        self._queues: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = (
+            WeakKeyDictionary()
+        )
         self._held_on: asyncio.AbstractEventLoop | None = None
 
     @contextmanager
@@ -29,7 +32,8 @@ class Turns:
         """
         if self._held_on is not None and self._held_on is _running_loop():
             raise InvalidParameter(
-                "An index must not be changed by a plain call on the event loop that is changing it; await aadd or aupdate before, or call "
+                "An index must not be changed by a plain call on the event loop that is changing "
+                "it; await aadd or aupdate before, or call "
                 "from a thread (asyncio.to_thread)."
             )
         with self._lock:

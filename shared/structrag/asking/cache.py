@@ -1,0 +1,96 @@
+"""A file that keeps what models answered, so that a run that is started again repeats no call whose
+answer could be used."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structrag.errors import InvalidParameter
+
+
+def cache_key(*parts: str) -> str:
+    """A key for a sequence of strings; no two different sequences share one."""
+    return sha256(json.dumps(parts).encode("ascii")).hexdigest()
+
+
+class Cache:
+    """Answers and vectors by key in one SQLite file; safe for threads and for a crash at any
+    moment.
+
+    Each answer is written when it comes. `":memory:"` keeps it for this process only.
+
+    Raises:
+        InvalidParameter: the folder cannot be made or the file is not a cache.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        self._lock = threading.Lock()
+        try:
+            if self.path != ":memory:":
+                Path(self.path).parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(self.path, check_same_thread=False, timeout=30)
+            self._connection.execute("PRAGMA journal_mode=WAL")
+            self._connection.execute("PRAGMA synchronous=NORMAL")
+            self._connection.execute(
+                "CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, value BLOB) WITHOUT "
+                "ROWID"
+            )
+            self._connection.commit()
+        except (OSError, sqlite3.Error) as error:
+            raise InvalidParameter(
+                f"cache must be the path of a cache file that can be written; {self.path!r} fails: "
+                f"{error}."
+            ) from error
+
+    def get(self, key: str) -> Any:
+        """The JSON value kept under the key, or None."""
+        value = self._read(key)
+        return None if value is None else json.loads(value)
+
+    def put(self, key: str, value: Any) -> None:
+        """Keep a JSON value."""
+        self._write({key: json.dumps(value).encode("ascii")})
+
+    def get_vector(self, key: str) -> NDArray[np.float32] | None:
+        """The vector kept under the key, or None."""
+        value = self._read(key)
+        return None if value is None else np.frombuffer(value, dtype="<f4")
+
+    def put_vectors(self, vectors: Mapping[str, NDArray[np.float32]]) -> None:
+        """Keep vectors, all or none."""
+        self._write(
+            {key: np.asarray(vector, dtype="<f4").tobytes() for key, vector in vectors.items()}
+        )
+
+    def __len__(self) -> int:
+        with self._lock:
+            return int(self._connection.execute("SELECT count(*) FROM answers").fetchone()[0])
+
+    def close(self) -> None:
+        """Close the file; nothing is lost without it."""
+        with self._lock:
+            self._connection.close()
+
+    def _read(self, key: str) -> bytes | None:
+        with self._lock:
+            row = self._connection.execute(
+                "SELECT value FROM answers WHERE key = ?", (key,)
+            ).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def _write(self, values: Mapping[str, bytes]) -> None:
+        with self._lock, self._connection:
+            self._connection.executemany(
+                "INSERT OR REPLACE INTO answers VALUES (?, ?)", list(values.items())
+            )

@@ -1,0 +1,169 @@
+"""Calls of the language model: which requests share one, what key its answer is kept under, whether
+it can be used."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from structrag.asking.cache import cache_key
+from structrag.asking.requests import Ask, Choose, Failed, LanguageModel
+from structrag.errors import InvalidAnswer, StructragError
+
+
+@dataclass(slots=True)
+class Call:
+    """A call of the language model, and the positions of the requests that it answers."""
+
+    request: Ask | Choose
+    key: str
+    positions: list[int] = field(default_factory=list)
+
+
+def model_for(request: Ask | Choose, own: LanguageModel | None) -> LanguageModel | None:
+    """The model that answers a request: the one it names, else the runner's own."""
+    return own if isinstance(request, Choose) or request.llm is None else request.llm
+
+
+def fill_in(answers: list[Any], job: Sequence[Call], given: Sequence[Any]) -> None:
+    """Put the answer given to each call where its requests stand."""
+    for call, answer in zip(job, given, strict=True):
+        for position in call.positions:
+            answers[position] = answer
+
+
+def ask_key(model: str, request: Ask | Choose) -> str:
+    """The cache key of an answer: it changes with the model's name and everything in the request."""
+    options = request.options if isinstance(request, Choose) else ()
+    return cache_key("ask", model, request.component, *options, request.prompt)
+
+
+def usable_answer(request: Ask | Choose, answer: Any) -> Any:
+    """The model's answer as the request promises it: a string, or a margin from -1 to 1 or None;
+    else `Failed`."""
+    if isinstance(request, Ask):
+        if isinstance(answer, str):
+            return answer
+        return Failed(
+            InvalidAnswer(f"The language model must return a string; got {type(answer).__name__}.")
+        )
+    try:
+        margin = None if answer is None else float(answer)
+    except (TypeError, ValueError):
+        margin = math.nan
+    if margin is None or -1.0 <= margin <= 1.0:
+        return margin
+    return Failed(
+        InvalidAnswer(
+            f"A choice must be answered by a margin from -1 to 1, or None; got {answer!r}."
+        )
+    )
+
+
+def is_cached(request: Ask | Choose) -> bool:
+    """Whether equal requests may share one answer."""
+    return not isinstance(request, Ask) or request.use_cache
+
+
+def is_kept(request: Ask | Choose, answer: Any) -> bool:
+    """Whether equal requests of later runs may be given this answer: whoever asks cannot use every
+    one that comes."""
+    if isinstance(answer, Failed) or not is_cached(request):
+        return False
+    return not isinstance(request, Ask) or request.usable is None or request.usable(answer)
+
+
+def jobs_of(calls: Sequence[Call], own: LanguageModel | None, most: int) -> list[list[Call]]:
+    """The calls as they go out: choices between equal options at most `most` together if the model
+    has `choose_many`, others alone."""
+    jobs: list[list[Call]] = []
+    open_jobs: dict[tuple[str, str], list[Call]] = {}
+    for call in calls:
+        if not isinstance(call.request, Choose) or not hasattr(own, "choose_many"):
+            jobs.append([call])
+            continue
+        job = open_jobs.get(call.request.options)
+        if job is None or len(job) == most:
+            job = open_jobs[call.request.options] = []
+            jobs.append(job)
+        job.append(call)
+    return jobs
+
+
+def ask_model(job: Sequence[Call], own: LanguageModel | None) -> list[Any]:
+    """What the model returned to each call, `Failed` where it raised. A job that fails as a whole
+    is asked call by call.
+
+    Errors raised on purpose pass through.
+    """
+    if len(job) == 1:
+        return [_ask_one(job[0], own)]
+    model: Any = own
+    prompts, options = _choices(job)
+    try:
+        return _matching(job, model.choose_many(prompts, options))
+    except StructragError:
+        raise
+    except Exception:  # noqa: BLE001 - whatever a host's model raises is a failed call, not a crash
+        return [_ask_one(call, own) for call in job]
+
+
+async def aask_model(job: Sequence[Call], own: LanguageModel | None) -> list[Any]:
+    """`ask_model` by the model's own asynchronous calls."""
+    if len(job) == 1:
+        return [await _aask_one(job[0], own)]
+    model: Any = own
+    prompts, options = _choices(job)
+    try:
+        if hasattr(model, "achoose_many"):
+            return _matching(job, await model.achoose_many(prompts, options))
+        return _matching(job, await asyncio.to_thread(model.choose_many, prompts, options))
+    except StructragError:
+        raise
+    except Exception:  # noqa: BLE001 - as in ask_model
+        return [await _aask_one(call, own) for call in job]
+
+
+def _ask_one(call: Call, own: LanguageModel | None) -> Any:
+    request = call.request
+    model: Any = model_for(request, own)
+    try:
+        if isinstance(request, Choose):
+            return model.choose(request.prompt, request.options)
+        return model.complete(request.prompt)
+    except StructragError:
+        raise
+    except Exception as error:  # noqa: BLE001 - as in ask_model
+        return Failed(error)
+
+
+async def _aask_one(call: Call, own: LanguageModel | None) -> Any:
+    request = call.request
+    model: Any = model_for(request, own)
+    try:
+        if isinstance(request, Choose):
+            return await model.achoose(request.prompt, request.options)
+        return await model.acomplete(request.prompt)
+    except StructragError:
+        raise
+    except Exception as error:  # noqa: BLE001 - as in ask_model
+        return Failed(error)
+
+
+def _choices(job: Sequence[Call]) -> tuple[list[str], tuple[str, str]]:
+    requests = [call.request for call in job if isinstance(call.request, Choose)]
+    return [request.prompt for request in requests], requests[0].options
+
+
+def _matching(job: Sequence[Call], answer: Any) -> list[Any]:
+    """The answers of `choose_many`. Raises ValueError unless there is one a call."""
+    answers = list(answer)
+    if len(answers) != len(job):
+        raise ValueError(
+            f"choose_many must return {len(job)} margins for {len(job)} prompts; got "
+            f"{len(answers)}."
+        )
+    return answers

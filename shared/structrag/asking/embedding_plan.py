@@ -1,0 +1,109 @@
+"""Answering one request for vectors: which texts to send, in which batches, and whether the answer
+can be used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from structrag.asking.cache import Cache, cache_key
+from structrag.asking.requests import Array, Embed, Embedder, Usage
+from structrag.errors import InvalidAnswer
+from structrag.text.tokens import count_tokens
+
+NO_VECTORS: Array = np.zeros((0, 0), dtype=np.float32)
+
+
+class EmbeddingPlan:
+    """One Embed request of some texts: each different one once, longest first in batches of like
+    length, checked and cached as it comes.
+
+    What an `instant` embedder makes goes in one batch and is not kept: reading it would take
+    longer.
+    """
+
+    def __init__(
+        self, request: Embed, embedder: Embedder, cache: Cache | None, usage: Usage, batch_size: int
+    ) -> None:
+        instant = getattr(embedder, "instant", False)
+        self.request = request
+        self.embedder = embedder
+        self.name = embedder.name
+        self.cache = None if request.query or instant else cache
+        self.usage = usage
+        self.batch_size = max(batch_size, len(request.texts)) if instant else batch_size
+        self.done = 0  # of `missing`
+        self.vectors: dict[str, Array] = {}
+        self.missing = sorted(dict.fromkeys(request.texts), key=len, reverse=True)
+        if self.cache is not None:
+            for text in self.missing:
+                known = self.cache.get_vector(self._key(text))
+                if known is not None:
+                    self.vectors[text] = known
+            usage.cache_hits += len(self.vectors)
+            self.missing = [text for text in self.missing if text not in self.vectors]
+
+    def batches(self) -> list[list[str]]:
+        """The texts that the embedder must be asked for, at most `batch_size` in each list."""
+        return [
+            self.missing[i : i + self.batch_size]
+            for i in range(0, len(self.missing), self.batch_size)
+        ]
+
+    def take(self, batch: list[str], answer: Any) -> None:
+        """Check, count and keep the embedder's answer for one batch."""
+        matrix = check_vectors(answer, batch, self.name)
+        for text, vector in zip(batch, matrix, strict=True):
+            self.vectors[text] = vector
+        self.done += len(batch)
+        self.usage.embedded += len(batch)
+        self.usage.embedding_tokens += sum(map(count_tokens, batch))
+        if self.cache is not None:
+            self.cache.put_vectors({self._key(text): self.vectors[text] for text in batch})
+
+    def result(self) -> Array:
+        """The vectors of the request's texts, in their order."""
+        widths = {vector.shape[0] for vector in self.vectors.values()}
+        if len(widths) > 1:
+            raise InvalidAnswer(
+                f"The embedder {self.name!r} returned vectors of different dimensions "
+                f"{sorted(widths)}; "
+                "one model must always return the same. If its name stands for several models, "
+                "give each its own cache."
+            )
+        return np.stack([self.vectors[text] for text in self.request.texts])
+
+    def _key(self, text: str) -> str:
+        return cache_key("embed", self.name, text)
+
+
+def check_vectors(answer: Any, texts: Sequence[str], name: str) -> Array:
+    """An embedder's answer as a float32 array of shape (len(texts), dimension).
+
+    Raises:
+        InvalidAnswer: another shape, or NaN or infinite values; the message names the model and the
+            text.
+    """
+    try:
+        with np.errstate(over="ignore"):
+            matrix = np.asarray(answer, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise InvalidAnswer(
+            f"The embedder {name!r} must return one vector of numbers a text; got "
+            f"{type(answer).__name__}."
+        ) from error
+    if matrix.ndim != 2 or matrix.shape[0] != len(texts) or matrix.shape[1] == 0:
+        raise InvalidAnswer(
+            f"The embedder {name!r} must return {len(texts)} vectors for {len(texts)} texts; got "
+            f"shape {matrix.shape}."
+        )
+    bad = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
+    if bad.size:
+        excerpt = texts[int(bad[0])][:60]
+        raise InvalidAnswer(
+            f"The embedder {name!r} returned NaN or infinite values for the text {excerpt!r}. "
+            "Nothing was indexed."
+        )
+    return matrix

@@ -1,0 +1,224 @@
+"""The ids in a language model's answer, read leniently and checked against what was shown."""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from structrag.asking.replies.lists import is_refusal
+
+Item = tuple[int, int]  # the first and the last id of a range; a single id twice
+
+_DIGITS = 9  # a longer number is no id
+_NO_ITEM: Item = (-1, -1)  # named, but nothing that could be an id
+
+_NUMBER = r"(?<![A-Za-z\d$€£])(?<!\d\.)(?<!^-)(?<![A-Za-z\s,\[(]-)\d+(?![A-Za-z\d]|\.\d|[ \t]?%)"
+_TO = r"(?:[-–—‑~～…]|\.\.|\.\.\.|to|through|bis|à|al?|до|至|到|から)"
+_ITEM = re.compile(
+    rf"({_NUMBER})(?:[ \t]*{_TO}[ \t]*(\d+)(?![A-Za-z\d]|\.\d))?", re.IGNORECASE | re.MULTILINE
+)
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)")
+
+_BRACKETS = re.compile(r"\[([^\[\]]*)\]")
+_OTHER_BRACKETS = str.maketrans("【】［］〔〕", "[][][]")
+_BRACKETED_RANGE = re.compile(rf"\[\s*(\d+)\s*\][ \t]*{_TO}[ \t]*\[\s*(\d+)\s*\]", re.IGNORECASE)
+
+_NOUN = (
+    r"(?:paragraph|section|passage|chunk|item|para|id|number|no|nr|absatz|absätze|abschnitt|párrafo|sección|seccion|"
+    r"paragraphe|parágrafo|paragrafo|seção|sezione|alinea|абзац|раздел)(?:s|e|es|en|i|ы)?"
+)
+_AND = r"(?:and|or|und|oder|et|ou|y|e|o|og|och|en|и|или)"
+_NAMED = re.compile(rf"(?:\b{_NOUN}\b\.?|第|段落|章节)[\s#:(]{{0,3}}(?=\d)", re.IGNORECASE)
+_RUN_ON = re.compile(rf"[\s,;/&，、；和与及と或]{{1,4}}(?:{_AND}\s)?\s?(?=\d)", re.IGNORECASE)
+_FILLER = re.compile(
+    rf"\b(?:{_NOUN}|{_AND})\b|[第段節节落章和与及と或و،，、；·•\s.,:;|/&()*#\"'`<>{{}}+§-]",
+    re.IGNORECASE,
+)
+_LEADING = re.compile(rf"^[ \t>*•-]*[(#]?({_NUMBER})[ \t]*[).:：-]", re.MULTILINE)
+_MARKER = re.compile(
+    r"^\W*(?:(?:the |my )?(?:final )?answer|(?:relevant |selected "
+    r")?(?:(?:paragraph|section|passage) )?ids?)\W{0,3}[:：]",
+    re.IGNORECASE | re.MULTILINE,
+)
+_FENCE = re.compile(r"^[ \t]*```[\w-]*[ \t]*$", re.MULTILINE)
+
+_CLAUSE_END = re.compile(
+    r"[.!?;](?=\s)|[\n()。！？；]|\b(?:but|except|however|while|whereas|aber|außer|mais|sauf|pero|salvo)\b",
+    re.I,
+)
+_NO = re.compile(
+    r"\W*(?:(?:unfortunately|leider|so)\W+)?(?:no(?!\W{0,2}\d)\b|none\b|nothing\b|neither\b|nil\b|n/a\b|not\b|"
+    r"there (?:is|are|was|were) no\b|(?:i['’]?m|i am|we are) (?:\w+ "
+    r")?(?:sorry|unable|not|afraid)\b|sorry\b|as an ai\b|unable\b|"
+    r"my apologies\b|i (?:can(?:not|['’]?t)|could ?n[o'’]t|did ?n[o'’]t|do ?n[o'’]t|found "
+    r"no|apologi[sz]e)\b|"
+    r"kein\w*\b|nichts\b|aucun|rien\b|désolé|ning[uú]n|nada\b|nessun|nenhum|geen\b|ingen|нет\b|ни\b|"
+    r"无|沒有|没有|無|なし|該当|없|لا\b)|.*\bnone of\b",
+    re.IGNORECASE | re.DOTALL,
+)  # fmt: skip
+_IRRELEVANT = re.compile(
+    r"\b(?:not (?:\w+ )?(?:relevant|related|helpful|useful)|irrelevant|unrelated)\b", re.IGNORECASE
+)
+_ASIDE = re.compile(
+    r"irrelevant|not|exclud|reject|reason|explanation|confidence|score", re.IGNORECASE
+)  # keys of no ids
+_CHOSEN = re.compile(
+    r"relevant|select|useful", re.IGNORECASE
+)  # keys whose value false means: not this one
+_KEY = re.compile(r"ids?\b|index|number|paragraph|section|answer", re.IGNORECASE)
+
+
+def parse_ids(answer: str, allowed: Collection[int]) -> tuple[list[int], int]:
+    """The allowed ids that an answer names, ascending and each once, and how many of the named
+    items matched nothing.
+
+    The first of these that the answer holds is read: a JSON value (a list, `{"ids": [...]}`, `{"2":
+    true}`); numbers in square brackets; lines, or line ends behind a colon, that are nothing but a
+    list; numbers behind a word such as "paragraph"; numbers that begin a line; at last any whole
+    number, but no decimals, percentages or parts of words. Only what stands behind "Answer:" or
+    "IDs:" counts, if one of them begins a line. A range ("3-5", "3 to 5") gives the allowed ids in
+    it, however long it is; one that reaches beyond them counts once as unmatched.
+
+    "none", "N/A", apologies and clauses that call something irrelevant name no ids; nor does an
+    empty answer. Never raises.
+    """
+    text = _FENCE.sub("", answer.rpartition("</think>")[2]).strip()
+    value = _loaded(text)
+    items = dict.fromkeys(_text_items(text) if value is None else _json_items(value))
+    known = sorted(set(allowed))
+    found: set[int] = set()
+    dropped = 0
+    for first, last in items:
+        inside = known[bisect_left(known, first) : bisect_right(known, last)]
+        found.update(inside)
+        dropped += len(inside) < last - first + 1
+    return sorted(found), dropped
+
+
+def usable_ids(allowed: Collection[int], answer: str) -> bool:
+    """Whether `parse_ids` finds ids in an answer, or it says that there are none; an apology or a
+    refusal says nothing."""
+    found, dropped = parse_ids(answer, allowed)
+    text = _FENCE.sub("", answer.rpartition("</think>")[2]).strip()
+    says_none = _loaded(text) is not None or (_NO.match(text) is not None and not is_refusal(text))
+    return bool(found) or (not dropped and says_none)
+
+
+def _loaded(text: str) -> Any:
+    """The JSON object or list that the text is, or the object or list of objects that stands in it;
+    None if there is none."""
+    for opening, closing in ("{}", "[]"):
+        first, last = text.find(opening), text.rfind(closing) + 1
+        if not 0 <= first < last:
+            continue
+        try:
+            value = json.loads(text[first:last])
+        except (ValueError, RecursionError):
+            continue
+        if (
+            last - first == len(text)
+            or isinstance(value, dict)
+            or any(isinstance(part, dict) for part in value)
+        ):
+            return value
+    return None
+
+
+def _json_items(value: Any, depth: int = 0) -> Iterator[Item]:
+    if isinstance(value, str):
+        yield from _text_items(value)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        whole = int(value) if abs(value) < 10**_DIGITS else -1
+        yield (whole, whole) if whole == value else _NO_ITEM
+    elif isinstance(value, list) and depth < 8:
+        for part in value:
+            yield from _json_items(part, depth + 1)
+    elif isinstance(value, dict) and depth < 8:
+        yield from _object_items(value, depth + 1)
+
+
+def _object_items(value: dict[str, Any], depth: int) -> Iterator[Item]:
+    """`{"ids": [...]}`, `{"id": 2, "relevant": true}`, `{"2": true, "3": false}` or `{"2": "because
+    ..."}`."""
+    if value and all(key.strip(" []").isdecimal() for key in value):
+        for key, part in value.items():
+            if part and not (
+                isinstance(part, str) and (_NO.match(part) or _IRRELEVANT.search(part))
+            ):
+                yield from _text_items(key)
+        return
+    if any(part is False and _CHOSEN.search(key) for key, part in value.items()):
+        return
+    kept = {key: part for key, part in value.items() if not _ASIDE.search(key)}
+    lists = [part for part in kept.values() if isinstance(part, list)]
+    for part in lists or [part for key, part in kept.items() if _KEY.search(key)][:1]:
+        yield from _json_items(part, depth)
+
+
+def _text_items(text: str) -> list[Item]:
+    """The items of the surest form that the text holds."""
+    markers = list(_MARKER.finditer(text))
+    text = text[markers[-1].end() :] if markers else text
+    text = _BRACKETED_RANGE.sub(r"[\1-\2]", text.translate(_OTHER_BRACKETS))
+    return _surest(_without(text, irrelevant=True)) or _surest(_without(text, irrelevant=False))
+
+
+def _without(text: str, *, irrelevant: bool) -> str:
+    """The text without the clauses that say "none" or apologise, and without those that call
+    something irrelevant."""
+    kept: list[str] = []
+    start = 0
+    for end in [*(match.end() for match in _CLAUSE_END.finditer(text)), len(text)]:
+        clause = text[start:end]
+        if not (_NO.match(clause) or (irrelevant and _IRRELEVANT.search(clause))):
+            kept.append(clause)
+        elif clause.endswith("\n"):
+            kept.append("\n")
+        start = end
+    return "".join(kept)
+
+
+def _surest(text: str) -> list[Item]:
+    groups = [group for group in _BRACKETS.findall(text) if _is_list(group)]
+    if groups:
+        return [item for group in groups for item in _items(group)]
+    lines = [part for line in text.splitlines() for part in (line, re.split("[:：]", line)[-1])]
+    listed = [item for line in lines if _is_list(line) for item in _items(line)]
+    return (
+        listed
+        or _named(text)
+        or [_item(number, None) for number in _LEADING.findall(text)]
+        or _items(_THOUSANDS.sub("", text))
+    )
+
+
+def _is_list(text: str) -> bool:
+    """Whether the text holds items and what stands between them, and no more."""
+    return not _FILLER.sub("", _ITEM.sub("", text))
+
+
+def _named(text: str) -> list[Item]:
+    """The items behind a word such as "section", and those that go on from them: "sections 2, 4 and
+    7"."""
+    found: list[Item] = []
+    for name in _NAMED.finditer(text):
+        match = _ITEM.match(text, name.end())
+        while match:
+            found.append(_item(match[1], match[2]))
+            more = _RUN_ON.match(text, match.end())
+            match = _ITEM.match(text, more.end()) if more else None
+    return found
+
+
+def _items(text: str) -> list[Item]:
+    return [_item(match[1], match[2]) for match in _ITEM.finditer(text)]
+
+
+def _item(first: str, last: str | None) -> Item:
+    if max(len(first), len(last or "")) > _DIGITS:
+        return _NO_ITEM
+    low, high = sorted((int(first), int(last or first)))
+    return low, high

@@ -1,0 +1,170 @@
+"""The section names in a language model's answer, matched leniently to the sections that were
+shown."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+FUZZY = 0.9  # least similarity (difflib's ratio) of a name that is spelt differently
+FUZZY_TRIES = 50  # names of one answer that are compared with all known ones
+MAX_WORDS = 40  # of a name; a longer run of words is prose
+
+_WORD = re.compile(r"[^\W_]+")
+_LABEL = re.compile(r"^\W*(?:\d+[.):]|[-*•])\s+")
+_ITEMS = re.compile(r"[\n;；]+")
+_COMMA = re.compile(r"[,，、]")
+_NOTHING = {
+    "",
+    "none",
+    "n a",
+    "na",
+    "nothing",
+    "no",
+    "null",
+    "empty",
+    "no sections",
+    "none of the sections",
+    "no relevant sections",
+}
+
+
+def parse_names(answer: str, paths: Sequence[Sequence[str]]) -> tuple[list[int], int]:
+    """The positions of the paths an answer names, ascending, and how many named items matched none.
+
+    A name is a path or its last titles, case, white space and punctuation aside, and stands for
+    every section it fits; a whole path goes before its end, and the spelling may differ by a tenth.
+    Names stand in a list (JSON, lines, commas); one that holds commas is found first. In an answer
+    that is prose names are looked for inside. "none", "N/A" and an empty answer name nothing. Never
+    raises.
+    """
+    known = _Names(paths)
+    found: set[int] = set()
+    dropped = 0
+    for item in _items(answer):
+        positions, unknown = known.of_item(item)
+        found |= positions
+        dropped += unknown
+    if not found and dropped:
+        found = known.inside(answer)
+    return sorted(found), dropped
+
+
+def usable_names(paths: Sequence[Sequence[str]], answer: str) -> bool:
+    """Whether `parse_names` finds sections in an answer, or it says that there are none."""
+    found, dropped = parse_names(answer, paths)
+    return bool(found) or (not dropped and bool(answer.rpartition("</think>")[2].strip()))
+
+
+class _Names:
+    """Every way to name each section, and who is meant."""
+
+    def __init__(self, paths: Sequence[Sequence[str]]) -> None:
+        self.whole: dict[str, set[int]] = {}
+        self.ends: dict[str, set[int]] = {}
+        self.tries = FUZZY_TRIES
+        self.known: dict[str, set[int]] = {}  # what inexact names were found to mean
+        self.most_parts = 1 + max(
+            (sum(len(_COMMA.findall(title)) for title in path) for path in paths), default=0
+        )
+        for position, path in enumerate(paths):
+            self.whole.setdefault(_normal(" ".join(path)), set()).add(position)
+            for first in range(1, len(path)):
+                self.ends.setdefault(_normal(" ".join(path[first:])), set()).add(position)
+        self.whole.pop("", None)
+        self.ends.pop("", None)
+        self.by_length: dict[int, list[str]] = {}
+        for name in dict.fromkeys([*self.whole, *self.ends]):
+            self.by_length.setdefault(len(name), []).append(name)
+
+    def of_item(self, item: str) -> tuple[set[int], int]:
+        """The positions of one item, whole or as several names between commas; how many of these
+        are unknown."""
+        parts = _COMMA.split(item)
+        if 1 < len(parts) <= self.most_parts and (whole := self._exact(item) or self._close(item)):
+            return whole, 0
+        found: set[int] = set()
+        unknown = 0
+        first = 0
+        while first < len(parts):
+            last = min(len(parts), first + self.most_parts)
+            while last > first + 1 and not self._exact(",".join(parts[first:last])):
+                last -= 1
+            name = ",".join(parts[first:last])
+            positions = self._exact(name) or self._close(name)
+            found |= positions
+            unknown += not positions and _normal(name) not in _NOTHING
+            first = last
+        return found, unknown
+
+    def _exact(self, name: str) -> set[int]:
+        for form in dict.fromkeys((_normal(name), _normal(_LABEL.sub("", name)))):
+            positions = self.whole.get(form) or self.ends.get(form)
+            if positions:
+                return positions
+        return set()
+
+    def _close(self, name: str) -> set[int]:
+        form = _normal(name)
+        if form in self.known:
+            return self.known[form]
+        if form in _NOTHING or len(form.split()) > MAX_WORDS or not self.tries:
+            return set()
+        self.tries -= 1
+        width = len(form)
+        near = (
+            n
+            for length, names in self.by_length.items()
+            if 0.8 * width <= length <= 1.25 * width
+            for n in names
+        )
+        best = get_close_matches(form, near, n=1, cutoff=FUZZY)
+        self.known[form] = (self.whole.get(best[0]) or self.ends[best[0]]) if best else set()
+        return self.known[form]
+
+    def inside(self, answer: str) -> set[int]:
+        """The sections whose name stands somewhere in the answer, the longest names first, each
+        word in one name only."""
+        text = f" {_normal(answer)} "
+        found: set[int] = set()
+        for length in sorted(self.by_length, reverse=True):
+            for name in self.by_length[length]:
+                if f" {name} " in text:
+                    found |= self.whole.get(name) or self.ends[name]
+                    text = text.replace(f" {name} ", " \n ")
+        return found
+
+
+def _items(answer: str) -> Iterable[str]:
+    value = _loaded(answer)
+    if isinstance(value, dict):
+        value = next(
+            (part for part in value.values() if isinstance(part, list)), list(value.values())
+        )
+    if isinstance(value, list | tuple):
+        return [item.replace("\n", " ") for item in value if isinstance(item, str)]
+    plain = re.sub(
+        r"^[ \t]*```[\w-]*[ \t]*$", "", answer.rpartition("</think>")[2], flags=re.MULTILINE
+    )
+    return [part for part in _ITEMS.split(plain) if part.strip()]
+
+
+def _loaded(answer: str) -> Any:
+    """The JSON value that the answer is or holds, None if there is none."""
+    spans = [(0, len(answer))] + [
+        (answer.find(left), answer.rfind(right) + 1) for left, right in ("{}", "[]")
+    ]
+    for first, last in spans:
+        try:
+            if 0 <= first < last:
+                return json.loads(answer[first:last])
+        except (ValueError, RecursionError):
+            continue
+    return None
+
+
+def _normal(name: str) -> str:
+    return " ".join(_WORD.findall(name.casefold()))

@@ -1,0 +1,178 @@
+"""What algorithms ask of models, and what answers them: the requests, the protocols, the counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+T = TypeVar("T")
+Array = NDArray[np.float32]
+Ranking = list[tuple[str | int, float]]  # (chunk id, or row of our own index; score), best first
+Progress = Callable[[str, int, int], None]  # what is being done, done so far, total
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A prompt for the language model. Answered by its text, or by `Failed`."""
+
+    prompt: str
+    component: str = (
+        ""  # who asks and which version of the prompt, for the cache key and the counts
+    )
+    use_cache: bool = True
+    llm: LanguageModel | None = field(
+        default=None, hash=False
+    )  # who answers; None: the runner's own
+    usable: Callable[[str], bool] | None = field(
+        default=None, compare=False
+    )  # which answers are kept; None: all
+
+
+@dataclass(frozen=True, slots=True)
+class Choose:
+    """A question with two options. Answered by a margin in [-1, 1], positive for the first; or
+    None, or `Failed`."""
+
+    prompt: str
+    options: tuple[str, str]
+    component: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Embed:
+    """Texts to turn into vectors. Answered by a float32 array of shape (len(texts), dimension)."""
+
+    texts: tuple[str, ...]
+    query: bool = False  # with the model's query prompt instead of its document prompt
+    # None: the runner's own; a function: what it makes of the runner's own, once for each runner
+    embedder: Embedder | EmbedderOf | None = field(default=None, hash=False)
+
+    @property
+    def kind(self) -> tuple[bool, object]:
+        """Equal for requests whose texts can be embedded together."""
+        return self.query, None if self.embedder is None else id(self.embedder)
+
+    @property
+    def brings_embedder(self) -> bool:
+        """Whether the request names a model of its own, whatever the runner has."""
+        return hasattr(self.embedder, "embed")
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A search on one named route. Answered by a Ranking of at most `n` chunks."""
+
+    route: str
+    query: str
+    vector: Array | None
+    n: int
+    where: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Instead of an answer: the model raised. The algorithm falls back, or raises `reason`."""
+
+    reason: Exception
+
+
+EmbedderOf = Callable[["Embedder", "Progress | None"], "Embedder"]
+Request = Ask | Choose | Embed | Search
+Steps = Generator[Sequence[Request], list[Any], T]
+
+
+class LanguageModel(Protocol):
+    """A model that completes prompts. `name` goes into cache keys, so it must tell models and
+    settings apart."""
+
+    @property
+    def name(self) -> str: ...
+
+    def complete(self, prompt: str) -> str: ...
+
+    async def acomplete(self, prompt: str) -> str: ...
+
+
+class Chooser(Protocol):
+    """A language model that can also weigh two options."""
+
+    def choose(self, prompt: str, options: tuple[str, str]) -> float | None: ...
+
+    async def achoose(self, prompt: str, options: tuple[str, str]) -> float | None: ...
+
+
+class ManyChooser(Chooser, Protocol):
+    """A `Chooser` that weighs the same options after several prompts at once; one margin or None a
+    prompt, in their order.
+
+    `achoose_many` with the same parameters is awaited where there is one; else `choose_many` runs
+    in a worker thread.
+    """
+
+    def choose_many(
+        self, prompts: Sequence[str], options: tuple[str, str]
+    ) -> Sequence[float | None]: ...
+
+
+class Embedder(Protocol):
+    """A model that turns texts into vectors, one row a text."""
+
+    @property
+    def name(self) -> str: ...
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Any: ...
+
+    async def aembed(self, texts: Sequence[str], *, query: bool = False) -> Any: ...
+
+
+class Route(Protocol):
+    """Something that ranks chunks: an index here, or a store or retriever of the host."""
+
+    def search(self, request: Search) -> Ranking: ...
+
+    async def asearch(self, request: Search) -> Ranking: ...
+
+
+@dataclass(slots=True)
+class Usage:
+    """What a run has cost so far. Tokens are estimated by `structrag.text.tokens.count_tokens`."""
+
+    calls: int = 0  # of the language model
+    prompt_tokens: int = 0
+    answer_tokens: int = 0
+    embedded: int = 0  # texts sent to the embedder
+    embedding_tokens: int = 0
+    cache_hits: int = 0  # answers and vectors that cost nothing
+    fallbacks: Counter[str] = field(default_factory=Counter)  # what fell back -> how often
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        counts = {name: getattr(self, name) for name in self.__slots__ if name != "fallbacks"}
+        return {**counts, "fallbacks": dict(self.fallbacks)}
+
+    def __str__(self) -> str:
+        fell_back = ", ".join(f"{count} {what}" for what, count in sorted(self.fallbacks.items()))
+        return (
+            f"{calls_line(self.calls, self.prompt_tokens, self.answer_tokens)}; "
+            f"{_counted(self.embedded, 'text')} embedded, "
+            f"{_counted(self.embedding_tokens, 'token')}; {_counted(self.cache_hits, 'cache hit')}"
+            f"{f'; fell back: {fell_back}' if fell_back else ''}"
+        )
+
+
+def calls_line(calls: int, prompt_tokens: int, answer_tokens: int) -> str:
+    """Calls of a language model in words: "2 language-model calls, 1,200 tokens of prompts and 40
+    of answers"."""
+    return (
+        f"{_counted(calls, 'language-model call')}, {_counted(prompt_tokens, 'token')} of "
+        f"prompts and {answer_tokens:,} of answers"
+    )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

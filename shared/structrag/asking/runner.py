@@ -1,0 +1,321 @@
+"""The runner: answers what algorithms ask of models, synchronously or on an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from structrag.asking.cache import Cache
+from structrag.asking.calls import (
+    Call,
+    aask_model,
+    ask_key,
+    ask_model,
+    fill_in,
+    is_cached,
+    is_kept,
+    jobs_of,
+    model_for,
+    usable_answer,
+)
+from structrag.asking.embedding_plan import NO_VECTORS, EmbeddingPlan
+from structrag.asking.requests import (
+    Array,
+    Ask,
+    Choose,
+    Embed,
+    Embedder,
+    Failed,
+    LanguageModel,
+    Progress,
+    Request,
+    Route,
+    Search,
+    Steps,
+    T,
+    Usage,
+)
+from structrag.asking.steps import advance, in_thread
+from structrag.errors import BudgetExceeded, InvalidParameter, ModelFailed, NoModel, check_at_least
+from structrag.text.tokens import count_tokens
+
+ASKING, EMBEDDING = "asking the language model", "embedding"  # what `progress` is told
+
+
+class Runner:
+    """Answers the requests of algorithms with the models it was given.
+
+    Args:
+        llm: Answers `Ask` that names no model itself (and `Choose`, if it has `choose`); None:
+            those are answered by `Failed`.
+        embedder: Answers `Embed` that names no model itself.
+        routes: Name -> route, answers `Search`.
+        cache: Keeps language-model answers that could be used, and vectors, by model name and
+            request; None: nothing is kept.
+        batch_size: Most texts in one embedding call, and most choices in one call of an `llm` with
+            `choose_many`.
+        max_concurrency: Most language-model calls in flight, of each `run` and of all `arun` on one
+            event loop together.
+        max_calls: Most language-model calls in all; those are made, and the next one raises
+            BudgetExceeded. None: no limit.
+        progress: Called with (what, done, total) as work is done.
+    """
+
+    def __init__(
+        self,
+        *,
+        llm: LanguageModel | None = None,
+        embedder: Embedder | None = None,
+        routes: Mapping[str, Route] | None = None,
+        cache: Cache | None = None,
+        batch_size: int = 64,
+        max_concurrency: int = 8,
+        max_calls: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        check_at_least("batch_size", batch_size, 1)
+        check_at_least("max_concurrency", max_concurrency, 1)
+        if max_calls is not None:
+            check_at_least("max_calls", max_calls, 0)
+        self.llm = llm
+        self.embedder = embedder
+        self.routes = dict(routes or {})
+        self.cache = cache
+        self.batch_size = batch_size
+        self.max_concurrency = max_concurrency
+        self.max_calls = max_calls
+        self.progress = progress
+        self.usage = Usage()
+        self._derived: dict[Any, Embedder] = {}  # what functions of requests made of `embedder`
+        self._granted = 0  # calls that were begun, of `max_calls`
+        self._lock = threading.Lock()  # of the counts
+        self._gates: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
+            WeakKeyDictionary()
+        )
+
+    def run(self, steps: Steps[T]) -> T:
+        """Drive an algorithm to its result."""
+        answers: Any = None
+        try:
+            while True:
+                requests, result = advance(steps, answers)
+                if requests is None:
+                    return result  # type: ignore[no-any-return]
+                answers = self._answer(requests)
+        finally:
+            steps.close()
+
+    async def arun(self, steps: Steps[T]) -> T:
+        """`run` on an event loop: models are awaited; the algorithm itself and searches of our own
+        index run in worker threads."""
+        answers: Any = None
+        try:
+            while True:
+                requests, result = await in_thread(advance, steps, answers)
+                if requests is None:
+                    return result  # type: ignore[no-any-return]
+                answers = await self._aanswer(requests)
+        finally:
+            steps.close()
+
+    def _answer(self, requests: Sequence[Request]) -> list[Any]:
+        answers: list[Any] = [None] * len(requests)
+        calls = self._calls(requests, answers)
+        granted = self._grant(calls)
+        if granted:
+            jobs = jobs_of(granted, self.llm, self.batch_size)
+            pool = ThreadPoolExecutor(min(self.max_concurrency, len(jobs)))
+            done = 0
+            try:
+                futures = [
+                    pool.submit(contextvars.copy_context().run, self._ask, job) for job in jobs
+                ]
+                for job, future in zip(jobs, futures, strict=True):
+                    fill_in(answers, job, future.result())
+                    done += len(job)
+                    self._report(ASKING, done, len(calls))
+            finally:
+                pool.shutdown(wait=True, cancel_futures=True)
+        self._check_budget(granted, calls)
+        for i, request in enumerate(requests):
+            if isinstance(request, Embed):
+                answers[i] = self._embed(request)
+            elif isinstance(request, Search):
+                answers[i] = self._route(request).search(request)
+        return answers
+
+    async def _aanswer(self, requests: Sequence[Request]) -> list[Any]:
+        answers: list[Any] = [None] * len(requests)
+        calls = self._calls(requests, answers)
+        granted = self._grant(calls)
+        gate = self._gates.setdefault(
+            asyncio.get_running_loop(), asyncio.Semaphore(self.max_concurrency)
+        )
+        done = 0
+
+        async def ask(job: list[Call]) -> None:
+            nonlocal done
+            async with gate:
+                fill_in(answers, job, await self._aask(job))
+            done += len(job)
+            self._report(ASKING, done, len(calls))
+
+        await _all_or_none([ask(job) for job in jobs_of(granted, self.llm, self.batch_size)])
+        self._check_budget(granted, calls)
+
+        async def search(i: int, request: Search) -> None:
+            answers[i] = await self._route(request).asearch(request)
+
+        await _all_or_none([search(i, r) for i, r in enumerate(requests) if isinstance(r, Search)])
+        for i, request in enumerate(requests):
+            if isinstance(request, Embed):
+                answers[i] = await self._aembed(request)
+        return answers
+
+    def _route(self, request: Search) -> Route:
+        if request.route not in self.routes:
+            raise InvalidParameter(
+                f"routes must hold every route that is searched: one of {sorted(self.routes)}; got "
+                f"{request.route!r}."
+            )
+        return self.routes[request.route]
+
+    # -- the language model
+
+    def _calls(self, requests: Sequence[Request], answers: list[Any]) -> list[Call]:
+        """Fill in what the cache knows or no model can answer; return the calls that answer the
+        rest.
+
+        Equal requests are one call, except for prompts that must not be cached.
+        """
+        calls: dict[Any, Call] = {}
+        for i, request in enumerate(requests):
+            if not isinstance(request, Ask | Choose):
+                continue
+            llm = model_for(request, self.llm)
+            if llm is None:
+                answers[i] = Failed(NoModel("There is no language model; pass one as llm=..."))
+                continue
+            if isinstance(request, Choose) and not (
+                hasattr(llm, "choose") or hasattr(llm, "achoose")
+            ):
+                answers[i] = Failed(
+                    ModelFailed(f"The language model {llm.name!r} cannot weigh two options.")
+                )
+                continue
+            key = ask_key(llm.name, request)
+            known = self.cache.get(key) if self.cache is not None and is_cached(request) else None
+            if known is None or not is_kept(request, known["answer"]):
+                calls.setdefault(
+                    key if is_cached(request) else i, Call(request, key)
+                ).positions.append(i)
+            else:
+                answers[i] = known["answer"]
+                self.usage.cache_hits += 1
+        return list(calls.values())
+
+    def _grant(self, calls: list[Call]) -> list[Call]:
+        """The calls that `max_calls` allows, the first ones."""
+        with self._lock:
+            left = (
+                len(calls)
+                if self.max_calls is None
+                else max(0, int(self.max_calls) - self._granted)
+            )
+            granted = calls[:left]
+            self._granted += len(granted)
+        return granted
+
+    def _check_budget(self, granted: list[Call], calls: list[Call]) -> None:
+        if len(granted) < len(calls):
+            raise BudgetExceeded(
+                f"The run needs more than max_calls={self.max_calls} language-model calls. "
+                "Finished calls are in the cache (if cache= was "
+                "given): run again with a higher max_calls and they are not repeated."
+            )
+
+    def _ask(self, job: list[Call]) -> list[Any]:
+        answers = ask_model(job, self.llm)
+        return [self._finished(call, answer) for call, answer in zip(job, answers, strict=True)]
+
+    async def _aask(self, job: list[Call]) -> list[Any]:
+        answers = await aask_model(job, self.llm)
+        return [self._finished(call, answer) for call, answer in zip(job, answers, strict=True)]
+
+    def _finished(self, call: Call, answer: Any) -> Any:
+        """The answer counted, checked and kept; Failed if it cannot be used."""
+        if isinstance(answer, Failed):
+            with self._lock:
+                self.usage.calls += 1
+            return answer
+        answer = usable_answer(call.request, answer)
+        with self._lock:
+            self.usage.calls += 1
+            self.usage.prompt_tokens += count_tokens(call.request.prompt)
+            if isinstance(answer, str):
+                self.usage.answer_tokens += count_tokens(answer)
+        if self.cache is not None and is_kept(call.request, answer):
+            self.cache.put(call.key, {"answer": answer})
+        return answer
+
+    # -- the embedder
+
+    def _embed(self, request: Embed) -> Array:
+        if not request.texts:
+            return NO_VECTORS
+        plan = self._plan(request)
+        for batch in plan.batches():
+            plan.take(batch, plan.embedder.embed(batch, query=request.query))
+            self._report_batch(plan)
+        return plan.result()
+
+    async def _aembed(self, request: Embed) -> Array:
+        if not request.texts:
+            return NO_VECTORS
+        plan: EmbeddingPlan = await in_thread(self._plan, request)
+        for batch in plan.batches():
+            plan.take(batch, await plan.embedder.aembed(batch, query=request.query))
+            self._report_batch(plan)
+        return plan.result()
+
+    def _plan(self, request: Embed) -> EmbeddingPlan:
+        return EmbeddingPlan(
+            request, self._embedder(request), self.cache, self.usage, self.batch_size
+        )
+
+    def _embedder(self, request: Embed) -> Embedder:
+        """The model that the request names, or our own, or what the request makes of our own."""
+        chosen: Any = request.embedder
+        if request.brings_embedder:
+            return chosen  # type: ignore[no-any-return]
+        if self.embedder is None:
+            raise NoModel("There is no embedder; pass one as embedder=...")
+        if chosen is None:
+            return self.embedder
+        if chosen not in self._derived:
+            self._derived[chosen] = chosen(self.embedder, self.progress)
+        return self._derived[chosen]
+
+    def _report_batch(self, plan: EmbeddingPlan) -> None:
+        if not plan.request.query:
+            self._report(EMBEDDING, plan.done, len(plan.missing))
+
+    def _report(self, what: str, done: int, total: int) -> None:
+        if self.progress is not None:
+            self.progress(what, done, total)
+
+
+async def _all_or_none(coroutines: Sequence[Coroutine[Any, Any, None]]) -> None:
+    """Await all; where one raises, cancel the others, wait for their end, and raise."""
+    tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,233 @@
+"""What the splitters that read the text share: they are steps, and can be run alone with the models
+at hand."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from structrag.asking.requests import Embed, Embedder, Progress, Request, Steps
+from structrag.asking.runner import Runner
+from structrag.asking.steps import advance, together
+from structrag.chunks.series import Series
+from structrag.models.embedders import LsaEmbedder, as_embedder
+from structrag.models.llm import as_language_model
+from structrag.records import Chunk, Document
+
+T = TypeVar("T")
+STATIC = "static"  # as a boundary embedder: the static vectors of the runner's own encoder
+OWN_DIMENSIONS = (
+    64  # of the LSA of one document; 256 take several times longer and find no better boundaries
+)
+GROUP = 256  # documents of up to 1,000 characters, or so much text, that are read together
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a splitter saw and did: everything a plot or a table of the splitting needs."""
+
+    document: Document
+    series: tuple[Series, ...]  # one a scope, in reading order
+    chunks: tuple[Chunk, ...]
+
+
+class ReadingSplitter:
+    """A splitter that asks models. Subclasses give `explain_steps`.
+
+    Models: `embedder` is what `as_embedder` takes, `llm` what `as_language_model` takes, None:
+    none. A `Runner` given as `runner` brings its models, cache, limits and counts, and the other
+    two are ignored. Where there is no embedder, the vectors are LSA of each document's own
+    sentences. A splitter's `boundary_embedder` takes the place of the embedder in all that decides
+    where a document is cut.
+    """
+
+    __slots__ = ()
+
+    def explain_steps(self, document: Document) -> Steps[Explanation]:
+        """The chunks of a document with the series that led to them, as steps."""
+        raise TypeError(f"{type(self).__name__} must define explain_steps")
+
+    def split_steps(self, document: Document) -> Steps[list[Chunk]]:
+        """The chunks of a document, in reading order, as steps."""
+        explanation = yield from self.explain_steps(document)
+        return list(explanation.chunks)
+
+    def split(
+        self,
+        document: Document,
+        *,
+        embedder: Any = None,
+        llm: Any = None,
+        runner: Runner | None = None,
+    ) -> list[Chunk]:
+        """The chunks of a document, in reading order."""
+        chosen = runner or runner_for(embedder, llm)
+        return _counted(chosen.run(answered(self.split_steps(document), chosen)), chosen)
+
+    async def asplit(
+        self,
+        document: Document,
+        *,
+        embedder: Any = None,
+        llm: Any = None,
+        runner: Runner | None = None,
+    ) -> list[Chunk]:
+        """`split` on an event loop."""
+        chosen = runner or runner_for(embedder, llm)
+        return _counted(await chosen.arun(answered(self.split_steps(document), chosen)), chosen)
+
+    def explain(
+        self,
+        document: Document,
+        *,
+        embedder: Any = None,
+        llm: Any = None,
+        runner: Runner | None = None,
+    ) -> Explanation:
+        """The chunks of a document with the series that led to them."""
+        chosen = runner or runner_for(embedder, llm)
+        return chosen.run(answered(self.explain_steps(document), chosen))
+
+    def split_all(
+        self,
+        documents: Iterable[Document],
+        *,
+        embedder: Any = None,
+        llm: Any = None,
+        runner: Runner | None = None,
+    ) -> Iterator[list[Chunk]]:
+        """The chunks of each document, in order, as they are ready.
+
+        Documents are read in groups of bounded size: a group's prompts go out together, and its
+        sentences in full batches.
+        """
+        chosen = runner or runner_for(embedder, llm)
+        for group in groups_of(documents, lambda document: len(document.text)):
+            for chunks in chosen.run(
+                together([answered(self.split_steps(each), chosen) for each in group])
+            ):
+                yield _counted(chunks, chosen)
+
+    async def asplit_all(
+        self,
+        documents: Iterable[Document],
+        *,
+        embedder: Any = None,
+        llm: Any = None,
+        runner: Runner | None = None,
+    ) -> AsyncIterator[list[Chunk]]:
+        """`split_all` on an event loop."""
+        chosen = runner or runner_for(embedder, llm)
+        for group in groups_of(documents, lambda document: len(document.text)):
+            for chunks in await chosen.arun(
+                together([answered(self.split_steps(each), chosen) for each in group])
+            ):
+                yield _counted(chunks, chosen)
+
+
+def runner_for(embedder: Any = None, llm: Any = None) -> Runner:
+    """A runner with these models."""
+    return Runner(
+        embedder=None if embedder is None else as_embedder(embedder), llm=as_language_model(llm)
+    )
+
+
+def read_boundary_embedder(value: Any) -> Any:
+    """None, "static", or an embedder: a string names a static model, anything else is what
+    `as_embedder` takes."""
+    if value is None or value == STATIC:
+        return value
+    if isinstance(value, str | os.PathLike):
+        from structrag.models.static import StaticEmbedder  # with the packages of an extra
+
+        return StaticEmbedder.load(value)
+    return as_embedder(value)
+
+
+def decided_by(steps: Steps[T], embedder: Any) -> Steps[T]:
+    """The same steps with their texts embedded by this model, as `read_boundary_embedder` gives it;
+    None changes nothing."""
+    if embedder is None:
+        return (yield from steps)
+    if hasattr(embedder, "fit"):
+        return (yield from with_own_vectors(steps, embedder))
+    if embedder == STATIC:
+        embedder = static_of_runner
+    answers: Any = None
+    while True:
+        requests, result = advance(steps, answers)
+        if requests is None:
+            return result  # type: ignore[no-any-return]
+        answers = yield [
+            replace(each, embedder=embedder) if isinstance(each, Embed) else each
+            for each in requests
+        ]
+
+
+def static_of_runner(encoder: Embedder, progress: Progress | None) -> Embedder:
+    """The static vectors of a runner's own encoder."""
+    from structrag.models.distilling import static_of  # with the packages of an extra
+
+    return static_of(encoder, progress=progress)
+
+
+def answered(steps: Steps[T], runner: Runner) -> Steps[T]:
+    """The steps as this runner can answer them: without an embedder their texts are embedded by
+    `with_own_vectors`."""
+    return steps if runner.embedder is not None else with_own_vectors(steps)
+
+
+def groups_of(items: Iterable[T], length: Callable[[T], int]) -> Iterator[list[T]]:
+    """Items in groups of about a quarter of a million characters, at most 256 items."""
+    group: list[T] = []
+    size = 0
+    for item in items:
+        group.append(item)
+        size += length(item) // 1000 + 1
+        if size >= GROUP:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def with_own_vectors(steps: Steps[T], unfitted: Any = None) -> Steps[T]:
+    """The same steps with their texts embedded here, except by a model that a request brings; other
+    requests are passed on.
+
+    Vectors are those of `unfitted`, an embedder with `fit` (None: LSA), fitted on each document
+    request's texts, whole; queries are placed among the texts of the last one. Zeros for texts
+    without a known word.
+    """
+    own = unfitted = unfitted or LsaEmbedder(OWN_DIMENSIONS)
+    fitted: tuple[str, ...] = ()
+    answers: Any = None
+    while True:
+        requests, result = advance(steps, answers)
+        if requests is None:
+            return result  # type: ignore[no-any-return]
+        others = [request for request in requests if not _is_own(request)]
+        given = iter((yield others) if others else [])
+        answers = []
+        for request in requests:
+            if not isinstance(request, Embed) or not _is_own(request):
+                answers.append(next(given))
+                continue
+            if not request.query and request.texts != fitted:
+                own, fitted = unfitted.fit(request.texts), request.texts
+            answers.append(own.embed(request.texts))
+
+
+def _is_own(request: Request) -> bool:
+    """Whether `with_own_vectors` answers it."""
+    return isinstance(request, Embed) and not request.brings_embedder
+
+
+def _counted(chunks: list[Chunk], runner: Runner) -> list[Chunk]:
+    """The chunks, those made without what a model should have given counted in the runner's usage."""
+    degraded = sum(bool(chunk.extras.get("degraded")) for chunk in chunks)
+    if degraded:
+        runner.usage.fallbacks["chunks"] += degraded
+    return chunks

@@ -1,0 +1,118 @@
+"""Hierarchical contextual augmentation: every text, table and image of a document under the path of
+its headings (HiQA, section 3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from structrag.chunks.divisions import divide
+from structrag.chunks.hiqa.augmentor import Augmentor
+from structrag.chunks.maker import ChunkMaker
+from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag.reading.outline import Outline
+from structrag.reading.sections import parse
+from structrag.records import Chunk, Document
+from structrag.text.cutting import Cutter, SentenceSplitter
+from structrag.text.tokens import TokenCounter, count_tokens
+
+METADATA = ("path", "section", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class HiQASplitter:
+    """Splits a document into texts, tables and images, and indexes each by its own rule under the
+    titles that lead to it.
+
+    The chunks tile the document: joined in order they are `document.text`, except for excluded
+    sections. `chunk.kind` is "text", "table" or "image", and `chunk.text` the passage as it stands,
+    a table with all its cells. What is indexed is `context`, the document title and headings, and
+    then
+
+    - of a text: the text, cut at sentence ends where it is too long;
+    - of a table (pipe rows or HTML): its caption, the line before it, the column headers, the row
+      labels, cells that are passages of more than 10 tokens, and the first sentence behind it.
+      Values are for the reader, and `table_cells=True` indexes them too;
+    - of an image that stands alone: alt text, title, caption, what `describe_image` says of it, two
+      sentences before and two behind.
+
+    A table that counts more than `max_tokens` is cut between rows, headers and caption in the index
+    text of each part. What the rules do not fit is text, and nothing is dropped: rows that are no
+    table or a single row, a row that alone is above the limit, an image in a line of words.
+
+    Extras: `index_tokens`; `reduced`, the body of the index text where it is not the text; `part`
+    and `parts` of a section's texts or of a cut table, whose later parts have the header rows in
+    `header`; `caption`; `images`, for every image that the chunk refers to `file` and `alt` (and
+    `title`). An image has `file`, `alt`, `description` of its own too, and where `describe_image`
+    failed `description_failures`, how often, and `degraded`.
+
+    Attributes:
+        max_tokens: Hard limit of a chunk's index text in tokens of `counter`, and of the text of a
+            part of a table; None: no limit. Only a single character that counts more may exceed it;
+            such a chunk has `extras["oversize"]`.
+        metadata: What stands in front for indexing: "path", the document title and all headings (at
+            most 64 tokens, and at most a quarter of the limit); "section", the section's own title;
+            "none". With the latter two, heading lines inside a text are not indexed.
+        table_cells: Whether all cells of tables are indexed.
+        describe_image: A vision model of the host: gets an image's address as it is written and
+            returns a caption. Called once an image and document, for images that stand alone.
+        exclude_titles: Titles (any case) of sections left out with everything below them.
+        plain_headings: Whether headings are looked for in plain text.
+        counter: Token counter, `str -> int`.
+        language: Of the sentences, an English name such as "german".
+        sentence_splitter: Replaces the built-in sentence rules, `str -> [(start, end), ...]`.
+    """
+
+    max_tokens: int | None = 512
+    metadata: str = "path"
+    table_cells: bool = False
+    describe_image: Callable[[str], str] | None = None
+    exclude_titles: Sequence[str] = ()
+    plain_headings: bool = True
+    counter: TokenCounter = count_tokens
+    language: str = "english"
+    sentence_splitter: SentenceSplitter | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_tokens is not None:
+            check_at_least("max_tokens", self.max_tokens, 1)
+        check_choice("metadata", self.metadata, METADATA)
+        if self.describe_image is not None and not callable(self.describe_image):
+            raise InvalidParameter(
+                "describe_image must be a function from an image's address to a string; got "
+                f"{self.describe_image!r}."
+            )
+        if isinstance(self.exclude_titles, str):
+            raise InvalidParameter(
+                "exclude_titles must be a sequence of titles; got the string "
+                f"{self.exclude_titles!r}."
+            )
+
+    @classmethod
+    def paper(cls, **changes: Any) -> HiQASplitter:
+        """As published: a section's text whole, however long, and tables never cut."""
+        return cls(**{"max_tokens": None, **changes})
+
+    @classmethod
+    def code(cls, **changes: Any) -> HiQASplitter:
+        """With the limit of the published code, 8,000 tokens a segment; where it cuts, and what it
+        drops, is not repeated."""
+        return cls(**{"max_tokens": 8000, **changes})
+
+    def split(self, document: Document) -> list[Chunk]:
+        """The chunks of a document, in reading order; none of a blank one."""
+        return self.split_outline(parse(document, plain_headings=self.plain_headings))
+
+    def split_outline(self, outline: Outline) -> list[Chunk]:
+        """`split` for a section tree that is there already."""
+        augmentor = Augmentor(
+            outline,
+            ChunkMaker(outline.document, self.counter, self.max_tokens, self.metadata == "path"),
+            Cutter(self.counter, self.language, self.sentence_splitter),
+            self.metadata,
+            self.table_cells,
+            self.describe_image,
+        )
+        divisions = divide(outline, self.exclude_titles)
+        return [chunk for division in divisions for chunk in augmentor.chunks(division)]

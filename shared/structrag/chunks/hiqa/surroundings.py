@@ -1,0 +1,99 @@
+"""What stands around a table or an image in its section: its caption and the nearest sentences."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from structrag.records import Block
+from structrag.text.cutting import Cutter
+
+PROSE = {"paragraph", "list", "quote"}  # kinds of blocks that sentences are taken from
+REACH = 2000  # characters of a neighbouring block that are looked at
+_TABLE = r"table|tab|tabelle|tableau|tabla|tabela|tabella"
+_FIGURE = r"figure|fig|abbildung|abb|figura|image|chart|diagram|plate"
+_CAPTIONS = {
+    "table": re.compile(
+        rf"[*_]{{0,3}}(?:(?:{_TABLE})\b\.?\s*(?:\d|[ivx]+\b|:)|表\s*\d|:\s*\S)", re.IGNORECASE
+    ),
+    "image": re.compile(
+        rf"[*_]{{0,3}}(?:(?:{_FIGURE})\b\.?\s*(?:\d|[ivx]+\b|:)|[图圖図]\s*\d)", re.IGNORECASE
+    ),
+}
+_ITALIC_LINE = re.compile(r"([*_]{1,3})[^*_\n]+\1")
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """White space is collapsed, nothing else is changed; "" and () for what is not there."""
+
+    caption: str = ""
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+
+
+def surroundings(
+    text: str, kind: str, before: Block | None, after: Block | None, cutter: Cutter
+) -> Surroundings:
+    """The caption and the sentences of the neighbouring blocks, which may be None.
+
+    A caption is a neighbouring block that begins like one ("Table 3", "Fig. 2:", "表 1"), or next to
+    an image one line in italics. Table: the sentences that the line before it belongs to, at most
+    the last 2, and the first one behind it; without a line before, the first 2 behind. Image: 2
+    before and 2 behind.
+    """
+    caption = ""
+    if before is not None and _is_caption(text, kind, before):
+        caption, before = _flat(text, *_own(before)), None
+    elif after is not None and _is_caption(text, kind, after):
+        caption, after = _flat(text, *_own(after)), None
+    last = _sentences_before(text, before, cutter) if before is not None else []
+    first = _sentences_after(text, after, cutter) if after is not None else []
+    if kind == "table" and before is not None:
+        line = _last_line(text, *_own(before))
+        last = [span for span in last if span[1] > line]
+        first = first[:1]
+    return Surroundings(
+        caption,
+        tuple(_flat(text, *span) for span in last[-2:]),
+        tuple(_flat(text, *span) for span in first[:2]),
+    )
+
+
+def _own(block: Block) -> tuple[int, int]:
+    return (block.start if block.header_start is None else block.header_start), block.end
+
+
+def _flat(text: str, start: int, end: int) -> str:
+    return " ".join(text[start : min(end, start + REACH)].split())
+
+
+def _last_line(text: str, start: int, end: int) -> int:
+    """Where the last line that is not blank begins."""
+    return text.rfind("\n", start, start + len(text[start:end].rstrip())) + 1
+
+
+def _is_caption(text: str, kind: str, block: Block) -> bool:
+    start, end = _own(block)
+    if block.kind != "paragraph" or end - start > REACH:
+        return False
+    words = text[start:end].strip()
+    return bool(_CAPTIONS[kind].match(words)) or (
+        kind == "image" and bool(_ITALIC_LINE.fullmatch(words))
+    )
+
+
+def _sentences_before(text: str, block: Block, cutter: Cutter) -> list[tuple[int, int]]:
+    """The last sentences of a block; one whose beginning is out of reach is left out unless it is
+    the only one."""
+    start, end = _own(block)
+    near = max(start, end - REACH)
+    spans = cutter.sentences(text, near, end)
+    return spans[1:] if near > start and len(spans) > 1 else spans
+
+
+def _sentences_after(text: str, block: Block, cutter: Cutter) -> list[tuple[int, int]]:
+    start, end = _own(block)
+    near = min(end, start + REACH)
+    spans = cutter.sentences(text, start, near)
+    return spans[:-1] if near < end and len(spans) > 1 else spans

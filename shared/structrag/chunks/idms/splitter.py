@@ -1,0 +1,323 @@
+"""IDMS chunks by margin sampling: for every gap between sentences, do its sides belong together
+(IDMS, "Margin Sampling Chunking")."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from structrag.asking.requests import Steps
+from structrag.asking.steps import remembering
+from structrag.chunks.asking_splitter import (
+    Explanation,
+    ReadingSplitter,
+    decided_by,
+    read_boundary_embedder,
+)
+from structrag.chunks.bounds import Limits
+from structrag.chunks.divisions import adjoining, divide
+from structrag.chunks.fitter import Fitter
+from structrag.chunks.idms.gaps import MERGES, AdaptiveThreshold, decide, merge_runs
+from structrag.chunks.idms.sentence_margins import (
+    SIMILARITY,
+    WINDOW,
+    WORDS,
+    GapModel,
+    MarginFunction,
+    Reading,
+    Scope,
+    SentenceMargins,
+    check_margin,
+    read_at_once,
+    window_of,
+    words_of,
+)
+from structrag.chunks.maker import ChunkMaker
+from structrag.chunks.run_vectors import mean_vectors_steps
+from structrag.chunks.series import Series
+from structrag.chunks.units import units_of
+from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag.models.margins import NONE, PAPER_PROMPT, PROMPT, UNUSABLE, check_prompt
+from structrag.reading.sections import parse
+from structrag.records import Chunk, Document
+from structrag.text.cutting import Cutter, SentenceSplitter
+from structrag.text.tokens import TokenCounter, count_tokens
+from structrag.text.vectors import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class IDMSSplitter(ReadingSplitter):
+    """Splits between sentences where a margin is not above a threshold that follows recent margins;
+    small segments are merged.
+
+    The chunks tile the document, except for excluded sections; an empty or blank document has none.
+    A margin, from -1 to 1, says by how much the two sides of a gap belong together. About every
+    second gap is cut by construction, so the merging makes the sizes. Chunk extras: `margin`, that
+    of the gap in front of the chunk (None at the start of a scope); `margin_source`, what margins
+    were read from; `margin_fallbacks`, how many gaps inside had no answer of the model and took the
+    similarity, and then `degraded`.
+
+    Attributes:
+        margin: "similarity": of the sentences around a gap, by the embedder. "words": by TF-IDF of
+            the document's own words, which needs no embedder and is the fastest. "llm": the
+            language model weighs "keep" against "split", by log-probabilities, else by a rating; it
+            must be there (NoModel). "auto": "llm" where there is one, else "similarity". Or a
+            function from [(text before, text behind), ...] to margins, such as a
+            `TransformersMargin`.
+        context: What stands on each side of a gap: "adjacent" (one sentence), "window:w" (w
+            sentences), or "chunk" (the chunk so far against the next sentence: one call after the
+            other).
+        theta0, warmup, history: The threshold is theta0 until `warmup` margins were seen, then the
+            mean of the last `history` (None: all).
+        merge: "weakest", "dp", "greedy" or "none"; see `structrag.chunks.idms.gaps.merge_runs`.
+        theta_dp: What "dp" compares margins with.
+        min_tokens: Segments below it are merged where both fit `max_tokens`; None: half of it.
+        target_tokens: What "greedy" fills up to.
+        max_tokens: Hard limit of an index text, heading path included; None: no limit. Only a
+            single character may exceed it.
+        debias: Ask with both orders of the options and take the mean: twice the calls.
+        prompt: The question, a template with {left} and {right}, and {first} and {second} for the
+            options, 1 for split and 2 for keep.
+        respect_sections: Whether chunks and windows end at section borders; the threshold runs on.
+        heading_path: Whether chunks carry it in their context (at most 64 tokens, and at most a
+            quarter of the limit).
+        exclude_titles, plain_headings, counter, language, sentence_splitter: As in
+            `ContentAwareSplitter`.
+        reuse_vectors: As in `PICSplitter`.
+        boundary_embedder: What compares sentences in place of the embedder. "static": its static
+            vectors (`StaticEmbedder.distil`), made once and kept on this machine, hundreds of times
+            faster; it must have a tokenizer, and without any embedder nothing changes. Or the
+            folder or name of a static model, or an embedder. An index still embeds the chunks by
+            its own.
+    """
+
+    margin: str | MarginFunction = "auto"
+    context: str = "window:4"
+    theta0: float = 0.0
+    warmup: int = 5
+    history: int | None = None
+    merge: str = "weakest"
+    theta_dp: float = -0.2
+    min_tokens: int | None = None
+    target_tokens: int = 200
+    max_tokens: int | None = 300
+    debias: bool = False
+    prompt: str = PROMPT
+    respect_sections: bool = True
+    heading_path: bool = True
+    exclude_titles: Sequence[str] = ()
+    plain_headings: bool = True
+    counter: TokenCounter = count_tokens
+    language: str = "english"
+    sentence_splitter: SentenceSplitter | None = None
+    boundary_embedder: Any = None
+    reuse_vectors: bool = True
+
+    def __post_init__(self) -> None:
+        check_margin(self.margin)
+        if window_of(self.context) is None and self.margin in (SIMILARITY, WORDS):
+            raise InvalidParameter(
+                f"context must be 'adjacent' or 'window:w' with margin={self.margin!r}, which has "
+                "no chunk so far; got 'chunk'."
+            )
+        if (
+            isinstance(self.theta0, bool)
+            or not isinstance(self.theta0, int | float)
+            or math.isnan(self.theta0)
+        ):
+            raise InvalidParameter(f"theta0 must be a number; got {self.theta0!r}.")
+        check_at_least("warmup", self.warmup, 0)
+        if self.history is not None:
+            check_at_least("history", self.history, 1)
+        check_choice("merge", self.merge, MERGES)
+        check_at_least("target_tokens", self.target_tokens, 1)
+        Limits(self.least_tokens, self.max_tokens)
+        check_prompt(self.prompt, debias=self.debias)
+        object.__setattr__(
+            self, "boundary_embedder", read_boundary_embedder(self.boundary_embedder)
+        )
+        if self.boundary_embedder is not None:
+            object.__setattr__(self, "reuse_vectors", False)
+        if isinstance(self.exclude_titles, str):
+            raise InvalidParameter(
+                f"exclude_titles must be a sequence of titles; got {self.exclude_titles!r}."
+            )
+
+    @classmethod
+    def paper(cls, **changes: Any) -> IDMSSplitter:
+        """The settings of the paper, and of its reference code where it is silent.
+
+        The chunk so far against the next sentence, the threshold over the last five margins,
+        segments filled greedily up to 200 words (260 tokens as `count_tokens` estimates them), no
+        limits, no sections. The paper's margin is not divided by the mass of both options:
+        `TransformersMargin(..., normalised=False)`.
+        """
+        settings: dict[str, Any] = {
+            "margin": "llm",
+            "context": "chunk",
+            "merge": "greedy",
+            "history": 5,
+            "min_tokens": 0,
+            "target_tokens": 260,
+            "max_tokens": None,
+            "prompt": PAPER_PROMPT,
+            "respect_sections": False,
+            "heading_path": False,
+        }
+        return cls(**{**settings, **changes})
+
+    @property
+    def least_tokens(self) -> int:
+        """`min_tokens`, or what stands for None: half of `max_tokens`, 150 without a limit."""
+        if self.min_tokens is not None:
+            return self.min_tokens
+        return 150 if self.max_tokens is None else self.max_tokens // 2
+
+    def explain_steps(self, document: Document) -> Steps[Explanation]:
+        """The chunks of a document, and for every scope its margins, thresholds and runs."""
+        outline = parse(document, plain_headings=self.plain_headings)
+        maker = ChunkMaker(document, self.counter, self.max_tokens, self.heading_path)
+        cutter = Cutter(self.counter, self.language, self.sentence_splitter)
+        fitter = Fitter(outline, maker, cutter)
+        divisions = divide(outline, self.exclude_titles)
+        groups = (
+            [[division] for division in divisions]
+            if self.respect_sections
+            else adjoining(divisions)
+        )
+        scopes: list[Scope] = []
+        first = 0
+        for group in groups:
+            room = fitter.room(group)
+            units = [
+                unit for division in group for unit in units_of(outline, division, cutter, room)
+            ]
+            scopes.append(Scope(units, room, first))
+            first += len(units)
+        reading = yield from decided_by(self._read(document.text, scopes), self.boundary_embedder)
+        series: list[Series] = []
+        chunks: list[Chunk] = []
+        for scope in scopes:
+            made = self._series(scope, reading)
+            series.append(made)
+            chunks += self._chunks(fitter, scope, made, reading)
+        return Explanation(document, tuple(series), tuple(chunks))
+
+    def split_with_vectors_steps(self, document: Document) -> Steps[tuple[list[Chunk], FloatArray]]:
+        """The chunks and a vector for each, the token-weighted mean of its sentences' vectors; see
+        `PICSplitter`."""
+        return (yield from remembering(self._with_vectors_steps(document)))
+
+    def _with_vectors_steps(self, document: Document) -> Steps[tuple[list[Chunk], FloatArray]]:
+        explanation = yield from self.explain_steps(document)
+        units = [unit for series in explanation.series for unit in series.units]
+        vectors = yield from mean_vectors_steps(document.text, units, explanation.chunks)
+        return list(explanation.chunks), vectors
+
+    def _read(self, text: str, scopes: Sequence[Scope]) -> Steps[Reading]:
+        """The margins of all gaps and where they are cut, scope after scope."""
+        window = window_of(self.context)
+        sentences = [words_of(text, unit, unit) for scope in scopes for unit in scope.units]
+        by_words = self.margin == WORDS
+        similarity = SentenceMargins(
+            sentences, [scope.run for scope in scopes], window or WINDOW, by_words, self.language
+        )
+        model = GapModel(self.margin, self.prompt, self.debias)
+        reading = Reading(len(sentences))
+        threshold = AdaptiveThreshold(self.theta0, self.warmup, self.history)
+        if window is None:
+            for scope in scopes:
+                yield from self._read_along(text, scope, model, similarity, threshold, reading)
+        else:
+            yield from read_at_once(text, scopes, window, model, similarity, reading)
+            for scope in scopes:
+                gaps = slice(scope.first + 1, scope.run[1])
+                cuts, reading.thresholds[gaps] = decide(
+                    reading.margins[gaps].tolist(), threshold, scope.sizes, scope.room
+                )
+                reading.cuts[scope.first] = cuts
+        without = WORDS if by_words else SIMILARITY
+        reading.source = without if model.source in {"", NONE, UNUSABLE} else model.source
+        return reading
+
+    def _read_along(
+        self,
+        text: str,
+        scope: Scope,
+        model: GapModel,
+        similarity: SentenceMargins,
+        threshold: AdaptiveThreshold,
+        reading: Reading,
+    ) -> Steps[None]:
+        """The chunk so far against the next sentence; nothing is asked about a gap that the limit
+        cuts."""
+        cuts: list[int] = []
+        start, size = 0, 0
+        for i, tokens in enumerate(scope.sizes):
+            if i and scope.room is not None and size + tokens > scope.room:
+                reading.margins[scope.first + i] = reading.thresholds[scope.first + i] = (
+                    threshold.value
+                )
+                cuts.append(i)
+                start, size = i, 0
+            elif i:
+                pair = (
+                    words_of(text, scope.units[start], scope.units[i - 1]),
+                    words_of(text, scope.units[i], scope.units[i]),
+                )
+                margin = (yield from model.margin_steps([pair]))[0]
+                if margin is None:
+                    margin = float((yield from similarity.steps())[scope.first + i - 1])
+                    reading.fallbacks[scope.first + i] = model.asked
+                reading.margins[scope.first + i] = margin
+                reading.thresholds[scope.first + i] = threshold.value
+                if not threshold.keeps(margin):
+                    cuts.append(i)
+                    start, size = i, 0
+            size += tokens
+        reading.cuts[scope.first] = cuts
+
+    def _series(self, scope: Scope, reading: Reading) -> Series:
+        margins = reading.margins[scope.first : scope.run[1]].tolist()
+        least = self.least_tokens
+        limits = Limits(least if scope.room is None else min(least, scope.room), scope.room)
+        runs = merge_runs(
+            reading.cuts[scope.first],
+            margins[1:],
+            scope.sizes,
+            limits,
+            merge=self.merge,
+            target=self.target_tokens,
+            theta_dp=self.theta_dp,
+        )
+        thresholds = reading.thresholds[scope.first : scope.run[1]].tolist()
+        return Series(
+            tuple(scope.units), tuple(margins), tuple(thresholds), tuple(runs), reading.source
+        )
+
+    def _chunks(
+        self, fitter: Fitter, scope: Scope, series: Series, reading: Reading
+    ) -> Iterator[Chunk]:
+        for whole in series.runs:
+            for run, piece, context in fitter.pieces(
+                scope.units,
+                whole,
+                scope.sizes,
+                series.values,
+                min(self.least_tokens, scope.room or self.least_tokens),
+            ):
+                unit = scope.units[run[0]]
+                fallbacks = int(
+                    reading.fallbacks[scope.first + run[0] + 1 : scope.first + run[1]].sum()
+                )
+                extras: dict[str, Any] = {
+                    "margin": round(series.values[run[0]], 6)
+                    if run[0] and piece.start == unit.start
+                    else None,
+                    "margin_source": reading.source,
+                }
+                if fallbacks:
+                    extras |= {"margin_fallbacks": fallbacks, "degraded": True}
+                yield fitter.maker.chunk(unit.division.section, piece, context, extras=extras)

@@ -1,0 +1,144 @@
+"""From a span of a document to a chunk: heading path in front, tokens counted, id from place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from structrag.records import Block, Chunk, Document, Section
+from structrag.text.cutting import Cutter, Piece
+from structrag.text.heading_path import Context, heading_context, is_same_title
+from structrag.text.tokens import TokenCounter
+
+MOST = 64  # tokens of a heading path
+# A long path, below MOST for every counter of tokens or words; a counter of smaller units, such as
+# `len`, allows as many as this counts.
+LONG_PATH = (
+    "Installation and maintenance of the water pump in the building > How the filter of the pump "
+    "is replaced after some weeks of use > "
+    "What to do when the new filter does not fit into the housing of the old pump at all or leaks"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkMaker:
+    """Makes the chunks of one document.
+
+    Attributes:
+        limit: Most tokens of an index text; a chunk above it gets `extras["oversize"]`. None: no
+            limit.
+        with_context: Whether chunks carry their heading path, at most 64 tokens (222 characters,
+            for a counter of these) and a quarter of the limit.
+    """
+
+    document: Document
+    counter: TokenCounter
+    limit: int | None
+    with_context: bool
+
+    def context(self, path: tuple[str, ...], *, own: bool) -> Context:
+        """The heading path for a text; `own=False` for one that starts with the path's last heading
+        itself."""
+        if not self.with_context:
+            return Context("", False)
+        title = "" if is_same_title(self.document.title, path[:1]) else self.document.title
+        titles = path if own else path[:-1]
+        found = heading_context(title, titles, self.counter, limit=self._room(MOST))
+        if not found.shortened:
+            return found
+        return heading_context(
+            title, titles, self.counter, limit=self._room(max(MOST, self.counter(LONG_PATH)))
+        )
+
+    def _room(self, most: int) -> int:
+        return most if self.limit is None else min(most, self.limit // 4)
+
+    def count(self, context: Context, start: int, end: int) -> int:
+        """Tokens of the index text of a span."""
+        return self.counter(index_text(context.text, self.document.text[start:end]))
+
+    def chunk(
+        self,
+        section: Section,
+        piece: Piece,
+        context: Context,
+        *,
+        extras: Mapping[str, Any] | None = None,
+        index_tokens: int | None = None,
+    ) -> Chunk:
+        """The chunk of a span; a piece of a cut table repeats the header rows in its context.
+
+        `index_tokens` is what `count` gave for the span, if it is known already.
+        """
+        header = self.document.text[piece.header[0] : piece.header[1]].rstrip("\n")
+        if header:
+            context = Context(
+                f"{context.text}\n{header}" if context.text else header, context.shortened
+            )
+        text = self.document.text[piece.start : piece.end]
+        n_tokens = self.counter(text) if context.text or index_tokens is None else index_tokens
+        if index_tokens is None:
+            index_tokens = (
+                self.counter(index_text(context.text, text)) if context.text else n_tokens
+            )
+        notes: dict[str, Any] = {"index_tokens": index_tokens, **(extras or {})}
+        if context.shortened:
+            notes["context_shortened"] = True
+        if self.limit is not None and index_tokens > self.limit:
+            notes["oversize"] = True
+        return Chunk(
+            id=f"{self.document.id}:{piece.start}-{piece.end}",
+            doc_id=self.document.id,
+            section_id=section.id,
+            start=piece.start,
+            end=piece.end,
+            text=text,
+            context=context.text,
+            n_tokens=n_tokens,
+            path=section.path,
+            extras=notes,
+        )
+
+
+def index_text(context: str, text: str) -> str:
+    """The context, a newline and the text, as `Chunk.index_text` puts them together."""
+    return f"{context}\n{text}" if context else text
+
+
+@dataclass(frozen=True, slots=True)
+class IndexLimit:
+    """The hard limit of the index texts of one run of blocks.
+
+    Attributes:
+        text: The document's text.
+        start: Where the run begins; the piece that starts there has the first of the `contexts`,
+            later pieces the second.
+        limit: Most tokens of context, repeated table header and text together.
+    """
+
+    text: str
+    start: int
+    contexts: tuple[str, str]
+    limit: int
+    counter: TokenCounter
+
+    def fits(self, piece: Piece, spare: int = 0) -> bool:
+        """Whether the index text of a piece keeps the limit, `spare` tokens left in pieces after
+        the first."""
+        later = piece.start > self.start
+        text = self.text[piece.header[0] : piece.header[1]] + self.text[piece.start : piece.end]
+        return self.counter(index_text(self.contexts[later], text)) + spare * later <= self.limit
+
+    def cut(
+        self, cutter: Cutter, blocks: Sequence[Block], tail: int | None, spare: int = 0
+    ) -> list[Piece]:
+        """Pieces that tile the blocks; `tail` and what a piece may exceed are those of
+        `Cutter.cut`."""
+        reserve = (
+            max(self.counter(context + "\n") if context else 0 for context in self.contexts) + spare
+        )
+        room = max(1, self.limit - reserve)
+        return cutter.cut(
+            self.text, blocks, room, fits=lambda piece: self.fits(piece, spare), tail=tail
+        )

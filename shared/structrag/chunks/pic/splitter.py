@@ -1,0 +1,325 @@
+"""PIC: chunks by similarity to a pseudo-instruction ("Document Segmentation Matters for
+Retrieval-Augmented Generation").
+
+One summary of the document stands for the questions nobody has asked yet. Sentences as close to it
+as the average or closer are relevant, the others are not, and runs of equal sentences are chunks
+(section 3.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from structrag.asking.prompts import check_template
+from structrag.asking.requests import Steps
+from structrag.chunks.asking_splitter import (
+    Explanation,
+    ReadingSplitter,
+    decided_by,
+    read_boundary_embedder,
+)
+from structrag.chunks.bounds import Limits, Run, cheapest_runs, join_small, runs_of, split_large
+from structrag.chunks.divisions import divide
+from structrag.chunks.fitter import Fitter
+from structrag.chunks.maker import ChunkMaker
+from structrag.chunks.pic.instructions import (
+    Instruction,
+    InstructionSettings,
+    instruction_steps,
+    read_vectors,
+)
+from structrag.chunks.pic.judging import Judged, judge
+from structrag.chunks.pic.summaries import SUMMARY_PROMPT
+from structrag.chunks.run_vectors import run_vectors
+from structrag.chunks.scopes import Scope, Zone, scopes_of
+from structrag.chunks.series import Series, changes, check_threshold, squared_deviation
+from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag.reading.outline import Outline
+from structrag.reading.sections import parse
+from structrag.records import Chunk, Document
+from structrag.text.cutting import Cutter, SentenceSplitter
+from structrag.text.sentences import LANGUAGES
+from structrag.text.tokens import TokenCounter, count_tokens
+from structrag.text.vectors import FloatArray
+
+SECTION_TOKENS = 200  # a shorter section is one chunk, and nobody is asked about it
+LONG_DOCUMENT = 2000  # estimated tokens; above it one vector cannot tell a document's parts apart
+
+
+@dataclass(frozen=True, slots=True)
+class PICSplitter(ReadingSplitter):
+    """Splits a document into runs of sentences that are relevant to a pseudo-instruction, and runs
+    that are not.
+
+    The chunks tile the document, except for excluded sections; each holds whole sentences, list
+    items, tables or code blocks wherever one fits. A blank document has no chunk. Settings are
+    checked when the splitter is made.
+
+    A chunk's `extras`: `relevant`; `mean_similarity` (token-weighted mean over its sentences) and
+    `threshold`, both None, and `relevant` true, for text too short to be compared with anything;
+    and `degraded` where the language model should have given a summary and did not.
+
+    Attributes:
+        pseudo_instruction: "summary": by the language model, or without one the most central
+            sentences, none of which is then compared with itself; "mean": the mean of the
+            sentences' vectors.
+        instructions: Texts in place of the pseudo-instruction: real or expected questions (the
+            paper's RIC), keywords. A sentence counts as similar as it is to the most similar of
+            them. One string is one instruction.
+        instruction_vectors: The same as vectors of the embedder, shape (m, d) or (d,).
+        threshold: "mean" or "median" of the similarities, or a number (infinite ones give one run).
+        threshold_sd: Population standard deviations added to the mean or median.
+        hysteresis: Standard deviations by which a similarity must pass the threshold to end a run;
+            0: none.
+        smooth: Whether each similarity is replaced by the median of itself and its two neighbours.
+        scope: What shares an instruction and a threshold: the "document", or each "section";
+            "auto": sections in a document that has some and counts more than 2,000 estimated
+            tokens. In section scope a section below 200 tokens is one chunk if it fits.
+        respect_sections: Whether no chunk crosses the border of a section.
+        bounds: "merge": runs below `min_tokens` join the neighbour of closer similarity; "dp": the
+            runs within both limits of least squared deviation from their means, each run costing
+            the variance, and "merge" where there are none; "none": neither. Runs above `max_tokens`
+            are cut where neighbouring sentences are least alike.
+        min_tokens: Wished least size of a chunk's text, at most half of `max_tokens`; None: a third
+            of it.
+        max_tokens: Hard limit of a chunk's index text (context and text) in tokens of `counter`;
+            None: no limit. Only a single character that counts more may exceed it; such a chunk has
+                `extras["oversize"]`.
+        context, exclude_titles, plain_headings, counter, language, sentence_splitter: As in
+            `ContentAwareSplitter`.
+        prompt: What the language model is asked: a template with the places {title} and {text}.
+        summary_window: Estimated tokens that it is given at once; of longer texts, the summaries of
+            their windows are summarised.
+        reuse_vectors: Whether an index takes the mean of a chunk's sentences as its vector in the
+            view `raw`, and embeds no chunk again; the heading path is then searched by BM25 alone.
+            Never with a `boundary_embedder`, whose vectors no index searches.
+
+    Raises:
+        InvalidParameter: a setting is not allowed.
+    """
+
+    pseudo_instruction: str = "summary"
+    instructions: Sequence[str] = ()
+    instruction_vectors: Any = None
+    threshold: str | float = "mean"
+    threshold_sd: float = 0.0
+    hysteresis: float = 0.5
+    smooth: bool = False
+    scope: str = "auto"
+    respect_sections: bool = True
+    bounds: str = "merge"
+    min_tokens: int | None = None
+    max_tokens: int | None = 300
+    context: bool = True
+    exclude_titles: Sequence[str] = ()
+    plain_headings: bool = True
+    counter: TokenCounter = count_tokens
+    language: str = "english"
+    sentence_splitter: SentenceSplitter | None = None
+    prompt: str = SUMMARY_PROMPT
+    summary_window: int = 6000
+    reuse_vectors: bool = True
+    boundary_embedder: Any = None
+
+    @classmethod
+    def paper(cls, **changes: Any) -> PICSplitter:
+        """As published (section 3.2): the document's summary, the mean, no size bounds, sections
+        not looked at, no heading path."""
+        published: dict[str, Any] = {
+            "scope": "document",
+            "respect_sections": False,
+            "bounds": "none",
+            "max_tokens": None,
+            "context": False,
+            "plain_headings": False,
+            "hysteresis": 0.0,
+        }
+        return cls(**{**published, **changes})
+
+    def __post_init__(self) -> None:
+        check_choice("pseudo_instruction", self.pseudo_instruction, ("mean", "summary"))
+        check_choice("scope", self.scope, ("auto", "document", "section"))
+        check_choice("bounds", self.bounds, ("dp", "merge", "none"))
+        if self.sentence_splitter is None:
+            check_choice("language", self.language, LANGUAGES)
+        check_at_least("hysteresis", self.hysteresis, 0)
+        check_at_least("summary_window", self.summary_window, 100)
+        check_template("prompt", self.prompt, ["text"], optional=["title"])
+        for name in ("instructions", "exclude_titles"):
+            value = getattr(self, name)
+            object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value))
+        if any(not isinstance(text, str) or not text.strip() for text in self.instructions):
+            raise InvalidParameter(
+                f"instructions must be texts that are not blank; got {self.instructions!r}."
+            )
+        object.__setattr__(self, "instruction_vectors", read_vectors(self.instruction_vectors))
+        check_threshold(self.threshold, self.threshold_sd)
+        object.__setattr__(
+            self, "boundary_embedder", read_boundary_embedder(self.boundary_embedder)
+        )
+        if self.boundary_embedder is not None:
+            object.__setattr__(self, "reuse_vectors", False)
+        self._check_bounds()
+
+    def _check_bounds(self) -> None:
+        check_at_least("min_tokens", self.least_tokens, 0)
+        if self.max_tokens is None:
+            if self.bounds == "dp":
+                raise InvalidParameter(
+                    "max_tokens must be a number where bounds is 'dp'; got None."
+                )
+        else:
+            check_at_least("max_tokens", self.max_tokens, 1)
+            if self.bounds != "none" and self.least_tokens * 2 > self.max_tokens:
+                raise InvalidParameter(
+                    f"min_tokens must be at most half of max_tokens ({self.max_tokens}); got "
+                    f"{self.min_tokens}."
+                )
+        if self.scope == "section" and not self.respect_sections:
+            raise InvalidParameter(
+                "respect_sections must be True where scope is 'section'; got False."
+            )
+
+    @property
+    def least_tokens(self) -> int:
+        """`min_tokens`, or what stands for None: a third of `max_tokens`, 100 without a limit."""
+        if self.min_tokens is not None:
+            return self.min_tokens
+        return 100 if self.max_tokens is None else self.max_tokens // 3
+
+    def explain_steps(self, document: Document) -> Steps[Explanation]:
+        """The chunks of a document and, for every scope, the similarities and thresholds that led
+        to them, as steps."""
+        explanation, _ = yield from decided_by(
+            self._steps(document, with_vectors=False), self.boundary_embedder
+        )
+        return explanation
+
+    def split_with_vectors_steps(self, document: Document) -> Steps[tuple[list[Chunk], FloatArray]]:
+        """The chunks and a vector for each: the token-weighted mean of its sentences' vectors,
+        scaled to length 1.
+
+        So that indexing embeds nothing twice. All sentences are embedded, also those of sections
+        too short to be looked at; heading paths are not in these vectors. Shape (n chunks,
+        dimension); (0, 0) without chunks.
+        """
+        explanation, vectors = yield from decided_by(
+            self._steps(document, with_vectors=True), self.boundary_embedder
+        )
+        return list(explanation.chunks), vectors
+
+    def _steps(
+        self, document: Document, *, with_vectors: bool
+    ) -> Steps[tuple[Explanation, FloatArray]]:
+        outline = parse(document, plain_headings=self.plain_headings)
+        fitter = Fitter(
+            outline,
+            ChunkMaker(document, self.counter, self.max_tokens, self.context),
+            Cutter(self.counter, self.language, self.sentence_splitter),
+        )
+        by_section = self._by_section(outline)
+        divisions = divide(outline, self.exclude_titles)
+        scopes = scopes_of(
+            fitter, divisions, by_section=by_section, respect_sections=self.respect_sections
+        )
+        looked_at = [self._is_worth_it(document.text, scope, by_section) for scope in scopes]
+        matrices, found = yield from instruction_steps(
+            self._instructions(), document, scopes, looked_at, every=with_vectors
+        )
+        series: list[Series] = []
+        chunks: list[Chunk] = []
+        vectors: list[FloatArray] = []
+        for scope, matrix, instruction in zip(scopes, matrices, found, strict=True):
+            one, made, runs = self._cut(fitter, scope, matrix, instruction)
+            series.append(one)
+            chunks += made
+            if with_vectors and matrix is not None:
+                vectors.append(run_vectors(matrix, [unit.tokens for unit in scope.units], runs))
+        stacked = np.concatenate(vectors) if vectors else np.zeros((0, 0))
+        return Explanation(document, tuple(series), tuple(chunks)), stacked
+
+    def _instructions(self) -> InstructionSettings:
+        return InstructionSettings(
+            self.pseudo_instruction,
+            self.instructions,
+            self.instruction_vectors,
+            self.prompt,
+            self.summary_window,
+            self.language,
+        )
+
+    def _by_section(self, outline: Outline) -> bool:
+        if self.scope != "auto" or not self.respect_sections:
+            return self.scope == "section"
+        return len(outline.sections) > 1 and count_tokens(outline.document.text) > LONG_DOCUMENT
+
+    def _is_worth_it(self, text: str, scope: Scope, by_section: bool) -> bool:
+        """Whether a scope is looked at: not where it can only be one chunk, nor as a short section."""
+        if len(scope.units) < 2:
+            return False
+        if by_section and (
+            len(scope.units) < 3 or count_tokens(text[scope.start : scope.end]) < SECTION_TOKENS
+        ):
+            return False
+        return (
+            self.bounds == "none"
+            or len(scope.zones) > 1
+            or sum(u.tokens for u in scope.units) >= 2 * self.least_tokens
+        )
+
+    def _cut(
+        self,
+        fitter: Fitter,
+        scope: Scope,
+        matrix: FloatArray | None,
+        instruction: Instruction | None,
+    ) -> tuple[Series, list[Chunk], list[Run]]:
+        """One scope's series and chunks, and the run of units that each chunk was made of."""
+        judged = judge(
+            scope,
+            matrix,
+            instruction,
+            threshold=self.threshold,
+            spread=self.threshold_sd,
+            hysteresis=self.hysteresis,
+            smooth=self.smooth,
+        )
+        chunks: list[Chunk] = []
+        runs: list[Run] = []
+        for zone in scope.zones:
+            for run in self._runs(zone, judged):
+                for part, piece, context in fitter.pieces(
+                    scope.units, run, judged.sizes, judged.affinity, self.least_tokens
+                ):
+                    section = scope.units[part[0]].division.section
+                    chunks.append(
+                        fitter.maker.chunk(section, piece, context, extras=judged.extras(part))
+                    )
+                    runs.append(part)
+        return judged.series(scope, runs), chunks, runs
+
+    def _runs(self, zone: Zone, judged: Judged) -> list[Run]:
+        """The runs of a zone within the bounds."""
+        least = self.least_tokens if self.bounds != "none" else 0
+        limits = Limits(least if zone.room is None else min(least, zone.room), zone.room)
+        if self.bounds == "dp":
+            inside = slice(zone.first, zone.last)
+            cost = squared_deviation(judged.values[inside], float(judged.values.var()))
+            found = cheapest_runs(judged.sizes[inside], limits, cost)
+            if found is not None:
+                return [(zone.first + first, zone.first + last) for first, last in found]
+        cuts = changes(judged.flags[zone.first : zone.last])
+        runs = [
+            (zone.first + first, zone.first + last)
+            for first, last in runs_of(cuts, zone.last - zone.first)
+        ]
+        if self.bounds != "none":
+            mean = judged.mean
+            runs = join_small(
+                runs, judged.sizes, limits, lambda left, right: -abs(mean(left) - mean(right))
+            )
+        return split_large(runs, judged.sizes, limits, judged.affinity)

@@ -1,0 +1,130 @@
+"""What tells two models of a host framework apart, for cache keys and saved indexes: equal in every
+process, and never a secret."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable, Mapping
+from functools import partial
+from hashlib import sha256
+from typing import Any
+
+from structrag.models.embedders import model_label
+from structrag.text.tokens import counter_name
+
+# Words in the name of an attribute whose value is left out.
+SECRETS = frozenset({
+    "apikey", "auth", "authorization", "bearer", "cookie", "cookies", "credential", "credentials", "header", "headers", "key", "passwd",
+    "password", "secret", "token",
+})  # fmt: skip
+# What changes no answer and no vector.
+OPERATIONAL = frozenset({
+    "async_client", "cache", "cache_folder", "callback_manager", "callbacks", "config_factories", "custom_get_token_ids",
+    "default_request_timeout", "disable_streaming", "embed_batch_size", "embeddings_cache", "exception_key", "exceptions_to_handle",
+    "http_async_client", "http_client", "max_retries", "metadata", "num_workers", "output_version", "profile", "rate_limiter",
+    "request_timeout", "show_progress", "show_progress_bar", "stream", "streaming", "tags", "timeout", "verbose",
+})  # fmt: skip
+
+
+def class_path(value: Any) -> str:
+    """Module and qualified name of the value's class."""
+    return f"{type(value).__module__}.{type(value).__qualname__}"
+
+
+def is_setting(name: str) -> bool:
+    """Whether an attribute of this name is public, may be told and can change what a model gives."""
+    return not name.startswith("_") and name not in OPERATIONAL and SECRETS.isdisjoint(_words(name))
+
+
+def settings_of(value: Any) -> dict[str, Any]:
+    """The public attributes of an object by name, those that are None, secret or without effect
+    left out.
+
+    Of a Pydantic model its fields. Of any other object what it holds, and what it holds of its
+    constructor's arguments behind an underscore; numbers only if the constructor has them as
+    arguments, since others may count calls.
+    """
+    fields = getattr(type(value), "model_fields", None)
+    if isinstance(fields, Mapping):
+        found = {
+            name: getattr(value, name, None) for name, field in fields.items() if not field.exclude
+        }
+    else:
+        held = getattr(value, "__dict__", {})
+        arguments = _arguments(type(value))
+        found = {
+            name: part
+            for name, part in held.items()
+            if name in arguments or not isinstance(part, int | float)
+        }
+        found |= {name: held[f"_{name}"] for name in arguments if f"_{name}" in held}
+    return {name: part for name, part in found.items() if part is not None and is_setting(name)}
+
+
+def is_plain(value: Any) -> bool:
+    """Whether it is a string, a number or a truth value."""
+    return isinstance(value, str | int | float)
+
+
+def shown(value: Any) -> str:
+    """A setting in a name: numbers as they are, anything else by a digest of all but its secrets."""
+    return repr(value) if isinstance(value, int | float) else digest(_told(value))
+
+
+def digest(text: str) -> str:
+    """A text too long or too private for a name."""
+    return f"#{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+
+
+def telling(value: Any) -> str | None:
+    """An attribute of a model that has no name; None for one that may change as the model works,
+    such as a list of its calls."""
+    if is_plain(value):
+        return shown(value)
+    if hasattr(value, "encode") and hasattr(value, "max_seq_length"):  # a SentenceTransformer
+        return repr(model_label(value))
+    return (
+        counter_name(value)
+        if hasattr(value, "__qualname__") or isinstance(value, partial)
+        else None
+    )
+
+
+def listed(settings: Mapping[str, str]) -> str:
+    """Settings as they stand in a name: `a=1, b=#5f...`."""
+    return ", ".join(f"{name}={value}" for name, value in settings.items())
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, Mapping):
+        kept = {str(name): part for name, part in value.items() if is_setting(str(name))}
+        return f"{{{_joined(f'{name!r}: {_told(part)}' for name, part in sorted(kept.items()))}}}"
+    if isinstance(value, list | tuple):
+        return f"[{_joined(map(_told, value))}]"
+    if isinstance(value, set | frozenset):
+        return f"{{{_joined(sorted(map(_told, value)))}}}"
+    if value is None or is_plain(value):
+        return repr(value)
+    if callable(value):
+        return counter_name(value)
+    whole = hasattr(type(value), "model_fields")  # others may hold clients, records and themselves
+    return class_path(value) + _told(
+        {name: part for name, part in settings_of(value).items() if whole or is_plain(part)}
+    )
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return ", ".join(parts)
+
+
+def _words(name: str) -> set[str]:
+    return set(re.split(r"[^a-z0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()))
+
+
+def _arguments(kind: type) -> set[str]:
+    """The names of the constructor's arguments."""
+    try:
+        return set(inspect.signature(kind).parameters)
+    except (TypeError, ValueError):
+        return set()

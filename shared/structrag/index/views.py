@@ -1,0 +1,269 @@
+"""Chunk -> views: raw text, summary and keywords (MC-indexing, section 3), by a language model or
+without one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from structrag.asking.prompts import check_template
+from structrag.asking.replies.lists import parse_answer, parse_keywords
+from structrag.asking.requests import Ask, Failed, Steps
+from structrag.errors import InvalidParameter, check_at_least
+from structrag.reading.sections import parse
+from structrag.records import Chunk, Document
+from structrag.text.extractive import keywords as extract_keywords
+from structrag.text.extractive import section_frequencies
+from structrag.text.extractive import summarise as extract_summary
+from structrag.text.tokens import TokenCounter, count_tokens
+
+__all__ = ["VIEWS", "Prompts", "ViewSettings", "ViewTexts", "parse_keywords", "view_steps"]
+
+VIEWS = ("raw", "summary", "keywords")
+
+MERGED_PROMPT = """\
+Below is one section of a document, under its title. Prepare it for a search engine.
+Answer with one JSON object and nothing else:
+{{"summary": "...", "keywords": ["...", "..."]}}
+"summary": what the section says, in at most 10 sentences and 200 words, in the section's language; only what it states.
+"keywords": the words and short phrases somebody would search for to find it: names, terms, codes, at most 25.
+
+Title: {title}
+
+Section:
+{text}
+"""
+
+SUMMARY_PROMPT = """\
+Summarise the following section in at most 10 sentences and 200 words, in its own language. State only what it states.
+
+Title: {title}
+
+Section:
+{text}
+
+Summary:"""
+
+KEYWORDS_PROMPT = """\
+List the keywords of the following section: names, terms, codes and short phrases somebody would search for, at most 25.
+Answer with a JSON list of strings and nothing else.
+
+Title: {title}
+
+Section:
+{text}
+
+Keywords:"""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """What the language model is asked for; templates with the places {title} and {text}, and {{ }}
+    for braces."""
+
+    merged: str = MERGED_PROMPT  # summary and keywords in one call, answered by a JSON object
+    summary: str = SUMMARY_PROMPT
+    keywords: str = KEYWORDS_PROMPT
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            label = f"The prompt {name!r}"
+            check_template(label, getattr(self, name), ["text"], optional=["title"])
+
+
+@dataclass(frozen=True, slots=True)
+class ViewSettings:
+    """How views are made.
+
+    Attributes:
+        names: Which views, of "raw", "summary" and "keywords".
+        with_context: Whether the heading path stands in front of raw and summary (preset `paper`:
+            not), and whether the raw view keeps the heading line.
+        merged: One language-model call a section instead of two.
+        summary_min_tokens: A body of at most this many tokens is its own summary.
+        use_llm: Whether the language model is asked at all.
+        prompts: What it is asked.
+        language: For the extractive defaults.
+    """
+
+    names: tuple[str, ...] = VIEWS
+    with_context: bool = True
+    merged: bool = True
+    summary_min_tokens: int = 200
+    use_llm: bool = False
+    prompts: Prompts = field(default_factory=Prompts)
+    language: str = "english"
+
+    def __post_init__(self) -> None:
+        unknown = [name for name in self.names if name not in VIEWS]
+        if unknown or not self.names or len(set(self.names)) != len(self.names):
+            raise InvalidParameter(
+                f"views must be some of {', '.join(map(repr, VIEWS))}, each once; got "
+                f"{self.names!r}."
+            )
+        check_at_least("summary_min_tokens", self.summary_min_tokens, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class ViewTexts:
+    """The index texts of a document's chunks, view by view; None where a chunk lacks a view."""
+
+    texts: dict[str, tuple[str | None, ...]]
+    fallbacks: Counter[str]  # what fell back to the extractive default -> how often
+
+
+def view_steps(
+    document: Document,
+    chunks: Sequence[Chunk],
+    settings: ViewSettings,
+    *,
+    counter: TokenCounter = count_tokens,
+) -> Steps[ViewTexts]:
+    """Make the views of a document's chunks; asks for all sections of the document at once.
+
+    A call that fails, or an answer that cannot be used, falls back to the extractive default for
+    that chunk and view, and is counted.
+    """
+    bodies = _bodies(document, chunks)
+    titles = [" > ".join(chunk.path) or document.title for chunk in chunks]
+    long = [counter(body) > settings.summary_min_tokens for body in bodies]
+    plan = _plan(settings, bodies, long)
+    asks = [
+        Ask(
+            _fill(getattr(settings.prompts, kind), titles[i], bodies[i]),
+            component=f"views.{kind}",
+            usable=partial(_is_complete, kind, bodies[i]),
+        )
+        for i, kind in plan
+    ]
+    answers = (yield asks) if asks else []
+    summaries: dict[int, str] = {}
+    keywords: dict[int, list[str]] = {}
+    for (i, kind), answer in zip(plan, answers, strict=True):
+        if isinstance(answer, Failed):
+            continue
+        summary, words = _read(kind, bodies[i], answer)
+        if summary:
+            summaries[i] = extract_summary(summary, language=settings.language)
+        if words:
+            keywords[i] = words
+    fallbacks: Counter[str] = Counter()
+    wanted = {
+        name: {i for i, kind in plan if kind in {name, "merged"}}
+        for name in ("summary", "keywords")
+    }
+    fallbacks["summary"] = len(wanted["summary"] - summaries.keys())
+    fallbacks["keywords"] = len(wanted["keywords"] - keywords.keys())
+    make: dict[str, Callable[[], tuple[str | None, ...]]] = {
+        "raw": lambda: _raw(chunks, bodies, settings),
+        "summary": lambda: _summaries(chunks, bodies, long, summaries, settings),
+        "keywords": lambda: _keywords(chunks, bodies, keywords, settings),
+    }
+    return ViewTexts({name: make[name]() for name in settings.names}, +fallbacks)
+
+
+def _read(kind: str, body: str, answer: str) -> tuple[str, list[str]]:
+    """The summary and the keywords of an answer; "" for a summary longer than what it sums up."""
+    summary, words = parse_answer(kind, answer)
+    return (summary if count_tokens(summary) <= count_tokens(body) else ""), words
+
+
+def _is_complete(kind: str, body: str, answer: str) -> bool:
+    """Whether an answer gives every view that it was asked for."""
+    summary, words = _read(kind, body, answer)
+    return (bool(summary) or kind == "keywords") and (bool(words) or kind == "summary")
+
+
+def _plan(
+    settings: ViewSettings, bodies: Sequence[str], long: Sequence[bool]
+) -> list[tuple[int, str]]:
+    """Which chunk is asked which prompt."""
+    plan: list[tuple[int, str]] = []
+    if not settings.use_llm:
+        return plan
+    for i, body in enumerate(bodies):
+        summary = "summary" in settings.names and long[i]
+        keywords = "keywords" in settings.names and bool(body.strip())
+        if summary and keywords and settings.merged:
+            plan.append((i, "merged"))
+            continue
+        plan += [(i, "summary")] * summary + [(i, "keywords")] * keywords
+    return plan
+
+
+def _fill(template: str, title: str, text: str) -> str:
+    return template.format(title=title, text=text)
+
+
+def _bodies(document: Document, chunks: Sequence[Chunk]) -> list[str]:
+    """The chunks' texts without the heading lines they start with; a chunk of headings only keeps
+    them."""
+    sections = {section.id: section for section in parse(document).sections}
+    bodies = []
+    for chunk in chunks:
+        section = sections.get(chunk.section_id)
+        body = (
+            chunk.text[section.body_start - chunk.start :]
+            if section and chunk.start < section.body_start < chunk.end
+            else chunk.text
+        )
+        bodies.append(body if body.strip() else chunk.text)
+    return bodies
+
+
+def _raw(
+    chunks: Sequence[Chunk], bodies: Sequence[str], settings: ViewSettings
+) -> tuple[str | None, ...]:
+    return tuple(chunk.index_text for chunk in chunks) if settings.with_context else tuple(bodies)
+
+
+def _summaries(
+    chunks: Sequence[Chunk],
+    bodies: Sequence[str],
+    long: Sequence[bool],
+    summaries: dict[int, str],
+    settings: ViewSettings,
+) -> tuple[str | None, ...]:
+    raw = _raw(chunks, bodies, settings)
+    texts: list[str | None] = []
+    for i, chunk in enumerate(chunks):
+        if not long[i]:
+            texts.append(raw[i])
+            continue
+        summary = summaries.get(i) or extract_summary(bodies[i], language=settings.language)
+        if (
+            summary == bodies[i].strip()
+        ):  # within the summary's limits already; equal texts are embedded once
+            texts.append(raw[i])
+            continue
+        path = " > ".join(
+            part
+            for part in (chunk.context.partition("\n")[0], chunk.path[-1] if chunk.path else "")
+            if part
+        )
+        texts.append(f"{path}\n{summary}" if settings.with_context and path else summary)
+    return tuple(texts)
+
+
+def _keywords(
+    chunks: Sequence[Chunk],
+    bodies: Sequence[str],
+    keywords: dict[int, list[str]],
+    settings: ViewSettings,
+) -> tuple[str | None, ...]:
+    missing = [i for i in range(len(chunks)) if i not in keywords]
+    frequency = section_frequencies(bodies) if missing else Counter[str]()
+    texts: list[str | None] = []
+    for i, chunk in enumerate(chunks):
+        heading = chunk.path[-1] if chunk.path and settings.with_context else ""
+        words = keywords.get(i) or extract_keywords(
+            bodies[i],
+            heading,
+            document_frequency=frequency,
+            n_sections=len(chunks),
+            language=settings.language,
+        )
+        texts.append(", ".join(words) or None)
+    return tuple(texts)

@@ -1,0 +1,56 @@
+"""Text that must stay text in Markdown: what would begin a heading, a fence, HTML or front matter
+by accident."""
+
+from __future__ import annotations
+
+import re
+
+_CONTAINERS = r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+|>[ \t]?)*"
+_STARTS = re.compile(
+    rf"(?P<before>{_CONTAINERS})(?P<mark>\#{{1,6}}(?=[ \t]|$)|`{{3,}}|~{{3,}}|<(?=[A-Za-z/!?]))"
+)
+_UNDERLINE = re.compile(r"[ \t]*(?:-+|=+)[ \t]*")
+_TITLE_MARKUP = re.compile(r"[\\`*\[\]<&\0]|(?<![^\W_])_|_(?![^\W_])|(?<!#)#+$")
+_BACKTICKS = re.compile(r"`{3,}")
+
+
+def escaped_line(line: str) -> str:
+    """The line with a backslash before what would make it a heading, a fence or HTML, in a list or
+    quote too."""
+    found = _STARTS.match(line)
+    return f"{found['before']}\\{line[found.end('before') :]}" if found else line
+
+
+def escaped_lines(lines: list[str]) -> list[str]:
+    """Lines of one paragraph or list: each escaped, and a blank line before what would underline
+    the one above."""
+    result: list[str] = []
+    for line in lines:
+        if result and result[-1].strip() and _UNDERLINE.fullmatch(line):
+            result.append("")
+        result.append(escaped_line(line))
+    return result
+
+
+def heading_line(level: int, title: str) -> str:
+    """An ATX heading of at most level 6 whose title reads exactly as given."""
+    return (
+        f"{'#' * min(max(level, 1), 6)} "
+        f"{_TITLE_MARKUP.sub(lambda found: chr(92) + found[0], title)}"
+    )
+
+
+def fenced(text: str) -> str:
+    """The text as a code block, in a fence longer than any in it."""
+    longest = max((len(run) for run in _BACKTICKS.findall(text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}\n{text}\n{fence}"
+
+
+def assembled(parts: list[str]) -> str:
+    """Blocks as one Markdown text: a blank line between them, one line end behind, no front matter
+    by accident."""
+    text = "\n\n".join(part for part in parts if part.strip())
+    if text.startswith(("---", "+++")):
+        text = f"\\{text}"
+    return f"{text}\n" if text else ""

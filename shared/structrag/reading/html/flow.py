@@ -1,0 +1,277 @@
+"""The visible text of a page in lines and blocks: white space, line breaks, list markers, where
+text goes."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from html import unescape
+from typing import Final
+
+from structrag.reading.html.tables import Table, has_text, write_rows
+from structrag.reading.html.text import MappedText
+from structrag.records import BlockKind
+
+_SPACE: Final = (
+    " \t\n\r\f"  # HTML's white space; a non-breaking space is a character like any other
+)
+_UNEVEN_SPACE = re.compile(r" [ \t\n\r\f]+|[\t\n\r\f][ \t\n\r\f]*")
+_REFERENCE = re.compile(r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[A-Za-z][A-Za-z0-9]{1,31};?)")
+_MAX_INDENT: Final = 20  # levels; deeper lists are written at this depth
+
+
+@dataclass(slots=True)
+class Piece:
+    """A heading (kind None) or a block of the text."""
+
+    kind: BlockKind | None
+    start: int = -1  # -1: nothing written yet
+    title_end: int = 0  # of a heading
+    level: int = 0  # of a heading
+    depth: int = 0  # of the sections around a heading
+    words: bool = False  # something other than images was written
+    cuts: list[int] = field(default_factory=list)
+    header_end: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """What the next line of a list begins with, and where its item begins in the page."""
+
+    text: str
+    place: int
+    cut: bool = True
+
+
+class Lists:
+    """The open lists. Those below `base` hold a heading: what follows it is no longer written as
+    their item."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.numbers: list[int] = []  # items so far; for dl 1 after a dt
+        self.base = 0
+        self._open: Counter[str] = Counter()
+
+    @property
+    def depth(self) -> int:
+        """How many lists what follows is an item of."""
+        return len(self.names) - self.base
+
+    def push(self, name: str, number: int = 0) -> None:
+        """Open a list; `number` is that of the item before its first."""
+        self.names.append(name)
+        self.numbers.append(number)
+        self._open[name] += 1
+
+    def pop(self, name: str) -> None:
+        """Close the innermost list of this name and those inside it; nothing if there is none."""
+        while self._open[name]:
+            closed = self.names.pop()
+            self.numbers.pop()
+            self._open[closed] -= 1
+            if closed == name:
+                break
+        self.base = min(self.base, len(self.names))
+
+
+class Flow:
+    """Writes text to the page or to the open table cell. `gap` is the number of line ends owed
+    before the next text."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.out = MappedText()
+        self.pieces: list[Piece] = []
+        self.block: Piece | None = None
+        self.heading: Piece | None = None
+        self.heading_closes = False  # its end tag is there; else it ends with its line
+        self.table: Table | None = None
+        self.lists = Lists()
+        self.marker: Marker | None = None
+        self.pre = 0
+        self.quotes = 0
+        self.in_image = False
+        self.images: list[tuple[int, int]] = []  # source spans of the tags
+        self.gap = 0
+        self._blanks: list[
+            tuple[str, int, int, bool]
+        ] = []  # non-breaking spaces at a line's start, shown if text follows
+        self._outer_lists = self.lists
+
+    def text(self, start: int, end: int) -> None:
+        """Write `source[start:end]`, which holds character references but no tags."""
+        verbatim = bool(self.pre) and self.table is None and self.heading is None
+        position = start
+        if self.source.find("&", start, end) >= 0:
+            for match in _REFERENCE.finditer(self.source, start, end):
+                value = unescape(match[0])
+                if value == match[0]:
+                    continue
+                self._run(position, match.start(), verbatim)
+                position = match.end()
+                if verbatim or value.strip(_SPACE):
+                    self._put(value, match.start(), position, exact=False)
+                else:
+                    self.space(match.start())
+        self._run(position, end, verbatim)
+
+    def space(self, place: int) -> None:
+        """White space at `place`: shown as one space if text stands before and after it on the
+        line."""
+        sink = self.out if self.table is None else self.table.cell
+        if sink and not sink.fresh and sink.space < 0:
+            sink.space = place
+
+    def break_line(self, lines: int, place: int, *, force: bool = False) -> None:
+        """End the line (1) or the block (2); inside lists, `pre` and headings only the line, unless
+        forced."""
+        if self.table is not None:
+            self.space(place)
+            if self.table.stray:
+                self.table.cell, self.table.stray = None, False
+            return
+        if self.heading:
+            if self.heading.start >= 0 and not self.heading_closes:
+                self.close_heading()
+            else:
+                lines = 1
+        elif not force and (self.pre or self.lists.depth):
+            lines = 1
+        self.gap = max(self.gap, lines)
+        self._end_line()
+
+    def line_feed(self, start: int, end: int) -> None:
+        """`br`: the second one in a row ends the block."""
+        if self.table is not None:
+            self.space(start)
+        elif self.pre and not self.heading:
+            self._put("\n", start, end, exact=False)
+        else:
+            most = 1 if self.heading or self.lists.depth else 2
+            self.gap = max(self.gap, min(self.gap + 1, most))
+            self._end_line()
+
+    def open_heading(self, level: int, depth: int, *, closes: bool) -> None:
+        """A heading begins, on a line of its own; one that is open ends."""
+        self.break_line(2, 0, force=True)
+        self.close_heading()
+        self.marker = None
+        self.lists.base = len(self.lists.names)
+        self.heading, self.heading_closes = Piece(None, level=level, depth=depth), closes
+
+    def close_heading(self) -> None:
+        """The open heading ends, if there is one."""
+        heading, self.heading = self.heading, None
+        if heading:
+            heading.title_end = self.out.length
+            self.gap = 2
+            self._end_line()
+
+    def open_table(self) -> None:
+        """A table begins, on a line of its own."""
+        self.break_line(2, 0, force=True)
+        self.table = Table()
+        self._outer_lists = self.lists
+        self.reset_cell()
+
+    def reset_cell(self) -> None:
+        """A new cell knows nothing of the lists outside it."""
+        self.lists, self.marker, self._blanks = Lists(), None, []
+
+    def close_table(self) -> None:
+        """Write the open table to the page, its caption as a paragraph before it."""
+        table, self.table = self.table, None
+        if table is None:
+            return
+        self.reset_cell()
+        if table.caption.length:
+            self._begin_line("paragraph").words = True
+            self.out.extend(table.caption)
+            self.gap = 2
+        if has_text(table):
+            piece = self._begin_line("table")
+            piece.cuts, piece.header_end = write_rows(table, self.out)
+        self.lists = self._outer_lists
+        self.gap = 2
+        self._end_line()
+
+    def _run(self, start: int, end: int, verbatim: bool) -> None:
+        if verbatim:
+            if start < end:
+                self._put(self.source[start:end], start, end, exact=True)
+            return
+        body = self.source[start:end].lstrip(_SPACE)
+        begin = end - len(body)
+        if begin > start:
+            self.space(start)
+        body = body.rstrip(_SPACE)
+        stop = begin + len(body)
+        position = begin
+        for gap in _UNEVEN_SPACE.finditer(self.source, begin, stop):
+            self._put(self.source[position : gap.start()], position, gap.start(), exact=True)
+            self.space(gap.start())
+            position = gap.end()
+        if position < stop:
+            self._put(self.source[position:stop], position, stop, exact=True)
+        if stop > begin and stop < end:
+            self.space(stop)
+
+    def _put(self, piece: str, start: int, end: int, *, exact: bool) -> None:
+        sink = self.out
+        if self.table is not None:
+            if self.table.cell is None and piece.isspace():
+                return
+            sink = self.table.cell or self.table.open_stray()
+        if sink.fresh:
+            if piece.isspace():
+                self._blanks.append((piece, start, end, exact))
+                return
+            if self.table is None:
+                self._begin_line()
+        elif sink.space >= 0:
+            if self.source[sink.space] == " ":
+                sink.add(" ", sink.space, sink.space + 1, True)
+            else:
+                sink.insert(" ", sink.space)
+        sink.fresh, sink.space = False, -1
+        if self.marker:
+            sink.insert(self.marker.text, self.marker.place)
+            self.marker = None
+        for blank in self._blanks:
+            sink.add(*blank)
+        self._blanks.clear()
+        sink.add(piece, start, end, exact)
+        if self.block and not self.in_image:
+            self.block.words = True
+
+    def _begin_line(self, kind: BlockKind | None = None) -> Piece:
+        """Write the line ends owed and a list's indent; open a heading or a block where one begins."""
+        if self.out.length:
+            self.out.insert("\n" * (self.gap - self.out.newlines()))
+        place = self.out.length
+        piece = self.heading or self.block
+        if piece is None or piece.start < 0 or (self.gap > 1 and not self.heading):
+            piece = self.heading or Piece(kind or self._kind())
+            piece.start = place
+            self.pieces.append(piece)
+            self.block = None if self.heading else piece
+        elif self.marker and self.marker.cut:
+            piece.cuts.append(place)
+        self.gap = 0
+        if self.lists.depth and not (kind or self.pre or self.heading):
+            levels = min(self.lists.depth, _MAX_INDENT) - (1 if self.marker else 0)
+            self.out.insert("  " * levels, self.marker.place if self.marker else 0)
+        return piece
+
+    def _kind(self) -> BlockKind:
+        if self.pre:
+            return "code"
+        if self.lists.depth:
+            return "list"
+        return "quote" if self.quotes else "paragraph"
+
+    def _end_line(self) -> None:
+        self.out.fresh, self.out.space = True, -1
+        self._blanks.clear()

@@ -1,0 +1,323 @@
+"""Reads a page's tokens: what each tag means for the flow of the text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from structrag.reading.html.flow import Flow, Marker
+from structrag.reading.html.tokens import START, TEXT, attributes
+
+_HEADING_TAG = re.compile(r"<(/?)[hH][1-6](?=[\t\n\f\r />])")
+_LINE_END = re.compile(r"\r\n|\n|\r")
+
+_HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
+_LISTS: Final = ("ul", "ol", "menu", "dir", "dl")
+_PREFORMATTED: Final = ("pre", "listing", "xmp", "textarea")
+_BOXES: Final = (
+    "button",
+    "select",
+    "optgroup",
+    "option",
+    "text",
+    "desc",
+)  # in a line, but words end at their edges
+_BLOCKS: Final = (
+    *(
+        "address",
+        "article",
+        "aside",
+        "body",
+        "center",
+        "details",
+        "dialog",
+        "div",
+        "fieldset",
+        "figcaption",
+        "figure",
+    ),
+    *(
+        "footer",
+        "form",
+        "frameset",
+        "header",
+        "hgroup",
+        "hr",
+        "html",
+        "legend",
+        "main",
+        "nav",
+        "p",
+        "search",
+        "summary",
+    ),
+)
+Handler = Callable[[str, int, int], None]
+
+
+class PageReader:
+    """Takes the tokens of one page in order; `finish` gives what was read."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.flow = Flow(source)
+        self.title: str | None = None
+        self.in_title = False
+        self.svg = 0
+        self.sections = 0
+        self.newline_at = -1  # a line feed here is the one after <pre>, which is not shown
+        self._last: dict[str, int] = {}
+        starts: dict[str, Handler] = dict.fromkeys(_BLOCKS, self._break)
+        ends = dict(starts)
+        for names, start, end in (
+            (_HEADINGS, self._start_heading, self._end_heading),
+            (_LISTS, self._start_list, self._end_list),
+            (_PREFORMATTED, self._start_pre, self._end_pre),
+            (_BOXES, self._space, self._space),
+            (("section", "article"), self._start_section, self._end_section),
+            (("li", "dt", "dd"), self._start_item, self._end_item),
+            (("td", "th"), self._start_cell, self._end_cell),
+            (("thead", "tbody", "tfoot"), self._row_group, self._row_group),
+            (("tr",), self._start_row, self._end_row),
+            (("table",), self._start_table, self._end_table),
+            (("caption",), self._start_caption, self._end_caption),
+            (("blockquote",), self._start_quote, self._end_quote),
+            (("title",), self._start_title, self._end_title),
+            (("svg",), self._start_svg, self._end_svg),
+            (("br",), self._line_feed, self._line_feed),
+        ):
+            starts.update(dict.fromkeys(names, start))
+            ends.update(dict.fromkeys(names, end))
+        starts["img"] = self._image
+        self._starts, self._ends = starts, ends
+
+    def take(self, kind: int, name: str, start: int, end: int) -> None:
+        """One token of html_tokens."""
+        if kind == TEXT:
+            if self.in_title:
+                self.title = self.source[start:end] if self.title is None else self.title
+                return
+            if start == self.newline_at:
+                feed = _LINE_END.match(self.source, start, end)
+                start = feed.end() if feed else start
+            self.flow.text(start, end)
+            return
+        handler = (self._starts if kind == START else self._ends).get(name)
+        if handler:
+            handler(name, start, end)
+
+    def finish(self) -> Flow:
+        """The flow with everything written."""
+        self.flow.close_heading()
+        self.flow.close_table()
+        return self.flow
+
+    def _closes_later(self, name: str, place: int) -> bool:
+        """Whether an end tag of this name begins behind `place`."""
+        if name not in self._last:
+            found = [
+                match.start() for match in re.finditer(f"</{name}", self.source, re.IGNORECASE)
+            ]
+            self._last[name] = found[-1] if found else -1
+        return self._last[name] > place
+
+    def _break(self, name: str, start: int, end: int) -> None:
+        self.flow.break_line(2, start)
+
+    def _space(self, name: str, start: int, end: int) -> None:
+        self.flow.space(start)
+
+    def _line_feed(self, name: str, start: int, end: int) -> None:
+        self.flow.line_feed(start, end)
+
+    def _start_heading(self, name: str, start: int, end: int) -> None:
+        flow = self.flow
+        if flow.table is not None and flow.table.in_cell and self._closes_later("table", start):
+            flow.break_line(1, start)
+            return
+        flow.close_table()
+        flow.pre = flow.pre if self._closes_later("pre", start) else 0
+        flow.quotes = flow.quotes if self._closes_later("blockquote", start) else 0
+        following = _HEADING_TAG.search(self.source, end)
+        closes = following is not None and following[1] == "/"
+        flow.open_heading(int(name[1]), self.sections, closes=closes)
+
+    def _end_heading(self, name: str, start: int, end: int) -> None:
+        if self.flow.table is None:
+            self.flow.close_heading()
+        self.flow.break_line(2, start)
+
+    def _start_list(self, name: str, start: int, end: int) -> None:
+        lists = self.flow.lists
+        self.flow.break_line(2, start, force=not lists.depth)
+        first = self._number(start, end, "start") if name == "ol" else 1
+        lists.push(name, first - 1)
+        self.flow.marker = None
+
+    def _end_list(self, name: str, start: int, end: int) -> None:
+        lists = self.flow.lists
+        lists.pop(name)
+        self.flow.marker = None
+        self.flow.break_line(2, start, force=not lists.depth)
+
+    def _start_item(self, name: str, start: int, end: int) -> None:
+        flow, lists = self.flow, self.flow.lists
+        flow.break_line(2, start, force=not lists.depth)
+        if flow.heading or (flow.table is not None and not flow.table.in_cell):
+            return
+        if not lists.names:
+            lists.push("ul" if name == "li" else "dl")
+        lists.base = min(lists.base, len(lists.names) - 1)
+        if name == "li":
+            lists.numbers[-1] += 1
+            flow.marker = Marker(
+                f"{lists.numbers[-1]}. " if lists.names[-1] == "ol" else "- ", start
+            )
+        elif flow.table is None:
+            follows_term = name == "dd" and lists.numbers[-1] == 1
+            lists.numbers[-1] = 1 if name == "dt" else 0
+            flow.marker = Marker("" if name == "dt" else "  ", start, cut=not follows_term)
+
+    def _end_item(self, name: str, start: int, end: int) -> None:
+        self.flow.marker = None
+        self.flow.break_line(2, start)
+
+    def _start_pre(self, name: str, start: int, end: int) -> None:
+        self.flow.break_line(2, start, force=True)
+        self.newline_at = end
+        if self.flow.table is None and self.flow.heading is None:
+            self.flow.pre += 1
+
+    def _end_pre(self, name: str, start: int, end: int) -> None:
+        if self.flow.table is None and self.flow.heading is None:
+            self.flow.pre = max(self.flow.pre - 1, 0)
+        self.flow.break_line(2, start, force=True)
+
+    def _start_quote(self, name: str, start: int, end: int) -> None:
+        self.flow.break_line(2, start)
+        if self.flow.table is None:
+            self.flow.quotes += 1
+
+    def _end_quote(self, name: str, start: int, end: int) -> None:
+        self.flow.break_line(2, start)
+        if self.flow.table is None:
+            self.flow.quotes = max(self.flow.quotes - 1, 0)
+
+    def _start_section(self, name: str, start: int, end: int) -> None:
+        self.flow.break_line(2, start)
+        if self.flow.table is None:
+            self.sections += 1
+
+    def _end_section(self, name: str, start: int, end: int) -> None:
+        self.flow.break_line(2, start)
+        if self.flow.table is None:
+            self.sections = max(self.sections - 1, 0)
+
+    def _start_table(self, name: str, start: int, end: int) -> None:
+        flow = self.flow
+        if flow.heading:
+            flow.break_line(1, start)
+        elif flow.table is not None and flow.table.in_cell:
+            flow.space(start)
+            flow.table.inner += 1
+        else:
+            flow.close_table()
+            flow.open_table()
+
+    def _end_table(self, name: str, start: int, end: int) -> None:
+        table = self.flow.table
+        if table is not None and table.inner:
+            table.inner -= 1
+            self.flow.space(start)
+        elif table is not None:
+            self.flow.close_table()
+        else:
+            self.flow.break_line(2, start)
+
+    def _start_cell(self, name: str, start: int, end: int) -> None:
+        table = self.flow.table
+        if table is None or table.inner:
+            self.flow.space(start)
+        else:
+            table.open_cell(self.source, start, end, header=name == "th")
+            self.flow.reset_cell()
+
+    def _end_cell(self, name: str, start: int, end: int) -> None:
+        table = self.flow.table
+        if table is None or table.inner:
+            self.flow.space(start)
+        else:
+            table.cell = None
+            self.flow.reset_cell()
+
+    def _start_row(self, name: str, start: int, end: int) -> None:
+        table = self.flow.table
+        if table is None or table.inner:
+            self.flow.break_line(1, start)
+        else:
+            table.open_row(start)
+            self.flow.reset_cell()
+
+    def _end_row(self, name: str, start: int, end: int) -> None:
+        table = self.flow.table
+        if table is None or table.inner:
+            self.flow.break_line(1, start)
+        else:
+            table.close_row()
+            self.flow.reset_cell()
+
+    def _row_group(self, name: str, start: int, end: int) -> None:
+        table = self.flow.table
+        self._end_row(name, start, end)
+        if table is not None and not table.inner:
+            table.in_head = name == "thead" and self.source[start + 1] != "/"
+
+    def _start_caption(self, name: str, start: int, end: int) -> None:
+        table = self.flow.table
+        if table is None or table.inner or table.in_cell:
+            self.flow.break_line(1, start)
+        else:
+            table.close_row()
+            table.open_stray()
+            table.stray = False
+
+    def _end_caption(self, name: str, start: int, end: int) -> None:
+        table = self.flow.table
+        self.flow.break_line(1, start)
+        if table is not None and not table.inner:
+            table.close_row()
+
+    def _start_title(self, name: str, start: int, end: int) -> None:
+        if self.svg:
+            self.flow.space(start)
+        else:
+            self.in_title = True
+
+    def _end_title(self, name: str, start: int, end: int) -> None:
+        self.flow.space(start)
+        self.in_title = False
+
+    def _start_svg(self, name: str, start: int, end: int) -> None:
+        self.flow.space(start)
+        self.svg += 1
+
+    def _end_svg(self, name: str, start: int, end: int) -> None:
+        self.flow.space(start)
+        self.svg = max(self.svg - 1, 0)
+
+    def _image(self, name: str, start: int, end: int) -> None:
+        flow, span = self.flow, attributes(self.source, start, end).get("alt")
+        flow.images.append((start, end))
+        if span is None:
+            return
+        flow.space(start)
+        flow.in_image = True
+        flow.text(*span)
+        flow.in_image = False
+        flow.space(end - 1)
+
+    def _number(self, start: int, end: int, name: str) -> int:
+        a, b = attributes(self.source, start, end).get(name, (0, 0))
+        digits = self.source[a:b].strip()
+        return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 9 else 1

@@ -1,0 +1,167 @@
+"""HTML tables: cells are collected while the page is read and written as pipe rows when the table
+ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from structrag.reading.html.text import MappedText
+from structrag.reading.html.tokens import attributes
+
+MAX_COLUMNS = 100  # a wider table, and spans beyond this column, are not aligned
+
+
+@dataclass(slots=True)
+class Cell:
+    """A cell; `column` is set when the table is laid out."""
+
+    text: MappedText
+    header: bool = False
+    colspan: int = 1
+    rowspan: int = 1
+    column: int = 0
+
+
+@dataclass(slots=True)
+class Row:
+    """A table row that begins at `source` in the page."""
+
+    source: int
+    in_head: bool = False
+    cells: list[Cell] = field(default_factory=list)
+
+
+class Table:
+    """An open table. `cell` is where text goes; None between cells."""
+
+    def __init__(self) -> None:
+        self.caption = MappedText()
+        self.rows: list[Row] = []
+        self.row: Row | None = None
+        self.cell: MappedText | None = None
+        self.stray = False  # the open cell was made for text that stands outside cells
+        self.in_head = False
+        self.inner = 0  # open tables inside the cell; their text stays in the cell
+
+    @property
+    def in_cell(self) -> bool:
+        """Whether text that comes now belongs to a cell of the markup."""
+        return self.cell is not None and not self.stray
+
+    def open_row(self, place: int) -> Row:
+        """`<tr>` at `place`."""
+        self.row = row = Row(place, self.in_head)
+        self.rows.append(row)
+        self.cell, self.stray, self.inner = None, False, 0
+        return row
+
+    def open_cell(self, source: str, start: int, end: int, *, header: bool) -> MappedText:
+        """`<td>` or `<th>`; in a row of its own if no row is open."""
+        row = self.row or self.open_row(start)
+        colspan, rowspan = _spans(source, start, end)
+        cell = Cell(MappedText(), header, colspan, rowspan)
+        row.cells.append(cell)
+        self.cell, self.stray, self.inner = cell.text, False, 0
+        return cell.text
+
+    def open_stray(self) -> MappedText:
+        """A place for text outside cells: the caption before the first row, else a cell of its own."""
+        self.cell = cell = self.open_cell("", 0, 0, header=False) if self.rows else self.caption
+        self.stray = True
+        return cell
+
+    def close_row(self) -> None:
+        """`</tr>`, or the end of a row group."""
+        self.row = self.cell = None
+        self.inner = 0
+
+
+def has_text(table: Table) -> bool:
+    """Whether any cell shows something."""
+    return any(cell.text.length for row in table.rows for cell in row.cells)
+
+
+def write_rows(table: Table, out: MappedText) -> tuple[list[int], int]:
+    """Append the table to `out` as pipe rows. Return the starts of the rows it can be cut before,
+    and the header's end.
+
+    Rows and columns in which no cell shows anything are left out. A cell stands in its first row
+    and column, the others that it spans are empty. The leading rows made of `th` cells or inside
+    `thead` are header rows, unless no other row follows: then the first one alone is, if there are
+    two.
+    """
+    _place(table.rows)
+    rows = [row for row in table.rows if any(cell.text.length for cell in row.cells)]
+    used = sorted({cell.column for row in rows for cell in row.cells if cell.text.length})
+    columns = {column: i for i, column in enumerate(used)}
+    n_headers = _count_headers(rows)
+    cuts: list[int] = []
+    header_end = 0
+    for i, row in enumerate(rows):
+        if i:
+            out.insert("\n")
+        if i == n_headers and n_headers:
+            out.insert("| " + " | ".join(["---"] * len(used)) + " |\n")
+            header_end = out.length
+        if i and i >= n_headers:
+            cuts.append(out.length)
+        _write_row(row, columns, out)
+    return cuts, header_end
+
+
+def _write_row(row: Row, columns: dict[int, int], out: MappedText) -> None:
+    out.insert("|", row.source)
+    filled = 0
+    for cell in row.cells:
+        if not cell.text.length:
+            continue
+        if len(columns) <= MAX_COLUMNS:
+            out.insert(" |" * (columns[cell.column] - filled))
+            filled = columns[cell.column] + 1
+        out.insert(" ")
+        out.extend(cell.text)
+        out.insert(" |")
+    if len(columns) <= MAX_COLUMNS:
+        out.insert(" |" * (len(columns) - filled))
+
+
+def _place(rows: list[Row]) -> None:
+    """Give every cell the first free column of its row, as the HTML standard's table model does."""
+    taken: dict[int, int] = {}  # column -> the last row that a cell from above covers
+    for i, row in enumerate(rows):
+        column = 0
+        for cell in row.cells:
+            while taken.get(column, -1) >= i:
+                column += 1
+            cell.column = column
+            if cell.rowspan > 1:
+                last = i + cell.rowspan - 1
+                taken.update(
+                    dict.fromkeys(range(column, min(column + cell.colspan, MAX_COLUMNS)), last)
+                )
+            column += cell.colspan
+
+
+def _count_headers(rows: list[Row]) -> int:
+    count = 0
+    for row in rows:
+        if not row.in_head and not all(cell.header for cell in row.cells if cell.text.length):
+            break
+        count += 1
+    if count == len(rows):
+        return 1 if count > 1 else 0
+    return count
+
+
+def _spans(source: str, start: int, end: int) -> tuple[int, int]:
+    """colspan and rowspan of a cell's start tag, within the standard's limits."""
+    if "span" not in source[start:end].lower():
+        return 1, 1
+    found = attributes(source, start, end)
+    numbers = []
+    for name, most in (("colspan", 1000), ("rowspan", 65534)):
+        a, b = found.get(name, (0, 0))
+        digits = source[a:b].strip()
+        number = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 9 else 1
+        numbers.append(min(max(number, 1), most))
+    return numbers[0], numbers[1]

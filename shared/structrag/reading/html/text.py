@@ -1,0 +1,71 @@
+"""Visible text under construction, with the place in the source that every run of it came from."""
+
+from __future__ import annotations
+
+from structrag.records import SourceMap
+
+
+class MappedText:
+    """A growing text and its source map. `fresh` and `space` are the writer's state at the end of
+    the text."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.length = 0
+        self.text_starts: list[int] = []
+        self.source_starts: list[int] = []
+        self.exact: list[bool] = []
+        self.source_end = 0  # behind the last source character that was written
+        self.fresh = True  # nothing visible yet on the current line
+        self.space = (
+            -1
+        )  # source offset of white space that shows if something follows on the line; -1: none
+
+    def add(self, piece: str, start: int, end: int, exact: bool) -> None:
+        """Append `piece`, which stands for `source[start:end]`, character by character if `exact`.
+
+        Calls come with ascending source offsets, so that the map can be searched from both sides.
+        """
+        joins = (
+            self.exact
+            and self.exact[-1] == exact
+            and (start == self.source_end if exact else start == self.source_starts[-1])
+        )
+        if not joins:
+            self.text_starts.append(self.length)
+            self.source_starts.append(start)
+            self.exact.append(exact)
+        self.parts.append(piece)
+        self.length += len(piece)
+        self.source_end = end
+
+    def insert(self, piece: str, place: int = 0) -> None:
+        """Append characters that are not in the source, at `place` there or where the text before
+        them ended."""
+        if piece:
+            place = max(place, self.source_end)
+            self.add(piece, place, place, False)
+
+    def extend(self, other: MappedText) -> None:
+        """Append another text with its map, and take its state over."""
+        offset = self.length
+        self.text_starts.extend(offset + start for start in other.text_starts)
+        self.source_starts.extend(other.source_starts)
+        self.exact.extend(other.exact)
+        self.parts.extend(other.parts)
+        self.length += other.length
+        self.source_end = max(self.source_end, other.source_end)
+
+    def newlines(self) -> int:
+        """How many line feeds, up to two, the text ends with."""
+        tail = "".join(part[-2:] for part in self.parts[-2:])
+        return len(tail) - len(tail.rstrip("\n")) if not tail.endswith("\n\n") else 2
+
+    def source_map(self, source_length: int) -> SourceMap:
+        """The map, closed by an empty run that leads from the end of the text to the end of the
+        source."""
+        return SourceMap(
+            text_starts=(*self.text_starts, self.length),
+            source_starts=(*self.source_starts, source_length),
+            exact=(*self.exact, False),
+        )

@@ -1,0 +1,168 @@
+"""Cuts HTML into text, start tags and end tags, each with its place in the source.
+
+The rules are the HTML standard's tokenizer (quoted attributes, comments, raw text of `script` and
+`style`, `textarea` and `title` without tags inside) with three lenient exceptions, so that a page
+cut short or badly typed keeps its text: a quote in a tag that is never closed does not count as
+one, a `<` that no `>` follows is text, and a `title`, `noscript` or `iframe` that is never closed
+does not swallow the page. A comment, script or style that is never closed does, as it does in
+browsers. A CDATA section is text, as XHTML means it. Every function takes linear time on any input.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from typing import Final
+
+TEXT: Final = 0
+START: Final = 1
+END: Final = 2
+Token = tuple[
+    int, str, int, int
+]  # TEXT, START or END; the tag's name in lower case; source[start:end]
+Span = tuple[int, int]
+
+_OPEN = re.compile(r"<(?:(/?)([A-Za-z][^\t\n\f\r />]*)|[!?/])")
+_NO_QUOTES = re.compile(r"[^>\"']*>")
+_ATTRIBUTE = re.compile(
+    r"""[\t\n\f\r\ /]*
+    (?: ([^\t\n\f\r\ />][^\t\n\f\r\ />=]*)
+        (?: [\t\n\f\r\ ]*=[\t\n\f\r\ ]* (?: "([^"]*)" | '([^']*)' | ((?!["'])[^\t\n\f\r\ >]*) ) )?
+    )?""",
+    re.VERBOSE,
+)
+_COMMENT_END = re.compile(r"--!?>")
+_UNSEEN = (
+    "script",
+    "style",
+    "noscript",
+    "iframe",
+    "noframes",
+    "noembed",
+)  # their content is never shown
+_SHOWN = ("title", "textarea", "xmp")  # their content is text without tags
+_CLOSERS = {
+    name: re.compile(rf"</{name}(?=[\t\n\f\r />])", re.IGNORECASE) for name in (*_UNSEEN, *_SHOWN)
+}
+
+
+def attributes(source: str, start: int, end: int) -> dict[str, Span]:
+    """The attributes of the start tag `source[start:end]`: name in lower case -> span of the raw
+    value."""
+    found: dict[str, Span] = {}
+    opening = _OPEN.match(source, start, end)
+    position = opening.end() if opening else end
+    while position < end:
+        match = _ATTRIBUTE.match(source, position, end)
+        if match is None or match.end() == position:
+            break
+        position = match.end()
+        if match[1] and match.lastindex and match.lastindex > 1:
+            found.setdefault(match[1].lower(), match.span(match.lastindex))
+    return found
+
+
+def tokens(source: str, position: int = 0) -> Iterator[Token]:
+    """The text runs and tags of `source[position:]` in order, without comments, declarations and
+    unseen content."""
+    last_close = source.rfind(">")
+    is_xml = source.lstrip("\ufeff\t\n\f\r ").startswith("<?xml")
+    unclosed: set[str] = set()  # what was looked for in vain once is not looked for again
+    while match := _OPEN.search(source, position):
+        start = match.start()
+        if start > position:
+            yield TEXT, "", position, start
+        if start > last_close and not source.startswith("<!--", start):
+            position = start
+            break
+        name = match[2]
+        if name is None:
+            inner, position = _declaration(source, start, unclosed)
+            if inner:
+                yield TEXT, "", *inner
+            continue
+        name, position = name.lower(), _tag_end(source, match.end(), unclosed)
+        if match[1]:
+            yield END, name, start, position
+        elif name not in _CLOSERS or (is_xml and source[position - 2] == "/"):
+            yield START, name, start, position
+        else:
+            for token in _raw(source, name, start, position, unclosed):
+                yield token
+                position = token[3]
+    if position < len(source):
+        yield TEXT, "", position, len(source)
+
+
+def visible_tokens(source: str, dropped: Collection[str]) -> Iterator[Token]:
+    """`tokens` without the elements named in `dropped` and all they hold; one that is never closed
+    is kept."""
+    names = set(dropped)
+    position = 0
+    while True:
+        skipped, depth, resume = "", 0, 0
+        for token in tokens(source, position):
+            kind, name = token[0], token[1]
+            if depth:
+                if name == skipped:
+                    depth += 1 if kind == START else -1
+            elif kind == START and name in names:
+                skipped, depth, resume = name, 1, token[2]
+            else:
+                yield token
+        if not depth:
+            return
+        names.discard(skipped)
+        position = resume
+
+
+def _tag_end(source: str, position: int, unclosed: set[str]) -> int:
+    """Where the tag whose name ends at `position` ends; some `>` follows."""
+    quick = _NO_QUOTES.match(source, position)
+    if quick:
+        return quick.end()
+    start = position
+    while "tag" not in unclosed:
+        match = _ATTRIBUTE.match(source, position)
+        position = match.end() if match else len(source)
+        if position >= len(source):
+            unclosed.add("tag")
+        elif source[position] == ">":
+            return position + 1
+    return source.find(">", start) + 1
+
+
+def _declaration(source: str, start: int, unclosed: set[str]) -> tuple[Span | None, int]:
+    """What begins with `<!`, `<?` or `</` and no letter: the span of a CDATA section's text, and
+    where it ends."""
+    if source.startswith("<!--", start):
+        for short in ("<!-->", "<!--->"):
+            if source.startswith(short, start):
+                return None, start + len(short)
+        closing = _COMMENT_END.search(source, start + 4)
+        return None, closing.end() if closing else len(source)
+    if source.startswith("<![CDATA[", start) and "cdata" not in unclosed:
+        end = source.find("]]>", start)
+        if end >= 0:
+            return (start + 9, end), end + 3
+        unclosed.add("cdata")
+    return None, source.find(">", start) + 1
+
+
+def _raw(source: str, name: str, start: int, end: int, unclosed: set[str]) -> Iterator[Token]:
+    """The tokens of an element whose content holds no tags, up to its end tag."""
+    closing = None if name in unclosed else _CLOSERS[name].search(source, end)
+    if closing is None:
+        unclosed.add(name)
+    if name in _SHOWN:
+        stop = closing.start() if closing else source.find("<", end)
+        if closing or name == "title":
+            stop = len(source) if stop < 0 else stop
+            yield START, name, start, end
+            yield TEXT, "", end, stop
+        if closing is None and name == "title":
+            yield END, name, stop, stop
+    elif closing:
+        yield END, name, closing.start(), closing.start()
+    elif name in ("script", "style"):
+        yield END, name, len(source), len(source)

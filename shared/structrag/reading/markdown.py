@@ -1,0 +1,243 @@
+"""Markdown: headings with exact offsets, by markdown-it-py's CommonMark block rules.
+
+A Markdown file is mostly text that can neither be nor hide a heading, so a scan by one regular
+expression visits only the lines that can: headings at the margin, fences, HTML, underlines. At the
+margin their meaning is certain, because nothing but a fence or an HTML block can contain a line
+that starts there. Where it is not certain (an underline, anything indented, a heading glued to
+HTML) that stretch is parsed by markdown-it-py. `parsed_headings` is the same function by
+markdown-it-py alone; the tests hold the two against each other.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from structrag.records import Heading
+
+_SCAN = re.compile(
+    r"""^(?:
+      (?P<atx>\#{1,6})(?=[ \t\n]|\Z)
+    | (?P<fence>`{3,}(?=[^`\n]*$)|~{3,})
+    | (?P<html><)
+    | (?P<indented>[ ]{1,3}(?:\#{1,6}(?=[ \t\n]|\Z)|`{3}|~{3}|<))
+    | (?P<underline>[ ]{0,3}(?:=+|-+)[ \t]*$)
+    )""",
+    re.MULTILINE | re.VERBOSE,
+)
+_BLANK_LINE = re.compile(r"^[ \t]*$", re.MULTILINE)
+_CLEAN_HEADING = re.compile(r"(?<=\n)[ \t]*\n(?=#{1,6}[ \t\n])")
+_FRONT_MATTER = re.compile(
+    r"(?P<mark>---|\+\+\+)[ \t]*\n(?P<body>(?:.*\n)*?)(?:(?P=mark)|\.\.\.)[ \t]*(?:\n|\Z)"
+)
+_FRONT_MATTER_LINE = re.compile(r"""[\w"'.-]+[ \t]*[:=]|\#|\[|\{|[ \t]*\Z""")
+_FRONT_MATTER_TITLE = re.compile(
+    r"""^title[ \t]*[:=][ \t]*(?P<quote>["']?)(?P<title>.*?)(?P=quote)[ \t]*$""", re.MULTILINE
+)
+_ANCHOR = re.compile(r"\{[ \t]*[#.:][^{}]*\}$")
+_INLINE_MARKUP = re.compile(r"[\0*`\[<\\\n]|&[#\w]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+_CODE_SPAN = re.compile(r"(?<!`)`(?!`)(?! )([^`\n\0]+)(?<! )`(?!`)")
+_HTML_ENDS = (  # HTML blocks that blank lines do not end (CommonMark 4.6, kinds 1 to 5)
+    (
+        re.compile(r"<(?:script|pre|style|textarea)(?=[ \t>\n]|\Z)", re.IGNORECASE),
+        re.compile(r"</(?:script|pre|style|textarea)>", re.IGNORECASE),
+    ),
+    (re.compile(r"<!--"), re.compile(r"-->")),
+    (re.compile(r"<\?"), re.compile(r"\?>")),
+    (re.compile(r"<!\[CDATA\["), re.compile(r"\]\]>")),
+    (re.compile(r"<![A-Za-z]"), re.compile(r">")),
+)
+
+
+class FrontMatter(NamedTuple):
+    """What the front matter of a file says, and where it ends."""
+
+    end: int  # offset behind the closing line; 0 without front matter
+    title: str
+
+
+def front_matter(text: str) -> FrontMatter:
+    """The YAML (`---`) or TOML (`+++`) block that opens a file; its first line must look like a
+    setting."""
+    found = _FRONT_MATTER.match(unify_line_ends(text)) if text.startswith(("---", "+++")) else None
+    if found is None or not _FRONT_MATTER_LINE.match(found["body"].partition("\n")[0]):
+        return FrontMatter(0, "")
+    title = _FRONT_MATTER_TITLE.search(found["body"])
+    return FrontMatter(found.end(), title["title"].strip() if title else "")
+
+
+def unify_line_ends(text: str) -> str:
+    """The same text, of the same length, with only `\\n` at line ends (the `\\r` of `\\r\\n`
+    becomes a space)."""
+    return text.replace("\r\n", " \n").replace("\r", "\n") if "\r" in text else text
+
+
+def markdown_headings(text: str, start: int = 0) -> list[Heading]:
+    """Headings outside every container, from `start` on, in order. Setext headings span both lines;
+    linear in the text."""
+    source = unify_line_ends(text)
+    headings: list[Heading] = []
+    anchor = position = (
+        start  # everything before `anchor` is settled and no container is open there
+    )
+    html_until = start  # an HTML block or paragraph that opens with a tag may reach this far
+    while found := _SCAN.search(source, position):
+        kind, position = found.lastgroup, _line_end(source, found.end())
+        uncertain = found.start() < html_until
+        if kind == "atx" and not uncertain:
+            anchor = found.start()
+            headings.append(_atx_heading(source, found, position))
+        elif kind == "fence" and not uncertain:
+            position = _fence_end(source, found["fence"], position)
+        elif kind == "html" and not uncertain:
+            position, html_until = _html_end(source, found.start())
+        elif (
+            kind == "underline" and not uncertain and _is_blank_before(source, found.start(), start)
+        ):
+            continue  # a thematic break, or nothing at all
+        else:
+            position, found_here = _parse_until_clean(source, anchor, position)
+            while headings and headings[-1].start >= anchor:
+                headings.pop()
+            headings += found_here
+            anchor = html_until = position
+    return headings
+
+
+def parsed_headings(text: str, start: int = 0) -> list[Heading]:
+    """`markdown_headings` by markdown-it-py alone: the reference, and the way through uncertain
+    stretches."""
+    source = unify_line_ends(text)
+    return _headings_of(source, start, len(source), _parser().parse(source[start:]))
+
+
+@lru_cache(maxsize=1)
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"maxNesting": 100}).enable("table")
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    return parser
+
+
+@lru_cache(maxsize=1)
+def _inline_parser() -> MarkdownIt:
+    return MarkdownIt("commonmark")
+
+
+def _line_end(source: str, position: int) -> int:
+    """The offset behind the line that holds `position`."""
+    newline = source.find("\n", position)
+    return len(source) if newline < 0 else newline + 1
+
+
+def line_starts(source: str, offset: int) -> list[int]:
+    """Where each line begins, `offset` added, and last where the text ends. Only `\\n` ends a line."""
+    starts = [offset]
+    position = source.find("\n")
+    while position >= 0:
+        starts.append(offset + position + 1)
+        position = source.find("\n", position + 1)
+    starts.append(offset + len(source))
+    return starts
+
+
+def _atx_heading(source: str, found: re.Match[str], end: int) -> Heading:
+    content = source[found.end() : end].strip(" \t\n")
+    bare = content.rstrip("#")
+    if not bare or bare[-1] in " \t":
+        content = bare
+    return Heading(len(found["atx"]), plain_title(content), found.start(), end)
+
+
+def plain_title(markup: str) -> str:
+    """A heading as people read it: inline markup and a trailing `{ #anchor }` removed, image alt
+    text kept."""
+    markup = markup.strip()
+    if markup.endswith("}"):
+        markup = _ANCHOR.sub("", markup).rstrip()
+    if not _INLINE_MARKUP.search(_CODE_SPAN.sub("", markup)):
+        return _CODE_SPAN.sub(r"\1", markup)
+    tokens = _inline_parser().parseInline(markup)[0].children or []
+    pieces = (
+        " "
+        if token.type in {"softbreak", "hardbreak"}
+        else ""
+        if token.type == "html_inline"
+        else token.content
+        for token in tokens
+    )
+    return "".join(pieces).strip()
+
+
+def _fence_end(source: str, fence: str, position: int) -> int:
+    closing = re.compile(
+        rf"^ {{0,3}}{re.escape(fence[0])}{{{len(fence)},}}[ \t]*$", re.MULTILINE
+    ).search(source, position)
+    return _line_end(source, closing.end()) if closing else len(source)
+
+
+def _html_end(source: str, start: int) -> tuple[int, int]:
+    """Where to scan on, and up to where a heading would be uncertain, for a line that starts with
+    `<`."""
+    for opening, closing in _HTML_ENDS:
+        if opened := opening.match(source, start):
+            closed = closing.search(source, opened.end())
+            return (_line_end(source, closed.end()),) * 2 if closed else (len(source), len(source))
+    blank = _BLANK_LINE.search(source, start)
+    return _line_end(source, start), blank.start() if blank else len(source)
+
+
+def _is_blank_before(source: str, line_start: int, start: int) -> bool:
+    """Whether the line before `line_start` is blank (or there is none behind `start`)."""
+    previous = source.rfind("\n", start, line_start - 1) + 1 if line_start - 1 > start else start
+    return not source[max(previous, start) : line_start].strip(" \t\n")
+
+
+def _parse_until_clean(source: str, anchor: int, position: int) -> tuple[int, list[Heading]]:
+    """Parse from `anchor` to a heading behind `position` where no container is open; return that
+    place and the headings.
+
+    Whether one is open shows in a paragraph put behind the stretch: it is at the top or inside. If
+    inside, try further, doubling.
+    """
+    reach = 1
+    end = position
+    while True:
+        for _ in range(reach):
+            boundary = _CLEAN_HEADING.search(source, end) if end < len(source) else None
+            end = boundary.end() if boundary else len(source)
+        stretch = source[anchor:end]
+        tokens = _parser().parse(stretch + "\n\nx")
+        last = tokens[-1] if tokens else None
+        if end == len(source) or (
+            last is not None
+            and last.type == "paragraph_close"
+            and tokens[-3].map == _last_line(stretch)
+        ):
+            return end, _headings_of(source, anchor, end, tokens)
+        reach *= 2
+
+
+def _last_line(stretch: str) -> list[int]:
+    line = stretch.count("\n") + 2
+    return [line, line + 1]
+
+
+def _headings_of(source: str, start: int, end: int, tokens: list[Token]) -> list[Heading]:
+    lines = line_starts(source[start:end], start)
+    return [
+        Heading(
+            int(token.tag[1:]),
+            plain_title(tokens[i + 1].content),
+            lines[token.map[0]],
+            lines[min(token.map[1], len(lines) - 1)],
+        )
+        for i, token in enumerate(tokens)
+        if token.type == "heading_open"
+        and token.level == 0
+        and token.map
+        and lines[min(token.map[0], len(lines) - 1)] < end
+    ]

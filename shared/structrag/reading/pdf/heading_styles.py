@@ -1,0 +1,156 @@
+"""Which paragraphs of a laid-out page are headings, and of what level: by size and weight of the
+type, and by numbers."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from structrag.reading.pdf.rows import Row
+from structrag.reading.plain_titles import MARK, is_clean, read_number
+
+_LARGER = 1.15  # times the size of the body's type, and a point more
+_MOST_WORDS, _MOST_ROWS = 25, 8  # of a heading in larger type
+_BOLD_WORDS, _BOLD_ROWS = 15, 2  # of one in bold type
+_SAME_SIZE = 1.05  # sizes nearer than this are one
+_LEADERS = re.compile(r"\.{4}|(?:\.\s){4}|…{2}")
+
+
+class Style(NamedTuple):
+    """What headings of one level share."""
+
+    size: float
+    bold: bool
+    depth: int  # components of its number: 2 for 3.2; 0 without a number
+
+
+class Body(NamedTuple):
+    """The type of most of the text."""
+
+    size: float
+    bold: bool
+
+
+def body_of(rows: Iterable[Row]) -> Body:
+    """The size, to half a point, and weight that most characters have; 0 and not bold without text."""
+    sizes: Counter[float] = Counter()
+    weights: Counter[bool] = Counter()
+    for row in rows:
+        sizes[_half(row.size)] += len(row.text)
+        weights[row.bold] += len(row.text)
+    size = max(sizes, key=lambda size: (sizes[size], -size), default=0.0)
+    return Body(size, weights[True] > weights[False])
+
+
+def _half(size: float) -> float:
+    return round(2 * size) / 2
+
+
+def heading_style(rows: Sequence[Row], text: str, body: Body, *, before_text: bool) -> Style | None:
+    """The style of a paragraph that is a heading, else None.
+
+    It is one if its type is at least 15 % and a point larger than the body's and it has at most 25
+    words and 8 rows; if it is all bold where the body is not, at most 15 words and 2 rows, without
+    a sentence's end; or if it is one row in the body's type with a number of two components or more
+    or a label (Chapter, Article) and a clean title, or a clean title in capitals, and
+    `before_text`: a paragraph follows.
+    """
+    first = rows[0]
+    if (
+        not first.upright
+        or sum(map(str.isalpha, text)) < 2
+        or _has_columns(first)
+        or has_leaders(text)
+    ):
+        return None
+    words, depth = len(text.split()), _depth(text)
+    size, bold = _half(max(row.size for row in rows)), all(row.bold for row in rows)
+    if is_large(size, body):
+        ends = text[-1] in ".,;:" and (words > 12 or text[-1] != ".")
+        return (
+            Style(size, bold, depth)
+            if words <= _MOST_WORDS and len(rows) <= _MOST_ROWS and not ends
+            else None
+        )
+    if size < 0.9 * body.size or len(text) > 150:
+        return None
+    if (
+        bold
+        and not body.bold
+        and words <= _BOLD_WORDS
+        and len(rows) <= _BOLD_ROWS
+        and text[-1] not in ".,;:"
+    ):
+        return Style(size, True, depth)
+    if len(rows) > 1 or not before_text:
+        return None
+    return Style(size, bold, depth) if _is_numbered_title(text) or _is_in_capitals(text) else None
+
+
+def has_leaders(text: str) -> bool:
+    """Whether dots lead to a page number, as in a table of contents."""
+    return bool(_LEADERS.search(text))
+
+
+def is_large(size: float, body: Body) -> bool:
+    """Whether type of this size stands out from the body's."""
+    return size >= _LARGER * body.size and size >= body.size + 1
+
+
+def _has_columns(row: Row) -> bool:
+    """Cells side by side are no heading, unless the first is its number."""
+    cells = row.cells[1:] if MARK.fullmatch(row.cells[0].text.strip()) else row.cells
+    gaps = [b.left - a.right for a, b in pairwise(cells)]
+    return bool(gaps) and max(gaps) > 2 * row.size
+
+
+def _depth(text: str) -> int:
+    mark = MARK.match(text)
+    if not mark or mark.end() == len(text):
+        return 0
+    kind, _, value = read_number(mark)
+    return max(1, len(value)) if kind else 0
+
+
+def _is_numbered_title(text: str) -> bool:
+    mark = MARK.match(text)
+    return bool(
+        mark and (mark["label"] or _depth(text) > 1) and is_clean(text[mark.end() :].rstrip("."))
+    )
+
+
+def _is_in_capitals(text: str) -> bool:
+    """A clean title in capitals; a single word of fewer than six letters may be a key word or an
+    abbreviation."""
+    return text.isupper() and is_clean(text) and (" " in text or len(text) >= 6)
+
+
+def levels_of(styles: Sequence[Style]) -> list[int]:
+    """Levels from 1 to 6, for each heading in order: larger type first, then bold, then fewer
+    components of the number.
+
+    Headings of one type without a number have the level of the least deep numbered ones of that
+    type.
+    """
+    sizes: dict[float, float] = {}
+    for size in sorted({style.size for style in styles}, reverse=True):
+        near = next((kept for kept in sizes.values() if kept / size < _SAME_SIZE), size)
+        sizes[size] = near
+    shallowest: dict[tuple[float, bool], int] = defaultdict(int)
+    for style in styles:
+        if style.depth:
+            kind = (sizes[style.size], style.bold)
+            shallowest[kind] = min(shallowest[kind] or style.depth, style.depth)
+    keys = [
+        (
+            -sizes[style.size],
+            not style.bold,
+            style.depth or shallowest[sizes[style.size], style.bold],
+        )
+        for style in styles
+    ]
+    ranks = {key: min(rank, 6) for rank, key in enumerate(sorted(set(keys)), start=1)}
+    return [ranks[key] for key in keys]

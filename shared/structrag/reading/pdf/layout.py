@@ -1,0 +1,296 @@
+"""Laid-out pages to Markdown by rules: headings, paragraphs, lists and tables, without running
+heads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from structrag.reading.drafts import Draft
+from structrag.reading.escaping import assembled, escaped_line, heading_line
+from structrag.reading.pdf.aligned_tables import find_tables
+from structrag.reading.pdf.heading_styles import (
+    Body,
+    Style,
+    body_of,
+    has_leaders,
+    heading_style,
+    is_large,
+    levels_of,
+)
+from structrag.reading.pdf.pages import Grid, Line, Page
+from structrag.reading.pdf.paragraphs import Paragraph, paragraphs_of, spacing_of
+from structrag.reading.pdf.rows import Joiner, Row, rows_of
+from structrag.reading.pdf.running_heads import find_running_heads
+
+_SHOWN = 5  # examples in a note
+_PICTURE = 0.6  # of the page covered by pictures, and
+_FEW_WORDS = 20  # on it: likely a scan with a stamp
+_STRUCTURE = re.compile(
+    r"(?P<mark>[-*+>](?=[ \t]|$)|>)|(?P<number>\d{1,9})[.)](?=[ \t]|$)|\[[^\]]*\]:"
+    r"|(?:[-*_][ \t]*){3,}$|[-=:|+ \t]+$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    page: int
+    cells: list[list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Loose:
+    """Rows that look like a table, but not for certain: each stays a line."""
+
+    rows: tuple[Row, ...]
+
+
+class _Item(NamedTuple):
+    """An item that further ones may be nested in."""
+
+    page: int
+    left: float  # of its mark
+    look: str  # its mark, "1" for letters and digits
+    inside: int  # column of Markdown where its text begins
+
+
+_Part = _Table | _Loose | Row
+
+
+def markdown_of_pages(pages: Sequence[Page]) -> Draft:
+    """Markdown made of laid-out pages by rules alone.
+
+    Headings are told by larger or bold type and by numbers; their levels by size, weight and depth
+    of number. Paragraphs are joined over rows, columns and pages, words broken at line ends made
+    whole; a line ended on purpose keeps its end. Ruled tables, and aligned ones where everything
+    fits, become pipe tables with the first row as header. Bullets become "-"; labels such as "(a)"
+    stay behind it. Running heads and page numbers are left out (`Draft.removed`) and named in
+    `Draft.uncertain`, with everything else that may be wrong: guessed hyphens, tables left as text,
+    large type that is no heading, pages that are pictures. Apart from running heads, bullet signs
+    and line-end hyphens all text is there, in the order of the pages' lines. No page, or none with
+    text, gives "".
+    """
+    heads = find_running_heads(pages)
+    kept = [
+        [line for j, line in enumerate(page.lines) if j not in gone]
+        for page, gone in zip(pages, heads.removed, strict=True)
+    ]
+    removed = tuple(
+        " ".join(page.lines[j].text.split())
+        for page, gone in zip(pages, heads.removed, strict=True)
+        for j in sorted(gone)
+    )
+    joiner = Joiner.of(line.text for lines in kept for line in lines)
+    parts = [
+        part for i, page in enumerate(pages) for part in _parts(kept[i], page.grids, i + 1, joiner)
+    ]
+    blocks, notes = _blocks(parts, joiner)
+    text = assembled(blocks)
+    return Draft(text, (*heads.notes, *_page_notes(pages), *notes, *_hyphen_note(joiner)), removed)
+
+
+def _parts(
+    lines: Sequence[Line], grids: Sequence[Grid], page: int, joiner: Joiner
+) -> Iterator[_Part]:
+    """A page's tables and rows, in order."""
+    free: list[Line] = []
+    i = 0
+    while i < len(lines):
+        grid = next((grid for grid in grids if lines[i].upright and grid.cell(lines[i])), None)
+        if grid is None:
+            free.append(lines[i])
+            i += 1
+            continue
+        yield from _rows_and_tables(free, page)
+        free, start = [], i
+        while i < len(lines) and lines[i].upright and grid.cell(lines[i]):
+            i += 1
+        yield _Table(page, _ruled_cells(lines[start:i], grid, joiner))
+    yield from _rows_and_tables(free, page)
+
+
+def _rows_and_tables(lines: Sequence[Line], page: int) -> Iterator[_Part]:
+    rows = list(rows_of(lines, page))
+    done = 0
+    for start, end, cells in find_tables(rows):
+        yield from rows[done:start]
+        yield _Table(page, cells) if cells else _Loose(tuple(rows[start:end]))
+        done = end
+    yield from rows[done:]
+
+
+def _ruled_cells(lines: Iterable[Line], grid: Grid, joiner: Joiner) -> list[list[str]]:
+    """The texts of a ruled table's cells, without rows and columns that are empty throughout."""
+    table = [[""] * (len(grid.columns) - 1) for _ in grid.rows[1:]]
+    for line in lines:
+        row, column = grid.cell(line) or (0, 0)
+        text = " ".join(line.text.split())
+        table[row][column] = (
+            joiner.join(table[row][column], text)
+            if table[row][column] and text
+            else (table[row][column] or text)
+        )
+    table = [cells for cells in table if any(cells)]
+    used = [k for k in range(len(grid.columns) - 1) if any(cells[k] for cells in table)]
+    return [[cells[k] for k in used] for cells in table]
+
+
+def _blocks(parts: Sequence[_Part], joiner: Joiner) -> tuple[list[str], list[str]]:
+    """Markdown blocks, and what is uncertain about them."""
+    rows = [
+        row
+        for part in parts
+        for row in ([part] if isinstance(part, Row) else getattr(part, "rows", ()))
+    ]
+    body, spacing = body_of(rows), spacing_of(rows)
+    groups: list[_Table | _Loose | Paragraph] = []
+    free: list[Row] = []
+    for part in [*parts, None]:
+        if isinstance(part, Row):
+            free.append(part)
+            continue
+        groups += paragraphs_of(free, spacing)
+        free = []
+        if part is not None:
+            groups.append(part)
+    texts = [_text(group, joiner) if isinstance(group, Paragraph) else "" for group in groups]
+    styles = [_style(groups, texts, i, body) for i in range(len(groups))]
+    levels = iter(levels_of([style for style in styles if style]))
+    blocks: list[str] = []
+    notes: list[str] = []
+    items: list[tuple[Paragraph, str]] = []
+    for group, text, style in zip(groups, texts, styles, strict=True):
+        if isinstance(group, Paragraph) and group.mark and not style:
+            items.append((group, text))
+            continue
+        blocks += _list(items)
+        items = []
+        if isinstance(group, _Table):
+            blocks.append(_pipe_table(group.cells))
+        elif isinstance(group, _Loose):
+            blocks.append("\n".join(_plain(row.text) for row in group.rows))
+            notes.append(_loose_note(group))
+        elif style and isinstance(group, Paragraph):
+            blocks.append(heading_line(next(levels), _title(group, text)))
+        else:
+            blocks.append("\n".join(_plain(line) for line in text.split("\n")))
+            notes += _large_note(group, text, body)
+    return [*blocks, *_list(items)], notes
+
+
+def _text(paragraph: Paragraph, joiner: Joiner) -> str:
+    """The paragraph's text, an item's without its mark, with a line end where a line was ended on
+    purpose."""
+    mark = paragraph.mark
+    text = paragraph.rows[0].text[mark.end if mark else 0 :]
+    for i, row in enumerate(paragraph.rows[1:], start=1):
+        text = f"{text}\n{row.text}" if i in paragraph.breaks else joiner.join(text, row.text)
+    return text
+
+
+def _title(paragraph: Paragraph, text: str) -> str:
+    """The paragraph's text on one line, its number included."""
+    return " ".join([*([paragraph.mark.shown] if paragraph.mark else []), *text.split()])
+
+
+def _style(
+    groups: Sequence[_Table | _Loose | Paragraph], texts: Sequence[str], i: int, body: Body
+) -> Style | None:
+    group = groups[i]
+    if not isinstance(group, Paragraph) or (group.mark and not group.mark.shown[0].isalnum()):
+        return None
+    following = groups[i + 1] if i + 1 < len(groups) else None
+    before_text = (
+        not isinstance(following, Paragraph)
+        or len(following.rows) > 1
+        or len(following.rows[0].text) > 60
+    )
+    return heading_style(
+        group.rows, _title(group, texts[i]), body, before_text=following is not None and before_text
+    )
+
+
+def _plain(line: str) -> str:
+    """A line of a paragraph, with a backslash before what Markdown would take for structure."""
+    found = _STRUCTURE.match(line)
+    if found and found["number"]:
+        return f"{found['number']}\\{line[found.end('number') :]}"
+    return f"\\{line}" if found else escaped_line(line)
+
+
+def _list(items: Sequence[tuple[Paragraph, str]]) -> list[str]:
+    """A list as one block, nested by how far its marks are indented; behind a page break by how
+    they look."""
+    lines: list[str] = []
+    opened: list[_Item] = []
+    for paragraph, text in items:
+        row, shown = paragraph.rows[0], paragraph.mark.shown if paragraph.mark else ""
+        look = re.sub(r"\w+", "1", shown)
+        alike = next(
+            (k for k, item in enumerate(opened) if item.look == look and item.page != row.page),
+            None,
+        )
+        if alike is not None:
+            del opened[alike:]
+        while opened and opened[-1].page == row.page and row.left < opened[-1].left + 3:
+            opened.pop()
+        indent = opened[-1].inside if opened else 0
+        label = shown if shown[:-1].isdigit() else "-"
+        kept = f"{shown} " if label != shown and any(map(str.isalnum, shown)) else ""
+        first, *rest = (f"{kept}{text}").split("\n")
+        inside = indent + len(label) + 1
+        lines.append(f"{' ' * indent}{label} {_plain(first)}")
+        lines += [f"{' ' * inside}{_plain(line)}" for line in rest]
+        opened.append(_Item(row.page, row.left, look, inside))
+    return ["\n".join(lines)] if lines else []
+
+
+def _pipe_table(cells: list[list[str]]) -> str:
+    rows = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in cells]
+    return "\n".join([rows[0], "|" + " --- |" * len(cells[0]), *rows[1:]]) if rows else ""
+
+
+def _page_notes(pages: Sequence[Page]) -> Iterator[str]:
+    for number, page in enumerate(pages, start=1):
+        covered = sum((right - left) * (bottom - top) for left, top, right, bottom in page.images)
+        words = sum(len(line.text.split()) for line in page.lines)
+        if not words and page.images:
+            yield (
+                f"Page {number} only shows a picture: its text, if any, is missing; OCR is needed."
+            )
+        elif words < _FEW_WORDS and covered > _PICTURE * page.width * page.height:
+            yield (
+                f"Page {number} is mostly a picture, with {words} words of text: it may be a "
+                "scan that needs OCR."
+            )
+        if unknown := sum(line.text.count("\ufffd") for line in page.lines):
+            yield (
+                f"On page {number} the file does not say which {unknown} characters it shows; "
+                "they are U+FFFD here."
+            )
+
+
+def _loose_note(group: _Loose) -> str:
+    first = group.rows[0]
+    return (
+        f"{len(group.rows)} rows of page {first.page} that may be a table were left as text, "
+        f"from {first.text[:60]!r} on."
+    )
+
+
+def _large_note(group: Paragraph, text: str, body: Body) -> Iterator[str]:
+    row = group.rows[0]
+    if row.upright and is_large(row.size, body) and len(text.split()) > 3 and not has_leaders(text):
+        yield (
+            f"Large type on page {row.page} was taken for a paragraph, not a heading: "
+            f"{' '.join(text.split())[:60]!r}."
+        )
+
+
+def _hyphen_note(joiner: Joiner) -> Iterator[str]:
+    guessed = joiner.hyphens.guessed
+    if guessed:
+        shown = ", ".join(map(repr, guessed[:_SHOWN]))
+        yield f"{len(guessed)} words broken at line ends were rejoined by guess, such as {shown}."

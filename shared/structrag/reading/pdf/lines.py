@@ -1,0 +1,158 @@
+"""The lines of a PDF page: pieces of text joined to runs without wide gaps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from structrag.reading.pdf.pages import Grid, Line
+from structrag.reading.pdf.pieces import Piece, Turn
+
+GAP = 0.8  # of the font size: a wider gap ends a run
+_WORD_GAP = 0.15  # of the font size: pieces drawn apart by more are words of their own
+_MOST_OVERLAP = 0.5  # of the font size; a piece over another by more is its shadow, or other text
+_RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+
+
+@dataclass
+class _Run:
+    left: float
+    right: float
+    baseline: float
+    last: tuple[float, float]  # left and right of the last piece
+    upright: bool = True
+    text: list[str] = field(default_factory=list)
+    sizes: dict[float, int] = field(default_factory=dict)
+    bold: int = 0
+
+    def add(self, piece: Piece, left: float, right: float) -> None:
+        self.text.append(f" {piece.text}" if piece.space and self.text else piece.text)
+        self.left, self.right, self.last = (
+            min(self.left, left),
+            max(self.right, right),
+            (left, right),
+        )
+        self.sizes[piece.style.size] = self.sizes.get(piece.style.size, 0) + len(piece.text)
+        self.bold += len(piece.text) if piece.style.bold else 0
+
+    @property
+    def size(self) -> float:
+        return max(self.sizes, key=lambda size: (self.sizes[size], size))
+
+    def line(self, text: str) -> Line:
+        size, count = self.size, sum(self.sizes.values())
+        top = self.baseline - 0.8 * size
+        return Line(
+            text, size, 2 * self.bold > count, self.left, self.right, top, top + size, self.upright
+        )
+
+
+def lines_of(pieces: Sequence[Piece], turn: Turn, grids: Sequence[Grid]) -> list[Line]:
+    """The page's lines, unsorted: runs of text on one row, ended by a wide gap or by a rule of a
+    table."""
+    runs = list(_runs(pieces, turn, grids))
+    lines = [run.line(_text(run)) for run in runs if not run.upright]
+    upright = sorted((run for run in runs if run.upright), key=lambda run: (run.baseline, run.left))
+    return _joined([run.line(_text(run)) for run in upright], grids) + lines
+
+
+def _text(run: _Run) -> str:
+    text = "".join(run.text)
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return " ".join(text.split())
+
+
+def _runs(pieces: Sequence[Piece], turn: Turn, grids: Sequence[Grid]) -> Iterator[_Run]:
+    run: _Run | None = None
+    for piece in pieces:
+        left, _, right, _ = turn.rectangle(*piece.box)
+        _, baseline = turn.point(*piece.baseline)
+        upright = abs((piece.style.angle - 90 * turn.quarters + 180) % 360 - 180) < 10
+        if run is not None and not _continues(run, piece, left, right, baseline, upright, grids):
+            yield run
+            run = None
+        if run is None:
+            run = _Run(left, right, baseline, (left, right), upright)
+        run.add(piece, left, right)
+    if run is not None:
+        yield run
+
+
+def _continues(
+    run: _Run,
+    piece: Piece,
+    left: float,
+    right: float,
+    baseline: float,
+    upright: bool,
+    grids: Sequence[Grid],
+) -> bool:
+    """Whether a piece goes on with the run. Turned text follows the file, as its places do not
+    tell."""
+    if run.upright != upright:
+        return False
+    if not upright:
+        return not piece.ended
+    size = max(piece.style.size, next(iter(run.sizes)))
+    if abs(baseline - run.baseline) > 0.45 * size:
+        return False
+    gap = max(left - run.last[1], run.last[0] - right)
+    return -_MOST_OVERLAP * size <= gap <= GAP * size and not _ruled(
+        grids, run.last[1], left, baseline
+    )
+
+
+def _ruled(grids: Sequence[Grid], left: float, right: float, y: float) -> bool:
+    """Whether a vertical rule of a table stands between two places of a row."""
+    return right - left > 1 and any(
+        grid.rows[0] <= y <= grid.rows[-1] and any(left <= rule <= right for rule in grid.columns)
+        for grid in grids
+    )
+
+
+def _joined(lines: list[Line], grids: Sequence[Grid]) -> list[Line]:
+    """Join lines of one row that a file draws in pieces; `lines` are sorted by baseline, then left."""
+    rows: list[list[Line]] = []
+    for line in lines:
+        if rows and abs(line.bottom - rows[-1][0].bottom) <= 0.15 * max(
+            line.size, rows[-1][0].size
+        ):
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    joined: list[Line] = []
+    for row in rows:
+        row.sort(key=lambda line: line.left)
+        joined.append(row[0])
+        for line in row[1:]:
+            before, size = joined[-1], max(line.size, joined[-1].size)
+            if line.text == before.text and line.left - before.left <= 0.15 * size:
+                continue  # its shadow
+            near = -0.5 * size <= line.left - before.right <= GAP * size
+            if near and not _ruled(grids, before.right, line.left, line.bottom - 0.2 * line.size):
+                joined[-1] = _join(
+                    before, line, " " if line.left - before.right > _WORD_GAP * size else ""
+                )
+            else:
+                joined.append(line)
+    return joined
+
+
+def _join(left: Line, right: Line, space: str) -> Line:
+    texts = (
+        (right.text, left.text)
+        if is_rtl(left.text) and is_rtl(right.text)
+        else (left.text, right.text)
+    )
+    longer = max(left, right, key=lambda line: len(line.text))
+    bold = left.bold and right.bold
+    return Line(
+        space.join(texts), longer.size, bold, left.left, right.right, longer.top, longer.bottom
+    )
+
+
+def is_rtl(text: str) -> bool:
+    """Whether most letters are of a script that is written from right to left."""
+    return 2 * len(_RTL.findall(text)) > sum(map(str.isalpha, text))

@@ -1,0 +1,62 @@
+"""A page of a document as it is laid out: runs of text with their place and font size.
+
+`pdf.read_pdf` makes pages of a PDF; pages of any other reader (OCR, a word processor's export) can
+be made by hand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Box = tuple[float, float, float, float]  # left, top, right, bottom
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A run of text on one line of a page, without a wide gap inside: a cell of a table is a line
+    of its own.
+
+    Lengths are points (1/72 inch), measured from the page's upper left corner, so `top < bottom`.
+    """
+
+    text: str
+    size: float  # of the font, in points
+    bold: bool
+    left: float
+    right: float
+    top: float
+    bottom: float
+    upright: bool = (
+        True  # False: turned against the page's other text (a watermark, the label of an axis)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The ruled lines of a table: where they cross. `len(columns) - 1` columns, `len(rows) - 1`
+    rows."""
+
+    columns: tuple[float, ...]  # x of the vertical rules, ascending
+    rows: tuple[float, ...]  # y of the horizontal rules, ascending
+
+    def cell(self, line: Line) -> tuple[int, int] | None:
+        """Row and column, from 0, of the cell in which the line begins; None when it is outside."""
+        x, y = line.left + min(2.0, (line.right - line.left) / 2), (line.top + line.bottom) / 2
+        if not (self.columns[0] <= x < self.columns[-1] and self.rows[0] <= y < self.rows[-1]):
+            return None
+        return sum(y >= rule for rule in self.rows) - 1, sum(x >= rule for rule in self.columns) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page.
+
+    `lines` are in reading order: down the first column, then down the second; the lines of a row
+    left to right, those of a ruled table cell by cell; turned lines last.
+    """
+
+    lines: tuple[Line, ...]
+    width: float  # points
+    height: float  # points
+    images: tuple[Box, ...] = ()  # pictures
+    grids: tuple[Grid, ...] = ()  # ruled tables that hold text

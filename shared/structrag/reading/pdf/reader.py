@@ -1,0 +1,198 @@
+"""PDF files: pages with lines, and a Markdown document of them. Needs the extra `pdf` (pypdfium2)."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from structrag.errors import InvalidDocument, InvalidParameter, require
+from structrag.reading.pdf.lines import lines_of
+from structrag.reading.pdf.pages import Page
+from structrag.reading.pdf.pieces import Turn, left_out_repeats, read_pieces
+from structrag.reading.pdf.reading_order import reading_order
+from structrag.reading.pdf.shapes import read_shapes
+from structrag.records import Document
+
+Source = str | os.PathLike[str] | bytes
+_PDFIUM = Lock()  # PDFium may be called by one thread at a time
+_PROGRAM_TITLE = re.compile(
+    r"untitled.*|\(anonymous\)|.*\.(?:docx?|dvi|indd|odt|pdf|pptx?|qxd|rtf|tex|xlsx?)|microsoft "
+    r"word\b.*",
+    re.IGNORECASE,
+)
+
+
+def read_pdf(source: Source, *, password: str | None = None) -> list[Page]:
+    """The pages of a PDF, each with its lines in reading order, its pictures and its ruled tables.
+
+    Args:
+        source: A path, or the bytes of the file.
+        password: For an encrypted file; the user's or the owner's.
+
+    A page that only shows a picture (a scan) has no lines; `markdown_of_pages` reports it.
+    Characters that the file gives no Unicode for come as U+FFFD. Nothing is rendered, no script of
+    the file is run.
+
+    Raises:
+        InvalidDocument: the file is missing, empty, no PDF, damaged, cut off, encrypted (and no
+            password or a wrong one was given), or no page holds text (a scan: OCR is needed).
+        InvalidParameter: `source` is neither a path nor bytes.
+        MissingExtra: pypdfium2 is not installed.
+    """
+    with _opened(source, password) as (pdfium, pdf, name):
+        return _pages(pdfium, pdf, name)
+
+
+def pdf_document(
+    source: Source,
+    *,
+    password: str | None = None,
+    id: str = "",
+    title: str = "",
+    meta: dict[str, Any] | None = None,
+) -> Document:
+    """A PDF as a Markdown document, made by layout alone (see `markdown_of_pages`).
+
+    The title is the given one, else that of the file's metadata unless a program made it up, else
+    the first heading, else the stem of the file's name. `meta["pages"]` counts the pages;
+    `meta["pages_without_text"]` lists the scanned ones, from 1, if there are any. Raises what
+    `read_pdf` raises.
+    """
+    from structrag.reading.markdown import markdown_headings
+    from structrag.reading.pdf.layout import markdown_of_pages
+
+    with _opened(source, password) as (pdfium, pdf, name):
+        pages = _pages(pdfium, pdf, name)
+        told = " ".join(str(pdf.get_metadata_dict().get("Title") or "").replace("\0", "").split())
+    text = markdown_of_pages(pages).text
+    found: dict[str, Any] = {} if isinstance(source, bytes) else {"source": str(Path(source))}
+    found |= meta or {}
+    found["pages"] = len(pages)
+    if scans := [i for i, page in enumerate(pages, start=1) if page.images and not page.lines]:
+        found["pages_without_text"] = scans
+    if not title and told and not _PROGRAM_TITLE.fullmatch(told):
+        title = told
+    if not title:
+        headings = markdown_headings(text)
+        title = headings[0].title if headings else Path(str(found.get("source", ""))).stem
+    return Document(text, id=id, title=title, format="markdown", meta=found)
+
+
+@contextmanager
+def _opened(source: Source, password: str | None) -> Iterator[tuple[Any, Any, str]]:
+    """PDFium, the open file, and how errors name it; closed, and free for other threads,
+    afterwards."""
+    data, name = _read(source)
+    pdfium = require("pypdfium2", extra="pdf")
+    with _PDFIUM:
+        try:
+            pdf = pdfium.PdfDocument(data, password=password)
+        except pdfium.PdfiumError as error:
+            raise _refusal(pdfium, error, name, password) from error
+        try:
+            yield pdfium, pdf, name
+        finally:
+            pdf.close()
+
+
+def _read(source: Source) -> tuple[bytes, str]:
+    """The bytes of a PDF and its name, or what is wrong with it as far as the bytes show."""
+    if isinstance(source, bytes):
+        data, name = source, "The PDF"
+    elif isinstance(source, str | os.PathLike):
+        name = repr(str(Path(source)))
+        try:
+            data = Path(source).read_bytes()
+        except (OSError, ValueError) as error:
+            reason = (
+                "is a folder"
+                if Path(source).is_dir()
+                else str(getattr(error, "strerror", None) or error)
+            )
+            raise InvalidDocument(f"Cannot read {name}: {reason}.") from error
+    else:
+        raise InvalidParameter(
+            f"source must be a path or the bytes of a PDF; got {type(source).__name__}."
+        )
+    if not data:
+        raise InvalidDocument(f"{name} is empty (0 bytes). Get the file again.")
+    if b"%PDF-" not in data[:1024]:
+        raise InvalidDocument(
+            f"{name} is no PDF: it does not begin with %PDF-. Check which file it is."
+        )
+    if b"%%EOF" not in data[-2048:] and b"startxref" not in data[-2048:]:
+        raise InvalidDocument(
+            f"{name} is cut off: the end mark of a PDF is missing. Get the file again."
+        )
+    return data, name
+
+
+def _refusal(pdfium: Any, error: Any, name: str, password: str | None) -> InvalidDocument:
+    if error.err_code == pdfium.raw.FPDF_ERR_PASSWORD:
+        if password is None:
+            return InvalidDocument(f"{name} is encrypted. Give its password as password='...'.")
+        return InvalidDocument(f"{name} is encrypted, and the password given does not open it.")
+    if error.err_code == pdfium.raw.FPDF_ERR_SECURITY:
+        return InvalidDocument(
+            f"{name} is encrypted in a way that cannot be read. Save it without encryption first."
+        )
+    return InvalidDocument(
+        f"{name} is damaged and cannot be read as PDF. Open and save it in a viewer, or get it "
+        "again."
+    )
+
+
+def _pages(pdfium: Any, pdf: Any, name: str) -> list[Page]:
+    pages = []
+    for i in range(len(pdf)):
+        try:
+            pages.append(_page(pdfium.raw, pdf[i]))
+        except pdfium.PdfiumError as error:
+            raise InvalidDocument(
+                f"Page {i + 1} of {name} is damaged and cannot be read. Get the file again."
+            ) from error
+    if any(page.lines for page in pages):
+        return pages
+    scans = [i for i, page in enumerate(pages, start=1) if page.images]
+    if scans:
+        raise InvalidDocument(
+            f"{name} is a scan: pages {page_ranges(scans)} show pictures and no page holds text. "
+            "Run OCR (text recognition) on it first."
+        )
+    raise InvalidDocument(
+        f"{name} holds no text on its {len(pages)} pages. If a viewer shows text, it is drawn as "
+        "shapes: run OCR on it first."
+    )
+
+
+def _page(raw: Any, page: Any) -> Page:
+    textpage = page.get_textpage()
+    try:
+        pieces, quarters = read_pieces(raw, textpage.raw)
+        turn = Turn(
+            page.get_rotation() // 90 % 4 if quarters < 0 else quarters, tuple(page.get_bbox())
+        )
+        pieces += left_out_repeats(raw, page.raw, pieces)
+        images, grids = read_shapes(raw, page.raw, turn)
+        lines, tables = reading_order(lines_of(pieces, turn, grids), grids)
+    finally:
+        textpage.close()
+        page.close()
+    width, height = turn.size
+    return Page(tuple(lines), width, height, images, tuple(tables))
+
+
+def page_ranges(numbers: list[int]) -> str:
+    """`[1, 2, 3, 5]` as "1-3, 5"."""
+    ranges: list[list[int]] = []
+    for number in numbers:
+        if ranges and ranges[-1][1] == number - 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    return ", ".join(f"{first}-{last}" if last > first else str(first) for first, last in ranges)

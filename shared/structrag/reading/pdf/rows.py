@@ -1,0 +1,120 @@
+"""Rows of a page, and how the texts of two rows are put together again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import regex
+
+from structrag.reading.pdf.hyphens import Hyphens
+from structrag.reading.pdf.pages import Line
+from structrag.text.scripts import SPACELESS
+
+_BROKEN = re.compile(r"(?<![^\W_])(?P<word>[^\W_]+(?:-[^\W_]+)*)[-\u2010]$")
+_FIRST_WORD = re.compile(r"[^\W\d_]+")
+_UNSPACED_END = regex.compile(rf"[{SPACELESS}、。，．：；！？）」』】》…]")
+_UNSPACED_START = regex.compile(rf"[{SPACELESS}、。，．：；！？（「『【《…]")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The lines that stand on one row of a page, as they came."""
+
+    page: int  # from 1
+    cells: tuple[Line, ...]
+    text: str
+    size: float  # of the longest cell
+    bold: bool  # all of it
+    left: float
+    right: float
+    top: float
+    bottom: float
+    upright: bool
+
+    @property
+    def middle(self) -> float:
+        """The height of its middle, in points from the top."""
+        return (self.top + self.bottom) / 2
+
+
+def rows_of(lines: Iterable[Line], page: int) -> Iterator[Row]:
+    """Rows of a page's lines in the order given; lines without text are left out."""
+    cells: list[Line] = []
+    for line in lines:
+        if not line.text.strip():
+            continue
+        if cells and not _same_row(cells[-1], line):
+            yield row_of(cells, page)
+            cells = []
+        cells.append(line)
+    if cells:
+        yield row_of(cells, page)
+
+
+def _same_row(a: Line, b: Line) -> bool:
+    apart = abs(a.top + a.bottom - b.top - b.bottom) / 2
+    beside = b.left >= a.right - 1 or b.right <= a.left + 1
+    return a.upright and b.upright and beside and apart <= 0.4 * max(a.size, b.size)
+
+
+def row_of(cells: Sequence[Line], page: int) -> Row:
+    """One row of lines that stand side by side."""
+    text = ""
+    for cell in cells:
+        text = f"{text}{space_between(text, cell.text)}{' '.join(cell.text.split())}"
+    longest = max(cells, key=lambda cell: len(cell.text))
+    return Row(
+        page,
+        tuple(cells),
+        text,
+        longest.size,
+        all(cell.bold for cell in cells),
+        min(cell.left for cell in cells),
+        max(cell.right for cell in cells),
+        longest.top,
+        longest.bottom,
+        longest.upright,
+    )
+
+
+def space_between(before: str, after: str) -> str:
+    """A space, or nothing at the start and between characters of scripts that are written without
+    spaces."""
+    return (
+        ""
+        if not before or (_UNSPACED_END.match(before[-1]) and _UNSPACED_START.match(after))
+        else " "
+    )
+
+
+@dataclass
+class Joiner:
+    """Joins texts across line ends; words broken by a hyphen become whole."""
+
+    hyphens: Hyphens
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Joiner:
+        """A joiner that knows the words of the lines."""
+        return cls(Hyphens.of(texts))
+
+    def join(self, before: str, after: str) -> str:
+        """The two as one text: with a space, or without where a word or a script without spaces
+        goes on."""
+        if before.endswith("\u00ad"):
+            return before[:-1] + after
+        broken = _BROKEN.search(before.rpartition(" ")[2]) if before[-1] in "-\u2010" else None
+        first = _FIRST_WORD.match(after)
+        if (
+            broken
+            and first
+            and after[0].islower()
+            and not self.hyphens.is_suspended(broken["word"], first[0])
+        ):
+            keeps = self.hyphens.keep(broken["word"], first[0])
+            return (before if keeps else before[:-1]) + after
+        if broken and after[0].isalnum() and not after[0].islower():
+            return before + after
+        return f"{before}{space_between(before, after)}{after}"

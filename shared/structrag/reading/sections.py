@@ -1,0 +1,97 @@
+"""Document -> section tree, one format a file. `parse` is the door."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache, partial
+
+from structrag.errors import InvalidParameter
+from structrag.reading.outline import Outline, build_outline
+from structrag.records import Document, Heading
+
+__all__ = ["Outline", "check_document", "parse"]
+
+
+def check_document(value: object) -> None:
+    """Raise InvalidParameter unless the value is a Document."""
+    if not isinstance(value, Document):
+        raise InvalidParameter(
+            f"document must be a Document; got {type(value).__name__}. Use structrag.read_text."
+        )
+
+
+def parse(document: Document, *, plain_headings: bool = True) -> Outline:
+    """The section tree of a document, by its format.
+
+    `plain_headings=False` takes plain text as it comes: one root section, no guessed headings. An
+    empty document has only the root. Headings numbered `1`, `1.2` but written at one level are
+    nested by their numbers (foundation, section 2.5).
+
+    Raises:
+        InvalidParameter: it is no Document, or says `format="html"` but was not read by `read_text`
+            or `read_file`.
+    """
+    check_document(document)
+    text = document.text
+    if document.format == "markdown":
+        from structrag.reading.markdown import front_matter
+        from structrag.reading.markdown_blocks import markdown_blocks
+
+        body_start = front_matter(text).end
+        headings = nest_by_number(list(headings_of_markdown(text)))
+        return build_outline(
+            document, headings, partial(markdown_blocks, text), body_start=body_start
+        )
+    if document.format == "html":
+        if document.layout is None:
+            raise InvalidParameter(
+                "Document.format is 'html' but the document has no layout; a Document holds "
+                "visible text, so make it "
+                "with structrag.read_text(html, format='html') or structrag.read_file(path)."
+            )
+        from structrag.reading.html.reader import html_blocks_between
+
+        return build_outline(
+            document, document.layout.headings, partial(html_blocks_between, document.layout)
+        )
+    from structrag.reading.plain import plain_blocks
+    from structrag.reading.plain import plain_headings as find_headings
+
+    headings = find_headings(text) if plain_headings else []
+    return build_outline(document, headings, partial(plain_blocks, text))
+
+
+@lru_cache(maxsize=1)
+def headings_of_markdown(text: str) -> tuple[Heading, ...]:
+    """The headings of a Markdown text as written, front matter left out. Kept for one text: reading
+    looks for its title, then parsing for its sections."""
+    from structrag.reading.markdown import front_matter, markdown_headings
+
+    return tuple(markdown_headings(text, front_matter(text).end))
+
+
+def nest_by_number(headings: list[Heading]) -> list[Heading]:
+    """Levels from the numbers where every heading has level 1 and at least half of them are
+    numbered; else unchanged.
+
+    `3.2. Version 1.0 notes` gets level 2 and keeps its title; unnumbered headings stay at level 1;
+    four digits are a year.
+    """
+    if len(headings) < 2 or any(heading.level != 1 for heading in headings):
+        return headings
+    depths = [_number_depth(heading.title) for heading in headings]
+    if 2 * sum(depth > 0 for depth in depths) < len(headings) or max(depths) < 2:
+        return headings
+    return [
+        replace(heading, level=max(depth, 1))
+        for heading, depth in zip(headings, depths, strict=True)
+    ]
+
+
+def _number_depth(title: str) -> int:
+    number, _, rest = title.partition(" ")
+    parts = number.rstrip(".").split(".")
+    numbered = bool(rest) and all(
+        part.isascii() and part.isdigit() and len(part) <= 3 for part in parts
+    )
+    return len(parts) if numbered else 0

@@ -1,0 +1,187 @@
+"""The pool of HiQA's retriever: what its routes find for a query, and what each of them says of all
+that was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structrag.asking.requests import Ranking, Route, Search, Steps
+from structrag.errors import InvalidParameter
+from structrag.index.index import Index
+from structrag.index.lexical import LexicalIndex
+from structrag.index.selection import Selection
+from structrag.retrieval.hiqa.keywords import Keywords, KeywordTable
+from structrag.retrieval.hiqa.scores import Pool, keyword_ranks
+
+Found = dict[int, float]  # row -> score, best first
+
+_NO_ROWS: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class PoolSource:
+    """Where the segments of a query come from."""
+
+    index: Index
+    view: str
+    routes: tuple[str, ...]
+    keywords: Keywords
+    lexical: Route | None = None  # instead of the index's BM25
+    near_only: bool = (
+        False  # the published code: vectors alone find, and BM25 knows nothing but what they found
+    )
+
+    def lexical_search(self, query: str, n: int, where: Any) -> Search:
+        """What a lexical route of the host is asked."""
+        return Search(f"bm25:{self.view}", query, None, n, where)
+
+    def steps(self, query: str, n: int, where: Any, lexical: Ranking | None = None) -> Steps[Pool]:
+        """The best `n` by vectors and by BM25 each, then segments with keywords up to 3n in all;
+        none for a blank query.
+
+        `lexical` is what the host's route found, where it has been asked already.
+        """
+        table = self.keywords.table(self.index.store) if "keywords" in self.routes else None
+        if not query.strip() or not len(self.index):
+            return _pool(_NO_ROWS, {}, {}, {}, None, [])
+        rows = self.index.store.select(where)
+        vector, rest = (
+            (yield from self.query_vectors(query, table))
+            if "dense" in self.routes
+            else (None, None)
+        )
+        dense, bm25 = yield from self._rankings(query, vector, n, (where, rows), lexical)
+        keys = table.found_in(query) if table else []
+        found = np.unique(np.fromiter([*dense, *bm25], dtype=np.int64))
+        if table and not self.near_only:
+            found = np.union1d(found, table.best(keys, 3 * n - len(found), rows))
+        if not len(found):
+            return _pool(_NO_ROWS, {}, {}, {}, table, keys)
+        cosines, weights = self._completed(query, vector, found, dense, bm25, n)
+        pool = _pool(found, cosines, weights, {"dense": dense, "bm25": bm25}, table, keys)
+        return pool if vector is None or rest is None else self._reordered(pool, rest)
+
+    def _reordered(self, pool: Pool, rest: Any) -> Pool:
+        """To the cosine of chunks that hold a keyword is added that with the query without its
+        keywords, less the mean of these.
+
+        So their order turns on what is asked, while their mean stays where the whole query put it.
+        """
+        holds = pool.held.any(axis=0) & ~np.isnan(pool.cosine)
+        if holds.sum() < 2:
+            return pool
+        wanted = self._mask(pool.rows[holds])
+        found = dict(self.index.store.search_dense(self.view, rest, int(holds.sum()), wanted))
+        own = np.array([found.get(row, np.nan) for row in pool.rows.tolist()])
+        holds &= ~np.isnan(own)
+        if not holds.any():
+            return pool
+        cosine = pool.cosine.copy()
+        cosine[holds] += own[holds] - own[holds].mean()
+        return replace(pool, cosine=cosine)
+
+    def _mask(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """The rows, ascending and at least one, as a mask over the index."""
+        mask = np.zeros(len(self.index.store), dtype=bool)
+        if rows[-1] >= len(mask):
+            raise InvalidParameter("Documents changed while the index was searched; search again.")
+        mask[rows] = True
+        return mask
+
+    def query_vectors(self, query: str, table: KeywordTable | None) -> Steps[tuple[Any, Any]]:
+        """The query's vector, and that of the query without its keywords; None where there is none,
+        or a host has the vectors."""
+        own = self.index.dense_store is None and not self.near_only
+        rest = table.names.removed(query) if table and own else ""
+        if not any(map(str.isalnum, rest)) or rest == " ".join(query.split()):
+            return (yield from self.index.query_vector(query)), None
+        whole, without = yield from self.index.query_vectors(query, rest)
+        return whole, without
+
+    def _rankings(
+        self,
+        query: str,
+        vector: Any,
+        n: int,
+        where: tuple[Any, Selection | None],
+        lexical: Ranking | None,
+    ) -> Steps[tuple[Found, Found]]:
+        """What the vectors and BM25 find, within `where`, given as the caller did and as rows."""
+        condition, rows = where
+        asked: dict[str, Search] = {}
+        if "dense" in self.routes:
+            own = condition if self.index.dense_store is not None else rows
+            asked["dense"] = Search(f"dense:{self.view}", query, vector, n, own)
+        if "bm25" in self.routes and self.lexical is None and not self.near_only:
+            asked["bm25"] = Search(f"bm25:{self.view}", query, None, n, rows)
+        found: dict[str, Ranking] = dict(
+            zip(asked, (yield list(asked.values())) if asked else [], strict=True)
+        )
+        if "bm25" in self.routes and self.lexical is not None:
+            found["bm25"] = (
+                self.lexical.search(self.lexical_search(query, n, condition))
+                if lexical is None
+                else lexical
+            )
+        dense, bm25 = (
+            _within(self.index.rows(found.get(route, [])), rows, n) for route in ("dense", "bm25")
+        )
+        return dense, {
+            row: score for row, score in bm25.items() if self.lexical is None or score > 0
+        }
+
+    def _completed(
+        self, query: str, vector: Any, found: NDArray[np.int64], dense: Found, bm25: Found, n: int
+    ) -> tuple[Found, Found]:
+        """Cosines and BM25 scores of all rows found, as far as the index has them itself; a route
+        with fewer than `n` has given all."""
+        store = self.index.store
+        if self.near_only:
+            texts = [store.view_text(row, self.view) for row in found.tolist()]
+            settings = store.settings
+            among = LexicalIndex.from_texts(texts, bm25=settings.bm25, tokenizer=settings.tokenizer)
+            return dense, dict(zip(found.tolist(), among.scores(query).tolist(), strict=True))
+        wanted = self._mask(found)
+        if vector is not None and self.index.dense_store is None and n <= len(dense) < len(found):
+            dense = dict(store.search_dense(self.view, vector, len(found), wanted))
+        if "bm25" in self.routes and self.lexical is None and n <= len(bm25) < len(found):
+            bm25 = dict(store.search_lexical(self.view, query, len(found), wanted))
+        return dense, bm25
+
+
+def _within(found: Mapping[int, float], rows: Selection | None, n: int) -> Found:
+    """The first `n` that lie in the rows searched; a host's store may not know the condition, or
+    give more."""
+    if isinstance(rows, slice):
+        kept: Iterable[int] = (row for row in found if rows.start <= row < rows.stop)
+    else:
+        kept = found if rows is None else (row for row in found if row < len(rows) and rows[row])
+    return {row: found[row] for row, _ in zip(kept, range(n), strict=False)}
+
+
+def _pool(
+    rows: NDArray[np.int64],
+    cosines: Found,
+    weights: Found,
+    found: Mapping[str, Found],
+    table: KeywordTable | None,
+    keys: list[str],
+) -> Pool:
+    held = table.held(keys, rows) if table else np.zeros((0, len(rows)), dtype=bool)
+    ranks = {
+        route: {row: i for i, row in enumerate(ranking, start=1)}
+        for route, ranking in found.items()
+    }
+    return Pool(
+        rows,
+        np.array([cosines.get(row, np.nan) for row in rows.tolist()], dtype=np.float64),
+        np.array([weights.get(row, 0.0) for row in rows.tolist()], dtype=np.float64),
+        tuple(table.written[key] for key in keys) if table else (),
+        held,
+        {**ranks, "keywords": keyword_ranks(rows, held.sum(axis=0))},
+    )

@@ -1,0 +1,305 @@
+"""HiQA's multi-route retriever: vectors, BM25 and critical keywords, put together by one score
+(HiQA, equation 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from math import inf
+from typing import Any
+
+from structrag.asking.requests import Ranking, Route, Steps
+from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag.index.adding import embedder_errors
+from structrag.index.index import Index
+from structrag.index.ranking import best_positions
+from structrag.index.routes import check_query
+from structrag.records import Hit
+from structrag.retrieval.hiqa.keywords import Keywords, KeywordTable, NameFinder
+from structrag.retrieval.hiqa.pool import PoolSource
+from structrag.retrieval.hiqa.scores import (
+    ROUTES,
+    FloatArray,
+    Pool,
+    alpha_for,
+    auto_alpha,
+    auto_beta,
+    in_turn,
+    rank_parts,
+    score_parts,
+    weighted_parts,
+)
+from structrag.retrieval.hiqa.tuning import LabelledQuestion, TuningReport, tune_steps
+
+# chunks taken from the vectors and from BM25 each; with the keyword postings at most three times as
+# many
+POOL = 50
+ALPHA, BETA = 0.5, 0.2
+CODE_WEIGHTS = (1.0, 0.5, 0.0)  # of v, r and keywords in the published code
+
+
+class HiQARetriever:
+    """Finds chunks among many look-alike documents by three routes: vectors, BM25 and critical
+    keywords.
+
+    The pool is the best 50 by vectors, the best 50 by BM25 (as many as `k` where that is more) and,
+    up to 150 in all, the chunks that hold most keywords of the query, in document order. Each has
+    the score alpha v + (1 - alpha) r + beta ln(1 + |C|): v is its cosine, min-max over the pool; r
+    its BM25 score, divided by the pool's highest; C the query's keywords that its index text holds.
+    So nothing is filtered out: a keyword only lifts. A query without vector (no known word) has
+    alpha 0, one without BM25 hit alpha 1. Equal scores are in document order.
+
+    A name says which document is meant, and not what is asked of it. So among the chunks that hold
+    a keyword of the query, the cosine with what is left of the query without its keywords counts as
+    much as that with the query: it is added, less its mean over these chunks, so that those that
+    answer rise and those that only repeat the name fall (ours; not in preset "code", nor where a
+    host's store has the vectors).
+
+    A hit's `scores` are the three parts as summed, under "dense", "bm25" and "keywords"; its
+    `routes` are the ranks on the routes that found it (on "keywords" equal counts share a rank);
+    `chunk.extras["keywords"]` are the keywords that it holds of the query.
+
+    Args:
+        index: What to search.
+        k: How many hits; fewer where the pool has fewer. The first hits do not depend on k (up to
+            50).
+        preset: "default", or "code" for what the published code does: the 50 nearest by vectors
+            only, BM25 among these, v + 0.5 r, groups as in `diversify` for every question that
+            names a keyword. It takes no alpha, beta, fusion, routes or lexical.
+        alpha: Weight of the vectors against BM25, from 0 to 1, default 0.5; or "auto": 0.4 + 0.2 x
+            structure, structure being the number of headings above a chunk (at most 3), averaged
+            over all chunks and divided by 3, since the paper raises alpha in well-structured
+            collections.
+        beta: Weight of the keywords, from 0, default 0.2; or "auto": 0.1 (1 + ln(1 + documents /
+            mean pages)), at least 0.1, at most 0.4. A document's pages are its metadata "pages",
+            else one for every 500 tokens.
+        keywords: Critical keywords: names of products, parts, parties. Case, spaces and hyphens do
+            not count; they match at word borders, in scripts without spaces anywhere, and one
+            inside a longer one does not count.
+        detect_keywords: Whether names found in titles and file names are keywords too, except those
+            in more than half of four documents or more; or a function that finds names in a title,
+            such as `ner_entities(pipeline)`.
+        fusion: "score", or "rrf" for reciprocal rank fusion (c = 60) of the three rankings, which
+            knows no alpha and beta.
+        routes: Some of "dense", "bm25" and "keywords"; default all.
+        diversify: "round_robin" for questions that compare: where a query names several keywords,
+            hits come in turn from the chunks with several of them, with the first alone, with the
+            second alone and so on, and after all these from chunks with none.
+        view: Which view of the index is searched.
+        order: "score", or "document" for reading order.
+        lexical: Takes the place of the index's BM25: an object with `search` and `asearch` that are
+            given a `Search` and return a `Ranking` by chunk id, such as a host's Elasticsearch
+            retriever. Scores must be higher for better chunks and above 0.
+
+    Raises:
+        InvalidParameter: a setting is not allowed.
+    """
+
+    def __init__(
+        self,
+        index: Index,
+        *,
+        k: int = 5,
+        preset: str = "default",
+        alpha: float | str | None = None,
+        beta: float | str | None = None,
+        keywords: Iterable[str] | None = None,
+        detect_keywords: bool | NameFinder = True,
+        fusion: str | None = None,
+        routes: Sequence[str] | None = None,
+        diversify: str | None = None,
+        view: str = "raw",
+        order: str = "score",
+        lexical: Route | None = None,
+    ) -> None:
+        check_choice("preset", preset, ("default", "code"))
+        given = {
+            "alpha": alpha,
+            "beta": beta,
+            "fusion": fusion,
+            "routes": routes,
+            "lexical": lexical,
+        }
+        fixed = [name for name, value in given.items() if value is not None]
+        if preset == "code" and fixed:
+            raise InvalidParameter(
+                f"preset 'code' fixes {', '.join(fixed)}; leave them out, or leave out the preset."
+            )
+        self.index = index
+        self.k = _checked_k(k)
+        self.preset = preset
+        self.fusion = check_choice("fusion", fusion or "score", ("score", "rrf"))
+        if self.fusion == "rrf" and (alpha is not None or beta is not None):
+            raise InvalidParameter(
+                "alpha and beta are for fusion 'score'; 'rrf' takes none. Leave them out."
+            )
+        self.alpha = _checked_weight("alpha", ALPHA if alpha is None else alpha, 1.0)
+        self.beta = _checked_weight("beta", BETA if beta is None else beta, inf)
+        self.diversify = (
+            diversify
+            if diversify is None
+            else check_choice("diversify", diversify, ("round_robin",))
+        )
+        self.order = check_choice("order", order, ("score", "document"))
+        self.source = PoolSource(
+            index,
+            check_choice("view", view, index.views),
+            _checked_routes(ROUTES if routes is None else routes),
+            Keywords(keywords or (), detect_keywords),
+            lexical,
+            near_only=preset == "code",
+        )
+
+    def search(self, query: str, k: int | None = None, *, where: Any = None) -> list[Hit]:
+        """The hits for a query, best first (or in reading order); none for a blank query or an
+        empty index.
+
+        `where` limits the search to documents, strictly: `{"doc_id": "report"}`, any metadata
+        (`{"year": [2020, 2021]}`), or a function of a document's metadata. The first search after
+        documents have changed also looks for the keywords in the new ones.
+
+        Raises:
+            InvalidParameter: k is not a whole number from 1, or no document has a key of `where`.
+        """
+        return self.index.run(self.steps(query, k, where=where))
+
+    async def asearch(self, query: str, k: int | None = None, *, where: Any = None) -> list[Hit]:
+        """`search` on an event loop."""
+        lexical = None
+        if self.source.lexical is not None:
+            check_query(query)
+            request = self.source.lexical_search(query, self._pool_size(k), where)
+            with embedder_errors(self.index.embedder.name):
+                lexical = await self.source.lexical.asearch(request) if query.strip() else []
+        return await self.index.arun(self.steps(query, k, where=where, lexical=lexical))
+
+    def steps(
+        self, query: str, k: int | None = None, *, where: Any = None, lexical: Ranking | None = None
+    ) -> Steps[list[Hit]]:
+        """`search` as steps. `lexical` is what the retriever's own `lexical` found, where it has
+        been asked already."""
+        check_query(query)
+        wanted = self.k if k is None else _checked_k(k)
+        return (
+            yield from self.index.steady_steps(lambda: self._attempt(query, wanted, where, lexical))
+        )
+
+    def pool_steps(self, query: str, k: int | None = None, *, where: Any = None) -> Steps[Pool]:
+        """The chunks among which a search for `k` hits chooses, with what each route says of them."""
+        check_query(query)
+        n = self._pool_size(k)
+        return (yield from self.index.steady_steps(lambda: self.source.steps(query, n, where)))
+
+    def weights(self) -> tuple[float, float]:
+        """alpha and beta as numbers, "auto" worked out for what the index holds now."""
+        alpha, beta = self.alpha, self.beta
+        if isinstance(alpha, str):
+            alpha = auto_alpha(self._table().structure)
+        if isinstance(beta, str):
+            beta = auto_beta(self._table().n_documents, self._table().pages)
+        return alpha, beta
+
+    def keyword_statistics(self) -> dict[str, tuple[int, int]]:
+        """Every keyword there is now, the caller's and the detected: in how many documents and in
+        how many chunks it is."""
+        return self._table().statistics()
+
+    def tune(self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr") -> TuningReport:
+        """Fit alpha and beta to labelled questions, and use them from now on;
+        see `tune_steps` for `metric`."""
+        return self._tuned(self.index.run(self._tune_steps(questions, metric)))
+
+    async def atune(
+        self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr"
+    ) -> TuningReport:
+        """`tune` on an event loop."""
+        return self._tuned(await self.index.arun(self._tune_steps(questions, metric)))
+
+    def _tune_steps(
+        self, questions: Iterable[LabelledQuestion], metric: str
+    ) -> Steps[TuningReport]:
+        if self.fusion != "score" or self.preset != "default":
+            raise InvalidParameter(
+                "tune needs a retriever that uses alpha and beta: fusion='score', preset='default'."
+            )
+
+        def pool_steps(question: LabelledQuestion) -> Steps[Pool]:
+            return self.pool_steps(question.question, where=question.where)
+
+        return tune_steps(questions, pool_steps, self.index.store, k=self.k, metric=metric)
+
+    def _tuned(self, report: TuningReport) -> TuningReport:
+        self.alpha, self.beta = report.alpha, report.beta
+        return report
+
+    def _table(self) -> KeywordTable:
+        return self.source.keywords.table(self.index.store)
+
+    def _pool_size(self, k: int | None) -> int:
+        return max(POOL, self.k if k is None else _checked_k(k))
+
+    def _attempt(self, query: str, k: int, where: Any, lexical: Ranking | None) -> Steps[list[Hit]]:
+        pool = yield from self.source.steps(query, self._pool_size(k), where, lexical)
+        if self.fusion == "rrf":
+            parts = rank_parts(pool)
+        elif self.preset == "code":
+            parts = weighted_parts(pool, CODE_WEIGHTS)
+        else:
+            alpha, beta = self.weights()
+            parts = score_parts(pool, alpha_for(pool, alpha), beta)
+        best = best_positions(parts.sum(axis=0), len(pool.rows)).tolist()
+        several = self.diversify is not None and len(pool.keywords) > 1
+        if several or (self.preset == "code" and pool.keywords):
+            best = in_turn(best, pool.held, k)
+        hits = [self._hit(pool, parts, i, rank) for rank, i in enumerate(best[:k], start=1)]
+        if self.order == "document":
+            hits = [
+                hit
+                for _, hit in sorted(
+                    zip(pool.rows[best[:k]].tolist(), hits, strict=True), key=lambda pair: pair[0]
+                )
+            ]
+        return hits
+
+    def _hit(self, pool: Pool, parts: FloatArray, i: int, rank: int) -> Hit:
+        row = int(pool.rows[i])
+        keywords = [
+            name for name, held in zip(pool.keywords, pool.held[:, i].tolist(), strict=True) if held
+        ]
+        chunk = self.index.store.chunk(row)
+        return Hit(
+            replace(chunk, extras={**chunk.extras, "keywords": keywords}),
+            float(parts[:, i].sum()),
+            rank,
+            {route: ranks[row] for route, ranks in pool.ranks.items() if row in ranks},
+            dict(zip(ROUTES, parts[:, i].tolist(), strict=True)),
+        )
+
+
+def _checked_k(k: Any) -> int:
+    check_at_least("k", k, 1)
+    if k == inf or k != int(k):
+        raise InvalidParameter(f"k must be a whole number; got {k!r}.")
+    return int(k)
+
+
+def _checked_weight(name: str, value: float | str, most: float) -> float | str:
+    if value == "auto":
+        return "auto"
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not 0 <= value <= most
+        or value == inf
+    ):
+        limit = "at least 0" if most == inf else f"from 0 to {most:g}"
+        raise InvalidParameter(f"{name} must be 'auto' or a finite number {limit}; got {value!r}.")
+    return float(value)
+
+
+def _checked_routes(routes: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(routes, str) or not routes or len(set(routes)) != len(routes):
+        raise InvalidParameter(
+            f"routes must be a sequence of different names, some of {list(ROUTES)}; got {routes!r}."
+        )
+    return tuple(check_choice("routes", route, ROUTES) for route in routes)

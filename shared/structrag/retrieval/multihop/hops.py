@@ -1,0 +1,110 @@
+"""The records of self-ask: what is asked, the hops, the result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from structrag.asking.prompts import check_template
+from structrag.records import Hit
+from structrag.retrieval.d3.costs import StageCost
+from structrag.retrieval.multihop.answering import ANSWER_PROMPT
+from structrag.retrieval.multihop.retrieved import Costs
+
+Stopped = Literal[
+    "final_answer",
+    "max_followups",
+    "repeated_followup",
+    "empty_answers",
+    "token_budget",
+    "no_reply",
+]
+
+NEXT_PROMPT = """\
+Answer a question with the help of follow-up questions, one at a time. Each is looked up in documents and answered for you. A follow-up
+must be simple and understood by itself: name what it is about, never "it" or "this".
+Reply in one of these two ways and write nothing else:
+Follow up: <the next follow-up question>
+So the final answer is: <the answer, as briefly as possible>
+Use only what the intermediate answers say. As long as there are none, ask a follow-up; once they are enough, give the final answer.
+
+Question: {question}
+{history}"""
+
+FINAL_PROMPT = """\
+Answer the question from the evidence and the intermediate answers, as briefly as possible. Use only these; if they do not hold the answer,
+reply "Unanswerable".
+
+Evidence:
+{evidence}
+
+{history}
+Question: {question}
+Answer:"""
+
+
+@dataclass(frozen=True, slots=True)
+class SelfAskPrompts:
+    """What the language model is asked; templates, other braces doubled."""
+
+    next: str = NEXT_PROMPT  # for a follow-up or the final answer: {question}, {history}
+    answer: str = ANSWER_PROMPT  # the answer to one follow-up: {evidence}, {question}
+    final: str = FINAL_PROMPT  # the direct question at the end: {evidence}, {history}, {question}
+
+    def __post_init__(self) -> None:
+        check_template("The prompt 'next'", self.next, ("question", "history"))
+        check_template("The prompt 'answer'", self.answer, ("evidence", "question"))
+        check_template("The prompt 'final'", self.final, ("evidence", "history", "question"))
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One follow-up question.
+
+    Attributes:
+        follow_up: The question.
+        answer: What was answered from its evidence; "Unanswerable" where nothing was found, ""
+            where the call failed.
+        evidence: What the retriever found for it.
+        cost: Of retrieving and answering.
+        retrieved: All that the retriever's steps gave: a `D3Result`, or the list of hits.
+    """
+
+    follow_up: str
+    answer: str
+    evidence: tuple[Hit, ...]
+    cost: StageCost
+    retrieved: Any = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SelfAskResult:
+    """An answer and how it came about.
+
+    Attributes:
+        question: The question.
+        answer: "Unanswerable" when nothing was found; "" when the last calls failed.
+        evidence: The chunks of all hops in order of first use, each once; none when the model
+            answered without a follow-up.
+        trace: The hops, in order.
+        stopped: Why no further follow-up was asked: "final_answer" (the model gave it),
+            "max_followups", "repeated_followup", "empty_answers" (two in a row), "token_budget", or
+            "no_reply" (the call failed, or nothing in the reply could be used).
+        cost: Stage -> cost: "ask" (for follow-ups and the final answer), "answer" (follow-ups, and
+            the direct question), and the retriever's own stages.
+        failures: Calls of self-ask itself that failed; the retriever counts its own
+            (`Hop.retrieved`).
+    """
+
+    question: str
+    answer: str
+    evidence: list[Hit]
+    trace: list[Hop]
+    stopped: Stopped
+    cost: Costs
+    failures: int
+
+    @property
+    def total(self) -> StageCost:
+        """All stages together."""
+        return sum(self.cost.values(), StageCost())

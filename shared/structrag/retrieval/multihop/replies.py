@@ -1,0 +1,169 @@
+"""What a language model replies in a self-ask dialogue, read leniently: a follow-up question, the
+final answer, a short answer."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
+
+from structrag.asking.replies.lists import parse_answer
+
+LONGEST_FOLLOW_UP = 600  # characters of a follow-up question that are kept
+
+_FENCE = re.compile(r"^[ \t]*```[\w-]*[ \t]*$", re.MULTILINE)
+_MARKER = re.compile(
+    r"(?P<follow_up>\bfollow[\s-]?up(?:\s+question)?(?:\s+\d+)?[\s*_]*[:：])|"
+    r"(?P<final>\b(?:so,?\s+)?(?:the\s+)?final\s+answer(?:\s+is)?[\s*_]*[:：]|\bso,?\s+the\s+final\s+answer\s+is\b)",
+    re.IGNORECASE,
+)
+_NEXT_TURN = re.compile(
+    r"\n[ \t>*_#-]*(?:follow[ -]?up\b|are follow|intermediate answer\b|so,? the final answer\b)",
+    re.IGNORECASE,
+)
+_ANSWER_LABEL = re.compile(
+    r"\A[\s*_]*(?:(?:the|final|short|intermediate)\s+)*answer(?:\s+is)?[\s*_]*[:：]", re.IGNORECASE
+)
+_QUESTION_MARKS = ("?", "？", "؟", "՞", "፧")
+_FOLLOW_UP_KEYS = {
+    "followup",
+    "followups",
+    "followupquestion",
+    "followupquestions",
+    "nextquestion",
+    "question",
+}
+_FINAL_KEYS = {"finalanswer", "sothefinalansweris", "thefinalansweris", "final", "answer"}
+_NOTHING = {
+    *(
+        "",
+        "unanswerable",
+        "unknown",
+        "none",
+        "null",
+        "na",
+        "nothing",
+        "no answer",
+        "not answerable",
+        "no information",
+    ),
+    *(
+        "not found",
+        "not stated",
+        "not mentioned",
+        "not given",
+        "not specified",
+        "not provided",
+        "not available",
+        "not known",
+    ),
+    *(
+        "i dont know",
+        "i do not know",
+        "it is unknown",
+        "no evidence",
+        "cannot be answered",
+        "cannot answer",
+    ),
+    *("unbekannt", "inconnu", "desconocido", "未知", "不明"),
+}
+
+
+class Reply(NamedTuple):
+    """What the model wants next: "follow_up" or "final" with its text; "" and "" when nothing in
+    the reply can be used."""
+
+    kind: Literal["follow_up", "final", ""]
+    text: str
+
+
+def read_reply(reply: str) -> Reply:
+    """The follow-up question or the final answer in a reply.
+
+    A JSON object counts first (`{"follow_up": "..."}`, `{"final_answer": "..."}`), then the markers
+    "Follow up:" and "So the final answer is:", case aside: split at the first one, and everything
+    behind it is kept, except lines in which the model goes on to play the next turns. Without
+    either: the first line that ends with a question mark is a follow-up, other prose the final
+    answer. A follow-up is kept to 600 characters. Empty replies and refusals are neither.
+    """
+    text = _bare(reply)
+    for kind, found in (*_in_json(text), *_behind_markers(text)):
+        if found.strip() and not (kind == "follow_up" and is_nothing(found)):
+            return _reply(kind, found)
+    if _MARKER.search(text) or not parse_answer("summary", text)[0]:
+        return Reply("", "")
+    lines = [line.strip() for line in text.splitlines()]
+    question = next((line for line in lines if line.endswith(_QUESTION_MARKS)), "")
+    return _reply("follow_up", question) if question else _reply("final", text)
+
+
+def is_reply(reply: str) -> bool:
+    """Whether `read_reply` finds a follow-up or a final answer."""
+    return bool(read_reply(reply).kind)
+
+
+def read_answer(reply: str) -> str:
+    """A short answer without what stands around it: reasoning, a code fence, a JSON object,
+    "Answer:"."""
+    text = _bare(reply)
+    found = next((value for kind, value in _in_json(text) if kind == "final"), None)
+    return (_ANSWER_LABEL.sub("", text) if found is None else found).strip().strip("*_").strip()
+
+
+def is_nothing(answer: str) -> bool:
+    """Whether an answer says nothing: empty, "Unanswerable", "unknown", "N/A" and the like, or an
+    apology."""
+    words = " ".join(re.sub(r"[^\w\s]", "", answer.casefold()).split())
+    return words in _NOTHING or not parse_answer("summary", answer)[0]
+
+
+def _reply(kind: Literal["follow_up", "final"], text: str) -> Reply:
+    text = text.strip().strip("*_`").strip()
+    if kind == "final":
+        return Reply(kind, text)
+    text = " ".join(text.split())
+    return Reply(
+        kind,
+        text
+        if len(text) <= LONGEST_FOLLOW_UP
+        else text[:LONGEST_FOLLOW_UP].rpartition(" ")[0] or text[:LONGEST_FOLLOW_UP],
+    )
+
+
+def _bare(reply: str) -> str:
+    return _FENCE.sub("", reply.rpartition("</think>")[2]).strip()
+
+
+def _in_json(text: str) -> Iterator[tuple[Literal["follow_up", "final"], str]]:
+    try:
+        value, _ = (
+            json.JSONDecoder(strict=False).raw_decode(text, text.find("{"))
+            if "{" in text
+            else (None, 0)
+        )
+    except (ValueError, RecursionError):
+        return
+    for key, part in value.items() if isinstance(value, dict) else ():
+        name = re.sub(r"[^a-z]", "", key.casefold())
+        if name in _FOLLOW_UP_KEYS and _as_text(part):
+            yield "follow_up", _as_text(part)
+        elif name in _FINAL_KEYS and _as_text(part):
+            yield "final", _as_text(part)
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, list):
+        return next((text for part in value if (text := _as_text(part))), "")
+    if isinstance(value, bool):
+        return "Yes" if value else "No"
+    return str(value) if isinstance(value, str | int | float) else ""
+
+
+def _behind_markers(text: str) -> Iterator[tuple[Literal["follow_up", "final"], str]]:
+    for marker in _MARKER.finditer(text):
+        following = _NEXT_TURN.search(text, marker.end())
+        yield (
+            "follow_up" if marker["follow_up"] else "final",
+            text[marker.end() : following.start() if following else None],
+        )

@@ -1,0 +1,248 @@
+"""Self-ask over any retriever (D3, section 5.2; Press et al. 2022): follow-up questions, each
+answered from its own evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from structrag.asking.requests import Ask, Failed, LanguageModel, Steps
+from structrag.asking.steps import together
+from structrag.errors import ModelFailed, NoModel, check_at_least
+from structrag.index.routes import check_query
+from structrag.models.llm import as_language_model
+from structrag.records import Hit
+from structrag.retrieval.d3.costs import call_cost
+from structrag.retrieval.multihop.answering import (
+    EVIDENCE_TOKENS,
+    Answered,
+    answer_steps,
+    beginning,
+)
+from structrag.retrieval.multihop.hops import Hop, SelfAskPrompts, SelfAskResult, Stopped
+from structrag.retrieval.multihop.replies import is_nothing, is_reply, read_reply
+from structrag.retrieval.multihop.retrieved import (
+    Costs,
+    StepRetriever,
+    add_costs,
+    costs_of,
+    driver_of,
+    each_once,
+    hits_of,
+    interleaved,
+)
+from structrag.text.names import fold
+from structrag.text.tokens import count_tokens
+
+HISTORY_TOKENS = 200  # of an intermediate answer in later prompts
+
+
+@dataclass(slots=True)
+class _State:
+    question: str
+    where: Any
+    trace: list[Hop] = field(default_factory=list)
+    direct: list[Hit] = field(
+        default_factory=list
+    )  # evidence for the question itself, where the hops gave none
+    cost: Costs = field(default_factory=dict)
+    answered: int = 0  # calls
+    errors: list[Exception] = field(default_factory=list)
+
+    @property
+    def tokens(self) -> int:
+        return sum(cost.tokens for cost in self.cost.values())
+
+    @property
+    def history(self) -> str:
+        """The hops as the model sees them, answers of up to 200 tokens."""
+        answers = [beginning(hop.answer, HISTORY_TOKENS) or "unknown" for hop in self.trace]
+        turns = zip(self.trace, answers, strict=True)
+        return "".join(
+            f"Follow up: {hop.follow_up}\nIntermediate answer: {answer}\n" for hop, answer in turns
+        )
+
+    @property
+    def evidence(self) -> list[Hit]:
+        return each_once([hit for hop in self.trace for hit in hop.evidence] + self.direct)
+
+    def note(self, answer: Answered) -> None:
+        add_costs(self.cost, {"answer": answer.cost})
+        if answer.failure is not None:
+            self.errors.append(answer.failure)
+        elif answer.cost.calls:
+            self.answered += 1
+
+
+class SelfAsk:
+    """Answers a question by follow-up questions, each retrieved and answered by itself.
+
+    Follow-ups go on until the model gives the final answer, or `max_followups`, a follow-up that
+    was asked before (case and white space aside), two empty answers in a row, the token budget, or
+    a reply of no use. Then one direct question is asked over all evidence, shared out among the
+    hops; where there is none, over what the retriever finds for the question itself. It is asked
+    twice if the call fails.
+
+    Args:
+        retriever: `D3Retriever`, `MultiViewRetriever`, `TwoHop`, or what has `steps` as they have.
+            Its prompts are answered by its own model, and its cache, limits and counts (or its
+            index's) hold for all calls.
+        llm: Asks and answers: a function `str -> str` or a `LanguageModel`; None: the retriever's
+            own model (or its index's).
+        max_followups: Most follow-ups.
+        token_budget: Tokens of all prompts and answers of a question, the retriever's included; no
+            new round begins that would reach beyond it. A round that has begun is finished, and the
+                direct question is always asked. None: no limit.
+        evidence_tokens: Of evidence in one prompt.
+        prompts: What the model is asked.
+    """
+
+    def __init__(
+        self,
+        retriever: StepRetriever,
+        llm: Any = None,
+        *,
+        max_followups: int = 4,
+        token_budget: int | None = None,
+        evidence_tokens: int = EVIDENCE_TOKENS,
+        prompts: SelfAskPrompts | None = None,
+    ) -> None:
+        check_at_least("max_followups", max_followups, 1)
+        check_at_least("evidence_tokens", evidence_tokens, 1)
+        if token_budget is not None:
+            check_at_least("token_budget", token_budget, 0)
+        self.retriever = retriever
+        self.driver = driver_of(retriever)
+        self.llm: LanguageModel | None = as_language_model(llm)
+        self.max_followups = max_followups
+        self.token_budget = token_budget
+        self.evidence_tokens = evidence_tokens
+        self.prompts = prompts or SelfAskPrompts()
+
+    def answer(self, question: str, *, where: Any = None) -> SelfAskResult:
+        """The answer with its evidence, every hop and the cost. `where` limits the search, as in
+        the retriever.
+
+        Failed calls are counted in the result.
+
+        Raises:
+            ModelFailed: not one call of the model succeeded, the direct question included (NoModel:
+                there is no model).
+        """
+        return self.driver.run(self.steps(question, where=where))
+
+    async def aanswer(self, question: str, *, where: Any = None) -> SelfAskResult:
+        """`answer` on an event loop."""
+        return await self.driver.arun(self.steps(question, where=where))
+
+    def answer_all(self, questions: Sequence[str], *, where: Any = None) -> list[SelfAskResult]:
+        """The answers to several questions, in their order; the calls of one round go out together."""
+        return self.driver.run(
+            together([self.steps(question, where=where) for question in questions])
+        )
+
+    async def aanswer_all(
+        self, questions: Sequence[str], *, where: Any = None
+    ) -> list[SelfAskResult]:
+        """`answer_all` on an event loop."""
+        return await self.driver.arun(
+            together([self.steps(question, where=where) for question in questions])
+        )
+
+    def steps(self, question: str, *, where: Any = None) -> Steps[SelfAskResult]:
+        """`answer` as steps."""
+        check_query(question)
+        state = _State(question, where)
+        stopped, answer = yield from self._rounds(state)
+        if stopped != "final_answer":
+            answer = yield from self._direct(state)
+        return SelfAskResult(
+            question, answer, state.evidence, state.trace, stopped, state.cost, len(state.errors)
+        )
+
+    def _rounds(self, state: _State) -> Steps[tuple[Stopped, str]]:
+        """Follow-ups until a reason to stop, and the final answer if that is the reason."""
+        asked: set[str] = set()
+        while True:
+            prompt = self.prompts.next.format(question=state.question, history=state.history)
+            if (
+                self.token_budget is not None
+                and state.tokens + count_tokens(prompt) > self.token_budget
+            ):
+                return "token_budget", ""
+            kind, text = yield from self._next(state, prompt)
+            if kind == "final":
+                return "final_answer", text
+            if not kind:
+                return "no_reply", ""
+            if fold(text) in asked:
+                return "repeated_followup", ""
+            if len(state.trace) >= self.max_followups:
+                return "max_followups", ""
+            asked.add(fold(text))
+            yield from self._hop(state, text)
+            if len(state.trace) > 1 and all(is_nothing(hop.answer) for hop in state.trace[-2:]):
+                return "empty_answers", ""
+
+    def _next(self, state: _State, prompt: str) -> Steps[tuple[str, str]]:
+        (reply,) = yield [Ask(prompt, "selfask.next/1", llm=self.llm, usable=is_reply)]
+        add_costs(state.cost, {"ask": call_cost(prompt, reply)})
+        if isinstance(reply, Failed):
+            state.errors.append(reply.reason)
+            return "", ""
+        state.answered += 1
+        return read_reply(reply)
+
+    def _hop(self, state: _State, follow_up: str) -> Steps[None]:
+        found = yield from self.retriever.steps(follow_up, where=state.where)
+        hits, retrieving = hits_of(found), costs_of(found)
+        answered = yield from answer_steps(
+            follow_up,
+            hits,
+            llm=self.llm,
+            max_tokens=self.evidence_tokens,
+            prompt=self.prompts.answer,
+            component="selfask.answer/1",
+        )
+        add_costs(state.cost, retrieving)
+        state.note(answered)
+        cost = sum(retrieving.values(), answered.cost)
+        state.trace.append(Hop(follow_up, answered.answer, tuple(hits), cost, found))
+
+    def _direct(self, state: _State) -> Steps[str]:
+        """The question itself over all evidence."""
+        if not state.evidence:
+            found = yield from self.retriever.steps(state.question, where=state.where)
+            state.direct = hits_of(found)
+            add_costs(state.cost, costs_of(found))
+        hits = interleaved([*(hop.evidence for hop in state.trace), state.direct])
+        for _ in range(2):
+            answered = yield from answer_steps(
+                state.question,
+                hits,
+                llm=self.llm,
+                max_tokens=self.evidence_tokens,
+                prompt=self.prompts.final,
+                places={"history": state.history},
+                component="selfask.final/1",
+            )
+            state.note(answered)
+            if answered.failure is None:
+                return answered.answer
+        if not state.answered:
+            raise _no_answer(state.errors)
+        return ""
+
+
+def _no_answer(errors: Sequence[Exception]) -> ModelFailed:
+    if isinstance(errors[-1], NoModel):
+        return NoModel(
+            "Self-ask needs a language model: pass llm=..., or give the retriever one. TwoHop "
+            "follows one bridge without a model."
+        )
+    failure = ModelFailed(
+        f"All {len(errors)} calls of the language model failed; the last one with {errors[-1]!r}."
+    )
+    failure.__cause__ = errors[-1]
+    return failure

@@ -1,0 +1,7 @@
+"""Scripts that are written without spaces between words."""
+
+from __future__ import annotations
+
+# For a character class of the package `regex`: Chinese, Japanese, Thai, Lao, Khmer, Burmese and the
+# long vowel mark.
+SPACELESS = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\u30fc"

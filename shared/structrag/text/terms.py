@@ -1,0 +1,166 @@
+"""Text to BM25 terms.
+
+A term is a run of letters, marks and digits after NFKC and case folding. `-`, `_` and `/` inside
+such a run, and `.` or `,` between digits, stay in the term; a term with `-`, `_` or `/` is given
+whole and then in its parts of two or more characters. Runs of scripts written without spaces become
+overlapping pairs of characters.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import regex
+
+from structrag.errors import InvalidParameter, check_choice
+from structrag.text.scripts import SPACELESS
+
+STOPWORD_LISTS = {
+    "chinese": "STOPWORDS_CHINESE",
+    "danish": "STOPWORDS_DANISH",
+    "dutch": "STOPWORDS_DUTCH",
+    "english": "STOPWORDS_EN_PLUS",
+    "french": "STOPWORDS_FRENCH",
+    "german": "STOPWORDS_GERMAN",
+    "italian": "STOPWORDS_ITALIAN",
+    "korean": "STOPWORDS_KOREAN",
+    "norwegian": "STOPWORDS_NORWEGIAN",
+    "portuguese": "STOPWORDS_PORTUGUESE",
+    "russian": "STOPWORDS_RUSSIAN",
+    "spanish": "STOPWORDS_SPANISH",
+    "swedish": "STOPWORDS_SWEDISH",
+    "turkish": "STOPWORDS_TURKISH",
+}  # language -> its list in bm25s.stopwords
+
+_WORD = r"[\p{L}\p{M}\p{N}]+"
+_OTHER_WORD = rf"[[\p{{L}}\p{{M}}\p{{N}}]--[{SPACELESS}]]+"
+_INNER = r"(?:[-_/]{word}|(?<=\p{{Nd}})[.,](?=\p{{Nd}}){word})*"
+_ANY_RUN = regex.compile(_WORD + _INNER.format(word=_WORD))
+_MIXED_RUN = regex.compile(
+    rf"([{SPACELESS}][{SPACELESS}\p{{M}}]*)|({_OTHER_WORD}{_INNER.format(word=_OTHER_WORD)})",
+    regex.VERSION1,
+)
+_HAS_SPACELESS = regex.compile(f"[{SPACELESS}]")
+_ASCII_RUN = re.compile(r"[a-z0-9]+(?:[-_/][a-z0-9]+|(?<=[0-9])[.,](?=[0-9])[a-z0-9]+)*")
+# Latin, Greek, Cyrillic and common signs have no marks once composed, so that the faster `re` cuts
+# them alike.
+_EUROPEAN = "\\x00-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u205e\u20a0-\u20bf\u2190-\u22ff"
+_NOT_EUROPEAN = re.compile(f"[^{_EUROPEAN}]")
+_EUROPEAN_RUN = re.compile(r"[^\W_]+(?:[-_/][^\W_]+|(?<=\d)[.,](?=\d)[^\W_]+)*")
+_CONNECTOR = re.compile("[-_/]")
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenizer:
+    """How an index and its queries are cut into terms. Calling it on a text gives the terms, stop
+    words removed."""
+
+    language: str = "english"  # whose stop words are removed when `stopwords` is None
+    stopwords: tuple[str, ...] | None = (
+        None  # None: the list bm25s has for the language; (): none are removed
+    )
+
+    def __post_init__(self) -> None:
+        if self.stopwords is None:
+            _check_language(self.language)
+        else:
+            object.__setattr__(self, "stopwords", tuple(self.stopwords))
+
+    def __call__(self, text: str) -> list[str]:
+        stop = _stop_set(self.language, self.stopwords)
+        return [term for term in _all_terms(text) if term not in stop]
+
+    def to_json(self) -> dict[str, Any]:
+        """The settings with the stop words spelled out, so that another release of bm25s changes
+        nothing."""
+        return {
+            "language": self.language,
+            "stopwords": sorted(_stop_set(self.language, self.stopwords)),
+        }
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> Tokenizer:
+        """The tokenizer that `to_json` described; its stop words are the saved ones."""
+        return cls(str(saved["language"]), tuple(saved["stopwords"]))
+
+
+def terms(
+    text: str, *, language: str = "english", stopwords: tuple[str, ...] | None = None
+) -> list[str]:
+    """The terms of `text` in order, repeats included; [] when it has none.
+
+    `stopwords=None` removes the words bm25s lists for `language`, `stopwords=()` removes nothing.
+    Raises InvalidParameter for a language without a list.
+    """
+    return Tokenizer(language, stopwords)(text)
+
+
+def _check_language(language: str) -> None:
+    try:
+        check_choice("language", language, STOPWORD_LISTS)
+    except InvalidParameter as error:
+        raise InvalidParameter(
+            f"{error} For another language pass its stop words, or stopwords=() for none."
+        ) from None
+
+
+@lru_cache(maxsize=64)
+def _stop_set(language: str, stopwords: tuple[str, ...] | None) -> frozenset[str]:
+    if stopwords is None:
+        from bm25s import stopwords as lists  # 0.3 s, so only when a list is needed
+
+        stopwords = getattr(lists, STOPWORD_LISTS[language], None)
+        if stopwords is None:
+            raise InvalidParameter(
+                f"This release of bm25s has no stop words for {language!r}; pass stopwords=()."
+            )
+    return frozenset(_fold(word) for word in stopwords)
+
+
+def _fold(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def _all_terms(text: str) -> list[str]:
+    """Terms with stop words still in."""
+    if text.isascii():
+        words = _ASCII_RUN.findall(text.lower())
+    else:
+        text = _fold(text)
+        if not _NOT_EUROPEAN.search(text):
+            words = _EUROPEAN_RUN.findall(text)
+        elif not _HAS_SPACELESS.search(text):
+            words = _ANY_RUN.findall(text)
+        else:
+            words = _mixed_words(text)
+    if "-" in text or "_" in text or "/" in text:
+        return _with_parts(words)
+    return words
+
+
+def _mixed_words(text: str) -> list[str]:
+    words: list[str] = []
+    for spaceless, word in _MIXED_RUN.findall(text):
+        if word:
+            words.append(word)
+        elif len(spaceless) < 3:
+            words.append(spaceless)
+        else:
+            words.extend(spaceless[i : i + 2] for i in range(len(spaceless) - 1))
+    return words
+
+
+def _with_parts(words: list[str]) -> list[str]:
+    expanded: list[str] = []
+    for word in words:
+        expanded.append(word)
+        if not word.isalnum():
+            parts = _CONNECTOR.split(word)
+            if len(parts) > 1:
+                expanded.extend(part for part in parts if len(part) > 1)
+    return expanded

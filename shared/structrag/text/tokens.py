@@ -1,0 +1,251 @@
+"""Counting tokens: an estimate that needs nothing, and exact counters for tiktoken and Hugging
+Face.
+
+A token counter is any callable `str -> int`. The counters made here are small picklable objects:
+they hold names, and each process loads the tokenizer itself. None of them ever downloads anything.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, is_dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from structrag.errors import InvalidParameter, check_choice, require
+
+TokenCounter = Callable[[str], int]
+
+# Scripts written without spaces: Thai, Lao, Myanmar, Khmer, Kana, Han.
+_UNSPACED = re.compile(
+    "[\u0e01-\u0e3a\u0e40-\u0e4e\u0e50-\u0e59\u0e81-\u0edf\u1000-\u109f\u1780-\u17dd\u17e0-\u17f9\u19e0-\u19ff"
+    "\ua9e0-\ua9fe\uaa60-\uaa7f\u2e80-\u2fd5\u3005\u3007\u3021-\u3029\u3038-\u303b\u3041-\u3096\u309d-\u309f"
+    "\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufad9\uff66-\uff9d"
+    "\U0001b000-\U0001b16f\U00020000-\U000323af]"
+)
+_MAYBE_UNSPACED = re.compile(
+    "[^\x00-\u0e00\u2000-\u2e7f]"
+)  # all of them and others; three times as fast to look for
+
+_URL = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
+_P50K = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
+_O200K_WORD = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]%s[\p{Ll}\p{Lm}\p{Lo}\p{M}]%s(?i:'[stmd]|'re|'ve|'ll)?|"
+# name -> (sha256 of the file of merges, the pattern that pre-splits text)
+_ENCODINGS = {
+    "r50k_base": ("306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930", _P50K),
+    "p50k_base": ("94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069", _P50K),
+    "cl100k_base": (
+        "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
+        r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
+    ),
+    "o200k_base": (
+        "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+        _O200K_WORD % ("*", "+")
+        + _O200K_WORD % ("+", "*")
+        + r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    ),
+}
+
+
+def count_tokens(text: str) -> int:
+    """Estimate the number of tokens of `text` without a tokenizer.
+
+    `ceil(1.3 * words)` plus one for each character of a script written without spaces (Han, Kana,
+    Thai, Lao, Khmer, Myanmar); words are the white-space separated pieces of the rest. Pieces that
+    are not words (encoded data, long addresses) would be counted far too low, so the words count
+    for at least one token per eight characters. "" gives 0, "a" 2, ten short words 13. For two
+    texts put together the estimate is never more than the sum of both.
+    """
+    unspaced = 0
+    if not text.isascii() and _MAYBE_UNSPACED.search(text):
+        text, unspaced = _UNSPACED.subn(" ", text)
+    words = text.split()
+    by_words = (13 * len(words) + 9) // 10
+    if len(text) <= 8 * by_words:
+        return by_words + unspaced
+    return max(by_words, (sum(map(len, words)) + 7) // 8) + unspaced
+
+
+@dataclass(frozen=True, slots=True)
+class TiktokenCounter:
+    """Counts the tokens of a tiktoken encoding. Special tokens in the text count as ordinary
+    characters."""
+
+    encoding: str  # "cl100k_base", "o200k_base", "p50k_base" or "r50k_base"
+
+    def __call__(self, text: str) -> int:
+        return len(_tiktoken_encoding(self.encoding).encode_ordinary(text))
+
+
+@dataclass(frozen=True, slots=True)
+class HuggingFaceCounter:
+    """Counts the tokens of a Hugging Face tokenizer, without the special tokens that a model adds
+    ([CLS], [SEP])."""
+
+    name: str  # class, model name and a digest of the vocabulary
+    tokenizer: Any = field(repr=False, compare=False)
+
+    def __call__(self, text: str) -> int:
+        text = _without_lone_surrogates(text)
+        if hasattr(self.tokenizer, "to_str"):
+            return len(self.tokenizer.encode(text, add_special_tokens=False).ids)
+        options = {
+            "add_special_tokens": False,
+            "truncation": False,
+            "padding": False,
+            "verbose": False,
+        }
+        return len(self.tokenizer(text, **options)["input_ids"])
+
+
+def tiktoken_counter(encoding: str = "cl100k_base") -> TokenCounter:
+    """A counter for a tiktoken encoding whose file is on this machine.
+
+    The file is looked for in `TIKTOKEN_CACHE_DIR`, else `DATA_GYM_CACHE_DIR`, else tiktoken's
+    folder for temporary files (as tiktoken does), then in an installed llama-index-core, which
+    carries cl100k_base and o200k_base.
+
+    Raises InvalidParameter for an unknown encoding and for one that is not on disk (it is never
+    downloaded); MissingExtra when tiktoken is not installed.
+    """
+    check_choice("encoding", encoding, _ENCODINGS)
+    _tiktoken_encoding(encoding)
+    return TiktokenCounter(encoding)
+
+
+def huggingface_counter(tokenizer: Any) -> TokenCounter:
+    """A counter for a `transformers` tokenizer or a `tokenizers.Tokenizer`.
+
+    Truncation and padding that the tokenizer has switched on are ignored, and the caller's object
+    is not changed. Raises InvalidParameter for anything that cannot encode.
+    """
+    kind = type(tokenizer).__qualname__
+    if hasattr(tokenizer, "to_str") and hasattr(tokenizer, "no_truncation"):
+        tokenizer = type(tokenizer).from_str(tokenizer.to_str())
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        return HuggingFaceCounter(f"{kind}:{_digest(tokenizer.to_str())}", tokenizer)
+    if not (callable(tokenizer) and hasattr(tokenizer, "get_vocab")):
+        raise InvalidParameter(
+            "tokenizer must be a transformers tokenizer or a tokenizers.Tokenizer; "
+            f"got {kind}. Any other counter can be passed as a function from str to int."
+        )
+    vocabulary = sorted(tokenizer.get_vocab().items())
+    model = getattr(tokenizer, "name_or_path", "") or "unnamed"
+    return HuggingFaceCounter(f"{kind}:{model}:{_digest(repr(vocabulary))}", tokenizer)
+
+
+def counter_name(counter: TokenCounter) -> str:
+    """A name for cache keys and manifests: equal in every process, and different for counters that
+    count differently.
+
+    Counters made here, and other dataclasses, are named by their fields; functions by module and
+    qualified name, with a digest of the code for lambdas and local functions (their names say too
+    little); `functools.partial` by its parts; other objects by their class and, where it holds no
+    memory address, their `repr`.
+    """
+    if isinstance(counter, functools.partial):
+        keywords = {key: _value_name(value) for key, value in sorted(counter.keywords.items())}
+        return (
+            f"partial({counter_name(counter.func)}, "
+            f"{[_value_name(value) for value in counter.args]}, {keywords})"
+        )
+    owner = getattr(counter, "__self__", None)
+    name = getattr(counter, "__qualname__", "")
+    if owner is not None and name and not hasattr(owner, "__spec__"):
+        return f"{_value_name(owner)}.{name}"
+    if not name:
+        return _value_name(counter)
+    code = getattr(counter, "__code__", None)
+    full = f"{counter.__module__}.{name}"
+    return (
+        f"{full}#{_digest(chr(10).join(_code_parts(counter, code)))}"
+        if code and "<" in name
+        else full
+    )
+
+
+def _value_name(value: Any) -> str:
+    cls = f"{type(value).__module__}.{type(value).__qualname__}"
+    shown = repr(value)
+    if re.search(r" at 0x[0-9a-fA-F]+", shown):
+        return counter_name(value) if hasattr(value, "__qualname__") else cls
+    if is_dataclass(value):
+        return f"{type(value).__module__}.{shown}"
+    return shown if type(value).__module__ == "builtins" else f"{cls}({_digest(shown)})"
+
+
+def _code_parts(function: Any, code: Any) -> Iterator[str]:
+    yield code.co_code.hex()
+    yield repr(code.co_names)
+    for constant in code.co_consts:
+        if hasattr(constant, "co_code"):
+            yield from _code_parts(None, constant)
+        else:
+            yield repr(sorted(map(repr, constant)) if isinstance(constant, frozenset) else constant)
+    if function is not None:
+        for cell in function.__closure__ or ():
+            yield _value_name(cell.cell_contents)
+        yield repr([_value_name(value) for value in function.__defaults__ or ()])
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _without_lone_surrogates(text: str) -> str:
+    """`text` with halves of surrogate pairs, which have no UTF-8 form, replaced by U+FFFD."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+@functools.lru_cache(maxsize=8)
+def _tiktoken_encoding(name: str) -> Any:
+    tiktoken = require("tiktoken", extra="models")
+    sha256, pattern = _ENCODINGS[name]
+    ranks = {}
+    for line in _encoding_file(name, sha256).split(b"\n"):
+        if line:
+            token, rank = line.split()
+            ranks[base64.b64decode(token)] = int(rank)
+    return tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+
+
+def _encoding_file(name: str, sha256: str) -> bytes:
+    """The file's content, from the first folder that holds it with the right checksum."""
+    file_name = hashlib.sha1(
+        _URL.format(name).encode(), usedforsecurity=False
+    ).hexdigest()  # tiktoken's cache key
+    for folder in _encoding_folders():
+        try:
+            content = (folder / file_name).read_bytes()
+        except OSError:
+            continue
+        if hashlib.sha256(content).hexdigest() == sha256:
+            return content
+    raise InvalidParameter(
+        f"encoding {name!r} is not on this machine, and nothing is downloaded here: save "
+        f"{_URL.format(name)} as "
+        f"{file_name!r} in the folder named by TIKTOKEN_CACHE_DIR, "
+        "or install llama-index-core, which carries cl100k_base."
+    )
+
+
+def _encoding_folders() -> Iterator[Path]:
+    chosen = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
+    if chosen != "":
+        yield Path(chosen) if chosen else Path(tempfile.gettempdir(), "data-gym-cache")
+    spec = find_spec("llama_index")
+    for location in (spec.submodule_search_locations or ()) if spec else ():
+        yield Path(location, "core", "_static", "tiktoken_cache")

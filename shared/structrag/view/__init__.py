@@ -1,9 +1,0 @@
-"""One self-contained HTML page: documents, what splitters did to them, and what a query finds.
-
-`gather` collects everything the page shows as JSON values, `write_page` puts it into the page's files, which stand beside this module.
-"""
-
-from structrag.view.gathering import gather
-from structrag.view.page import render_page, write_page
-
-__all__ = ["gather", "render_page", "write_page"]

@@ -1,0 +1,191 @@
+"""The HiQA benchmark on made-up sets: ranks with ties, samples, names of contracts, places of
+chunks, peers over the same routes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from doubles import HashEmbedder
+
+from benchmarks import hiqa, hiqa_boards, hiqa_chroma, hiqa_peers, hiqa_pooled, hiqa_speed
+from benchmarks.datasets import Dataset, Question
+from benchmarks.hiqa_scores import Sizes, place_points, recall_points, relevant_ids
+from structrag.evaluation import SpanMeasure
+from structrag.index.index import Index
+from structrag.records import Chunk, Document
+from structrag.text.tokens import count_tokens
+
+PRODUCTS = ("Nova A10", "Nova B11", "Vega C12", "Vega D13", "Lyra E14", "Lyra F15")
+
+
+def _chunk(name: str, start: int = 0, end: int = 10) -> Chunk:
+    return Chunk(name, "d", "", start, end, "x" * (end - start))
+
+
+def _manual(name: str, battery: int) -> Document:
+    parts = [
+        name,
+        "=" * len(name),
+        "",
+        ".. contents::",
+        "",
+        "Battery",
+        "-------",
+        "",
+        f"The battery holds {battery} mAh and charges fast.",
+        "",
+    ]
+    parts += ["Camera", "------", "", "The camera sees far and wide, by day and by night.", ""]
+    return Document("\n".join(parts), id=name.replace(" ", "_"))
+
+
+def _manuals() -> Dataset:
+    documents = tuple(_manual(name, 1000 + 7 * i) for i, name in enumerate(PRODUCTS))
+    questions = []
+    for name, document in zip(PRODUCTS, documents, strict=True):
+        start = document.text.index("holds")
+        gold = ((document.id, start, start + 14),)
+        questions.append(
+            Question(name, f"What does the battery of the {name} hold?", (), gold, False)
+        )
+    return Dataset("boards", documents, tuple(questions))
+
+
+def test_a_tied_chunk_counts_with_the_mean_of_the_tied_ranks() -> None:
+    ranking = [(_chunk("a"), 2.0), (_chunk("b"), 1.0), (_chunk("c"), 1.0)]
+    assert place_points(ranking, {"a"}, 10) == {
+        "hit at 1": 1.0,
+        "hit at 5": 1.0,
+        "Log-Rank Index": 1.0,
+    }
+    tied = place_points(ranking[1:], {"c"}, 10)
+    assert (tied["hit at 1"], tied["hit at 5"]) == (0.0, 1.0)
+    assert place_points(ranking, {"b"}, 10) == place_points(ranking, {"c"}, 10)
+
+
+def test_a_chunk_that_is_not_found_has_the_mean_rank_of_the_rest() -> None:
+    ranking = [(_chunk(name), 4.0 - i) for i, name in enumerate("abcd")]
+    missing = place_points(ranking, {"z"}, 10)
+    assert missing["hit at 5"] == 0.0
+    assert missing["Log-Rank Index"] == pytest.approx(
+        0.1249, abs=1e-4
+    )  # rank 7.5 of 10: metrics, section 5
+    assert place_points(ranking, {"z"}, 4)["Log-Rank Index"] == 0.0
+
+
+def test_relevant_chunks_share_a_character_with_the_gold() -> None:
+    chunks = {"d": [_chunk("a", 0, 10), _chunk("b", 10, 20), _chunk("c", 20, 30)]}
+    asked = Question("1", "?", (), (("d", 10, 21), ("elsewhere", 0, 5)), False)
+    assert relevant_ids(asked, chunks) == {"b", "c"}
+
+
+def test_recall_at_chunks_and_within_a_budget() -> None:
+    text = "a" * 40
+    chunks = [_chunk("a", 0, 10), _chunk("b", 10, 40)]
+    asked = Question("1", "?", (), (("d", 5, 15),), False)
+    points = recall_points(
+        chunks, asked, SpanMeasure({"d": text}), Sizes(len), k=1, budgets=(15, 100)
+    )
+    assert points == {"1 chunks": 0.5, "15 tokens": 1.0, "100 tokens": 1.0, "tokens": 10.0}
+
+
+def test_a_sample_holds_documents_that_are_asked_about_and_their_questions() -> None:
+    whole = _manuals()
+    silent = replace(whole, documents=(*whole.documents, Document("nobody asks", id="silent")))
+    assert hiqa_boards.sample(silent, None) is silent
+    part = hiqa_boards.sample(silent, 3)
+    assert [document.id for document in part.documents] == ["Nova_A10", "Vega_C12", "Lyra_E14"]
+    assert {question.gold[0][0] for question in part.questions} == {
+        document.id for document in part.documents
+    }
+    assert len(hiqa_boards.sample(silent, 99).documents) == len(PRODUCTS)
+
+
+def test_tuning_questions_are_left_out_of_the_others() -> None:
+    tuning, others = hiqa_boards.split(range(600))
+    assert (len(tuning), len(others)) == (20, 580)
+    assert sorted([*tuning, *others]) == list(range(600))
+    assert hiqa_boards.split(range(2)) == ([], (0, 1))
+
+
+def test_the_path_finds_what_is_the_same_in_all_manuals() -> None:
+    figures = hiqa_boards.measure(_manuals(), None, "LSA", None).figures
+    assert figures["none | BM25"]["hit at 1"] == 0.0
+    assert figures["path | BM25"]["hit at 1"] == 100.0
+    for name in (hiqa_boards.DEFAULT, "BM25"):
+        assert (
+            figures[f"path | {name}"]["Log-Rank Index"]
+            > figures[f"none | {name}"]["Log-Rank Index"]
+        )
+
+
+def test_peers_fuse_the_same_hits_each_in_its_own_order() -> None:
+    dataset = _manuals()
+    index = Index(embedder=HashEmbedder(), views=("raw",))
+    index.add(dataset.documents)
+    question = dataset.questions[0].question
+    expected = {
+        hit.chunk.id for kind in ("dense", "bm25") for hit in index.search(question, 4, route=kind)
+    }
+    found = hiqa_peers.peers(index, 4)
+    if not found:
+        pytest.skip("neither langchain-classic nor llama-index-core is installed")
+    for search in found.values():
+        ranking = search(question)
+        assert {chunk.id for chunk, _ in ranking} == expected
+        scores = [score for _, score in ranking]
+        assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [
+        (
+            "TubeMediaCorp_20060310_8-K_EX-10.1_513921_EX-10.1_Affiliate Agreement",
+            "TubeMediaCorp Affiliate Agreement",
+        ),
+        ("ALCOSTORESINC_12_14_2005-EX-10.26-AGENCY AGREEMENT", "ALCOSTORESINC AGENCY AGREEMENT"),
+        ("MetLife, Inc. - Remarketing Agreement", "MetLife, Inc. Remarketing Agreement"),
+        ("Lease", "Lease"),
+    ],
+)
+def test_a_contract_is_called_by_its_party_and_kind(title: str, name: str) -> None:
+    assert hiqa_pooled.contract_name(title) == name
+
+
+def test_recursive_chunks_stand_where_their_text_does() -> None:
+    pytest.importorskip("langchain_text_splitters")
+    document = Document("The same line.\n\n" * 30, id="d")
+    chunks = hiqa_chroma.Recursive(12, count_tokens).split(document)
+    assert len(chunks) > 3
+    assert all(document.text[chunk.start : chunk.end] == chunk.text for chunk in chunks)
+    assert [chunk.start for chunk in chunks] == sorted({chunk.start for chunk in chunks})
+
+
+def test_made_segments_are_found_by_the_product_of_the_query() -> None:
+    made = hiqa_speed.make(700)
+    assert (len(made.index), made.matrices["raw"].shape) == (700, (700, hiqa_speed.DIMENSION))
+    (table,) = hiqa_speed.run(1, 700)
+    assert {"bare product", "HiQARetriever"} <= set(table.figures)
+    assert table.rows[0][2] == ""  # nothing is compared with itself
+
+
+def test_parts_that_are_not_run_again_keep_their_figures(tmp_path: Path) -> None:
+    record = {"machine": "m", "versions": "v", "tables": []}
+    hiqa.save(tmp_path, "speed", record)
+    hiqa.save(tmp_path, "boards", {**record, "machine": "other"})
+    kept = json.loads((tmp_path / "hiqa.json").read_text())
+    assert list(kept) == ["boards", "speed"]
+    assert kept["speed"]["machine"] == "m"
+    assert (tmp_path / "hiqa.md").read_text().index("## boards") < (
+        tmp_path / "hiqa.md"
+    ).read_text().index("## speed")
+
+
+def test_a_number_below_one_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        hiqa.main(["boards", "--documents", "0"])
+    assert "--documents must be at least 1; got 0." in capsys.readouterr().err

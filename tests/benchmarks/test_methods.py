@@ -1,0 +1,170 @@
+"""The table of all methods and peers: where peers' chunks stand, what the tables say, what a second
+run keeps."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import methods
+from benchmarks.datasets import Dataset, Question
+from benchmarks.methods_peers import by_size
+from benchmarks.methods_plots import draw
+from benchmarks.methods_systems import OURS, SIZED, Models, System, own_systems
+from benchmarks.methods_tables import best_peer, figures, mean_of_sets, page
+from benchmarks.placing import placed
+from structrag import read_text
+from structrag.text.tokens import count_tokens
+from tests.doubles import HashEmbedder
+
+TEXT = (
+    "# Alpha\n\nThe pump needs oil. Fill it to the mark.\n\n# Beta\n\nThe valve opens at noon. "
+    "It closes at night.\n"
+)
+
+
+def spans(text: str, parts: list[str]) -> list[tuple[int, int]]:
+    return [(chunk.start, chunk.end) for chunk in placed(read_text(text), parts)]
+
+
+def test_chunks_are_found_again_whatever_white_space_they_lost() -> None:
+    assert spans("One two.\n\nThree  four.", ["One two. Three", "four."]) == [(0, 15), (17, 22)]
+
+
+def test_a_repeated_text_is_placed_behind_the_chunk_before() -> None:
+    assert spans("Yes. No. Yes. No.", ["Yes.", "No.", "Yes.", "No."]) == [
+        (0, 4),
+        (5, 8),
+        (9, 13),
+        (14, 17),
+    ]
+
+
+def test_overlapping_chunks_keep_their_overlap() -> None:
+    assert spans("a b c d e f", ["a b c", "b c d", "d e f"]) == [(0, 5), (2, 7), (6, 11)]
+
+
+def test_a_text_in_other_words_is_placed_by_those_it_shares() -> None:
+    text = (
+        "Before it.\n\n| part | size |\n|---|---|\n| the red lamp on top | 10 mm wide "
+        "|\n\nBehind it."
+    )
+    (span,) = spans(text, ["x = the red lamp on top. 10 mm wide"])
+    assert text[slice(*span)] == "the red lamp on top | 10 mm wide"
+
+
+def test_a_text_that_is_nowhere_is_left_out_and_the_context_is_kept() -> None:
+    chunks = placed(
+        read_text("One two three."), ["four five six", "One two three."], ["", "Numbers"]
+    )
+    assert [(chunk.text, chunk.index_text) for chunk in chunks] == [
+        ("One two three.", "Numbers\nOne two three.")
+    ]
+
+
+def test_every_peer_that_reads_text_gives_nearly_all_of_it_back() -> None:
+    document = read_text(TEXT * 20, format="markdown")
+    peers, _ = by_size({})
+    for name, peer in peers.items():
+        (chunks,) = peer.split([document])
+        assert sum(chunk.end - chunk.start for chunk in chunks) > 0.9 * len(
+            document.text.strip()
+        ), name
+
+
+@pytest.fixture
+def dataset() -> Dataset:
+    document = read_text(TEXT, format="markdown", id="manual")
+    gold = TEXT.index("The valve")
+    question = Question("q", "When does the valve open?", (), (("manual", gold, gold + 24),), False)
+    return Dataset(
+        "qasper", (document,), (question, replace(question, id="r", question="valve noon"))
+    )
+
+
+@pytest.mark.parametrize(
+    "system",
+    [each for each in own_systems() if "static" not in each.name],
+    ids=lambda system: system.name,
+)
+def test_every_method_of_ours_finds_the_only_evidence(system: System, dataset: Dataset) -> None:
+    found = methods.measured(system, dataset, Models(HashEmbedder(), None), count_tokens)
+    assert found["recall"]["both 1000"] == [1.0, 1.0]
+    assert found["chunks"] >= 1 and found["largest"] >= found["tokens"]
+
+
+def test_a_cell_is_measured_once_and_again_on_demand(
+    dataset: Dataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(methods, "KEPT", tmp_path)
+    calls = []
+    recall = {"both 1000": [1.0, 1.0]}
+    monkeypatch.setattr(
+        methods, "measured", lambda *_: calls.append(1) or {"recall": recall, "seconds": 1}
+    )
+    one = methods.Sample(dataset, 1, 2)
+    row = own_systems()[0]
+    for again in (False, False, True):
+        assert methods.cell(row, one, Models(None, None), count_tokens, again)["recall"] == recall
+    assert len(calls) == 2
+
+
+def results() -> dict[str, Any]:
+    def row(*recall: float) -> dict[str, Any]:
+        points = {
+            f"{route} {budget}": list(recall)
+            for route in ("both", "dense")
+            for budget in (500, 1000, 2000)
+        }
+        return {"recall": points, "chunks": 3, "tokens": 10.0, "largest": 20, "seconds": 1.0}
+
+    rows = {
+        "ours": row(0.0, 0.0, 0.0, 0.0),
+        "peer": row(1.0, 1.0, 1.0, 1.0),
+        "weak": row(0.0, 0.0, 0.0, 1.0),
+    }
+    one = {"documents": [1, 2], "questions": [4, 8], "rows": rows}
+    two = {**one, "rows": {**rows, "markdown only": row(1.0, 1.0, 1.0, 1.0)}}
+    families = {"ours": OURS, "peer": SIZED, "weak": SIZED, "markdown only": SIZED}
+    return {"about": {"encoder": "x"}, "families": families, "sets": {"cuad": one, "qasper": two}}
+
+
+def test_a_loss_is_printed_as_plainly_as_a_win() -> None:
+    text = page(results())
+    assert best_peer(results()) == "peer"
+    assert "**-100.0 [-100.0, -100.0]**" in text
+    assert "cuad: 1 of 2 documents, 4 of 8 questions" in text
+
+
+def test_a_peer_that_does_not_read_a_set_has_a_blank_there_and_no_mean() -> None:
+    (line, *_) = [
+        line for line in page(results()).splitlines() if line.startswith("| markdown only")
+    ]
+    assert [cell.strip() for cell in line.split("|")[1:-1]] == ["markdown only", "", "100.0", ""]
+
+
+def test_the_mean_gives_sets_equal_weight() -> None:
+    interval = mean_of_sets([[1.0], [0.0, 0.0, 0.0]])
+    assert (interval.mean, interval.low, interval.high) == (50.0, 50.0, 50.0)
+
+
+def test_plots_are_drawn_and_equal_on_every_run(tmp_path: Path) -> None:
+    first, second = (draw(results(), tmp_path / name) for name in "ab")
+    for one, two in zip(first, second, strict=True):
+        assert one.read_bytes() == two.read_bytes() and b"peer" in one.read_bytes()
+
+
+@pytest.mark.parametrize("given", ["", "nope", "cuad,nope"])
+def test_an_unknown_set_is_refused(given: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        methods.main(["--sets", given])
+    assert "--sets must be some of" in capsys.readouterr().err
+
+
+def test_stored_figures_have_means_and_intervals_and_no_question() -> None:
+    stored = json.loads(json.dumps(figures(results())))
+    assert stored["sets"]["cuad"]["rows"]["peer"]["recall"]["both 500"] == [100.0, 100.0, 100.0]

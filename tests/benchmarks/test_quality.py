@@ -1,0 +1,174 @@
+"""The quality benchmark on a made-up set: what its figures must be, and that it says when data is
+absent."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import quality, quality_choices
+from benchmarks.datasets import Dataset, Question
+from benchmarks.quality_scores import POINTS, gold_questions, score
+from benchmarks.quality_systems import systems
+from benchmarks.quality_tables import report
+from structrag.records import Document
+
+ANIMALS = ("heron", "otter", "badger", "lynx", "marten", "osprey", "weasel", "curlew")
+
+
+def _document(doc_id: str) -> Document:
+    parts = [
+        f"## The {a}\n\n" + f"A {a} of {doc_id} eats well and sleeps long. " * 15 for a in ANIMALS
+    ]
+    return Document(
+        f"# Animals {doc_id}\n\n" + "\n\n".join(parts) + "\n", id=doc_id, format="markdown"
+    )
+
+
+def _dataset() -> Dataset:
+    documents = tuple(_document(name) for name in ("north", "south"))
+    questions = []
+    for document in documents:
+        for animal in ANIMALS:
+            start = document.text.index(f"A {animal}")
+            gold = ((document.id, start, start + 20),)
+            questions.append(
+                Question(f"{document.id}-{animal}", f"What does the {animal} do?", (), gold, False)
+            )
+    questions.append(Question("no gold", "What is missing?", (), (), False))
+    return Dataset("made up", documents, tuple(questions))
+
+
+@pytest.fixture(scope="module")
+def measured() -> dict[str, object]:
+    dataset = _dataset()
+    return quality.measure(
+        quality.sampled(dataset, None, None), None, None, lambda text: len(text.split())
+    )
+
+
+def test_every_system_finds_what_bm25_names(measured: dict[str, object]) -> None:
+    rows = measured["systems"]
+    assert measured["questions"] == 16  # the question without gold is left out
+    for row in rows:
+        assert tuple(row["recall"]) == POINTS
+        assert all(0 <= value <= 100 for value in row["recall"].values())
+        if row["chunks"] != "preset paper":
+            found = [row["recall"][point] for point in POINTS[:4]]
+            assert found == sorted(found)
+    sections = next(
+        r
+        for r in rows
+        if r["chunks"].startswith("content-aware") and (r["views"], r["route"]) == ("raw", "BM25")
+    )
+    assert sections["recall"]["top 5"] == 100
+    assert sections["tokens_at_top_5"] > 0
+
+
+def test_intervals_hold_their_difference_and_the_baseline_has_none(
+    measured: dict[str, object],
+) -> None:
+    for row in measured["systems"]:
+        assert bool(row["difference"]) == (row["chunks"] != "fixed 300")
+        for difference, low, high in row["difference"].values():
+            assert low <= difference <= high
+
+
+def test_top_1_5_alternates_between_one_and_two_chunks() -> None:
+    dataset = quality.sampled(_dataset(), None, None)
+    row = next(system for system in systems(dataset.documents, None, None) if system.exact_k)
+    asked: list[int] = []
+    question = gold_questions(dataset)[0]
+    from benchmarks.quality_scores import _search, _top
+
+    ranking = _search(row, question, 10)
+    for ordinal in range(4):
+        asked.append(len(_top(row, question, ranking, 1.5, ordinal)))
+    assert asked == [1, 2, 1, 2]
+    assert len(score(row, dataset, len).recall["top 1.5"]) == 16
+
+
+def test_report_shows_losses_too(measured: dict[str, object]) -> None:
+    page = report([{**measured, "documents_in_set": 2}], {"structrag": "x"})
+    assert page.count("| preset paper | all | dense |") == 2
+    assert "### Average over the sets" in page
+    assert "[" in page and "made up: 2 documents, 16 questions" in page
+
+
+def test_sample_is_even_and_deterministic() -> None:
+    dataset = _dataset()
+    one = quality.sampled(dataset, 1, 3)
+    assert [document.id for document in one.documents] == ["north"]
+    assert [question.id for question in one.questions] == [
+        "north-heron",
+        "north-otter",
+        "north-badger",
+    ]
+    assert quality.sampled(dataset, 5, None).documents == dataset.documents
+
+
+def test_queries_are_embedded_once() -> None:
+    calls: list[list[str]] = []
+
+    class Counting:
+        name = "counting"
+        max_tokens = 7
+
+        def embed(self, texts: list[str], *, query: bool = False) -> object:
+            calls.append(list(texts))
+            return np.ones((len(texts), 2), dtype=np.float32)
+
+    embedder = quality.RememberedQueries(Counting())
+    for _ in range(3):
+        assert embedder.embed(["a", "b"], query=True).shape == (2, 2)
+    assert calls == [["a"], ["b"]]
+    assert (embedder.name, embedder.max_tokens) == ("counting", 7)
+
+
+def test_without_data_it_says_so_and_exits_with_0(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("STRUCTRAG_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(SystemExit) as stopped:
+        quality.main(["--output", str(tmp_path)])
+    assert stopped.value.code == 0
+    assert "STRUCTRAG_DATA" in capsys.readouterr().err
+    assert not list(tmp_path.glob("quality.*"))
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--sets", "wiki"], ["--questions", "0"], ["--cuad-documents", "-1"]]
+)
+def test_bad_options_are_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        quality.main(arguments)
+    assert stopped.value.code == 2
+    assert arguments[0] in capsys.readouterr().err
+
+
+def test_the_command_writes_both_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quality, "load_or_exit", lambda name: _dataset())
+    quality.main(
+        ["--sets", "nq", "--embedder", "lsa", "--questions", "2", "--output", str(tmp_path)]
+    )
+    written = json.loads((tmp_path / "quality.json").read_text(encoding="utf-8"))
+    assert written["sets"][0]["questions"] == 2
+    assert "# Retrieval quality" in (tmp_path / "quality.md").read_text(encoding="utf-8")
+
+
+def test_the_choices_command_changes_one_setting_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quality, "load_or_exit", lambda name: replace(_dataset(), name=name))
+    quality_choices.main(
+        ["--sets", "nq,qasper", "--embedder", "lsa", "--questions", "1", "--output", str(tmp_path)]
+    )
+    page = (tmp_path / "quality_choices.md").read_text(encoding="utf-8")
+    tables = [table.split("\n") for table in page.strip().split("\n\n")[2:]]
+    assert [len(table) - 2 for table in tables] == [15, 4, 6, 2]
+    assert all(line.count("|") == 10 for table in tables for line in table)
+    assert page.count("| 300, both |") == 1

@@ -1,0 +1,27 @@
+"""Documents without their headings: where these stood is where the segmentation begins."""
+
+from __future__ import annotations
+
+from benchmarks.unheaded import segmentation, unheaded
+from structrag import read_text
+
+SECTION = "One sentence here. Another sentence there. A third sentence follows."
+
+
+def test_sections_become_segments() -> None:
+    made = unheaded(
+        read_text("\n\n".join(f"# Title {i}\n\n{SECTION}" for i in range(4)), format="markdown")
+    )
+    assert made is not None
+    assert "Title" not in made.document.text
+    assert made.reference == (0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0)
+
+
+def test_too_few_sections_make_no_document() -> None:
+    assert unheaded(read_text(f"# A\n\n{SECTION}\n\n# B\n\nShort.", format="markdown")) is None
+
+
+def test_a_place_inside_a_sentence_counts_for_its_nearer_end() -> None:
+    sentences = [(0, 10), (10, 20), (20, 30)]
+    assert segmentation(sentences, [0, 13]) == [1, 0]
+    assert segmentation(sentences, [17, 29]) == [0, 1]

@@ -1,0 +1,63 @@
+"""The cache of answers: what it keeps, across objects, threads and damage."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from structrag.asking.cache import Cache, cache_key
+from structrag.errors import InvalidParameter
+
+parts = st.lists(st.text(alphabet=st.characters(), max_size=4), max_size=4)
+
+
+@given(parts, parts)
+def test_different_sequences_have_different_keys(a: list[str], b: list[str]) -> None:
+    assert (cache_key(*a) == cache_key(*b)) == (a == b)
+
+
+def test_joined_parts_and_lone_surrogates_do_not_collide() -> None:
+    assert cache_key("ab", "c") != cache_key("a", "bc")
+    assert cache_key("\ud800") != cache_key("?")
+
+
+def test_values_are_there_for_another_object(tmp_path: Path) -> None:
+    first = Cache(tmp_path / "new" / "cache.sqlite")
+    first.put("k", {"answer": ["ü", None, 1.5]})
+    first.put_vectors({"v": np.array([1.5, -2.0], dtype=np.float64)})
+    second = Cache(tmp_path / "new" / "cache.sqlite")
+    assert second.get("k") == {"answer": ["ü", None, 1.5]}
+    vector = second.get_vector("v")
+    assert vector is not None
+    assert vector.tolist() == [1.5, -2.0]
+    assert (second.get("other"), second.get_vector("other"), len(second)) == (None, None, 2)
+    first.close()
+    second.close()
+
+
+def test_threads_can_share_it(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "c")
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda i: cache.put(str(i % 50), i % 50), range(400)))
+    assert [cache.get(str(i)) for i in range(50)] == list(range(50))
+
+
+@pytest.mark.parametrize(
+    "content", [b"this is not a database, and it is long enough to be looked at" * 40]
+)
+def test_a_file_that_is_no_cache_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_bytes(content)
+    with pytest.raises(InvalidParameter, match="cache must be the path"):
+        Cache(path)
+    assert path.read_bytes() == content
+
+
+def test_a_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidParameter, match="cache must be the path"):
+        Cache(tmp_path)

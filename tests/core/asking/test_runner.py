@@ -1,0 +1,367 @@
+"""The runner: batching, limits, cache, failures; every test both synchronously and on an event
+loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from structrag.asking.cache import Cache
+from structrag.asking.requests import Ask, Choose, Embed, Failed, Search, Usage
+from structrag.asking.runner import Runner
+from structrag.errors import BudgetExceeded, InvalidAnswer, InvalidParameter, ModelFailed
+
+Drive = Callable[[Runner, Any], Any]
+USER = contextvars.ContextVar("USER", default="nobody")
+
+
+@pytest.fixture(params=["sync", "async"])
+def drive(request: pytest.FixtureRequest) -> Drive:
+    if request.param == "sync":
+        return lambda runner, steps: runner.run(steps)
+    return lambda runner, steps: asyncio.run(runner.arun(steps))
+
+
+class Model:
+    """Answers with the prompt in capitals; remembers what it was asked and how many calls were open
+    at once."""
+
+    name = "model-a"
+
+    def __init__(self, fail: str = "", error: Exception | None = None, margin: Any = 0.5) -> None:
+        self.asked: list[str] = []
+        self.fail, self.error, self.margin = fail, error or RuntimeError("no"), margin
+        self.open, self.most = 0, 0
+        self.users: set[str] = set()
+        self.lock = threading.Lock()
+
+    def begin(self, prompt: str) -> None:
+        with self.lock:
+            self.asked.append(prompt)
+            self.users.add(USER.get())
+            self.open += 1
+            self.most = max(self.most, self.open)
+
+    def end(self, prompt: str) -> str:
+        with self.lock:
+            self.open -= 1
+        if self.fail and prompt == self.fail:
+            raise self.error
+        return prompt.upper()
+
+    def complete(self, prompt: str) -> str:
+        self.begin(prompt)
+        time.sleep(0.002)
+        return self.end(prompt)
+
+    async def acomplete(self, prompt: str) -> str:
+        self.begin(prompt)
+        await asyncio.sleep(0.002)
+        return self.end(prompt)
+
+    def choose(self, prompt: str, options: tuple[str, str]) -> Any:
+        return self.margin
+
+    async def achoose(self, prompt: str, options: tuple[str, str]) -> Any:
+        return self.margin
+
+
+class Vectors:
+    name = "vectors-a"
+
+    def __init__(self, answer: Callable[[Sequence[str]], Any] | None = None) -> None:
+        self.batches: list[list[str]] = []
+        self.answer = answer or (lambda texts: [[float(len(text)), 1.0] for text in texts])
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
+        self.batches.append(list(texts))
+        return self.answer(texts)
+
+    async def aembed(self, texts: Sequence[str], *, query: bool = False) -> Any:
+        return self.embed(texts, query=query)
+
+
+def yields(*requests: Any) -> Any:
+    return (yield list(requests))
+
+
+def test_answers_stand_where_their_requests_stood(drive: Drive) -> None:
+    class Route:
+        def search(self, request: Search) -> Any:
+            return [(request.query, 1.0)]
+
+        async def asearch(self, request: Search) -> Any:
+            return self.search(request)
+
+    runner = Runner(llm=Model(), embedder=Vectors(), routes={"r": Route()})
+    answers = drive(
+        runner,
+        yields(
+            Search("r", "q", None, 3),
+            Ask("one"),
+            Embed(("aa", "b")),
+            Choose("x", ("a", "b")),
+            Ask("two"),
+            Embed(()),
+        ),
+    )
+    assert answers[0] == [("q", 1.0)]
+    assert answers[1] == "ONE"
+    assert answers[2].tolist() == [[2.0, 1.0], [1.0, 1.0]]
+    assert answers[3:5] == [0.5, "TWO"]
+    assert answers[5].shape == (0, 0)
+    assert runner.usage.as_dict()["calls"] == 3
+    assert runner.usage.embedded == 2
+
+
+def test_texts_are_sent_once_in_bounded_batches(drive: Drive) -> None:
+    vectors = Vectors()
+    texts = tuple("x" * (i % 7 + 1) for i in range(50))
+    answer = drive(Runner(embedder=vectors, batch_size=3), yields(Embed(texts)))[0]
+    sent = [text for batch in vectors.batches for text in batch]
+    assert max(map(len, vectors.batches)) == 3
+    assert sorted(sent) == sorted(set(texts))
+    assert answer[:, 0].tolist() == [float(len(text)) for text in texts]
+
+
+def test_concurrency_stays_within_its_limit(drive: Drive) -> None:
+    model = Model()
+    answers = drive(
+        Runner(llm=model, max_concurrency=3), yields(*(Ask(f"p{i}") for i in range(20)))
+    )
+    assert answers == [f"P{i}" for i in range(20)]
+    assert 1 < model.most <= 3
+
+
+def test_a_prompt_may_name_who_answers_it(drive: Drive) -> None:
+    own, other = Model(), Model()
+    other.name = "model-b"
+    runner = Runner(llm=own, cache=Cache(":memory:"), max_calls=3)
+    steps = (Ask("a"), Ask("a", llm=other), Ask("b", llm=other))
+    assert drive(runner, yields(*steps)) == drive(runner, yields(*steps)) == ["A", "A", "B"]
+    assert (own.asked, sorted(other.asked)) == (["a"], ["a", "b"])
+    assert drive(Runner(), yields(Ask("a", llm=other))) == ["A"]
+    assert runner.usage.as_dict()["calls"] == 3
+
+
+def test_equal_requests_are_one_call_unless_they_must_not_be_cached(drive: Drive) -> None:
+    model = Model()
+    assert drive(Runner(llm=model), yields(Ask("a"), Ask("a"))) == ["A", "A"]
+    assert model.asked == ["a"]
+    drive(Runner(llm=model), yields(Ask("b", use_cache=False), Ask("b", use_cache=False)))
+    assert model.asked == ["a", "b", "b"]
+
+
+def test_a_run_that_crashed_repeats_no_finished_call(drive: Drive, tmp_path: Path) -> None:
+    texts = tuple(f"text {i}" for i in range(10))
+
+    def steps() -> Any:
+        asked = yield [Ask("one"), Ask("two")]
+        return asked, (yield [Embed(texts)])[0]
+
+    sent: list[str] = []
+
+    def third_fails(batch: Sequence[str]) -> Any:
+        if len(sent) == 4:
+            raise OSError("connection lost")
+        sent.extend(batch)
+        return [[1.0, 2.0]] * len(batch)
+
+    with pytest.raises(OSError, match="connection lost"):
+        drive(
+            Runner(
+                llm=Model(),
+                embedder=Vectors(third_fails),
+                cache=Cache(tmp_path / "c"),
+                batch_size=2,
+            ),
+            steps(),
+        )
+    model, vectors = Model(), Vectors()
+    runner = Runner(llm=model, embedder=vectors, cache=Cache(tmp_path / "c"), batch_size=2)
+    assert drive(runner, steps())[0] == ["ONE", "TWO"]
+    assert model.asked == []
+    assert {text for batch in vectors.batches for text in batch} == set(texts) - set(sent)
+    assert runner.usage.cache_hits == 6
+
+
+def test_failed_answers_are_given_to_the_algorithm_and_not_kept(drive: Drive) -> None:
+    cache = Cache(":memory:")
+    answers = drive(Runner(llm=Model(fail="bad"), cache=cache), yields(Ask("good"), Ask("bad")))
+    assert answers[0] == "GOOD"
+    assert isinstance(answers[1], Failed)
+    assert str(answers[1].reason) == "no"
+    assert drive(Runner(llm=Model(), cache=cache), yields(Ask("bad"))) == ["BAD"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"name": "model-b"}, {"prompt": "q"}, {"component": "other"}, {"options": ("a", "c")}],
+)
+def test_the_cache_key_holds_everything_that_changes_the_answer(change: dict[str, Any]) -> None:
+    cache = Cache(":memory:")
+    fields = {"prompt": "p", "options": ("a", "b"), "component": "c"}
+    Runner(llm=Model(margin=0.25), cache=cache).run(yields(Choose(**fields)))
+    model = Model(margin=-0.25)
+    assert Runner(llm=model, cache=cache).run(yields(Choose(**fields))) == [0.25]
+    model.name = change.pop("name", model.name)
+    assert Runner(llm=model, cache=cache).run(yields(Choose(**{**fields, **change}))) == [-0.25]
+
+
+def test_budget_makes_the_calls_it_allows_and_stops(drive: Drive) -> None:
+    model, cache = Model(), Cache(":memory:")
+    runner = Runner(llm=model, cache=cache, max_calls=3, max_concurrency=2)
+    with pytest.raises(BudgetExceeded, match="max_calls=3"):
+        drive(runner, yields(*(Ask(f"p{i}") for i in range(8))))
+    assert sorted(model.asked) == ["p0", "p1", "p2"]
+    assert runner.usage.calls == len(cache) == 3
+    again = Model()
+    drive(Runner(llm=again, cache=cache), yields(*(Ask(f"p{i}") for i in range(8))))
+    assert len(again.asked) == 5
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda texts: [[1.0], [1.0, 2.0]], "one vector of numbers"),
+        (lambda texts: [[1.0]], "2 vectors for 2 texts"),
+        (lambda texts: None, "2 vectors for 2 texts"),
+        (lambda texts: [["a"]] * 2, "one vector of numbers"),
+        (lambda texts: [[]] * 2, "2 vectors for 2 texts"),
+        (lambda texts: [[1.0], [float("nan")]], "NaN or infinite values for the text"),
+        (lambda texts: [[1e300]] * 2, "NaN or infinite"),
+    ],
+)
+def test_unusable_vectors_are_refused_and_not_kept(drive: Drive, answer: Any, message: str) -> None:
+    cache = Cache(":memory:")
+    with pytest.raises(InvalidAnswer, match=message):
+        drive(Runner(embedder=Vectors(answer), cache=cache), yields(Embed(("t", "uu"))))
+    assert len(cache) == 0
+
+
+def test_vectors_of_another_length_in_the_cache_are_noticed(drive: Drive) -> None:
+    cache = Cache(":memory:")
+    drive(Runner(embedder=Vectors(), cache=cache), yields(Embed(("t",))))
+    with pytest.raises(InvalidAnswer, match="different dimensions"):
+        drive(
+            Runner(embedder=Vectors(lambda texts: np.ones((len(texts), 3))), cache=cache),
+            yields(Embed(("t", "u"))),
+        )
+
+
+@pytest.mark.parametrize("margin", [2.0, float("nan"), "yes", [1]])
+def test_unusable_margins_are_failed_answers(drive: Drive, margin: Any) -> None:
+    answer = drive(Runner(llm=Model(margin=margin)), yields(Choose("p", ("a", "b"))))[0]
+    assert isinstance(answer, Failed)
+    assert isinstance(answer.reason, InvalidAnswer)
+
+
+def test_margins_of_numpy_can_be_kept(drive: Drive) -> None:
+    cache = Cache(":memory:")
+    for _ in range(2):
+        assert drive(
+            Runner(llm=Model(margin=np.float32(0.5)), cache=cache), yields(Choose("p", ("a", "b")))
+        ) == [0.5]
+
+
+def test_what_is_missing_is_named(drive: Drive) -> None:
+    answers = drive(Runner(), yields(Ask("p"), Choose("p", ("a", "b"))))
+    assert all(isinstance(answer, Failed) and "llm=" in str(answer.reason) for answer in answers)
+    with pytest.raises(ModelFailed, match="embedder="):
+        drive(Runner(), yields(Embed(("t",))))
+    with pytest.raises(InvalidParameter, match="'none'"):
+        drive(Runner(), yields(Search("none", "q", None, 1)))
+    with pytest.raises(InvalidParameter, match="batch_size"):
+        Runner(batch_size=0)
+
+
+def test_a_model_that_stops_iterating_does_not_end_the_run_in_silence() -> None:
+    def stops(texts: Sequence[str]) -> Any:
+        raise StopIteration
+
+    with pytest.raises((StopIteration, RuntimeError)):
+        Runner(embedder=Vectors(stops)).run(yields(Embed(("t",))))
+
+
+def test_the_algorithm_is_closed_when_a_model_raises(drive: Drive) -> None:
+    closed = []
+
+    def steps() -> Any:
+        try:
+            yield [Embed(("t",))]
+        finally:
+            closed.append(True)
+
+    with pytest.raises(ZeroDivisionError):
+        drive(Runner(embedder=Vectors(lambda texts: 1 / 0)), steps())
+    assert closed == [True]
+
+
+def test_an_error_of_ours_cancels_the_calls_that_wait(drive: Drive) -> None:
+    model = Model(fail="p0", error=ModelFailed("key refused"))
+    with pytest.raises(ModelFailed, match="key refused"):
+        drive(Runner(llm=model, max_concurrency=1), yields(*(Ask(f"p{i}") for i in range(50))))
+    assert len(model.asked) < 50
+    assert model.open <= 1
+
+
+def test_context_variables_reach_the_models(drive: Drive) -> None:
+    model = Model()
+    token = USER.set("reader")
+    try:
+        drive(Runner(llm=model), yields(Ask("a"), Ask("b")))
+    finally:
+        USER.reset(token)
+    assert model.users == {"reader"}
+
+
+def test_progress_tells_every_step(drive: Drive) -> None:
+    told: list[tuple[str, int, int]] = []
+    runner = Runner(
+        llm=Model(), embedder=Vectors(), batch_size=2, progress=lambda *step: told.append(step)
+    )
+    drive(runner, yields(Ask("a"), Ask("b"), Embed(("t", "u", "v"))))
+    assert told == [
+        ("asking the language model", 1, 2),
+        ("asking the language model", 2, 2),
+        ("embedding", 2, 3),
+        ("embedding", 3, 3),
+    ]
+
+
+async def test_the_event_loop_keeps_running(tmp_path: Path) -> None:
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            ticks += 1
+            await asyncio.sleep(0)
+
+    ticker = asyncio.create_task(tick())
+    runner = Runner(llm=Model(), cache=Cache(tmp_path / "c"), max_concurrency=2)
+    await runner.arun(yields(*(Ask(f"p{i}") for i in range(20))))
+    ticker.cancel()
+    assert ticks > 20
+
+
+def test_what_a_run_has_cost_reads_as_a_line() -> None:
+    usage = Usage(
+        calls=1, prompt_tokens=1200, answer_tokens=40, embedded=11, embedding_tokens=1, cache_hits=1
+    )
+    line = (
+        "1 language-model call, 1,200 tokens of prompts and 40 of answers; 11 texts embedded, 1 "
+        "token; 1 cache hit"
+    )
+    assert str(usage) == line
+    usage.fallbacks.update(summary=2, keywords=1)
+    assert str(usage) == f"{line}; fell back: 1 keywords, 2 summary"
+    assert repr(usage).startswith("Usage(calls=1, ")

@@ -1,0 +1,200 @@
+"""Information density: the worked numbers of equation 2, its factors, entities, models that rate
+and list."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from doubles import HashEmbedder, ScriptedModel
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from structrag.asking.runner import Runner
+from structrag.chunks.enriching.density import (
+    DensityFactors,
+    DensitySettings,
+    density,
+    density_steps,
+    mean_pair_cosine,
+    similarity_to_others,
+)
+from structrag.chunks.enriching.entities import ner_entities
+from structrag.chunks.fixed import FixedSplitter
+from structrag.errors import InvalidParameter
+from structrag.reading.files import read_text
+from structrag.records import Chunk
+from structrag.text.names import contains
+
+TEXT = (
+    "The NASA probe Voyager One left Earth. Voyager One carries a record. NASA built it. "
+    "Bread needs flour and water. It rises in an hour. Bake it until brown. "
+    "The ESA probe Rosetta met a comet. ESA flew Rosetta for years. It sent back 5 GB of data."
+)
+
+
+def chunks_of(text: str = TEXT, size: int = 27) -> list[Chunk]:
+    return FixedSplitter(max_tokens=size).split(read_text(text))
+
+
+def measured(chunks: list[Chunk], *, llm: Any = None, **choices: Any) -> list[DensityFactors]:
+    runner = Runner(embedder=HashEmbedder(), llm=llm)
+    return runner.run(density_steps(chunks, DensitySettings(**choices)))[0]
+
+
+@pytest.mark.parametrize(
+    ("weight", "value", "doubled"),
+    [("unique", 1.14, 0.57), ("count", 1.62, 1.62), ("literal", 3.42, 1.71)],
+)
+def test_worked_numbers(weight: str, value: float, doubled: float) -> None:
+    factors = {"correlation": 0.5, "rating": 0.8, "similarity": 0.6, "entity_weight": weight}
+    assert density([0.8, 0.6, 0.5], [2, 1, 1], 40, **factors) == pytest.approx(value)  # type: ignore[arg-type]
+    assert density([0.8, 0.6, 0.5], [4, 2, 2], 80, **factors) == pytest.approx(doubled)  # type: ignore[arg-type]
+
+
+def test_negative_factors_count_as_none_and_nothing_is_zero() -> None:
+    assert density([-0.5, 1.0], [1, 1], 100) == pytest.approx(1.0)
+    assert density([1.0], [1], 100, correlation=-0.2) == 0
+    assert density([], [], 100) == density([1.0], [1], 0) == 0
+
+
+def test_worked_correlation() -> None:
+    a = np.array([1.0, 0, 0])
+    b = np.array([0.9, math.sqrt(1 - 0.81), 0])
+    y = (0.1 - 0.5 * 0.9) / b[1]
+    c = np.array([0.5, y, math.sqrt(1 - 0.25 - y * y)])
+    pairs = [float(p @ q) for p, q in itertools.combinations((a, b, c), 2)]
+    assert sorted(pairs) == pytest.approx([0.1, 0.5, 0.9])
+    assert mean_pair_cosine([a, b, c]) == pytest.approx(0.5)
+    assert mean_pair_cosine([[3.0, 4.0]]) == mean_pair_cosine(np.zeros((0, 2))) == 1
+    assert mean_pair_cosine(np.zeros((3, 2))) == 0
+
+
+@settings(deadline=None)
+@given(st.integers(2, 9), st.integers(0, 99))
+def test_pairs_in_closed_form(n: int, seed: int) -> None:
+    vectors = np.random.default_rng(seed).normal(size=(n, 4))
+    units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    cosines = units @ units.T
+    assert mean_pair_cosine(vectors) == pytest.approx(
+        np.mean([cosines[i, j] for i in range(n) for j in range(n) if i != j])
+    )
+    best = [np.mean(sorted(np.delete(row, i))[::-1][:3]) for i, row in enumerate(cosines)]
+    assert similarity_to_others(vectors) == pytest.approx(best)
+
+
+def test_similarity_of_a_single_chunk_and_of_many() -> None:
+    assert similarity_to_others([[1.0, 0.0]]).tolist() == [1.0]
+    many = similarity_to_others(np.random.default_rng(0).normal(size=(1100, 3)))
+    assert many.shape == (1100,) and (many > 0.9).all()
+
+
+def test_every_factor_can_be_seen() -> None:
+    found = measured(chunks_of())
+    assert [own.density > 0 for own in found] == [True, False, True]
+    first = found[0]
+    assert {entity.name: entity.count for entity in first.entities} == {
+        "NASA": 2,
+        "Voyager One": 2,
+        "Earth": 1,
+    }
+    again = density(
+        [entity.effectiveness for entity in first.entities],
+        [entity.count for entity in first.entities],
+        first.tokens,
+        correlation=first.correlation,
+        rating=first.rating,
+        similarity=first.similarity,
+    )
+    assert first.density == pytest.approx(again)
+    assert first.rating == 1 and 0 < first.effectiveness <= 1
+
+
+@pytest.mark.parametrize(
+    "text", ["NASA left.", "nothing to see here", "One sentence with NASA. And another."]
+)
+def test_one_sentence_and_one_chunk_are_finite(text: str) -> None:
+    for own in measured(chunks_of(text)):
+        assert math.isfinite(own.density) and own.density >= 0
+        assert own.similarity == 1
+    assert measured([]) == []
+
+
+def test_modes_and_weights() -> None:
+    chunks = chunks_of()
+    simple = measured(chunks, mode="simple")[0]
+    assert simple.density == pytest.approx(100 * 3 / simple.tokens)
+    full, literal = measured(chunks)[0], measured(chunks, entity_weight="literal")[0]
+    assert literal.density == pytest.approx(3 * full.density)
+    assert all(own.similarity == 1 for own in measured(chunks, use_similarity=False))
+
+
+def test_entities_in_more_than_half_of_the_chunks_are_dropped() -> None:
+    text = " ".join(f"The ACME report says X{i}Y grew by a lot this year again." for i in range(6))
+    names = {entity.name for own in measured(chunks_of(text, 16)) for entity in own.entities}
+    assert names == {f"X{i}Y" for i in range(6)}
+
+
+def test_entities_by_a_function_or_a_model_must_occur() -> None:
+    chunks = chunks_of()
+    found = measured(chunks, entities=lambda text: ["flour", "sugar", "", "FLOUR"])
+    assert [[entity.name for entity in own.entities] for own in found] == [[], ["flour"], []]
+    model = ScriptedModel(json.dumps(["a record", "brown", "unicorn", "comet"]))
+    found = measured(chunks, entities="llm", llm=model)
+    assert [[entity.name for entity in own.entities] for own in found] == [
+        ["a record"],
+        ["brown"],
+        ["comet"],
+    ]
+    for broken in (ScriptedModel("I cannot help with that."), ScriptedModel(OSError("down")), None):
+        assert measured(chunks, entities="llm", llm=broken) == measured(chunks)
+
+
+def test_a_pipeline_gives_slices() -> None:
+    found = ner_entities(lambda text: [{"start": 4, "end": 8, "word": "nasa"}])
+    assert list(found("The NASA probe")) == ["NASA"]
+
+
+def test_ratings_fall_back_to_the_median_of_the_others() -> None:
+    answers = {"Voyager": "8", "Bread": "no idea", "Rosetta": "4"}
+
+    def rate(prompt: str) -> str:
+        return next(answer for word, answer in answers.items() if word in prompt)
+
+    assert [
+        own.rating for own in measured(chunks_of(), rate=True, llm=ScriptedModel(rate))
+    ] == pytest.approx([0.8, 0.6, 0.4])
+    assert [own.rating for own in measured(chunks_of(), rate=True)] == [1, 1, 1]
+
+
+def test_names_are_whole_words() -> None:
+    assert contains("She said AI and ai.", "AI") == 2
+    assert contains("main trail", "AI") == 0
+    assert contains("deep\n learning", "Deep Learning") == 1
+    assert contains("我们用深度学习模型", "深度学习") == 1
+    assert contains("anything", " ") == 0
+
+
+def test_each_text_is_embedded_once() -> None:
+    embedder = HashEmbedder()
+    Runner(embedder=embedder).run(density_steps(chunks_of(), DensitySettings()))
+    assert len(embedder.texts) == len(set(embedder.texts))
+    assert sum(text.endswith(".") for text in embedder.texts) == 9
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"entity_weight": "all"}, "entity_weight must be one of"),
+        ({"mode": "none"}, "mode must be one of"),
+        ({"entities": "spacy"}, "entities must be one of"),
+        ({"max_share": 0}, "max_share must be"),
+    ],
+)
+def test_wrong_settings_are_named(choices: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidParameter, match=message):
+        DensitySettings(**choices)

@@ -1,0 +1,352 @@
+"""HiQASplitter: what holds for every document, and the rules for texts, headings and metadata."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from samples import BAD
+
+from structrag.chunks.content_aware import ContentAwareSplitter
+from structrag.chunks.hiqa.splitter import HiQASplitter
+from structrag.errors import InvalidParameter
+from structrag.reading.files import read_file, read_text
+from structrag.records import Chunk, Document
+from structrag.text.sentences import safe_cuts
+from structrag.text.tokens import count_tokens, tiktoken_counter
+
+TABLE = "| Name | Price | Weight |\n|---|---|---|\n" + "".join(
+    f"| item {i} | {i}.50 | {i} g |\n" for i in range(7)
+)
+HTML_TABLE = (
+    "<table><caption>Table 9: "
+    "Fees</caption>\n<thead><tr><th>Plan</th><th>Fee</th></tr></thead>\n<tbody>\n"
+    "<tr><td>Basic</td><td>11</td></tr>\n<tr><td>Gold</td><td>22</td></tr>\n</tbody></table>\n"
+)
+PARTS = [
+    "# What is it? Really.\n\n",
+    "## Deep\n\n",
+    "### Deeper\n",
+    "# Next\n",
+    "Setext\n===\n",
+    "\n",
+    "   \n   \n\n",
+    "\r\n",
+    "One sentence. Two sentences here! A third? Yes.\n\n",
+    "many words and no end in sight " * 6 + "\n\n",
+    "天气很好。我们去公园散步。今天。\n\n",
+    "👩‍👩‍👧‍👦 family 🇩🇪🇫🇷 e\u0301\n\n",
+    TABLE + "\n",
+    TABLE.replace("\n", "\r\n") + "\r\n",
+    HTML_TABLE + "\n",
+    "<table>\n<tr><td>a</td>\n\n<td>b</td></tr>\n\n<tr><td>c</td></tr>\n</table>\n\n",
+    "<table><tr><td>never closed\n\n",
+    "<div>\n\n",
+    "</div>\n\n",
+    "</table>\n\n",
+    "Table 1: what follows\n\n",
+    '![A chart](img/chart.png "The title")\n\n',
+    "![one](a.png) ![two][ref]\n\n",
+    "[ref]: b.png\n\n",
+    "Words with ![inline](c.png) and `![none](d.png)`.\n\n",
+    "*A caption in italics*\n\n",
+    '<figure><img src="e.png" alt="E"><figcaption>Fig. 2: Eeh</figcaption></figure>\n\n',
+    "<img src=f.png>\n",
+    "![](data:image/png;base64," + "A" * 400 + ")\n\n",
+    "| a | b |\n|---|---|\n| ragged |\n| x | y | z |\n| " + "long cell " * 30 + "| 1 |\n\n",
+    "| a | b |\n| no | delimiter |\n\n",
+    "| | |\n|---|---|\n| | |\n\n",
+    "```\n| a | b |\n|---|---|\n| code | 1 |\n![x](y)\n```\n\n",
+    "- one\n- ![two](g.png)\n\n",
+    "> quoted\n\n",
+    "x" * 90 + "\n\n",
+    "\ud800 lone\n",
+    "nul \x00\n",
+    "---\n",
+]
+documents = st.lists(st.sampled_from(PARTS), max_size=9).map("".join)
+limits = st.sampled_from([1, 2, 3, 5, 8, 13, 20, 40, 80, 300, None])
+metadata = st.sampled_from(["path", "section", "none"])
+
+
+def count_words(text: str) -> int:
+    return len(text.split())
+
+
+COUNTERS = [count_tokens, len, count_words]
+
+
+def split(text: str, **settings: Any) -> list[Chunk]:
+    return HiQASplitter(**settings).split(read_text(text, format="markdown"))
+
+
+def check(
+    chunks: list[Chunk], document: Document, limit: int | None, counter: Any = count_tokens
+) -> None:
+    """What holds for every input."""
+    text = document.text
+    assert "".join(chunk.text for chunk in chunks) == (text if text.strip() else "")
+    for chunk in chunks:
+        assert chunk.text == text[chunk.start : chunk.end]
+        assert chunk.text.strip()
+        assert chunk.kind in {"text", "table", "image"}
+        size = counter(chunk.index_text)
+        assert chunk.extras["index_tokens"] == size
+        assert chunk.n_tokens == counter(chunk.text)
+        too_long = limit is not None and size > limit
+        assert chunk.extras.get("oversize", False) == too_long
+        if too_long:  # one character, or one with the white space beside it
+            assert chunk.kind == "text"
+            assert len(safe_cuts(chunk.text.strip())) == 0 or chunk.text != chunk.text.strip()
+        if limit is not None and chunk.kind == "table" and chunk.extras.get("part", 1) > 1:
+            assert chunk.extras["header"] in text
+
+
+@settings(max_examples=250, deadline=None)
+@given(documents, limits, st.sampled_from(COUNTERS), metadata, st.booleans())
+def test_chunks_tile_and_keep_the_limit(
+    text: str, limit: int | None, counter: Any, mode: str, cells: bool
+) -> None:
+    document = read_text(text, format="markdown")
+    splitter = HiQASplitter(limit, mode, table_cells=cells, counter=counter)
+    chunks = splitter.split(document)
+    check(chunks, document, limit, counter)
+    assert splitter.split(document) == chunks
+
+
+@settings(max_examples=60, deadline=None)
+@given(documents, limits)
+def test_pages_of_html_tile_too(text: str, limit: int | None) -> None:
+    document = read_text(f"<h1>T</h1><p>{text}</p>{HTML_TABLE}<img alt='x' src='y'>", format="html")
+    check(HiQASplitter(limit).split(document), document, limit)
+
+
+@settings(max_examples=40, deadline=None)
+@given(documents, st.sampled_from([13, 40, 300]))
+def test_the_limit_holds_for_a_counter_that_is_not_additive(text: str, limit: int) -> None:
+    counter = tiktoken_counter("cl100k_base")
+    document = read_text(text, format="markdown")
+    check(HiQASplitter(limit, counter=counter).split(document), document, limit, counter)
+
+
+@settings(max_examples=100, deadline=None)
+@given(documents, limits)
+def test_removing_the_context_of_a_text_gives_the_text(text: str, limit: int | None) -> None:
+    for chunk in split(text, max_tokens=limit):
+        if chunk.kind == "text":
+            assert chunk.index_text == (
+                f"{chunk.context}\n{chunk.text}" if chunk.context else chunk.text
+            )
+            assert "reduced" not in chunk.extras
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from([part for part in PARTS if not set("|<!") & set(part)]), max_size=8
+    ).map("".join)
+)
+def test_prose_alone_is_split_as_by_content(text: str) -> None:
+    document = read_text(text, format="markdown")
+    ours = HiQASplitter(60).split(document)
+    theirs = ContentAwareSplitter(60, flat_max_tokens=None).split(document)
+    assert [(chunk.start, chunk.end, chunk.context) for chunk in ours] == [
+        (chunk.start, chunk.end, chunk.context) for chunk in theirs
+    ]
+
+
+@pytest.mark.parametrize("format", ["markdown", "text", "html", "auto"])
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_split_without_loss(name: str, format: str) -> None:
+    document = read_text(BAD[name], format=format)
+    check(HiQASplitter(50).split(document), document, 50)
+
+
+def test_the_path_from_the_document_title_down_has_one_title_a_level() -> None:
+    text = (
+        "# One\n\n"
+        + "Words stand here. " * 30
+        + "\n\n## Two\n\n### Three\n\n"
+        + "Words stand here. " * 30
+    )
+    chunks = HiQASplitter(40).split(read_text(text, format="markdown", title="Manual"))
+    assert {chunk.context for chunk in chunks if chunk.path == ("One",)} == {
+        "Manual",
+        "Manual > One",
+    }
+    assert {chunk.context for chunk in chunks if chunk.path == ("One", "Two", "Three")} == {
+        "Manual > One",
+        "Manual > One > Two > Three",
+    }
+
+
+def test_duplicate_headings_a_body_of_a_parent_and_the_last_section_are_kept() -> None:
+    text = "# A\n\nbody of the parent\n\n## Notes\n\nsame\n\n## Notes\n\nsame\n\n# Last\n\nthe end"
+    chunks = split(text)
+    assert [chunk.text.split("\n\n")[1].strip() for chunk in chunks] == [
+        "body of the parent",
+        "same",
+        "same",
+        "the end",
+    ]
+    assert len({chunk.id for chunk in chunks}) == len({chunk.section_id for chunk in chunks}) == 4
+
+
+def test_a_section_without_a_body_stays_in_the_paths_below_it() -> None:
+    (chunk,) = split("# A\n\n## B\n\n### C\n\nbody\n")
+    assert chunk.path == ("A", "B", "C")
+    (table,) = split("# A\n\n## B\n\n" + TABLE)
+    assert table.context == "A > B"
+
+
+def test_titles_of_sections_without_a_body_beside_a_table_are_indexed() -> None:
+    (chunk,) = split("# A\n\n## Lost\n\n## B\n\n" + TABLE + "\n## Left\n")
+    assert chunk.kind == "table"
+    assert chunk.index_text.split("\n")[:3] == ["A > B", "Lost", "Left"]
+    (bare,) = split("# A\n\n## Lost\n\n## B\n\n" + TABLE, metadata="none")
+    assert "Lost" not in bare.index_text
+
+
+@pytest.mark.parametrize(
+    ("mode", "contexts"),
+    [("path", ["Manual > Top"] * 2), ("section", ["Part"] * 2), ("none", [""] * 2)],
+)
+def test_metadata_is_a_switch_of_titles_in_the_index_text(mode: str, contexts: list[str]) -> None:
+    text = f"# Top\n\n## Part\n\nSome words.\n\n# Other\n\n{TABLE}"
+    document = read_text(text, format="markdown", title="Manual")
+    words, table = HiQASplitter(metadata=mode).split(document)
+    assert words.context == ("Manual" if mode == "path" else contexts[0])
+    assert table.context == {"path": "Manual > Other", "section": "Other", "none": ""}[mode]
+    titles = {"Manual", "Top", "Part", "Other"}
+    shown = {title for title in titles if title in words.index_text + table.index_text}
+    assert shown == {"path": titles, "section": {"Part", "Other"}, "none": set()}[mode]
+    assert words.text == "# Top\n\n## Part\n\nSome words.\n\n"
+
+
+def test_headings_alone_are_indexed_whatever_the_metadata() -> None:
+    (chunk,) = split("# A\n\n## B\n", metadata="none")
+    assert chunk.index_text == "# A\n\n## B\n"
+
+
+def test_a_path_longer_than_the_budget_is_cut() -> None:
+    text = (
+        "".join(f"{'#' * level} {'very long title ' * 20} {level}\n\n" for level in range(1, 7))
+        + "Body.\n\n"
+        + TABLE
+    )
+    for limit in (40, 100, 512):
+        document = read_text(text, format="markdown")
+        chunks = HiQASplitter(limit).split(document)
+        check(chunks, document, limit)
+        assert all(
+            count_tokens(chunk.context.split("\n")[0]) <= min(64, limit // 4) for chunk in chunks
+        )
+        assert any(chunk.extras.get("context_shortened") for chunk in chunks)
+    assert [chunk.kind for chunk in HiQASplitter(512).split(document)][-1] == "table"
+
+
+def test_parts_of_a_split_section_are_numbered_in_extras_only() -> None:
+    chunks = split(
+        "# A\n\n" + "Some words stand here. " * 40 + "\n\n" + TABLE + "\nThe end of it.\n",
+        max_tokens=60,
+    )
+    texts = [chunk for chunk in chunks if chunk.kind == "text"]
+    assert [chunk.extras["part"] for chunk in texts] == list(range(1, len(texts) + 1))
+    assert {chunk.extras["parts"] for chunk in texts} == {len(texts)}
+    assert not any("part" in chunk.context for chunk in chunks)
+    assert "parts" not in split("# A\n\nShort.\n")[0].extras
+
+
+def test_long_texts_are_cut_at_sentence_ends() -> None:
+    chunks = split(
+        "# A\n\n" + " ".join(f"Sentence number {i} is here." for i in range(60)), max_tokens=50
+    )
+    assert len(chunks) > 5
+    assert all(chunk.text.rstrip().endswith(".") for chunk in chunks)
+
+
+def test_presets_set_the_limit_alone() -> None:
+    long = "# A\n\n" + "Some words stand here. " * 900
+    assert len(HiQASplitter.paper().split(read_text(long, format="markdown"))) == 1
+    assert len(HiQASplitter.code(max_tokens=400).split(read_text(long, format="markdown"))) > 5
+    assert HiQASplitter.code().max_tokens == 8000
+
+
+def test_excluded_titles_leave_a_gap() -> None:
+    chunks = split(
+        "# A\n\na\n\n## See also\n\n" + TABLE + "\n## Kept\n\nz\n", exclude_titles=["see also"]
+    )
+    assert [chunk.kind for chunk in chunks] == ["text", "text"]
+
+
+def test_same_result_after_pickling() -> None:
+    splitter = HiQASplitter(30)
+    document = read_text("".join(PARTS), format="markdown")
+    assert pickle.loads(pickle.dumps(splitter)).split(document) == splitter.split(document)
+
+
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        ({"max_tokens": 0}, "max_tokens"),
+        ({"max_tokens": "9"}, "max_tokens"),
+        ({"metadata": "title"}, "metadata must be one of"),
+        ({"describe_image": "gpt"}, "describe_image"),
+        ({"exclude_titles": "Notes"}, "exclude_titles"),
+    ],
+)
+def test_bad_settings_are_named(settings: dict[str, Any], name: str) -> None:
+    with pytest.raises(InvalidParameter, match=name):
+        HiQASplitter(**settings)
+
+
+def test_a_string_is_no_document() -> None:
+    with pytest.raises(
+        InvalidParameter, match=r"document must be a Document; got str. Use structrag.read_text"
+    ):
+        HiQASplitter().split("a text")  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [64, 512])
+def test_real_documents(data_dir: Any, limit: int) -> None:
+    paths = [
+        *sorted((data_dir / "parsing").rglob("*.md")),
+        *sorted((data_dir / "parsing").rglob("*.html")),
+    ]
+    kinds = set()
+    for path in paths:
+        document = read_file(path)
+        chunks = HiQASplitter(limit).split(document)
+        check(chunks, document, limit)
+        kinds.update(chunk.kind for chunk in chunks)
+    assert kinds == {"text", "table", "image"}
+
+
+def test_counted_text_grows_no_faster_than_the_document() -> None:
+    def counted(n: int) -> int:
+        seen = 0
+
+        def counter(text: str) -> int:
+            nonlocal seen
+            seen += len(text)
+            return count_tokens(text)
+
+        text = "".join(
+            f"# H{i}\n\nwords here.\n\n{TABLE}\n![a](b{i}.png)\n\n{HTML_TABLE}\n" for i in range(n)
+        )
+        HiQASplitter(60, counter=counter).split(read_text(text, format="markdown"))
+        return seen
+
+    assert counted(200) < 2.5 * counted(100)
+
+
+def test_the_kinds_follow_each_other_as_they_stand() -> None:
+    text = f"# A\n\nBefore.\n\n{TABLE}\nBetween.\n\n![x](y.png)\n\nBehind.\n\n{HTML_TABLE}"
+    chunks = split(text)
+    assert [chunk.kind for chunk in chunks] == ["text", "table", "text", "image", "text", "table"]
+    assert all(a.end == b.start for a, b in itertools.pairwise(chunks))

@@ -1,0 +1,530 @@
+"""PIC: the paper's case, the specification's numbers, invariants on any text, models that fail,
+real documents."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import pickle
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from doubles import HashEmbedder, ScriptedModel
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from structrag.asking.cache import Cache
+from structrag.asking.runner import Runner
+from structrag.chunks.pic.splitter import PICSplitter
+from structrag.errors import BudgetExceeded, InvalidAnswer, InvalidParameter
+from structrag.reading.files import find_files, read_file, read_text
+from structrag.records import Chunk, Document
+
+STATUE = [0.493, 0.445, 0.572, 0.557, 0.703]
+SEVEN = [0.62, 0.58, 0.31, 0.44, 0.71, 0.40, 0.39]
+BARE = {"context": False, "plain_headings": False}
+SETTINGS: list[dict[str, Any]] = [
+    {},
+    {"bounds": "dp", "scope": "document"},
+    {"bounds": "none", "hysteresis": 0.5, "smooth": True},
+    {"max_tokens": 30, "min_tokens": 12, "threshold": "median"},
+    {"scope": "section", "pseudo_instruction": "mean", "threshold_sd": 0.5},
+    {"respect_sections": False, "max_tokens": None, "exclude_titles": ["b"]},
+    {"max_tokens": 3, "min_tokens": 1},
+]
+texts = st.lists(
+    st.sampled_from(
+        [
+            "# a\n",
+            "## b\n",
+            "\n\n",
+            "One two three. ",
+            "Four! ",
+            "- item\n",
+            "| h |\n|---|\n| 1 |\n",
+            "```\nx\n```\n",
+            "中文句子。",
+        ]
+    )
+    | st.text(max_size=12),
+    max_size=30,
+).map("".join)
+
+
+class Similarities:
+    """Vectors at the given cosines to (1, 0), by the number in a sentence."""
+
+    name = "similarities"
+
+    def __init__(self, values: list[float]) -> None:
+        self.values = values
+
+    def embed(self, sentences: list[str], *, query: bool = False) -> np.ndarray:
+        found = [self.values[int("".join(filter(str.isdigit, sentence)))] for sentence in sentences]
+        return np.array([[value, math.sqrt(max(0.0, 1 - value * value))] for value in found])
+
+    async def aembed(self, sentences: list[str], *, query: bool = False) -> np.ndarray:
+        return self.embed(sentences, query=query)
+
+
+def numbered(n: int) -> Document:
+    """Sentences of 20 estimated tokens."""
+    return read_text(
+        " ".join(f"This is number {i}" + " word" * 11 + "." for i in range(n)),
+        format="text",
+        id="n",
+    )
+
+
+def spans(chunks: list[Chunk]) -> list[tuple[int, int]]:
+    """For each chunk its first sentence and the one behind its last."""
+    counts = [chunk.text.count("number") for chunk in chunks]
+    ends = np.cumsum(counts).tolist()
+    return list(
+        zip([end - count for end, count in zip(ends, counts, strict=True)], ends, strict=True)
+    )
+
+
+def split_numbers(values: list[float], **changes: Any) -> list[Chunk]:
+    splitter = PICSplitter.paper(instruction_vectors=[1.0, 0.0], **changes)
+    return splitter.split(numbered(len(values)), embedder=Similarities(values))
+
+
+def test_the_papers_case_study() -> None:
+    chunks = split_numbers(STATUE)
+    assert spans(chunks) == [(0, 2), (2, 5)]
+    assert [chunk.extras["relevant"] for chunk in chunks] == [False, True]
+    assert chunks[0].extras["threshold"] == pytest.approx(0.554)
+    assert chunks[0].extras["mean_similarity"] == pytest.approx((0.493 + 0.445) / 2)
+
+
+def test_the_specifications_seven_sentences() -> None:
+    chunks = split_numbers(SEVEN)
+    assert spans(chunks) == [(0, 2), (2, 4), (4, 5), (5, 7)]
+    assert [chunk.extras["relevant"] for chunk in chunks] == [True, False, True, False]
+    for bounds in ("merge", "dp"):
+        chunks = split_numbers(SEVEN, bounds=bounds, min_tokens=38, max_tokens=300)
+        assert spans(chunks) == [(0, 2), (2, 4), (4, 7)]
+        assert [chunk.extras["relevant"] for chunk in chunks] == [True, False, True]
+        assert chunks[2].extras["mean_similarity"] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("value", [0.1, 0.3, 0.7, 0.55, 1 / 3])
+@pytest.mark.parametrize("n", [1, 2, 7, 59])
+def test_equal_similarities_make_one_relevant_chunk(value: float, n: int) -> None:
+    chunks = split_numbers([value] * n)
+    assert len(chunks) == 1 and chunks[0].extras["relevant"] is True
+
+
+@pytest.mark.parametrize(("threshold", "relevant"), [(-math.inf, True), (math.inf, False)])
+def test_infinite_thresholds_make_one_chunk(threshold: float, relevant: bool) -> None:
+    (chunk,) = split_numbers(SEVEN, threshold=threshold)
+    assert chunk.extras["relevant"] is relevant
+    assert json.loads(json.dumps(dict(chunk.extras), allow_nan=False))["threshold"] is None
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.floats(-0.99, 0.99), min_size=2, max_size=25))
+def test_without_bounds_neighbours_have_opposite_labels(values: list[float]) -> None:
+    chunks = split_numbers(values)
+    assert all(a.extras["relevant"] != b.extras["relevant"] for a, b in pairwise(chunks))
+    found = PICSplitter.paper(instruction_vectors=[1.0, 0.0]).explain(
+        numbered(len(values)), embedder=Similarities(values)
+    )
+    (series,) = found.series
+    assert list(series.values) == pytest.approx(values, abs=1e-6)
+    flags = [value >= series.thresholds[0] - 1e-9 for value in series.values]
+    assert len(chunks) == 1 + sum(a != b for a, b in pairwise(flags))
+
+
+def check(document: Document, splitter: PICSplitter, chunks: list[Chunk]) -> None:
+    text = document.text
+    for chunk in chunks:
+        assert chunk.text == text[chunk.start : chunk.end] and chunk.text.strip()
+        json.dumps(dict(chunk.extras), allow_nan=False)
+        if splitter.max_tokens is not None and not chunk.extras.get("oversize"):
+            assert splitter.counter(chunk.index_text) <= splitter.max_tokens
+        if chunk.extras.get("oversize"):
+            assert len(chunk.text.strip()) <= 2
+    assert all(left.end <= right.start for left, right in pairwise(chunks))
+    if not splitter.exclude_titles:
+        assert "".join(chunk.text for chunk in chunks) == (text if text.strip() else "")
+
+
+@settings(deadline=None, max_examples=50)
+@given(texts, st.sampled_from(SETTINGS))
+def test_chunks_tile_any_text_and_keep_the_limit(text: str, changes: dict[str, Any]) -> None:
+    document = read_text(text, format="markdown", id="d")
+    splitter = PICSplitter(**changes)
+    check(document, splitter, splitter.split(document, embedder=HashEmbedder()))
+
+
+@pytest.mark.parametrize("changes", SETTINGS)
+def test_real_documents(data_dir: Path, changes: dict[str, Any]) -> None:
+    files = [path for path in find_files(data_dir / "parsing") if path.stat().st_size < 60_000][
+        ::12
+    ][:12]
+    assert files
+    splitter = PICSplitter(**changes)
+    documents = [read_file(path) for path in files]
+    embedder = HashEmbedder()
+    alone = [splitter.split(document, embedder=embedder) for document in documents]
+    for document, chunks in zip(documents, alone, strict=True):
+        check(document, splitter, chunks)
+    assert list(splitter.split_all(documents, embedder=embedder)) == alone
+
+
+def test_sections_are_never_crossed_unless_that_is_wished() -> None:
+    text = "".join(f"# H{i}\n\nAlpha beta gamma. Delta epsilon. Zeta {i}.\n\n" for i in range(6))
+    document = read_text(text, format="markdown", id="d")
+    starts = {text.index(f"# H{i}") for i in range(6)}
+    chunks = PICSplitter().split(document, embedder=HashEmbedder())
+    assert starts <= {chunk.start for chunk in chunks}
+    assert [chunk.context for chunk in chunks] == [""] * len(chunks)  # the text has its heading
+    (whole,) = PICSplitter(respect_sections=False, threshold=-1.0).split(
+        document, embedder=HashEmbedder()
+    )
+    assert whole.text == text
+
+
+def test_later_chunks_of_a_section_carry_its_path_and_count_it() -> None:
+    text = "# A\n\n## B\n\n" + " ".join(
+        f"Sentence number {i} about topic {i % 5}." for i in range(60)
+    )
+    document = read_text(text, format="markdown", id="d")
+    chunks = PICSplitter(max_tokens=60, min_tokens=20).split(document, embedder=HashEmbedder())
+    assert chunks[0].context == "" and chunks[0].text.startswith("# A")
+    assert {chunk.context for chunk in chunks[1:]} == {"A > B"}
+    assert all(chunk.extras["index_tokens"] <= 60 for chunk in chunks)
+    assert all(chunk.n_tokens >= 20 for chunk in chunks[:-1])
+
+
+def test_long_documents_with_sections_have_a_threshold_for_each() -> None:
+    body = " ".join(f"Words about thing {i} and other {i % 7} things." for i in range(120))
+    short = "A short section. It has three sentences. They stay together."
+    document = read_text(
+        f"# One\n\n{body}\n\n# Two\n\n{short}\n\n# Three\n\n{body}", format="markdown", id="d"
+    )
+    found = PICSplitter().explain(document, embedder=HashEmbedder())
+    assert [len(series.values) > 0 for series in found.series] == [True, False, True]
+    small = next(chunk for chunk in found.chunks if "three sentences" in chunk.text)
+    assert small.extras["relevant"] is True and small.extras["threshold"] is None
+    assert len(PICSplitter(scope="document").explain(document, embedder=HashEmbedder()).series) == 1
+    runs = [run for series in found.series for run in series.runs]
+    assert len(runs) == len(found.chunks)
+
+
+def test_a_section_below_the_least_size_is_one_chunk() -> None:
+    document = read_text("# A\n\nOne. Two. Three.\n\n# B\n\nFour. Five.", format="markdown", id="d")
+    for scope in ("document", "section"):
+        chunks = PICSplitter(scope=scope).split(document, embedder=HashEmbedder())
+        assert [chunk.path for chunk in chunks] == [("A",), ("B",)]
+
+
+# -- instructions
+
+
+def topics() -> Document:
+    cats = "Cats purr and cats sleep. A cat hunts mice at night. Kittens drink milk. "
+    engines = (
+        "Engines burn fuel in cylinders. A piston moves the crankshaft. Valves open and close. "
+    )
+    return read_text(
+        cats * 2 + engines * 2 + cats, format="text", id="t", title="Animals and machines"
+    )
+
+
+def test_questions_take_the_place_of_the_summary() -> None:
+    splitter = PICSplitter.paper(instructions="Which cat will purr and sleep?")
+    assert splitter.instructions == ("Which cat will purr and sleep?",)
+    llm, embedder = ScriptedModel("never asked"), HashEmbedder(256)
+    found = splitter.explain(topics(), embedder=embedder, llm=llm)
+    assert not llm.prompts and embedder.queries == ["Which cat will purr and sleep?"]
+    relevant = " ".join(chunk.text for chunk in found.chunks if chunk.extras["relevant"])
+    assert "Cats purr" in relevant and "fuel" not in relevant
+    both = PICSplitter.paper(
+        instructions=["Which cat will purr and sleep?", "What do valves open and close?"]
+    )
+    values = both.explain(topics(), embedder=embedder).series[0].values
+    assert all(a >= b - 1e-9 for a, b in zip(values, found.series[0].values, strict=True))
+
+
+def test_the_language_model_is_asked_once_and_its_summary_embedded_as_a_query() -> None:
+    llm, embedder = ScriptedModel("Cats purr, sleep and hunt."), HashEmbedder(256)
+    runner = Runner(embedder=embedder, llm=llm)
+    chunks = PICSplitter.paper().split(topics(), runner=runner)
+    assert (
+        len(llm.prompts) == 1
+        and "Animals and machines" in llm.prompts[0]
+        and "crankshaft" in llm.prompts[0]
+    )
+    assert embedder.queries == ["Cats purr, sleep and hunt."]
+    assert sorted(embedder.texts) == sorted(set(embedder.texts))  # every sentence once
+    assert not any("degraded" in chunk.extras for chunk in chunks) and not runner.usage.fallbacks
+
+
+def test_a_long_document_is_summarised_in_windows() -> None:
+    document = numbered(300)
+    llm = ScriptedModel(lambda prompt: f"Summary of {prompt.count('number')} sentences.")
+    found = PICSplitter(summary_window=1000, scope="document").explain(
+        document, embedder=HashEmbedder(), llm=llm
+    )
+    assert (
+        len(llm.prompts) == 7 and [prompt.count("number") for prompt in llm.prompts[:6]] == [50] * 6
+    )
+    assert llm.prompts[6].count("Summary of 50 sentences.") == 6
+    assert found.series[0].note == "Summary of 0 sentences."
+
+
+def test_a_summary_that_runs_on_is_shortened_to_its_central_sentences() -> None:
+    long = " ".join(f"Cats purr and sleep, and this is sentence {i} about cats." for i in range(60))
+    embedder = HashEmbedder()
+    PICSplitter.paper().split(topics(), embedder=embedder, llm=lambda prompt: long)
+    (query,) = embedder.queries
+    assert len(query.split()) <= 200 and all(part in long for part in query.split(". "))
+
+
+def test_a_summariser_that_takes_the_bare_text() -> None:
+    llm = ScriptedModel("Cats.")
+    PICSplitter.paper(prompt="{text}").split(topics(), embedder=HashEmbedder(), llm=llm)
+    assert llm.prompts == [topics().text.strip()]
+
+
+@pytest.mark.parametrize(
+    "script", [RuntimeError("down"), "", "  \n", "I'm sorry, I cannot help with that.", 7]
+)
+def test_without_a_usable_summary_the_mean_vector_is_taken_and_said(script: Any) -> None:
+    runner = Runner(embedder=HashEmbedder(), llm=ScriptedModel(script))
+    chunks = PICSplitter.paper().split(topics(), runner=runner)
+    assert all(chunk.extras["degraded"] is True for chunk in chunks)
+    assert runner.usage.fallbacks["chunks"] == len(chunks)
+    mean = PICSplitter.paper(pseudo_instruction="mean").split(topics(), embedder=HashEmbedder())
+    assert [(c.start, c.end, c.extras["relevant"]) for c in mean] == [
+        (c.start, c.end, c.extras["relevant"]) for c in chunks
+    ]
+    assert not any("degraded" in chunk.extras for chunk in mean)
+
+
+def test_a_model_that_fails_half_way_keeps_what_it_said() -> None:
+    def script(prompt: str) -> str:
+        if "number 60 " in prompt:
+            raise RuntimeError("half-way")
+        return "A summary."
+
+    found = PICSplitter.paper(summary_window=1000).explain(
+        numbered(300), embedder=HashEmbedder(), llm=ScriptedModel(script)
+    )
+    assert found.series[0].note == "A summary." and found.chunks[0].extras["degraded"] is True
+
+
+def test_a_call_budget_stops_the_run_and_the_cache_resumes_it(tmp_path: Path) -> None:
+    documents = [
+        read_text(f"Text {i} is here. It has a few words. More of them follow.", id=str(i))
+        for i in range(4)
+    ]
+    splitter = PICSplitter.paper()
+    with pytest.raises(BudgetExceeded):
+        list(
+            splitter.split_all(
+                documents,
+                runner=Runner(
+                    embedder=HashEmbedder(),
+                    llm=ScriptedModel("s"),
+                    cache=Cache(tmp_path / "c"),
+                    max_calls=2,
+                ),
+            )
+        )
+    again = ScriptedModel("s")
+    runner = Runner(embedder=HashEmbedder(), llm=again, cache=Cache(tmp_path / "c"))
+    assert len(list(splitter.split_all(documents, runner=runner))) == 4
+    assert len(again.prompts) == 2
+
+
+def test_without_any_model_the_central_sentences_are_the_instruction() -> None:
+    found = PICSplitter.paper().explain(topics())
+    assert found.series[0].note and all(
+        part in topics().text for part in found.series[0].note.split(". ")
+    )
+    assert not any("degraded" in chunk.extras for chunk in found.chunks)
+    values = found.series[0].values
+    assert max(values) < 1 - 1e-6 or len(set(values)) == 1  # no sentence matches itself
+
+
+# -- bad input
+
+
+@pytest.mark.parametrize("text", ["", " \n\n", "\n"])
+def test_blank_documents_have_no_chunk_and_ask_nothing(text: str) -> None:
+    llm, embedder = ScriptedModel("s"), HashEmbedder()
+    found = PICSplitter().explain(read_text(text), embedder=embedder, llm=llm)
+    assert found.chunks == () and found.series == () and not llm.prompts and not embedder.texts
+
+
+def test_one_sentence_is_one_relevant_chunk_and_asks_nothing() -> None:
+    llm, embedder = ScriptedModel("s"), HashEmbedder()
+    for splitter in (PICSplitter(), PICSplitter.paper()):
+        (chunk,) = splitter.split(read_text("Only one sentence."), embedder=embedder, llm=llm)
+        assert chunk.extras["relevant"] is True
+    assert not llm.prompts and not embedder.texts
+
+
+def test_repeated_sentences_and_zero_vectors_make_one_relevant_chunk() -> None:
+    repeated = read_text("The same again. " * 12)
+    zero = lambda sentences: np.zeros((len(sentences), 4))  # noqa: E731
+    for embedder in (HashEmbedder(), zero, None):
+        (chunk,) = PICSplitter.paper().split(repeated, embedder=embedder)
+        assert chunk.extras["relevant"] is True
+    assert len(PICSplitter.paper().split(numbered(9), embedder=zero)) == 1
+
+
+def test_vectors_that_are_not_numbers_are_named() -> None:
+    def embed(sentences: list[str]) -> np.ndarray:
+        return np.array([[math.nan if "number 3" in sentence else 1.0] for sentence in sentences])
+
+    with pytest.raises(InvalidAnswer, match="number 3"):
+        PICSplitter.paper().split(numbered(5), embedder=embed)
+
+
+@pytest.mark.parametrize(
+    "text", ["word " * 3000, "天" * 3000, "x" * 9000, "no marks at all\n" * 300]
+)
+def test_text_without_sentence_marks_is_cut_at_the_limit_and_nothing_is_lost(text: str) -> None:
+    document = read_text(text, format="text", id="d")
+    splitter = PICSplitter(max_tokens=100)
+    embedder = HashEmbedder()
+    chunks = splitter.split(document, embedder=embedder)
+    check(document, splitter, chunks)
+    assert max(len(sentence.split()) for sentence in embedder.texts) <= 150
+    PICSplitter.paper().split(document, embedder=embedder)
+    assert max(len(sentence) for sentence in embedder.texts) <= 1500
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"min_tokens": 160}, "min_tokens must be at most half"),
+        ({"max_tokens": 0}, "max_tokens"),
+        ({"max_tokens": None, "bounds": "dp"}, "max_tokens must be a number"),
+        ({"bounds": "both"}, "bounds must be one of"),
+        ({"scope": "chapter"}, "scope must be one of"),
+        ({"pseudo_instruction": "question"}, "pseudo_instruction"),
+        ({"scope": "section", "respect_sections": False}, "respect_sections"),
+        ({"instructions": [" "]}, "instructions must be"),
+        ({"instruction_vectors": [[math.nan]]}, "instruction_vectors"),
+        ({"instruction_vectors": []}, "instruction_vectors"),
+        ({"instruction_vectors": "text"}, "instruction_vectors"),
+        ({"threshold": "max"}, "threshold"),
+        ({"hysteresis": -1}, "hysteresis"),
+        ({"prompt": "no place"}, "text"),
+        ({"language": "klingon"}, "language"),
+        ({"summary_window": 1}, "summary_window"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(changes: dict[str, Any], match: str) -> None:
+    with pytest.raises(InvalidParameter, match=match):
+        PICSplitter(**changes)
+
+
+def test_instruction_vectors_must_fit_the_embedder() -> None:
+    with pytest.raises(InvalidParameter, match="64 dimensions"):
+        PICSplitter.paper(instruction_vectors=[[1.0, 2.0]]).split(topics(), embedder=HashEmbedder())
+
+
+# -- one source, many ways
+
+
+def test_sync_async_pickled_and_many_at_once_are_equal() -> None:
+    documents = [
+        topics(),
+        numbered(30),
+        read_text("", id="e"),
+        read_text("# H\n\nOne. Two.", id="h"),
+    ]
+    splitter = PICSplitter(max_tokens=60, min_tokens=10)
+
+    async def together() -> list[list[Chunk]]:
+        return [
+            chunks async for chunks in splitter.asplit_all(documents, llm=lambda prompt: "Cats.")
+        ]
+
+    expected = [splitter.split(document, llm=lambda prompt: "Cats.") for document in documents]
+    assert list(splitter.split_all(iter(documents), llm=lambda prompt: "Cats.")) == expected
+    assert asyncio.run(together()) == expected
+    assert asyncio.run(splitter.asplit(documents[0], llm=lambda prompt: "Cats.")) == expected[0]
+    copy = pickle.loads(pickle.dumps(splitter))
+    assert copy == splitter and copy.split(documents[1], llm=lambda prompt: "Cats.") == expected[1]
+
+
+@pytest.mark.slow
+def test_every_process_gives_the_same_chunks() -> None:
+    code = (
+        "from structrag.chunks.pic import PICSplitter; from structrag.reading import read_text;"
+        "t = ' '.join(f'Word {i * i % 17} and thing {i % 5} here.' for i in range(80));"
+        "print([(c.id, dict(c.extras)) for c in PICSplitter().split(read_text(t, id='d'))])"
+    )
+    runs = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(runs) == 1 and "relevant" in runs.pop()
+
+
+def test_many_documents_share_batches_and_are_read_as_they_come() -> None:
+    embedder = HashEmbedder()
+    calls: list[int] = []
+    embed = embedder.embed
+    embedder.embed = lambda given, query=False: (
+        calls.append(len(given)),
+        embed(given, query=query),
+    )[1]  # type: ignore[method-assign]
+    documents = [read_text(f"First sentence {i}. Second one {i}.", id=str(i)) for i in range(100)]
+    list(PICSplitter.paper().split_all(documents, embedder=embedder))
+    assert max(calls) == 64 and len(calls) == math.ceil(200 / 64)
+
+    read: list[int] = []
+
+    def endless() -> Any:
+        for i in range(10**9):
+            read.append(i)
+            yield read_text(f"First sentence {i}. Second one {i}.", id=str(i))
+
+    next(PICSplitter().split_all(endless(), embedder=embedder))
+    assert len(read) <= 256
+
+
+def test_chunk_vectors_are_the_weighted_means_of_their_sentences() -> None:
+    splitter, embedder = PICSplitter(max_tokens=60, min_tokens=10), HashEmbedder()
+    runner = Runner(embedder=embedder)
+    chunks, vectors = runner.run(splitter.split_with_vectors_steps(numbered(30)))
+    assert chunks == splitter.split(numbered(30), embedder=HashEmbedder())
+    assert vectors.shape == (len(chunks), 64)
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(len(chunks)))
+    units = splitter.explain(numbered(30), embedder=embedder).series[0].units
+    inside = [unit for unit in units if chunks[0].start <= unit.start < chunks[0].end]
+    mean = sum(
+        embedder.vector(numbered(30).text[u.start : u.end].strip()) * u.tokens for u in inside
+    )
+    assert vectors[0] == pytest.approx(mean / np.linalg.norm(mean), abs=1e-6)
+    nothing, none = runner.run(splitter.split_with_vectors_steps(read_text("")))
+    assert nothing == [] and none.shape == (0, 0)
+
+
+@pytest.mark.slow
+def test_real_vectors_put_a_topic_into_relevant_chunks(minilm: Any) -> None:
+    found = PICSplitter.paper(instructions="How do cats behave?").explain(topics(), embedder=minilm)
+    for chunk in found.chunks:
+        assert chunk.extras["relevant"] is ("Cats" in chunk.text or "Kittens" in chunk.text)
+    assert len(found.chunks) == 3

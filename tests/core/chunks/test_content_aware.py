@@ -1,0 +1,300 @@
+"""Content-aware and fixed chunks: tiling, hard limits, headings, tables, code, overlap, small
+sections."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from places import DATA
+
+from structrag.chunks.content_aware import ContentAwareSplitter
+from structrag.chunks.fixed import FixedSplitter
+from structrag.errors import InvalidParameter
+from structrag.reading.files import read_file, read_text
+from structrag.reading.markdown import markdown_headings
+from structrag.records import Chunk, Document
+from structrag.text.sentences import safe_cuts
+from structrag.text.tokens import count_tokens, tiktoken_counter
+
+needs_data = pytest.mark.skipif(
+    not (DATA / "parsing").is_dir(), reason="the evaluation data is not here"
+)
+
+TABLE = "| a | b |\n|---|---|\n" + "".join(f"| row {i} | v {i} |\n" for i in range(8))
+CODE = "```py\n" + "".join(f"x{i} = {i}\n" for i in range(10)) + "```\n"
+PARTS = [
+    "# What is it? Really.\n\n", "## Deep\n\n", "### Deeper\n", "# Next\n", "Setext\n===\n", "\n", "   \n   \n\n", "\r\n",
+    "One sentence. Two sentences here! A third? Yes.\n\n", "many words and no end in sight " * 6 + "\n\n",
+    "天气很好。我们去公园散步。今天。\n\n", "👩‍👩‍👧‍👦 family 🇩🇪🇫🇷 e\u0301\n\n", "مرحبا بالعالم؟ نعم.\n\n", TABLE + "\n", CODE + "\n",
+    "- one\n- two\n  - sub\n- three\n\n", "> quoted\n> lines\n\n", "x" * 90 + "\n\n", "\ud800 "
+                                                                                      "lone\n", "nul \x00\n", "<|endoftext|>\n",
+    "<div>\n\nunclosed\n\n", "```\nunclosed\n\n", "[a]: /x\n", "---\n",
+]  # fmt: skip
+markdown = st.lists(st.sampled_from(PARTS), max_size=8).map("".join)
+limits = st.sampled_from([1, 2, 3, 5, 8, 13, 20, 40, 80, 300])
+
+
+def count_words(text: str) -> int:
+    return len(text.split())
+
+
+@pytest.fixture(scope="module")
+def counters() -> list[Callable[[str], int]]:
+    return [count_tokens, len, count_words, tiktoken_counter("cl100k_base")]
+
+
+def split(text: str, **settings: Any) -> list[Chunk]:
+    return ContentAwareSplitter(**settings).split(read_text(text, format="markdown"))
+
+
+def check(chunks: list[Chunk], text: str, limit: int, counter: Callable[[str], int]) -> None:
+    """What holds for every splitter and every input, overlap or not."""
+    starts = [chunk.start for chunk in chunks]
+    assert starts == sorted(set(starts))
+    assert bool(chunks) == bool(text.strip())
+    for chunk in chunks:
+        assert chunk.text == text[chunk.start : chunk.end]
+        assert chunk.text.strip()
+        size = counter(chunk.index_text)
+        assert chunk.n_tokens == counter(chunk.text)
+        assert chunk.extras["index_tokens"] == size
+        assert chunk.extras.get("oversize", False) == (size > limit)
+        if size > limit:  # one character, or one with the white space beside it
+            assert len(safe_cuts(chunk.text.strip())) == 0 or chunk.text != chunk.text.strip()
+
+
+@settings(max_examples=150, deadline=None)
+@given(markdown, limits, st.integers(0, 3), st.booleans())
+def test_chunks_tile_and_keep_the_limit(
+    counters: list[Any], text: str, limit: int, which: int, path: bool
+) -> None:
+    chunks = split(text, max_tokens=limit, counter=counters[which], context=path)
+    check(chunks, text, limit, counters[which])
+    assert "".join(chunk.text for chunk in chunks) == (text if text.strip() else "")
+
+
+@settings(max_examples=80, deadline=None)
+@given(markdown, limits, st.integers(0, 3), st.integers(0, 40))
+def test_overlap_keeps_the_limit(
+    counters: list[Any], text: str, limit: int, which: int, overlap: int
+) -> None:
+    chunks = split(
+        text, max_tokens=limit, counter=counters[which], overlap=min(overlap, limit // 2)
+    )
+    check(chunks, text, limit, counters[which])
+    assert all(later.start <= chunk.end for chunk, later in itertools.pairwise(chunks))
+
+
+@settings(max_examples=80, deadline=None)
+@given(markdown, limits, st.integers(0, 3), st.integers(0, 100))
+def test_joining_small_sections_keeps_tiling(
+    counters: list[Any], text: str, limit: int, which: int, low: int
+) -> None:
+    chunks = split(text, max_tokens=limit, counter=counters[which], min_tokens=low)
+    check(chunks, text, limit, counters[which])
+    assert "".join(chunk.text for chunk in chunks) == (text if text.strip() else "")
+
+
+@settings(max_examples=80, deadline=None)
+@given(markdown, limits, st.integers(0, 3), st.booleans(), st.booleans())
+def test_fixed_chunks_tile_and_keep_the_limit(
+    counters: list[Any], text: str, limit: int, which: int, sections: bool, path: bool
+) -> None:
+    splitter = FixedSplitter(limit, within_sections=sections, context=path, counter=counters[which])
+    chunks = splitter.split(read_text(text, format="markdown"))
+    check(chunks, text, limit, counters[which])
+    assert "".join(chunk.text for chunk in chunks) == (text if text.strip() else "")
+
+
+@settings(max_examples=100, deadline=None)
+@given(markdown, st.sampled_from([40, 80]))
+def test_a_heading_is_never_alone(text: str, limit: int) -> None:
+    headings = markdown_headings(text)
+    bodies = [text[a.end : b.start] for a, b in zip(headings, [*headings[1:]], strict=False)]
+    bodies += [text[: headings[0].start], text[headings[-1].end :]] if headings else [text]
+    if not any(body.strip() for body in bodies):
+        return
+    inside = {i for heading in headings for i in range(heading.start, heading.end)}
+    for chunk in split(text, max_tokens=limit, context=False):
+        assert any(i not in inside and not text[i].isspace() for i in range(chunk.start, chunk.end))
+
+
+def test_section_chunks_of_the_worked_example() -> None:
+    text = "Intro.\n\n# A\n\nBody A.\n\n### A.x\n\nDeep.\n\n# B\n"
+    chunks = split(text)
+    assert [(chunk.start, chunk.end) for chunk in chunks] == [(0, 8), (8, 22), (22, 42)]
+    assert [chunk.path for chunk in chunks] == [(), ("A",), ("A", "A.x")]
+    assert [chunk.context for chunk in chunks] == ["", "", "A"]
+
+
+def test_later_pieces_of_a_section_carry_its_own_title_too() -> None:
+    first, *later = split("# Top\n\n## Part\n\n" + "Some words stand here. " * 30, max_tokens=40)
+    assert first.context == ""
+    assert first.text.startswith("# Top\n\n## Part\n\nSome")
+    assert later
+    assert {chunk.context for chunk in later} == {"Top > Part"}
+
+
+@pytest.mark.parametrize("heading", ["", "# The table\n\n", "# The table\n\nText before it.\n\n"])
+def test_each_piece_of_a_table_is_a_table_with_the_same_header(heading: str) -> None:
+    rows = [f"| row {i} | value {i} |\n" for i in range(60)]
+    text = f"{heading}| name | value |\n|------|-------|\n{''.join(rows)}"
+    chunks = split(text, max_tokens=60, flat_max_tokens=None)
+    assert len(chunks) > 5
+    parser = MarkdownIt("commonmark").enable("table")
+    seen = 0
+    for chunk in chunks:
+        tokens = parser.parse(chunk.index_text)
+        cells = [tokens[i + 1].content for i, token in enumerate(tokens) if token.type == "th_open"]
+        bodies = [token for token in tokens if token.type == "tr_open"]
+        if "| row" in chunk.text:
+            assert cells == ["name", "value"]
+            seen += len(bodies) - 1
+        assert chunk.text.endswith("|\n")
+    assert seen == 60
+
+
+def test_code_is_cut_between_lines() -> None:
+    text = "# C\n\n```\n" + "".join(f"    call(number_{i}, other)\n" for i in range(60)) + "```\n"
+    chunks = split(text, max_tokens=40)
+    assert len(chunks) > 3
+    assert all(chunk.text.endswith("\n") for chunk in chunks)
+
+
+def test_overlap_repeats_whole_sentences_and_no_rows() -> None:
+    prose = " ".join(f"Sentence number {i} is here." for i in range(40))
+    chunks = split(prose, max_tokens=40, overlap=10)
+    repeated = [prose[b.start : a.end] for a, b in itertools.pairwise(chunks)]
+    assert all(text.startswith("Sentence") and 0 < count_tokens(text) <= 10 for text in repeated)
+    table = split(
+        TABLE + TABLE.replace("row", "line").partition("---|\n")[2], max_tokens=30, overlap=10
+    )
+    assert "".join(chunk.text for chunk in table).count("row 1") == 1
+
+
+def test_overlap_larger_than_the_limit_of_flat_text_is_lowered() -> None:
+    text = " ".join(f"Sentence number {i} is here." for i in range(200))
+    chunks = split(text, max_tokens=2000, overlap=600)
+    assert 3 < len(chunks) < 40
+    assert all(chunk.extras["index_tokens"] <= 300 for chunk in chunks)
+
+
+def test_excluded_titles_leave_a_gap_with_everything_below_them() -> None:
+    text = "# A\n\na\n\n## See  Also\n\nx\n\n### Below\n\ny\n\n## Kept\n\nz\n"
+    chunks = split(text, exclude_titles=["see also"])
+    assert "".join(chunk.text for chunk in chunks) == "# A\n\na\n\n## Kept\n\nz\n"
+
+
+def test_small_sections_join_until_they_are_not_small() -> None:
+    text = "".join(f"## S{i}\n\none two three four five\n\n" for i in range(9))
+    chunks = split(text, min_tokens=20, max_tokens=None)
+    assert [chunk.text.count("##") for chunk in chunks] == [3, 3, 3]
+    assert all(chunk.n_tokens >= 20 for chunk in chunks)
+    assert len(split(text)) == 9
+
+
+def test_flat_limit_holds_where_there_is_no_section() -> None:
+    text = "Some words stand here. " * 300
+    assert max(chunk.extras["index_tokens"] for chunk in split(text, max_tokens=2000)) <= 300
+    assert (
+        max(chunk.extras["index_tokens"] for chunk in split("# H\n\n" + text, max_tokens=2000))
+        > 300
+    )
+
+
+@pytest.mark.parametrize("text", ["", " \n\t\n", "\ufeff".strip("\ufeff"), "\x0b\n"])
+def test_blank_documents_have_no_chunk(text: str) -> None:
+    assert split(text) == []
+    assert FixedSplitter().split(Document(text)) == []
+
+
+def test_same_result_again_and_after_pickling() -> None:
+    splitter = ContentAwareSplitter(max_tokens=30, overlap=5, counter=tiktoken_counter())
+    document = read_text("".join(PARTS), format="markdown")
+    first = splitter.split(document)
+    splitter.split(read_text("# Other\n\ntext\n"))
+    assert splitter.split(document) == first
+    assert pickle.loads(pickle.dumps(splitter)).split(document) == first
+
+
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        ({"max_tokens": 0}, "max_tokens"),
+        ({"max_tokens": "9"}, "max_tokens"),
+        ({"flat_max_tokens": 0}, "flat_max_tokens"),
+        ({"min_tokens": -1}, "min_tokens"),
+        ({"overlap": 30, "max_tokens": 50}, "overlap"),
+        ({"exclude_titles": "Notes"}, "exclude_titles"),
+    ],
+)
+def test_bad_settings_are_named(settings: dict[str, Any], name: str) -> None:
+    with pytest.raises(InvalidParameter, match=name):
+        ContentAwareSplitter(**settings)
+
+
+def test_counted_text_grows_no_faster_than_the_document() -> None:
+    def counted(n: int) -> int:
+        seen = 0
+
+        def counter(text: str) -> int:
+            nonlocal seen
+            seen += len(text)
+            return count_tokens(text)
+
+        text = (
+            "".join(f"# H{i}\n\nwords here.\n\n" for i in range(n))
+            + "# Code\n\n```\n"
+            + "a = b\n" * n * 4
+            + "```\n"
+            + TABLE * n
+        )
+        ContentAwareSplitter(max_tokens=60, counter=counter).split(
+            read_text(text, format="markdown")
+        )
+        return seen
+
+    assert counted(800) < 2.5 * counted(400)
+
+
+@needs_data
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [64, 500, 2000])
+def test_real_markdown_and_html(limit: int) -> None:
+    paths = [
+        *sorted((DATA / "parsing").rglob("*.md"))[::7],
+        *sorted((DATA / "parsing").rglob("*.html"))[:6],
+    ]
+    for path in paths:
+        document = read_file(path)
+        chunks = ContentAwareSplitter(max_tokens=limit).split(document)
+        check(chunks, document.text, limit, count_tokens)
+        assert "".join(chunk.text for chunk in chunks) == document.text, path
+
+
+@needs_data
+@pytest.mark.slow
+def test_real_plain_text() -> None:
+    with gzip.open(DATA / "cuad/documents.jsonl.gz", "rt", encoding="utf-8") as lines:
+        texts = [json.loads(line)["text"] for _, line in zip(range(12), lines, strict=False)]
+    for text in texts:
+        document = read_text(text, format="text")
+        chunks = ContentAwareSplitter(max_tokens=200).split(document)
+        check(chunks, text, 200, count_tokens)
+        assert "".join(chunk.text for chunk in chunks) == text
+
+
+def test_a_string_is_no_document() -> None:
+    with pytest.raises(
+        InvalidParameter, match=r"document must be a Document; got str. Use structrag.read_text"
+    ):
+        ContentAwareSplitter().split("a text")  # type: ignore[arg-type]

@@ -1,0 +1,178 @@
+"""Similarities, thresholds and labels: the paper's case study, the specification's numbers,
+invariants."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from structrag.chunks.series import (
+    changes,
+    check_threshold,
+    labels,
+    median_of_three,
+    similarity_to_own,
+    squared_deviation,
+    threshold_of,
+    weighted_mean,
+)
+from structrag.errors import InvalidParameter
+from structrag.text.vectors import central, similarity, unit_vectors
+
+series = arrays(np.float64, st.integers(1, 30), elements=st.floats(-1, 1, width=32))
+matrices = arrays(
+    np.float64, st.tuples(st.integers(1, 12), st.just(4)), elements=st.floats(-5, 5, width=32)
+)
+
+
+def test_the_papers_case_study_has_two_irrelevant_and_three_relevant_sentences() -> None:
+    similarities = np.array([0.493, 0.445, 0.572, 0.557, 0.703])
+    threshold = threshold_of(similarities, "mean")
+    assert threshold == pytest.approx(0.554)
+    assert labels(similarities, threshold).tolist() == [False, False, True, True, True]
+    assert changes(labels(similarities, threshold)) == [2]
+
+
+def test_seven_sentences_make_four_runs() -> None:
+    values = np.array([0.62, 0.58, 0.31, 0.44, 0.71, 0.40, 0.39])
+    assert threshold_of(values, "mean") == pytest.approx(0.4929, abs=5e-5)
+    assert values.std() == pytest.approx(0.1343, abs=5e-5)
+    assert changes(labels(values, threshold_of(values, "mean"))) == [2, 4, 5]
+    assert threshold_of(values, "mean", 1.0) == pytest.approx(values.mean() + values.std())
+    assert threshold_of(values, "median") == 0.44
+    assert threshold_of(values, 0.6) == 0.6
+
+
+@pytest.mark.parametrize("value", [0.1, 0.3, 0.7, 0.55, 1 / 3])
+def test_equal_similarities_are_all_relevant_whatever_their_mean_rounds_to(value: float) -> None:
+    for n in range(2, 60):
+        for mean in (np.mean(np.full(n, value)), sum([value] * n) / n):
+            assert labels(np.full(n, value), float(mean)).all()
+
+
+@given(series, st.floats(0.1, 10), st.floats(-3, 3))
+def test_scaling_and_shifting_similarities_changes_no_label(
+    values: np.ndarray, factor: float, shift: float
+) -> None:
+    threshold = threshold_of(values, "mean")
+    if np.abs(values - threshold).min() < 1e-6:
+        return
+    moved = values * factor + shift
+    assert labels(moved, threshold_of(moved, "mean")).tolist() == labels(values, threshold).tolist()
+
+
+@given(series)
+def test_infinite_thresholds_give_one_label(values: np.ndarray) -> None:
+    assert labels(values, -math.inf).all()
+    assert not labels(values, math.inf).any()
+
+
+@given(series, st.randoms(use_true_random=False))
+def test_permuting_similarities_permutes_labels(values: np.ndarray, random: Any) -> None:
+    order = list(range(len(values)))
+    random.shuffle(order)
+    before = labels(values, threshold_of(values, "median"))
+    assert (
+        labels(values[order], threshold_of(values[order], "median")).tolist()
+        == before[order].tolist()
+    )
+
+
+@given(series, st.floats(0, 0.5))
+def test_hysteresis_never_adds_runs(values: np.ndarray, margin: float) -> None:
+    threshold = threshold_of(values, "mean")
+    assert len(changes(labels(values, threshold, margin=margin))) <= len(
+        changes(labels(values, threshold))
+    )
+
+
+def test_hysteresis_changes_the_label_only_past_the_margin() -> None:
+    values = np.array([0.9, 0.45, 0.55, 0.2, 0.55, 0.45, 0.7])
+    assert labels(values, 0.5, margin=0.1).tolist() == [True, True, True, False, False, False, True]
+
+
+@given(matrices, matrices, st.floats(0.5, 20))
+def test_similarity_is_the_highest_cosine_and_ignores_lengths(
+    sentences: np.ndarray, instructions: np.ndarray, factor: float
+) -> None:
+    found = similarity(sentences, instructions)
+    for i, sentence in enumerate(sentences):
+        cosines = [
+            float(sentence @ other / (np.linalg.norm(sentence) * np.linalg.norm(other)))
+            if np.linalg.norm(sentence) > 0 and np.linalg.norm(other) > 0
+            else 0.0
+            for other in instructions
+        ]
+        assert found[i] == pytest.approx(max(cosines), abs=1e-6)
+    assert similarity(sentences * factor, instructions) == pytest.approx(found, abs=1e-6)
+
+
+def test_zero_vectors_and_no_instruction_give_zero() -> None:
+    assert similarity(np.zeros((2, 3)), np.ones((1, 3))).tolist() == [0.0, 0.0]
+    assert similarity(np.ones((2, 3)), np.zeros((0, 3))).tolist() == [0.0, 0.0]
+    assert unit_vectors(np.zeros((2, 3))).tolist() == np.zeros((2, 3)).tolist()
+
+
+def test_a_sentence_of_the_summary_is_compared_with_the_others_only() -> None:
+    vectors = np.eye(3)
+    assert similarity_to_own(vectors, [0, 1]) == pytest.approx([0.0, 0.0, 0.0])
+    near = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    values = similarity_to_own(near, [0, 2])
+    assert values == pytest.approx([0.0, 1.0, 0.0])
+    one = similarity_to_own(near, [1])
+    assert one[1] == pytest.approx((one[0] + one[2]) / 2)
+    assert similarity_to_own(near[:1], [0]).tolist() == [1.0]
+    assert similarity_to_own(near, []).tolist() == [0.0, 0.0, 0.0]
+
+
+def test_central_sentences_are_near_the_centre_and_unlike_each_other() -> None:
+    vectors = np.array([[1.0, 0.0], [1.0, 0.01], [0.6, 0.8], [-1.0, 0.0]])
+    assert central(vectors, [5] * 4, max_sentences=2) == [0, 2]
+    assert central(vectors, [5, 5, 5, 5], max_words=9) == [0]
+    assert central(vectors, [500] * 4) == [0]
+    assert central(np.zeros((0, 2)), []) == []
+
+
+@given(matrices, st.integers(1, 12), st.integers(1, 60))
+def test_central_keeps_both_limits(sentences: np.ndarray, most: int, words: int) -> None:
+    lengths = [3 + i for i in range(len(sentences))]
+    picked = central(sentences, lengths, max_sentences=most, max_words=words)
+    assert picked == sorted(set(picked)) and 1 <= len(picked) <= most
+    assert len(picked) == 1 or sum(lengths[i] for i in picked) <= words
+    assert picked == central(sentences, lengths, max_sentences=most, max_words=words)
+
+
+def test_the_median_of_three_leaves_the_ends() -> None:
+    assert median_of_three([0.0, 9.0, 1.0, 2.0]).tolist() == [0.0, 1.0, 2.0, 2.0]
+    assert median_of_three([3.0, 1.0]).tolist() == [3.0, 1.0]
+
+
+@given(arrays(np.float64, st.integers(1, 20), elements=st.floats(-1, 1, width=32)), st.data())
+def test_prefix_sums_give_the_mean_and_the_deviation(
+    values: np.ndarray, data: st.DataObject
+) -> None:
+    first = data.draw(st.integers(0, len(values) - 1))
+    last = data.draw(st.integers(first + 1, len(values)))
+    weights = list(range(1, len(values) + 1))
+    inside = values[first:last]
+    assert weighted_mean(values, weights)((first, last)) == pytest.approx(
+        np.average(inside, weights=weights[first:last]), abs=1e-9
+    )
+    assert squared_deviation(values, 0.5)(first, last) == pytest.approx(
+        ((inside - inside.mean()) ** 2).sum() + 0.5
+    )
+
+
+@pytest.mark.parametrize(
+    ("threshold", "spread"),
+    [("max", 0), (math.nan, 0), (True, 0), ("mean", math.inf), ("mean", "1"), (0.5, 1.0)],
+)
+def test_thresholds_that_mean_nothing_are_refused(threshold: object, spread: object) -> None:
+    with pytest.raises(InvalidParameter, match="threshold"):
+        check_threshold(threshold, spread)

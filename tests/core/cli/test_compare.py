@@ -1,0 +1,136 @@
+"""`structrag compare`: what it prints for a folder of several formats, and what it says about
+mistakes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pdf_making
+import pytest
+from samples import TOPICS, manual
+
+from structrag.cli import main
+from structrag.cli.tables import Part, Table, embedder_text, points, report_text
+from structrag.evaluation.estimates import Estimate
+
+HTML = (
+    "<html><body><h1>Tanks</h1><p>A tank is filled slowly. Nobody "
+    "hurries.</p><table><tr><th>a</th></tr><tr><td>1</td></tr></table>"
+)
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return int(stop.value.code or 0), out, err
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "manual.md").write_text(manual().text, encoding="utf-8")
+    (tmp_path / "tanks.html").write_text(HTML, encoding="utf-8")
+    (tmp_path / "notes.txt").write_text("Rinse it. Dry it.\n", encoding="utf-8")
+    (tmp_path / "broken.md").write_bytes(b"\0\1\2")
+    return tmp_path
+
+
+def test_a_folder_of_several_formats(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
+    (folder / "meters.pdf").write_bytes(pdf_making.made(pdf_making.manual))
+    code, out, err = run(capsys, "compare", folder, "--json")
+    assert code == 0 and "broken.md" in err
+    found = json.loads(out)
+    assert found["documents"] == 4 and found["units"]["table"] >= 1
+    assert [method["name"] for method in found["methods"]] == [
+        "content_aware",
+        "fixed",
+        "pic",
+        "idms",
+        "hiqa",
+    ]
+    assert found["selftest"]["recall"]["pic"]["heading"]["n"] >= len(TOPICS)
+    assert found["selftest"]["difference"]["content_aware"]["heading"]["mean"] == 0
+
+
+def test_the_report_says_what_it_can_and_cannot_tell(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    code, out, _ = run(
+        capsys, "compare", folder, "--method", "content_aware,fixed", "--max-tokens", 60
+    )
+    said = " ".join(out.split())
+    assert code == 0
+    for sentence in (
+        "3 documents",
+        "At most 60 tokens a chunk.",
+        "22 headings against content_aware 20 references",
+        "Searched by LSA (no --embedder was given) and BM25",
+        "kept out of the index",
+        "headings are not what users ask",
+        "It favours methods that cut at section borders",
+        "With questions of your users: structrag eval.",
+    ):
+        assert sentence in said
+    assert all(len(line) <= 120 for line in out.splitlines())
+
+
+def test_markdown_has_the_same_tables(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    code, out, _ = run(
+        capsys, "compare", folder / "manual.md", "--markdown", "--method", "fixed,hiqa"
+    )
+    assert code == 0
+    assert [line for line in out.splitlines() if line.startswith("## ")] == [
+        "## Chunks",
+        "## Cost",
+        "## Self-test: finding sections without labels",
+    ]
+    assert out.count("| fixed ") == out.count("| hiqa ") == 3
+
+
+def test_few_headings_have_no_selftest(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    code, out, _ = run(capsys, "compare", folder / "notes.txt", "--method", "fixed")
+    assert code == 0 and "No self-test: it needs at least 10 headings" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--method", "magic"], "--method must be one of"),
+        (["--method", "fixed,fixed"], "--method must be different names"),
+        (["--json", "--markdown"], "--json and --markdown exclude each other"),
+        (["--budget", "3"], "budget must be a number of at least 20; got 3"),
+        (["--max-tokens", "0"], "max_tokens must be a number of at least 1; got 0"),
+    ],
+)
+def test_mistakes_end_with_one_sentence(
+    capsys: pytest.CaptureFixture[str], folder: Path, arguments: list[str], sentence: str
+) -> None:
+    code, out, err = run(capsys, "compare", folder / "notes.txt", *arguments)
+    assert code == 2 and sentence in err and not out and "Traceback" not in err
+
+
+def test_a_folder_without_documents_is_said(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    code, _, err = run(capsys, "compare", tmp_path)
+    assert (
+        code == 2
+        and "There is nothing to measure: give at least one document that holds text" in err
+    )
+
+
+def test_embedders_are_named_for_people() -> None:
+    assert embedder_text("LSA(256, english)") == "LSA (no --embedder was given)"
+    assert embedder_text("sentence-transformers/e5|query: |passage: ") == "sentence-transformers/e5"
+
+
+def test_tables_line_up() -> None:
+    part = Part("Title", Table(["a", "bbb"], [["long", "1"], ["b", "22"]]), ["A note."])
+    plain = "Title\n─────\n\na     bbb\nlong    1\nb      22\n\nA note."
+    assert report_text([part], markdown=False) == plain
+    rows = "| a    | bbb |\n| ---- | --: |\n| long |   1 |\n| b    |  22 |"
+    assert report_text([part], markdown=True) == f"## Title\n\n{rows}\n\nA note."
+    assert points(Estimate(0, 0, 0, 3)) == "0"
+    assert points(Estimate(-0.012, -0.1, 0.076, 3)) == "-1.2 [-10.0, +7.6]"

@@ -1,0 +1,166 @@
+"""`structrag eval`: what it prints and writes, and what it says about mistakes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from structrag.cli import main
+
+MANUAL = (
+    "# Pump\n\nAbout it.\n\n## Cleaning\n\nRinse the filter monthly.\n\n## Storage\n\nKeep it "
+    "dry.\n"
+)
+QUESTIONS = [
+    {"question": "How often is the filter rinsed?", "quotes": ["Rinse the filter monthly."]},
+    {"question": "Where is it kept?", "answers": ["dry", "in a dry place"]},
+    {"question": "pump", "docs": ["pump.md"]},
+]
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return int(stop.value.code or 0), out, err
+
+
+@pytest.fixture
+def manual(tmp_path: Path) -> Path:
+    (tmp_path / "manuals").mkdir()
+    path = tmp_path / "manuals" / "pump.md"
+    path.write_text(MANUAL, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    path = tmp_path / "questions.jsonl"
+    path.write_text("\n".join(map(json.dumps, QUESTIONS)), encoding="utf-8")
+    return path
+
+
+def test_a_report_is_printed_and_files_are_written(
+    capsys: pytest.CaptureFixture[str], manual: Path, questions: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib", reason="the extra 'plot' is not installed")
+    output = tmp_path / "results" / "first"
+    code, out, err = run(
+        capsys, "eval", manual.parent, "--questions", questions, "--output", output
+    )
+    assert code == 0
+    assert (
+        "3 questions, 1 documents" in out
+        and "LSA (no --embedder was given) and BM25 (views: raw)" in out
+    )
+    assert "3 questions are few" in out
+    assert "Difference to content_aware\n─" in out and "holds 0" in out and "| " not in out
+    assert "eval.md, eval.json, eval.png" in err
+    written = (output / "eval.md").read_text(encoding="utf-8")
+    assert (
+        run(capsys, "eval", manual.parent, "--questions", questions, "--markdown")[1].strip()
+        in written
+    )
+    assert "## Difference to content_aware" in written
+    assert (output / "eval.png").read_bytes().startswith(b"\x89PNG")
+    found = json.loads((output / "eval.json").read_text())
+    assert found["questions"] == [question["question"] for question in QUESTIONS]
+    assert [method["recall"]["2000 tokens"]["mean"] for method in found["methods"]] == [1.0] * 5
+    assert set(found["methods"][0]["recall"]) == {
+        *("first 1", "first 3", "first 5", "first 10"),
+        *("500 tokens", "1000 tokens", "2000 tokens"),
+    }
+
+
+def test_json_and_views(capsys: pytest.CaptureFixture[str], manual: Path, questions: Path) -> None:
+    arguments = ("--method", "hiqa", "--views", "raw, keywords", "--json")
+    code, out, _ = run(capsys, "eval", manual, "--questions", questions, *arguments)
+    found = json.loads(out)
+    assert code == 0 and found["views"] == ["raw", "keywords"]
+    assert len(found["methods"][0]["scores"]["first 1"]) == 3
+
+
+def test_budgets_and_numbers_of_chunks(
+    capsys: pytest.CaptureFixture[str], manual: Path, questions: Path
+) -> None:
+    arguments = (
+        "eval",
+        manual,
+        "--questions",
+        questions,
+        "--method",
+        "fixed",
+        "--budget",
+        "300, 50",
+        "-k",
+        "2",
+    )
+    code, out, _ = run(capsys, *arguments, "--json")
+    assert code == 0
+    assert set(json.loads(out)["methods"][0]["recall"]) == {"300 tokens", "50 tokens", "first 2"}
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--budget", "many"), ("--budget", "0"), ("--budget", ","), ("-k", "1,2.5"), ("-k", "-1")],
+)
+def test_mistakes_in_the_numbers(
+    capsys: pytest.CaptureFixture[str], manual: Path, questions: Path, option: str, value: str
+) -> None:
+    code, out, err = run(capsys, "eval", manual, "--questions", questions, f"{option}={value}")
+    assert code == 2 and f"{option} must be whole numbers from 1" in err and not out
+
+
+def test_json_and_markdown_exclude_each_other(
+    capsys: pytest.CaptureFixture[str], manual: Path, questions: Path
+) -> None:
+    code, _, err = run(capsys, "eval", manual, "--questions", questions, "--json", "--markdown")
+    assert code == 2 and "--json and --markdown exclude each other" in err
+
+
+def test_one_method_has_no_difference(
+    capsys: pytest.CaptureFixture[str], manual: Path, questions: Path
+) -> None:
+    _, out, _ = run(capsys, "eval", manual, "--questions", questions, "--method", "fixed")
+    assert "Difference" not in out and "\nfixed " in out
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("not json", "Line 1 of questions.jsonl is not JSON"),
+        ("", "There is no question in"),
+        (
+            '{"question": "a", "docs": ["well.md"]}',
+            "Line 1 of questions.jsonl: there is no document 'well.md'",
+        ),
+        (
+            '{"question": "a", "quotes": ["wet"]}',
+            "Line 1 of questions.jsonl: 'wet' was not found in the documents",
+        ),
+        ('{"question": "a"}', "must have its gold as 'spans', 'quotes', 'answers' or 'docs'"),
+    ],
+)
+def test_mistakes_in_the_questions(
+    capsys: pytest.CaptureFixture[str], manual: Path, questions: Path, line: str, sentence: str
+) -> None:
+    questions.write_text(line, encoding="utf-8")
+    code, out, err = run(capsys, "eval", manual, "--questions", questions)
+    assert code == 2 and sentence in err and not out
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_mistakes_in_the_settings(
+    capsys: pytest.CaptureFixture[str], manual: Path, questions: Path
+) -> None:
+    code, _, err = run(capsys, "eval", manual, "--questions", questions, "--output", questions)
+    assert code == 2 and "--output must be a folder" in err
+    code, _, err = run(capsys, "eval", manual, "--questions", questions, "--views", "title")
+    assert code == 2 and "views must be some of 'raw', 'summary', 'keywords'" in err
+    code, _, err = run(capsys, "eval", manual.parent / "no", "--questions", questions)
+    assert code == 2 and "There is no file or folder" in err
+    manual.write_text(" \n")
+    code, _, err = run(capsys, "eval", manual, "--questions", questions)
+    assert code == 2 and "give at least one document that holds text" in err

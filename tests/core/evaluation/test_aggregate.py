@@ -1,0 +1,73 @@
+"""Macro means, the paired bootstrap, the public list."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import structrag.evaluation as evaluation
+from structrag.errors import InvalidParameter
+from structrag.evaluation import macro_mean, paired_bootstrap
+
+
+def test_macro_mean_counts_what_it_leaves_out() -> None:
+    result = macro_mean(["a", "b", "c", "d"], {"a": 1.0, "b": None, "c": 0.5})
+    assert (result.mean, result.n, result.skipped, result.no_prediction) == (0.5, 3, 1, 1)
+    assert result.std == pytest.approx((1 / 6) ** 0.5)
+    empty = macro_mean(["a"], {"a": None})
+    assert (empty.mean, empty.std, empty.n, empty.skipped) == (0.0, 0.0, 0, 1)
+
+
+def test_unknown_question() -> None:
+    with pytest.raises(InvalidParameter, match="got 1 of others, such as 'z'"):
+        macro_mean(["a"], {"a": 1.0, "z": 1.0})
+
+
+def test_bootstrap_of_a_constant_difference() -> None:
+    result = paired_bootstrap([0.75, 0.5, None], [0.5, 0.25, None])
+    assert (result.difference, result.low, result.high, result.n) == (0.25, 0.25, 0.25, 2)
+
+
+def test_bootstrap_is_near_the_normal_interval_and_repeats() -> None:
+    source = random.Random(0)
+    first = [source.random() for _ in range(400)]
+    second = [source.random() for _ in range(400)]
+    result = paired_bootstrap(first, second)
+    half_width = 1.96 * (2 / 12 / 400) ** 0.5
+    assert result.low == pytest.approx(result.difference - half_width, abs=0.01)
+    assert result.high == pytest.approx(result.difference + half_width, abs=0.01)
+    assert paired_bootstrap(first, second) == result
+    swapped = paired_bootstrap(second, first)
+    assert (swapped.difference, swapped.low, swapped.high) == pytest.approx(
+        (-result.difference, -result.high, -result.low)
+    )
+    narrow = paired_bootstrap(first, second, confidence=0.5)
+    assert result.low < narrow.low < narrow.high < result.high
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: paired_bootstrap([1.0], [1.0, 0.0]), "got 1 and 2 scores"),
+        (lambda: paired_bootstrap([1.0, None], [1.0, 0.0]), "both be None"),
+        (lambda: paired_bootstrap([None], [None]), "at least one question with gold"),
+        (
+            lambda: paired_bootstrap([1.0], [1.0], resamples=0),
+            "resamples must be a number of at least 1",
+        ),
+        (
+            lambda: paired_bootstrap([1.0], [1.0], confidence=1.0),
+            "confidence must be between 0 and 1",
+        ),
+    ],
+)
+def test_bad_input(call, message) -> None:
+    with pytest.raises(InvalidParameter, match=message):
+        call()
+
+
+def test_public_list() -> None:
+    assert evaluation.__all__ == sorted(evaluation.__all__)
+    for name in evaluation.__all__:
+        assert getattr(evaluation, name).__doc__

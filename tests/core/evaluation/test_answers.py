@@ -1,0 +1,187 @@
+"""Hits@k, exact match, token F1, evidence F1."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from structrag.errors import InvalidParameter
+from structrag.evaluation import (
+    answer_tokens,
+    evidence_f1,
+    exact_match,
+    has_answer,
+    has_one_token_alias,
+    hits_at_budget,
+    hits_at_k,
+    normalize_answer,
+    token_f1,
+)
+
+WORDS = st.sampled_from(
+    ["Paris", "the", "Eiffel", "tower", "a", "3.50", "résumé", "手机", "हिन्दी", ",", "U.S.", ""]
+)
+PHRASES = st.lists(WORDS, max_size=5).map(" ".join)
+
+
+def test_tokens_keep_marks() -> None:
+    assert answer_tokens("Re\u0301sume\u0301, हिन्दी 1,234") == ["résumé", "हिन्दी", "1", "234"]
+    assert answer_tokens("résumé", strip_marks=True) == ["resume"]
+    assert answer_tokens("Straße Ⅳ") == ["strasse", "iv"]
+
+
+@pytest.mark.parametrize(
+    ("text", "alias", "expected"),
+    [
+        ("It is the Eiffel-Tower!", "eiffel tower", True),
+        ("the Eiffel and the tower", "eiffel tower", False),
+        ("a price of $3.50", "3", True),
+        ("the year 13", "3", False),
+        ("Beyoncé sang", "Beyonce", False),
+        ("Beyoncé sang", "BEYONCÉ", True),
+        ("ich habe re\u0301sume\u0301", "résumé", True),
+        ("今天 天气很好", "天天气", True),
+        ("今天,天气很好", "天天气", False),
+        ("新 iPhone 手 机", "iphone手机", True),
+        ("anything", " !? ", False),
+    ],
+)
+def test_has_answer(text, alias, expected) -> None:
+    assert has_answer([alias], text) is expected
+
+
+def test_strip_marks_folds_both_sides() -> None:
+    assert has_answer(["Beyonce"], "Beyoncé sang", strip_marks=True)
+    assert has_answer(["Beyoncé"], "Beyonce sang", strip_marks=True)
+
+
+def test_hits_at_k() -> None:
+    chunks = ["nothing here", "the Eiffel", "Tower in Paris"]
+    assert hits_at_k(["eiffel tower"], chunks, 3) == 0  # never across a border
+    assert hits_at_k(["paris", "Lutetia"], chunks, 3) == 1
+    assert hits_at_k(["paris", "Lutetia"], chunks, 2) == 0
+    assert hits_at_k(["paris"], [], 5) == 0
+    assert hits_at_k(["--", ""], chunks, 3) is None
+    assert hits_at_k([], chunks, 3) is None
+    assert has_one_token_alias(["Eiffel Tower", "3"])
+    assert not has_one_token_alias(["Eiffel Tower", "--"])
+    with pytest.raises(InvalidParameter, match="k must be a number of at least 1; got 0"):
+        hits_at_k(["paris"], chunks, 0)
+
+
+def test_hits_at_budget() -> None:
+    chunks = ["one two three four", "five six"]
+    for budget, cut, expected in (
+        (4, "truncate", 0),
+        (5, "truncate", 1),
+        (5, "stop", 0),
+        (6, "stop", 1),
+    ):
+        assert hits_at_budget(["five"], chunks, budget, sizes=[4, 2], cut=cut) == expected
+    assert hits_at_budget(["five"], [], 10, sizes=[]) == 0
+
+
+@given(st.lists(PHRASES, max_size=4), st.lists(PHRASES, min_size=1, max_size=3), PHRASES, PHRASES)
+def test_more_aliases_or_chunks_never_lower_hits(chunks, aliases, alias, chunk) -> None:
+    score = hits_at_k(aliases, chunks, 9)
+    if score is not None:
+        assert hits_at_k([*aliases, alias], chunks, 9) >= score
+        assert hits_at_k(aliases, [*chunks, chunk], 9) >= score
+        assert hits_at_budget(aliases, chunks, 1000, sizes=lambda text: len(text.split())) == score
+
+
+@given(st.text(max_size=20), st.text(max_size=20))
+def test_an_answer_inside_words_of_its_own_is_found(left, alias) -> None:
+    assert has_answer([alias], f"{left} {alias} end") is bool(answer_tokens(alias))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The Eiffel Tower.", "eiffel tower"),
+        ("U.S.", "us"),
+        ("1,234", "1234"),
+        ("“quoted”", "“quoted”"),
+        ("A", ""),
+        (" an  apple\na day ", "apple day"),
+    ],
+)
+def test_normalize_answer(text, expected) -> None:
+    assert normalize_answer(text) == expected
+
+
+def test_exact_match() -> None:
+    assert exact_match(["Paris", "Eiffel Tower."], "the eiffel tower") == 1
+    assert exact_match(["Eiffel Tower."], "eiffel") == 0
+    assert exact_match(["A"], "A") == 1
+    assert exact_match(["A"], "The") == 0
+    assert exact_match([], "x") is None
+
+
+def test_token_f1() -> None:
+    assert token_f1(["eiffel tower"], "eiffel tower paris") == pytest.approx(0.80)
+    assert token_f1(["nothing", "eiffel tower"], "eiffel tower paris") == pytest.approx(0.80)
+    assert token_f1(["no"], "no no yes") == pytest.approx(
+        0.5
+    )  # a bag: the second "no" is unmatched
+    assert token_f1(["Unanswerable"], "unanswerable") == 1
+    assert token_f1(["", "a"], "") == 0
+    assert token_f1([], "x") is None
+
+
+@given(PHRASES, st.lists(PHRASES, min_size=1, max_size=3))
+def test_exact_match_implies_full_f1(prediction, references) -> None:
+    assert exact_match([*references, prediction], prediction) == 1
+    f1 = token_f1(references, prediction)
+    assert 0 <= f1 <= 1
+    if exact_match(references, prediction) and normalize_answer(prediction):
+        assert f1 == 1
+
+
+def test_evidence_f1_duplicates() -> None:
+    assert evidence_f1([["a", "c"]], ["a", "a", "b"], deduplicate=False) == pytest.approx(0.40)
+    assert evidence_f1([["a", "c"]], ["a", "a", "b"]) == pytest.approx(0.50)
+    assert evidence_f1([["a", "a"]], ["a"]) == pytest.approx(2 / 3)  # gold keeps its duplicates
+
+
+def test_evidence_f1_edges() -> None:
+    assert evidence_f1([[]], []) == 1
+    assert evidence_f1([[]], ["a"]) == 0
+    assert evidence_f1([["a"]], []) == 0
+    assert evidence_f1([], []) is None
+    assert (
+        evidence_f1([["b"], ["a"]], ["a"]) == 1
+    )  # the best annotator, also after one without overlap
+    floats = [["FLOAT SELECTED: Table 2"]]
+    assert evidence_f1(floats, []) == 0
+    assert evidence_f1(floats, [], text_only=True) == 1
+    assert evidence_f1(floats, ["a"], text_only=True) == 0
+    assert evidence_f1([["a", *floats[0]]], ["a"], text_only=True) == 1
+
+
+PARAGRAPHS = st.lists(st.sampled_from("abcd"), max_size=5)
+
+
+@given(PARAGRAPHS, st.lists(PARAGRAPHS, min_size=1, max_size=3), PARAGRAPHS)
+def test_evidence_f1_is_the_maximum_over_annotators(predicted, annotations, more) -> None:
+    score = evidence_f1(annotations, predicted)
+    assert 0 <= score <= 1
+    assert score == max(evidence_f1([one], predicted) for one in annotations)
+    assert evidence_f1([*annotations, more], predicted) >= score
+    assert evidence_f1(annotations, list(dict.fromkeys(predicted)), deduplicate=False) == score
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: has_answer("text", ["alias"]),
+        lambda: hits_at_k("text", ["alias"], 1),
+        lambda: exact_match("prediction", ["reference"]),
+        lambda: token_f1("prediction", ["reference"]),
+        lambda: evidence_f1(["paragraph"], [["gold"]]),
+    ],
+)
+def test_gold_comes_first(call) -> None:
+    with pytest.raises(InvalidParameter, match=r"got (the|a) string.* The gold comes first"):
+        call()

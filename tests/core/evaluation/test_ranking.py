@@ -1,0 +1,109 @@
+"""The Log-Rank Index and mid-ranks."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from structrag.errors import InvalidParameter
+from structrag.evaluation import log_rank_index, log_rank_score, mid_ranks
+
+
+@pytest.mark.parametrize(
+    ("gamma", "expected"),
+    [
+        (0.1, [1, 0.8515, 0.7159, 0.4758, 0]),
+        (1, [1, 0.6990, 0.5229, 0.3010, 0]),
+        (10, [1, 0.4684, 0.3251, 0.1767, 0]),
+        (0, [1, 0.8889, 0.7778, 0.5556, 0]),
+        (1e-12, [1, 0.8889, 0.7778, 0.5556, 0]),
+    ],
+)
+def test_table_of_ten(gamma, expected) -> None:
+    assert [log_rank_score(rank, 10, gamma=gamma) for rank in (1, 2, 3, 5, 10)] == pytest.approx(
+        expected, abs=5e-5
+    )
+
+
+def test_worked_numbers() -> None:
+    scores = [log_rank_score(rank, 1000) for rank in (1, 2, 10, 100, 1000)]
+    assert scores == pytest.approx([1, 0.8997, 0.6667, 0.3333, 0], abs=5e-5)
+    assert log_rank_index([1, 4], 10) == pytest.approx(0.6990, abs=5e-5)
+    assert log_rank_index([1, 2], 10) == pytest.approx(0.8495, abs=5e-5)
+    assert log_rank_index([1, 4], 10, normalised=True) == pytest.approx(0.8228, abs=5e-5)
+    assert log_rank_index([None], 10, missing="expected", retrieved=4) == pytest.approx(
+        0.1249, abs=5e-5
+    )
+    assert log_rank_index([7.5], 10) == pytest.approx(0.1249, abs=5e-5)
+    assert log_rank_index([None, 1], 10) == 0.5
+    assert log_rank_index([1], 1) == 1
+    assert log_rank_index([None], 1) == 1
+    assert log_rank_index([], 10) is None
+
+
+def test_mid_ranks() -> None:
+    assert mid_ranks([0.2, 0.9, 0.2, 0.2]) == [3, 1, 3, 3]
+    assert mid_ranks([1.0, 1.0 + 1e-12]) == [1.5, 1.5]
+    assert mid_ranks([]) == []
+
+
+@given(st.lists(st.integers(0, 4), max_size=12))
+def test_mid_ranks_fill_all_ranks(scores) -> None:
+    ranks = mid_ranks(scores)
+    assert sum(ranks) == pytest.approx(len(scores) * (len(scores) + 1) / 2)
+    for a, rank in zip(scores, ranks, strict=True):
+        above, tied = sum(b > a for b in scores), scores.count(a)
+        assert rank == pytest.approx(above + (tied + 1) / 2)
+
+
+@given(st.integers(2, 500), st.floats(0.01, 100), st.data())
+def test_score_invariants(n, gamma, data) -> None:
+    assert log_rank_score(1, n, gamma=gamma) == 1
+    assert log_rank_score(n, n, gamma=gamma) == 0
+    rank = data.draw(st.integers(1, n - 1))
+    score = log_rank_score(rank, n, gamma=gamma)
+    assert 0 <= log_rank_score(rank + 1, n, gamma=gamma) < score <= 1
+    if rank > 1:
+        assert log_rank_score(rank, n, gamma=gamma * 1.5) < score < log_rank_score(rank, n, gamma=0)
+
+
+@given(st.integers(3, 100), st.data())
+def test_index_invariants(n, data) -> None:
+    ranks = data.draw(st.lists(st.integers(1, n), min_size=1, max_size=n - 1, unique=True))
+    score = log_rank_index(ranks, n)
+    assert 0 <= score <= 1
+    assert log_rank_index([*ranks, n], n) <= score
+    assert log_rank_index([*ranks, None], n) <= score
+    assert log_rank_index(range(1, len(ranks) + 1), n, normalised=True) == 1
+    assert score <= log_rank_index(ranks, n, normalised=True) <= 1 + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: log_rank_score(0, 10), "rank must be between 1 and n = 10; got 0"),
+        (lambda: log_rank_score(11, 10), "rank must be between 1 and n = 10; got 11"),
+        (lambda: log_rank_score(1, 10, gamma=-1), "gamma must be a number of at least 0; got -1"),
+        (lambda: log_rank_index([1], 0), "n must be a number of at least 1; got 0"),
+        (
+            lambda: log_rank_index([1, 2, 3], 2),
+            "n must be at least the number of relevant segments, 3; got 2",
+        ),
+        (
+            lambda: log_rank_index([None], 9, missing="mean"),
+            "missing must be one of 'expected', 'last'",
+        ),
+        (
+            lambda: log_rank_index([None], 9, missing="expected"),
+            "retrieved must be a count from 0 to 8",
+        ),
+        (
+            lambda: log_rank_index([None], 9, missing="expected", retrieved=9),
+            "retrieved must be a count from 0 to 8",
+        ),
+    ],
+)
+def test_bad_input(call, message) -> None:
+    with pytest.raises(InvalidParameter, match=message):
+        call()

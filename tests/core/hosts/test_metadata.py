@@ -1,0 +1,108 @@
+"""The keys of metadata: both adapter packages write the same ones, and the table in
+docs/reference.md has them all."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from places import ROOT
+
+import structrag.hosts.metadata as keys
+from structrag.hosts.metadata import D3_KEYS, HIQA_KEYS, IDMS_KEYS, PIC_KEYS, chunk_notes
+from structrag.records import Chunk
+
+REFERENCE = ROOT / "docs" / "reference.md"
+ROWS = "".join(f"| part {i} | {i} |\n" for i in range(60))
+TEXT = (
+    "# Pump\n\nThe PX-10 moves water.\n\n## Parts\n\nTable 1: parts\n\n| Name | Price "
+    "|\n|---|---|\n"
+    + ROWS
+    + "\n## Wiring\n\nSee the drawing of the PX-10.\n\n![Plan](plan.png)\n\nFigure 1: plan\n"
+)
+HTML = f"<h1>Pump</h1><p>{'It moves water. ' * 40}</p>"
+SHARED = {
+    "section_id",
+    "heading_path",
+    "table_header",
+    "oversize",
+    "routes",
+    "scores",
+    "views_hit",
+    "two_hop_entities",
+}
+PREFIXES = ("pic_", "idms_", "hiqa_", "d3_", "source_", "structrag_", "format_", "text_format")
+
+
+def known(metadata: dict[str, Any]) -> set[str]:
+    """The keys that mean the same in both packages."""
+    return {key for key in metadata if key in SHARED or key.startswith(PREFIXES)}
+
+
+def test_notes_are_what_is_known_under_the_methods_keys() -> None:
+    extras = {"relevant": False, "threshold": None, "added": [1], "part": 2}
+    chunk = Chunk(
+        id="c", doc_id="d", section_id="0", start=0, end=1, text="x", kind="table", extras=extras
+    )
+    assert chunk_notes(chunk, PIC_KEYS) == {"pic_relevant": False}
+    assert chunk_notes(chunk, HIQA_KEYS) == {"hiqa_kind": "table", "hiqa_part": 2}
+    chunk_notes(chunk, IDMS_KEYS)["idms_added"].append(2)
+    assert extras["added"] == [1]
+
+
+def test_the_table_has_every_key() -> None:
+    table = set(
+        re.findall(
+            r"`(\w+)`", REFERENCE.read_text(encoding="utf-8").partition("\n## Metadata\n")[2]
+        )
+    )
+    own = {value for name, value in vars(keys).items() if name.endswith("_KEY")}
+    for method in (PIC_KEYS, IDMS_KEYS, HIQA_KEYS, D3_KEYS):
+        own |= set(method.values())
+    hidden = pytest.importorskip("llama_index_structrag.keys")
+    assert own <= table
+    assert {*hidden.OWN_KEYS, hidden.CONTEXT_KEY} <= table
+
+
+@pytest.mark.parametrize("method", ["ContentAware", "PIC", "IDMS"])
+@pytest.mark.parametrize("text", [TEXT, HTML], ids=["markdown", "html"])
+def test_both_packages_split_with_the_same_keys(method: str, text: str) -> None:
+    langchain, llama_index = (
+        pytest.importorskip("langchain_structrag"),
+        pytest.importorskip("llama_index_structrag"),
+    )
+    from llama_index.core.schema import Document
+
+    chunks = getattr(langchain, f"{method}TextSplitter")(chunk_size=300).create_documents([text])
+    nodes = getattr(llama_index, f"{method}NodeParser")(chunk_size=75).get_nodes_from_documents(
+        [Document(text=text)]
+    )
+    told = {key for chunk in chunks for key in known(chunk.metadata)}
+    assert told - {"table_header"} == {key for node in nodes for key in known(node.metadata)}
+    assert any(key.startswith(method.lower()) for key in told) or method == "ContentAware"
+    assert "source_end" in told or text == TEXT
+
+
+def test_both_packages_retrieve_with_the_same_keys() -> None:
+    langchain, llama_index = (
+        pytest.importorskip("langchain_structrag"),
+        pytest.importorskip("llama_index_structrag"),
+    )
+    from langchain_core.documents import Document
+    from llama_index.core.schema import Document as LlamaDocument
+
+    own, theirs = [Document(TEXT, metadata={"source": "a.md"})], [LlamaDocument(text=TEXT, id_="a")]
+    for name in ("MultiViewRetriever", "HiQARetriever", "D3Retriever"):
+        first = getattr(langchain, name).from_documents(own)
+        second = getattr(llama_index, name).from_documents(theirs)
+        question = "What does the wiring plan of the PX-10 show?"
+        found, nodes = first.invoke(question), second.retrieve(question)
+        told = {key for document in found for key in known(document.metadata)}
+        assert told == {key for node in nodes for key in known(node.metadata)}
+        two = langchain.TwoHopRetriever(retriever=first).invoke(question)
+        twice = llama_index.TwoHopRetriever(second).retrieve(question)
+        assert (
+            known(two[0].metadata) == known(twice[0].metadata)
+            and "two_hop_entities" in two[0].metadata
+        )

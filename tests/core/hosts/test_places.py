@@ -1,0 +1,43 @@
+"""A place in a document as a chunk of the index, and packing by rank."""
+
+from __future__ import annotations
+
+from structrag.hosts.places import chunk_at
+from structrag.index.index import Index
+from structrag.reading.files import read_text
+from structrag.records import Hit
+from structrag.retrieval.packing import pack, pack_best
+
+TEXT = "# A\n\nOne.\n\n# B\n\nTwo.\n\n# C\n\nThree.\n"
+
+
+def built() -> Index:
+    index = Index(views=("raw",))
+    index.add([read_text(TEXT, id=name) for name in ("first", "second")])
+    return index
+
+
+def test_every_place_leads_to_its_chunk() -> None:
+    store = built().store
+    chunks = store.chunks()
+    assert len(chunks) == 6
+    for chunk in chunks:
+        assert chunk_at(store, *chunk.span) == chunk
+        for place in range(chunk.start, chunk.end):
+            assert chunk_at(store, chunk.doc_id, place, place + 1) == chunk
+        assert chunk_at(store, chunk.doc_id, chunk.start, chunk.end + 1) is None
+    assert chunk_at(store, "third", 0, 1) is None
+    assert chunk_at(store, "first", -1, 0) is None
+    assert chunk_at(store, "first", len(TEXT), len(TEXT) + 1) is None
+
+
+def test_the_best_are_packed_and_the_order_stays() -> None:
+    store = built().store
+    hits = [Hit(store.chunk(row), 1.0, rank) for row, rank in enumerate((3, 1, 2))]
+
+    def size(text: str) -> int:
+        return 1
+
+    assert pack_best(hits, 2, size) == [hits[1], hits[2]]
+    assert pack_best(hits, 3, size) == hits == pack(hits, 3, size)
+    assert pack_best([], 3) == []

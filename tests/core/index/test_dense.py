@@ -1,0 +1,216 @@
+"""Exact cosine search, against a plain float64 computation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from structrag.errors import InvalidAnswer, InvalidParameter
+from structrag.index.dense import DenseIndex, _widen, check_owner, unit_vectors
+from structrag.index.ranking import best_positions
+
+
+def reference(
+    matrix: np.ndarray, owner: np.ndarray, query: np.ndarray, rows: list[int]
+) -> list[tuple[int, float]]:
+    """Every row's best cosine, ordered by (-round(score, 9), row)."""
+    unit = unit_vectors(matrix).astype(np.float64)
+    target = unit_vectors(query[None, :])[0].astype(np.float64)
+    scores = {
+        row: max(float((v * target).sum()) for v in unit[owner == row])
+        for row in rows
+        if (owner == row).any()
+    }
+    return sorted(scores.items(), key=lambda item: (-round(item[1], 9), item[0]))
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    n_rows, dimension = draw(st.integers(1, 40)), draw(st.integers(1, 6))
+    owner = np.array(sorted(draw(st.lists(st.integers(0, n_rows - 1), min_size=1, max_size=60))))
+    values = st.integers(-2, 2)  # few values: many equal vectors, so many ties
+    matrix = draw(
+        st.lists(
+            st.lists(values, min_size=dimension, max_size=dimension),
+            min_size=len(owner),
+            max_size=len(owner),
+        )
+    )
+    query = draw(st.lists(values, min_size=dimension, max_size=dimension))
+    return np.array(matrix, dtype=float), owner, np.array(query, dtype=float), n_rows
+
+
+@settings(deadline=None)
+@given(problems(), st.integers(1, 50), st.data())
+def test_equals_the_reference_everywhere(
+    problem: tuple[np.ndarray, np.ndarray, np.ndarray, int], n: int, data: st.DataObject
+) -> None:
+    matrix, owner, query, n_rows = problem
+    index = DenseIndex.from_vectors(matrix, owner, n_rows=n_rows)
+    start = data.draw(st.integers(0, n_rows))
+    stop = data.draw(st.integers(start, n_rows))
+    mask = np.array(data.draw(st.lists(st.booleans(), min_size=n_rows, max_size=n_rows)))
+    for where, rows in (
+        (None, list(range(n_rows))),
+        (slice(start, stop), list(range(start, stop))),
+        (mask, np.flatnonzero(mask).tolist()),
+    ):
+        expected = reference(matrix, owner, query, rows)[:n]
+        found = index.search(query, n, where)
+        assert [row for row, _ in found] == [row for row, _ in expected]
+        assert [score for _, score in found] == pytest.approx(
+            [score for _, score in expected], abs=1e-9
+        )
+
+
+def random_vectors(n: int, dimension: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((n, dimension)).astype(np.float32)
+
+
+def test_equal_vectors_tie_wherever_they_stand() -> None:
+    matrix = random_vectors(1000, 67)
+    copies = [3, 250, 251, 777, 999]
+    matrix[copies] = matrix[3]
+    index = DenseIndex.from_vectors(matrix)
+    for where in (None, slice(1, 1000), np.arange(1000) % 2 == 1, np.isin(np.arange(1000), copies)):
+        found = index.search(matrix[3] + 0.1, 20, where)
+        rows = [row for row, _ in found if row in copies]
+        assert rows == sorted(rows)
+        assert len({score for row, score in found if row in copies}) == 1
+
+
+def test_a_part_scores_as_the_whole() -> None:
+    matrix = random_vectors(3000, 48)
+    index = DenseIndex.from_vectors(matrix)
+    query = random_vectors(1, 48, seed=1)[0]
+    whole = dict(index.search(query, 3000))
+    assert all(whole[row] == score for row, score in index.search(query, 10, slice(1234, 1300)))
+    assert index.search(query, 7) == index.search(query, 3000)[:7]
+    assert index.scores(query, 3000).tolist() == [whole[row] for row in range(3000)]
+
+
+def test_near_ties_are_ordered_by_exact_scores_not_by_the_float32_product() -> None:
+    base = random_vectors(1, 384)
+    matrix = base + 1e-4 * random_vectors(
+        3000, 384, seed=1
+    )  # cosines that differ in the eighth decimal
+    query = base[0]
+    for dtype in ("float32", "float16"):
+        index = DenseIndex.from_vectors(matrix, dtype=dtype)
+        target = unit_vectors(query[None, :])[0].astype(np.float64)
+        scores = np.einsum("ij,j->i", index.matrix.astype(np.float64), target)
+        expected = np.lexsort((np.arange(3000), -np.round(scores, 9)))[:10]
+        assert [row for row, _ in index.search(query, 10)] == expected.tolist()
+
+
+@given(st.lists(st.integers(0, 60), max_size=60), st.integers(-1, 70))
+def test_best_positions_round_to_nine_decimals(steps: list[int], n: int) -> None:
+    scores = np.array([0.5 + step * 1e-10 for step in steps])
+    expected = sorted(range(len(scores)), key=lambda i: (-np.round(scores[i], 9), i))[: max(0, n)]
+    assert best_positions(scores, n).tolist() == expected
+
+
+def test_length_does_not_matter_and_zero_scores_zero() -> None:
+    index = DenseIndex.from_vectors([[3.0, 4.0], [0.0, 0.0], [1e-300, 0.0], [1e300, 1e300]])
+    assert index.search([30, 40], 4) == [
+        (0, pytest.approx(1.0, abs=1e-6)),
+        (3, pytest.approx(1.4 / 2**0.5, abs=1e-6)),
+        (2, pytest.approx(0.6, abs=1e-6)),
+        (1, 0.0),
+    ]
+    assert index.search([0, 0], 2) == [(0, 0.0), (1, 0.0)]
+
+
+def test_a_row_has_the_score_of_its_best_window() -> None:
+    index = DenseIndex.from_vectors([[1, 0], [0, 1], [1, 1]], [0, 0, 2], n_rows=4)
+    assert index.search([0, 1], 4) == [
+        (0, pytest.approx(1.0)),
+        (2, pytest.approx(0.5**0.5, abs=1e-6)),
+    ]
+    assert index.scores([0, 1], 4).tolist() == pytest.approx(
+        [1.0, -np.inf, 0.5**0.5, -np.inf], abs=1e-6
+    )
+
+
+def test_float16_is_read_exactly() -> None:
+    every = np.arange(65536, dtype=np.uint16).view(np.float16)
+    finite = every[np.isfinite(every)].reshape(1, -1)
+    wide = _widen(finite, np.empty(finite.shape, dtype=np.int32))
+    assert wide.dtype == np.float32
+    assert wide.tobytes() == finite.astype(np.float32).tobytes()
+
+
+def test_float16_ranks_as_its_own_vectors_say() -> None:
+    matrix = random_vectors(2000, 32)
+    half = DenseIndex.from_vectors(matrix, dtype="float16")
+    assert half.matrix.dtype == np.float16
+    query = random_vectors(1, 32, seed=2)[0]
+    target = unit_vectors(query[None, :])[0].astype(np.float64)
+    scores = half.matrix.astype(np.float64) @ target
+    assert [row for row, _ in half.search(query, 50)] == np.argsort(-scores, kind="stable")[
+        :50
+    ].tolist()
+    exact = DenseIndex.from_vectors(matrix).scores(query, 2000)
+    assert np.abs(half.scores(query, 2000) - exact).max() < 2e-3
+
+
+def test_an_empty_index_finds_nothing() -> None:
+    index = DenseIndex.from_vectors(np.empty((0, 0)), n_rows=3)
+    assert len(index) == 0
+    assert index.search([1.0, 2.0], 5) == []
+    assert index.scores([1.0, 2.0], 3).tolist() == [-np.inf] * 3
+    full = DenseIndex.from_vectors([[1.0, 2.0]])
+    assert full.search([1.0, 2.0], 0) == full.search([1.0, 2.0], 5, slice(1, 1)) == []
+    assert full.search([1.0, 2.0], 5, np.array([False])) == []
+
+
+@pytest.mark.parametrize(
+    ("matrix", "sentence"),
+    [
+        ([[1.0, float("nan")]], "contain NaN or infinity, first at position 0"),
+        ([[1.0, 2.0], [float("inf"), 0.0]], "contain NaN or infinity, first at position 1"),
+        ([1.0, 2.0], r"must be a matrix of shape \(texts, dimensions\); got \(2,\)"),
+        ([[1.0, 2.0], [1.0]], "must be numbers, rows of equal length"),
+        ([["a", "b"]], "must be numbers"),
+        ([[1 + 2j]], "must be numbers"),
+        ([[None, 1.0]], "must be numbers"),
+    ],
+)
+def test_unusable_vectors(matrix: object, sentence: str) -> None:
+    with pytest.raises(InvalidAnswer, match=f"The vectors of view 'raw'.*{sentence}"):
+        unit_vectors(matrix, view="raw")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("owner", "sentence"),
+    [
+        ([0], "2 expected"),
+        ([1, 0], "must ascend"),
+        ([0, 3], "from 0 to 2"),
+        ([-1, 0], "ascend"),
+        ([0.0, 1.0], "whole"),
+    ],
+)
+def test_bad_owners(owner: list[float], sentence: str) -> None:
+    with pytest.raises(InvalidAnswer, match=sentence):
+        check_owner(owner, 2, 3)
+
+
+@pytest.mark.parametrize("query", [[1.0], [[1.0, 2.0]], 3.0, [1.0, 2.0, 3.0]])
+def test_a_query_of_another_shape(query: object) -> None:
+    index = DenseIndex.from_vectors([[1.0, 2.0]])
+    with pytest.raises(
+        InvalidAnswer, match=r"query vector .* must have shape \(2,\).*Use the embedder"
+    ):
+        index.search(query, 1)  # type: ignore[arg-type]
+
+
+def test_a_query_with_nan_and_an_unknown_dtype() -> None:
+    with pytest.raises(InvalidAnswer, match="NaN"):
+        DenseIndex.from_vectors([[1.0, 2.0]]).search([float("nan"), 0.0], 1)
+    with pytest.raises(
+        InvalidParameter, match="dtype must be one of 'float16', 'float32'; got 'int8'"
+    ):
+        DenseIndex.from_vectors([[1.0]], dtype="int8")

@@ -1,0 +1,179 @@
+"""What an index says adding will cost, against what it then costs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from doubles import HashEmbedder, HostStore, ScriptedModel
+
+from structrag import (
+    Cache,
+    ContentAwareSplitter,
+    Document,
+    HiQASplitter,
+    IDMSSplitter,
+    Index,
+    PICSplitter,
+    read_text,
+)
+from structrag.errors import InvalidParameter
+from structrag.index.estimating import IndexCost
+
+NOUNS = ("engine", "crane", "bridge", "valve", "pump", "filter", "tank", "rotor")
+TEXT = "# Guide\n\n" + "\n\n".join(
+    f"## The {noun}\n\n"
+    + " ".join(
+        f"Part {i} of the {noun} is checked near Oslo by team {i % 7}. It lasts {i} years."
+        for i in range(24)
+    )
+    for noun in NOUNS
+)
+GOOD = json.dumps({"summary": "Parts are checked near Oslo.", "keywords": ["Oslo", "team"]})
+
+
+def pages() -> list[Document]:
+    return [read_text(TEXT, id="a"), read_text(TEXT.replace("Oslo", "Bergen"), id="b")]
+
+
+class Chooser(ScriptedModel):
+    def choose(self, prompt: str, options: tuple[str, str]) -> float:
+        self.prompts.append(prompt)
+        return (len(prompt) % 7) / 7
+
+    async def achoose(self, prompt: str, options: tuple[str, str]) -> float:
+        return self.choose(prompt, options)
+
+
+def silent() -> tuple[HashEmbedder, ScriptedModel]:
+    return HashEmbedder(), ScriptedModel(AssertionError("asked"))
+
+
+@pytest.mark.parametrize("preset", ["default", "paper"])
+@pytest.mark.parametrize("max_tokens", [None, 200, 400])
+def test_calls_are_exact_where_the_splitter_asks_nothing(
+    preset: str, max_tokens: int | None
+) -> None:
+    splitter = ContentAwareSplitter(max_tokens=max_tokens)
+    embedder, llm = silent()
+    found = Index(embedder=embedder, llm=llm, preset=preset, splitter=splitter).estimate(pages())
+    assert not llm.prompts and not embedder.texts
+    answers = {"merged": GOOD, "paper": '["Oslo", "team"]'}[
+        "merged" if preset == "default" else "paper"
+    ]
+    index = Index(
+        embedder=HashEmbedder(), llm=ScriptedModel(answers), preset=preset, splitter=splitter
+    )
+    report = index.add(pages())
+    assert (found.documents, found.unchanged, found.chunks) == (2, 0, len(index))
+    total = found.total
+    assert (total.calls, total.prompt_tokens) == (
+        report.usage["calls"],
+        report.usage["prompt_tokens"],
+    )
+    assert total.calls > 0 and found.stages["split"] == IndexCost()
+    assert found.stages["index"].embedded >= len(index)
+    assert report.usage["embedded"] <= total.embedded <= report.usage["embedded"] + 2 * len(index)
+
+
+def test_texts_to_embed_are_exact_without_a_language_model() -> None:
+    embedder = HashEmbedder(max_tokens=50)
+    found = Index(embedder=embedder).estimate(pages())
+    assert not embedder.texts
+    report = Index(embedder=embedder).add(pages())
+    assert found.total.calls == 0
+    assert (found.total.embedded, found.total.embedding_tokens) == (
+        report.usage["embedded"],
+        report.usage["embedding_tokens"],
+    )
+
+
+@pytest.mark.parametrize("cached", [True, False])
+def test_what_is_there_costs_nothing(cached: bool, tmp_path: Path) -> None:
+    def make(**options: Any) -> Index:
+        return Index(embedder=HashEmbedder(), llm=ScriptedModel(GOOD), **options)
+
+    cache = Cache(tmp_path / "c") if cached else None
+    index = make(cache=cache)
+    index.add(pages()[:1])
+    hits = index.usage.cache_hits
+    found = index.estimate(pages())
+    assert (found.documents, found.unchanged) == (1, 1)
+    assert index.estimate(pages()[:1]).total == IndexCost()
+    assert index.usage.cache_hits == hits and len(index.document_ids) == 1
+    if cache is not None:
+        known = make(cache=cache).estimate(pages()[:1])
+        assert (
+            known.documents == 1
+            and known.total.calls == known.total.embedded == 0
+            and known.total.cache_hits
+        )
+
+
+def test_a_document_that_fell_back_costs_what_is_missing() -> None:
+    refuse = True
+    model = ScriptedModel(lambda prompt: "I'm sorry." if refuse and "crane" in prompt else GOOD)
+    index = Index(embedder=HashEmbedder(), llm=model)
+    index.add(pages())
+    refuse = False
+    before = len(model.prompts)
+    found = index.estimate(pages())
+    assert len(model.prompts) == before
+    report = index.add(pages())
+    assert (
+        found.total.calls == report.usage["calls"] > 0 and report.replaced == found.documents == 2
+    )
+
+
+@pytest.mark.parametrize(
+    ("splitter", "model"),
+    [
+        (PICSplitter(), ScriptedModel("The parts are checked near Oslo.")),
+        (
+            PICSplitter(scope="document", summary_window=100),
+            ScriptedModel("Parts are checked near Oslo."),
+        ),
+        (IDMSSplitter(), Chooser("7")),
+        (IDMSSplitter(), ScriptedModel(lambda prompt: str(len(prompt) % 10))),
+        (HiQASplitter(), ScriptedModel("7")),
+    ],
+)
+def test_splitters_that_ask(splitter: Any, model: ScriptedModel) -> None:
+    embedder, llm = silent()
+    llm = type(model)(AssertionError("asked"))
+    found = Index(embedder=embedder, llm=llm, splitter=splitter, views="raw").estimate(pages())
+    assert not llm.prompts and not embedder.texts
+    report = Index(embedder=HashEmbedder(), llm=model, splitter=splitter, views="raw").add(pages())
+    assert report.usage["calls"] <= found.total.calls <= 2 * report.usage["calls"]
+    assert found.stages["views"] == IndexCost()
+    tokens = report.usage["embedding_tokens"]
+    assert 0.7 * tokens <= found.total.embedding_tokens <= 1.5 * tokens
+
+
+def test_nothing_is_embedded_by_lsa_or_for_a_store_that_embeds() -> None:
+    assert Index().estimate(pages()).total == IndexCost()
+    store = HostStore(wants_vectors=False)
+    assert Index(dense_store=store).estimate(pages()).total.embedded == 0 and not store.entries
+    assert Index(splitter=PICSplitter()).estimate(pages()).chunks > 0
+
+
+def test_bad_input_is_refused_as_by_add() -> None:
+    index = Index()
+    with pytest.raises(InvalidParameter, match="have the id"):
+        index.estimate([pages()[0], pages()[0]])
+    with pytest.raises(InvalidParameter, match="Put it in a list"):
+        index.estimate(pages()[0])  # type: ignore[arg-type]
+    assert (
+        index.estimate([]).total == IndexCost()
+        and index.estimate([read_text(" ", id="x")]).chunks == 0
+    )
+
+
+def test_it_reads_as_one_line() -> None:
+    shown = str(Index(embedder=HashEmbedder()).estimate(pages()))
+    assert (
+        shown.startswith("2 documents to add or replace, 0 unchanged; ")
+        and "0 language-model calls" in shown
+    )

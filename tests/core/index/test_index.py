@@ -1,0 +1,884 @@
+"""The index a user holds: what changes it, what it costs, what it keeps when something fails, and
+saving."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from doubles import HashEmbedder, HostStore, ScriptedModel
+
+from structrag import (
+    Cache,
+    ContentAwareSplitter,
+    Document,
+    FixedSplitter,
+    FunctionEmbedder,
+    Index,
+    LsaEmbedder,
+    MultiViewRetriever,
+    Prompts,
+    read_text,
+)
+from structrag.errors import (
+    BudgetExceeded,
+    IndexDamaged,
+    InvalidAnswer,
+    InvalidParameter,
+    ModelFailed,
+)
+from structrag.index import adding
+from structrag.index.index import ALGORITHM_VERSION, AddReport
+from structrag.index.store import Store
+from structrag.records import Block, Heading, Layout, SourceMap
+
+QUERIES = ["pump pressure", "a valve", "the gearbox of document 2", "unknownword", "water"]
+KEYWORDS = '["pump", "valve"]'
+
+
+def document(number: int, extra: str = "", **fields: Any) -> Document:
+    text = (
+        f"Preface of document {number}.\n\n# Pump {number}\n\nThe pump of document {number} holds "
+        f"pressure. {extra}\n\n"
+        f"## Valve\n\nA valve lets water {number} pass.\n\n# Gearbox\n\nThe gearbox number "
+        f"{number} needs oil.\n"
+    )
+    return Document(text, id=f"doc{number}", title=f"Manual {number}", format="markdown", **fields)
+
+
+def state(index: Index) -> list[Any]:
+    """What every route and view of an index answers."""
+    return [
+        [
+            (hit.chunk.id, hit.chunk.text, round(hit.score, 6))
+            for hit in index.search(query, 50, view=view, route=route)
+        ]
+        for query, view, route in itertools.product(QUERIES, index.views, ("dense", "bm25"))
+    ]
+
+
+def group_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adding, "GROUP", 1)
+
+
+# -- adding, updating, deleting
+
+
+def test_add_and_search(embedder: HashEmbedder) -> None:
+    index = Index(embedder=embedder)
+    report = index.add([document(1), document(2)])
+    assert isinstance(report, AddReport) and ALGORITHM_VERSION
+    assert (report.added, report.replaced, report.unchanged, report.chunks) == (2, 0, 0, 8)
+    assert (
+        len(index) == 8
+        and index.document_ids == ["doc1", "doc2"]
+        and index.views == ("raw", "summary", "keywords")
+    )
+    hits = index.search("gearbox number 2", 2)
+    assert hits[0].chunk.text == "# Gearbox\n\nThe gearbox number 2 needs oil.\n"
+    assert (
+        [hit.rank for hit in hits] == [1, 2]
+        and hits[0].routes == {"dense:raw": 1}
+        and hits[0].score == hits[0].scores["dense:raw"]
+    )
+    (best, *_) = index.search("gearbox oil 2", 3, view="keywords", route="bm25")
+    assert "Gearbox" in best.chunk.text and best.routes == {"bm25:keywords": 1}
+    assert str(report).startswith(
+        "2 documents added, 0 replaced, 0 unchanged; 8 chunks; 0 language-model calls, "
+    )
+
+
+def test_chunks_are_those_of_the_splitter_in_reading_order(
+    embedder: HashEmbedder, tmp_path: Path
+) -> None:
+    index = Index(embedder=embedder)
+    index.add([document(2), document(1), read_text(" ", id="blank")])
+    split = {f"doc{number}": ContentAwareSplitter().split(document(number)) for number in (1, 2)}
+    assert index.chunks("doc1") == split["doc1"] and index.chunks("blank") == []
+    assert index.chunks() == split["doc2"] + split["doc1"]
+    index.save(tmp_path / "index")
+    assert Index.load(tmp_path / "index", embedder=embedder).chunks("doc2") == split["doc2"]
+    index.delete("doc2")
+    assert index.chunks() == split["doc1"]
+    with pytest.raises(
+        InvalidParameter, match=r"doc_id must be .* got 'doc2'\. `document_ids` lists them"
+    ):
+        index.chunks("doc2")
+
+
+def test_short_sections_are_embedded_once(embedder: HashEmbedder) -> None:
+    Index(embedder=embedder, views=("raw", "summary")).add([document(1)])
+    assert len(embedder.texts) == len(set(embedder.texts)) == 4
+
+
+def test_what_is_unchanged_costs_nothing(embedder: HashEmbedder) -> None:
+    llm = ScriptedModel(KEYWORDS)
+    index = Index(embedder=embedder, llm=llm)
+    index.add([document(1), document(2)])
+    embedded, asked, before = len(embedder.texts), len(llm.prompts), state(index)
+    report = index.add([document(2), document(1)])
+    assert (report.added, report.replaced, report.unchanged, report.chunks) == (0, 0, 2, 0)
+    assert report.usage["calls"] == report.usage["embedded"] == 0
+    assert (len(embedder.texts), len(llm.prompts), state(index)) == (embedded, asked, before)
+
+
+def test_a_changed_document_is_made_again_alone(embedder: HashEmbedder) -> None:
+    llm = ScriptedModel(KEYWORDS)
+    index = Index(embedder=embedder, llm=llm)
+    index.add([document(1), document(2), document(3)])
+    embedder.texts.clear(), llm.prompts.clear()
+    report = index.add([document(1), document(2, "Now with a turbine."), document(3)])
+    assert (report.added, report.replaced, report.unchanged) == (0, 1, 2)
+    assert len(llm.prompts) == 4 and all(
+        "2" in prompt or "Gearbox" in prompt for prompt in llm.prompts
+    )
+    assert not any("document 1" in text or "document 3" in text for text in embedder.texts)
+    fresh = Index(embedder=HashEmbedder(), llm=ScriptedModel(KEYWORDS))
+    fresh.add([document(1), document(2, "Now with a turbine."), document(3)])
+    assert state(index) == state(fresh)
+
+
+def test_with_a_cache_a_changed_section_costs_its_own_calls_only(embedder: HashEmbedder) -> None:
+    llm = ScriptedModel(KEYWORDS)
+    index = Index(embedder=embedder, llm=llm, cache=Cache(":memory:"))
+    index.add([document(1)])
+    llm.prompts.clear(), embedder.texts.clear()
+    index.add([document(1, "Now with a turbine.")])
+    assert len(llm.prompts) == 1 and "turbine" in llm.prompts[0]
+    assert embedder.texts and all("turbine" in text for text in embedder.texts)
+
+
+def test_update_and_delete(embedder: HashEmbedder) -> None:
+    index = Index(embedder=embedder)
+    index.add([document(1), document(2)])
+    before = state(index)
+    with pytest.raises(
+        InvalidParameter,
+        match="document 'doc3' is not in the index, so it cannot be updated; use add",
+    ):
+        index.update([document(1, "Changed."), document(3)])
+    assert state(index) == before
+    assert index.update([document(1, "Changed.")]).replaced == 1
+    assert index.delete("doc1") and not index.delete("doc1") and not index.delete("doc9")
+    fresh = Index(embedder=HashEmbedder())
+    fresh.add([document(2)])
+    assert state(index) == state(fresh) and len(index) == 4
+
+
+def test_documents_are_checked_before_anything_changes(
+    embedder: HashEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group_of_one(monkeypatch)
+    index = Index(embedder=embedder)
+    bad: list[tuple[Any, str]] = [
+        (document(1, "Again."), "Two documents of one call have the id 'doc1'"),
+        ("a text", "documents must be structrag Documents; got str"),
+        (document(4, meta={"when": object()}), "meta of document 'doc4'\\['when'\\] must be"),
+        (document(4, meta={"score": float("nan")}), "meta of document 'doc4'\\['score'\\] must be"),
+    ]
+    for value, sentence in bad:
+        with pytest.raises(InvalidParameter, match=sentence):
+            index.add([document(1), document(2), value])
+    with pytest.raises(
+        InvalidParameter, match="documents must be a list of Documents; got one, 'doc1'"
+    ):
+        index.add(document(1))  # type: ignore[arg-type]
+    assert len(index) == 0 and embedder.texts == []
+
+
+def test_documents_may_come_from_a_generator(embedder: HashEmbedder) -> None:
+    assert Index(embedder=embedder).add(document(i) for i in range(3)).added == 3
+
+
+@pytest.mark.parametrize("text", ["", " \n\t ", "\n\n"])
+def test_a_blank_document_is_in_the_index_without_chunks(text: str, embedder: HashEmbedder) -> None:
+    index = Index(embedder=embedder)
+    assert index.add([Document(text, id="blank")]).added == 1
+    assert index.add([Document(text, id="blank")]).unchanged == 1
+    assert index.document_ids == ["blank"] and len(index) == 0
+    assert index.search("anything") == [] and MultiViewRetriever(index).search("anything") == []
+
+
+# -- fingerprints
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "embedder": {"embedder": HashEmbedder(name="other")},
+    "llm": {"llm": ScriptedModel(KEYWORDS)},
+    "llm name": {"llm": ScriptedModel(KEYWORDS, name="better")},
+    "views": {"views": ("raw", "keywords")},
+    "view order": {"views": ("keywords", "raw", "summary")},
+    "preset": {"preset": "paper"},
+    "language": {"language": "german"},
+    "window_tokens": {"window_tokens": 64},
+    "prompt": {"prompts": Prompts(keywords="Keywords of {text}?")},
+    "splitter": {"splitter": FixedSplitter()},
+    "splitter size": {"splitter": ContentAwareSplitter(max_tokens=50)},
+    "splitter titles": {"splitter": ContentAwareSplitter(exclude_titles=("Notes",))},
+    "splitter counter": {"splitter": ContentAwareSplitter(counter=len)},
+    "splitter lambda": {"splitter": ContentAwareSplitter(counter=lambda text: 2 * len(text))},
+    "splitter other lambda": {"splitter": ContentAwareSplitter(counter=lambda text: 3 * len(text))},
+    "no own vectors": {"dense_store": HostStore(wants_vectors=False)},
+}
+SAME: list[dict[str, Any]] = [
+    {"batch_size": 3, "max_concurrency": 1, "max_calls": 9, "progress": print, "cache": ":memory:"},
+    {"dtype": "float16"},
+    {"lexical": "okapi"},
+    {"splitter": ContentAwareSplitter()},
+    {"prompts": Prompts(), "preset": "default", "views": ["raw", "summary", "keywords"]},
+    {"dense_store": HostStore(wants_vectors=True)},
+]
+
+
+def test_every_setting_and_model_name_decides_the_fingerprint() -> None:
+    prints = {
+        name: Index(**{"embedder": HashEmbedder(), **options}).fingerprint(document(1))
+        for name, options in SETTINGS.items()
+    }
+    prints["default"] = Index(embedder=HashEmbedder()).fingerprint(document(1))
+    assert len(set(prints.values())) == len(prints)
+
+
+@pytest.mark.parametrize("options", SAME)
+def test_nothing_else_decides_the_fingerprint(options: dict[str, Any]) -> None:
+    expected = Index(embedder=HashEmbedder()).fingerprint(document(1))
+    assert Index(**{"embedder": HashEmbedder(), **options}).fingerprint(document(1)) == expected
+
+
+def test_the_fingerprint_sees_text_title_format_metadata_and_markup() -> None:
+    layouts = [
+        Layout(
+            (Heading(level, "A", 0, 1),),
+            (Block("paragraph", 1, 3),),
+            SourceMap((0,), (source,), (True,)),
+        )
+        for level, source in ((1, 0), (2, 0), (1, 7))
+    ]
+    base = {
+        "text": "A b",
+        "id": "x",
+        "title": "T",
+        "format": "text",
+        "meta": {"a": 1, "b": [1, {"c": None}]},
+    }
+    variants: list[dict[str, Any]] = [
+        {},
+        {"text": "A c"},
+        {"id": "y"},
+        {"title": "U"},
+        {"format": "markdown"},
+        {"meta": {}},
+        {"meta": {"a": 1, "b": [1, {"c": 0}]}},
+        {"layout": layouts[0]},
+        {"layout": layouts[1]},
+    ]
+    index = Index(embedder=HashEmbedder())
+    prints = [index.fingerprint(Document(**{**base, **variant})) for variant in variants]
+    assert len(set(prints)) == len(prints)
+    reordered = Document(**{**base, "meta": {"b": (1, {"c": None}), "a": 1}})
+    assert index.fingerprint(reordered) == prints[0], (
+        "the order of keys, and tuples for lists, do not count"
+    )
+    moved = Document(**{**base, "layout": layouts[2]})
+    assert index.fingerprint(moved) == prints[7], "where the text stood in the file does not count"
+
+
+def test_changed_headings_of_equal_visible_text_are_noticed(embedder: HashEmbedder) -> None:
+    index = Index(embedder=embedder)
+    index.add([read_text("<h1>A</h1><p>one</p><h1>B</h1><p>two</p>", format="html", id="page")])
+    report = index.add(
+        [read_text("<h1>A</h1><p>one</p><p>B</p><p>two</p>", format="html", id="page")]
+    )
+    assert report.replaced == 1 and len(index) == 1
+
+
+def test_a_splitter_without_fields_is_told_apart_by_its_attributes() -> None:
+    class Halves:
+        def __init__(self, where: float) -> None:
+            self.where = where
+            self.helper = object()  # holds an address, which must not count
+
+        def split(self, document: Document) -> list[Any]:
+            return ContentAwareSplitter().split(document)
+
+    def fingerprint(where: float) -> str:
+        return Index(embedder=HashEmbedder(), splitter=Halves(where)).fingerprint(document(1))
+
+    assert fingerprint(0.5) == fingerprint(0.5) != fingerprint(0.6)
+
+
+# -- models that fail
+
+
+class Broken(HashEmbedder):
+    """Fails in one way on every text that contains "turbine", as long as `broken`."""
+
+    def __init__(self, how: str) -> None:
+        super().__init__()
+        self.how, self.broken = how, True
+
+    def embed(self, texts: Any, *, query: bool = False) -> Any:
+        matrix = super().embed(texts, query=query)
+        hit = [i for i, text in enumerate(texts) if "turbine" in text]
+        if not hit or not self.broken:
+            return matrix
+        if self.how == "raises":
+            raise ConnectionError("the service is down")
+        if self.how == "nan":
+            matrix[hit[0]] = np.nan
+        if self.how == "infinite":
+            matrix[hit[0], 0] = np.inf
+        return {
+            "short": matrix[:-1],
+            "flat": matrix.ravel(),
+            "words": [["x"]] * len(texts),
+            "none": None,
+        }.get(self.how, matrix)
+
+
+@pytest.mark.parametrize(
+    ("how", "error", "sentence"),
+    [
+        (
+            "raises",
+            ModelFailed,
+            "ConnectionError: the service is down .embedder: 'hash'.. Documents finished before "
+            "are kept",
+        ),
+        ("nan", InvalidAnswer, "NaN or infinite values for the text"),
+        ("infinite", InvalidAnswer, "NaN or infinite values for the text"),
+        ("short", InvalidAnswer, "'hash' must return"),
+        ("flat", InvalidAnswer, "'hash' must return"),
+        ("words", InvalidAnswer, "'hash' must return"),
+        ("none", InvalidAnswer, "'hash' must return"),
+    ],
+)
+def test_an_embedder_that_fails_half_way(
+    how: str, error: type[Exception], sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group_of_one(monkeypatch)
+    embedder = Broken(how)
+    index = Index(
+        embedder=embedder, llm=ScriptedModel(KEYWORDS), cache=Cache(":memory:"), batch_size=1
+    )
+    documents = [document(1), document(2, "Has a turbine."), document(3)]
+    with pytest.raises(error, match=sentence):
+        index.add(documents)
+    assert index.document_ids == ["doc1"]
+    assert {hit.chunk.doc_id for hit in index.search("document", 50)} == {"doc1"}
+    embedder.broken = False
+    done, asked = set(embedder.texts), len(index.runner.llm.prompts)  # type: ignore[union-attr]
+    failed = {text for text in done if "turbine" in text}
+    embedder.texts.clear()
+    report = index.add(documents)
+    assert (report.added, report.unchanged) == (2, 1)
+    assert not (set(embedder.texts) & done - failed), (
+        "vectors that were made before are not made again"
+    )
+    assert len(index.runner.llm.prompts) == asked + 4, "only the third document is asked about"  # type: ignore[union-attr]
+    fresh = Index(embedder=HashEmbedder(), llm=ScriptedModel(KEYWORDS))
+    fresh.add(documents)
+    assert state(index) == state(fresh)
+
+
+def test_vectors_of_another_dimension_are_refused(embedder: HashEmbedder) -> None:
+    index = Index(embedder=embedder)
+    index.add([document(1)])
+    before = state(index)
+    index.runner.embedder = HashEmbedder(dimensions=8)
+    with pytest.raises(
+        InvalidAnswer, match="must have 64 dimensions like the store's; document 'doc2' brings 8"
+    ):
+        index.add([document(2)])
+    index.runner.embedder = embedder
+    assert state(index) == before
+
+
+def test_a_document_that_fails_keeps_its_old_version(embedder: HashEmbedder) -> None:
+    broken = Broken("raises")
+    index = Index(embedder=broken)
+    index.add([document(1)])
+    before = state(index)
+    with pytest.raises(ModelFailed) as caught:
+        index.add([document(1, "Has a turbine.")])
+    assert isinstance(caught.value.__cause__, ConnectionError)
+    assert state(index) == before
+
+
+def test_max_calls(embedder: HashEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
+    group_of_one(monkeypatch)
+    cache = Cache(":memory:")
+    llm = ScriptedModel(KEYWORDS)
+    index = Index(embedder=embedder, llm=llm, max_calls=6, cache=cache, max_concurrency=1)
+    with pytest.raises(BudgetExceeded, match="max_calls=6"):
+        index.add([document(1), document(2)])
+    assert index.document_ids == ["doc1"] and len(llm.prompts) <= 6
+    again = Index(embedder=embedder, llm=llm, max_calls=8, cache=cache)
+    again.add([document(1), document(2)])
+    assert again.document_ids == ["doc1", "doc2"] and len(llm.prompts) == 8
+
+
+def test_progress_tells_of_documents_and_not_of_a_query(embedder: HashEmbedder) -> None:
+    told: list[tuple[str, int, int]] = []
+    index = Index(
+        embedder=embedder,
+        llm=ScriptedModel(KEYWORDS),
+        progress=lambda *args: told.append(args),
+        batch_size=2,
+    )
+    index.add([document(1)])
+    assert ("asking the language model", 4, 4) in told
+    assert told[-1] == (
+        "embedding",
+        5,
+        5,
+    )  # four different texts, and one for the keywords that are all the same
+    told.clear()
+    index.search("pump")
+    MultiViewRetriever(index).search("pump")
+    assert told == []
+
+
+# -- LSA
+
+
+def test_lsa_is_refitted_after_changes_and_equals_a_fresh_one() -> None:
+    index = Index()
+    assert isinstance(index.embedder, LsaEmbedder)
+    index.add([document(i) for i in range(6)])
+    first = state(index)
+    index.delete("doc5")
+    index.add([document(2, "A turbine, a rotor and a stator."), document(7)])
+    assert state(index) != first
+    fresh = Index()
+    fresh.add(
+        [
+            document(0),
+            document(1),
+            document(2, "A turbine, a rotor and a stator."),
+            document(3),
+            document(4),
+            document(7),
+        ]
+    )
+    assert state(index) == state(fresh)
+
+
+def test_lsa_is_fitted_once_for_many_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    fits: list[int] = []
+    original = LsaEmbedder.fit
+    monkeypatch.setattr(
+        LsaEmbedder, "fit", lambda self, texts: fits.append(len(texts)) or original(self, texts)
+    )
+    index = Index()
+    index.add([document(i) for i in range(3)])
+    state(index)
+    assert len(fits) == 1
+    assert not index.delete("nothing")
+    index.add([document(1)])
+    state(index)
+    assert len(fits) == 1
+    index.delete("doc1")
+    state(index)
+    assert len(fits) == 2
+
+
+def test_lsa_with_a_view_that_no_chunk_has() -> None:
+    index = Index()
+    index.add([Document("of the and", id="a"), Document("in on at", id="b")])  # stop words only
+    assert index.search("of the", view="keywords") == []
+    assert len(MultiViewRetriever(index).search("of the")) == 2
+
+
+# -- async
+
+
+async def test_async_equals_sync_and_the_loop_keeps_running() -> None:
+    documents = [document(i, "Sentences about pumps and valves. " * 400) for i in range(6)]
+    sync = Index()
+    sync.add(documents)
+    index = Index()
+    gaps: list[float] = []
+
+    async def tick() -> None:
+        last = time.perf_counter()
+        while True:
+            await asyncio.sleep(0.002)
+            gaps.append(time.perf_counter() - last)
+            last = time.perf_counter()
+
+    ticker = asyncio.create_task(tick())
+    await asyncio.sleep(0.01)
+    begin = time.perf_counter()
+    report = await index.aadd(documents)
+    hits = await MultiViewRetriever(index).asearch("pump pressure", 9)
+    spent = time.perf_counter() - begin
+    ticker.cancel()
+    assert len(gaps) > 5 and max(gaps) < max(0.6 * spent, 0.3)
+    assert report.added == 6 and state(index) == state(sync)
+    assert hits == MultiViewRetriever(sync).search("pump pressure", 9)
+    assert await index.asearch("pump", 4) == sync.search("pump", 4)
+    assert (await index.aupdate([document(1)])).replaced == 1
+
+
+async def test_searches_side_by_side_agree() -> None:
+    index = Index()
+    index.add([document(i) for i in range(4)])
+    found = await asyncio.gather(
+        *(MultiViewRetriever(index).asearch("pump pressure") for _ in range(8))
+    )
+    assert all(hits == found[0] for hits in found)
+
+
+async def test_a_cancelled_add_leaves_whole_documents_only(
+    embedder: HashEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group_of_one(monkeypatch)
+
+    class Slow(HashEmbedder):
+        async def aembed(self, texts: Any, *, query: bool = False) -> Any:
+            await asyncio.sleep(0.05)
+            return self.embed(texts, query=query)
+
+    index = Index(embedder=Slow(), batch_size=4)
+    task = asyncio.create_task(index.aadd([document(i) for i in range(20)]))
+    await asyncio.sleep(0.3)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert 0 < len(index.document_ids) < 20 and len(index) == 4 * len(index.document_ids)
+    await index.aadd([document(i) for i in range(20)])
+    assert len(index) == 80
+
+
+# -- saving
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"dtype": "float16"},
+        {"preset": "paper"},
+        {"views": ("keywords", "raw")},
+        {"language": "german"},
+    ],
+)
+def test_what_is_saved_comes_back(options: dict[str, Any], tmp_path: Path) -> None:
+    index = Index(embedder=HashEmbedder(), **options)
+    index.add([document(1), document(2)])
+    index.save(tmp_path / "index")
+    embedder = HashEmbedder()
+    loaded = Index.load(tmp_path / "index", embedder=embedder, verify=True)
+    assert (
+        state(loaded) == state(index)
+        and loaded.views == index.views
+        and loaded.preset == index.preset
+    )
+    assert loaded.add([document(1), document(2)]).unchanged == 2 and embedder.texts == []
+    loaded.delete("doc1")
+    loaded.add([document(3)])
+    loaded.save(tmp_path / "index")
+    assert state(Index.load(tmp_path / "index", embedder=HashEmbedder())) == state(loaded)
+
+
+def test_a_loaded_lsa_index_answers_like_the_saved_one(tmp_path: Path) -> None:
+    index = Index()
+    index.add([document(i) for i in range(4)])
+    index.save(tmp_path / "index")
+    loaded = Index.load(tmp_path / "index")
+    assert state(loaded) == state(index)
+
+
+def test_float16_takes_half_the_room_and_finds_the_same(tmp_path: Path) -> None:
+    sizes, best = {}, {}
+    for dtype in ("float32", "float16"):
+        index = Index(embedder=HashEmbedder(), dtype=dtype)
+        index.add([document(i) for i in range(5)])
+        index.save(tmp_path / dtype)
+        sizes[dtype] = sum(
+            file.stat().st_size - 128 for file in (tmp_path / dtype).rglob("dense-*-matrix.npy")
+        )
+        best[dtype] = [index.search(query, 1)[0].chunk.id for query in QUERIES]
+    assert sizes["float16"] * 2 == sizes["float32"] and best["float16"] == best["float32"]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (
+            {"embedder": HashEmbedder(name="other")},
+            "embedder must be the one the index at .* was built with, 'hash'; got 'other'",
+        ),
+        ({}, "embedder must be the one .* 'hash'; got 'LSA"),
+        (
+            {"embedder": HashEmbedder(), "preset": "paper"},
+            "preset of the index at .* is 'default'; got 'paper'",
+        ),
+        ({"embedder": HashEmbedder(), "views": ("raw",)}, "views of the index"),
+        ({"embedder": HashEmbedder(), "dtype": "float16"}, "dtype of the index"),
+        ({"embedder": HashEmbedder(), "lexical": "okapi"}, "lexical of the index"),
+        ({"embedder": HashEmbedder(), "language": "german"}, "language of the index"),
+    ],
+)
+def test_loading_with_other_settings_is_refused(
+    options: dict[str, Any], sentence: str, tmp_path: Path
+) -> None:
+    index = Index(embedder=HashEmbedder())
+    index.add([document(1)])
+    index.save(tmp_path / "index")
+    with pytest.raises(InvalidParameter, match=sentence):
+        Index.load(tmp_path / "index", **options)
+
+
+def test_loading_what_is_no_index(tmp_path: Path) -> None:
+    with pytest.raises(IndexDamaged, match="There is no saved index"):
+        Index.load(tmp_path / "nothing")
+    Store(("raw",)).save(tmp_path / "store")
+    with pytest.raises(IndexDamaged, match=r"was not saved by Index\.save"):
+        Index.load(tmp_path / "store")
+
+
+@pytest.mark.parametrize("existing", [True, False])
+def test_a_crash_while_saving_leaves_the_old_index_or_none(
+    existing: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = Index(embedder=HashEmbedder())
+    index.add([document(1)])
+    before = state(index)
+    if existing:
+        index.save(tmp_path / "index")
+    index.add([document(2)])
+    save = np.save
+    for crash_at in range(1, 13):
+        count = itertools.count(1)
+
+        def crash(*args: Any, at: int = crash_at, count: Any = count, **kwargs: Any) -> None:
+            if next(count) == at:
+                raise KeyboardInterrupt
+            save(*args, **kwargs)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(np, "save", crash)
+            with pytest.raises(KeyboardInterrupt):
+                index.save(tmp_path / "index")
+        if existing:
+            assert (
+                state(Index.load(tmp_path / "index", embedder=HashEmbedder(), verify=True))
+                == before
+            )
+        else:
+            assert list(tmp_path.iterdir()) == []
+    index.save(tmp_path / "index")
+    assert state(Index.load(tmp_path / "index", embedder=HashEmbedder())) == state(index)
+
+
+# -- conditions, windows
+
+
+def test_where_limits_every_route(embedder: HashEmbedder) -> None:
+    index = Index(embedder=embedder)
+    index.add([document(i, meta={"year": 2020 + i, "tags": ["a", str(i)]}) for i in range(4)])
+    cases: list[tuple[Any, set[str]]] = [
+        ({"doc_id": "doc2"}, {"doc2"}),
+        ({"doc_id": ["doc0", "doc3"]}, {"doc0", "doc3"}),
+        ({"year": [2021, 2022]}, {"doc1", "doc2"}),
+        ({"tags": "3"}, {"doc3"}),
+        ({"tags": "a", "year": 2020}, {"doc0"}),
+        (lambda meta: meta["year"] > 2021, {"doc2", "doc3"}),
+        ({"doc_id": "nothing"}, set()),
+    ]
+    for where, expected in cases:
+        for route in ("dense", "bm25"):
+            assert {
+                hit.chunk.doc_id for hit in index.search("pump", 50, route=route, where=where)
+            } == expected
+        assert {
+            hit.chunk.doc_id for hit in MultiViewRetriever(index).search("pump", 50, where=where)
+        } == expected
+    with pytest.raises(InvalidParameter, match="'colour'"):
+        index.search("pump", where={"colour": "red"})
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda index: index.search("a", 0), "k must be a number of at least 1; got 0"),
+        (lambda index: index.search("a", 1.5), "k must be a whole number; got 1.5"),
+        (lambda index: index.search(3), "query must be a string; got int"),
+        (lambda index: index.search("a", view="title"), "view must be one of"),
+        (lambda index: index.search("a", route="sparse"), "route must be one of"),
+        (lambda index: Index(preset="best"), "preset must be one of"),
+        (lambda index: Index(views=()), "views must be some of"),
+        (lambda index: Index(window_tokens=3), "window_tokens must be a number of at least 16"),
+        (lambda index: Index(embedder=3), "embedder must be None"),
+        (lambda index: Index(llm=3), "llm must be None"),
+        (lambda index: Index(dtype="int8"), "dtype must be one of"),
+        (lambda index: Index(batch_size=0), "batch_size must be"),
+    ],
+)
+def test_bad_arguments(call: Any, sentence: str) -> None:
+    index = Index(embedder=HashEmbedder())
+    with pytest.raises(InvalidParameter, match=sentence):
+        call(index)
+
+
+def test_a_blank_query_finds_nothing_and_embeds_nothing(embedder: HashEmbedder) -> None:
+    index = Index(embedder=embedder)
+    index.add([document(1)])
+    assert index.search("  ") == [] == index.search("", route="bm25")
+    assert embedder.queries == []
+
+
+def test_a_chunk_longer_than_the_encoder_reads_scores_as_its_best_window() -> None:
+    embedder = HashEmbedder(dimensions=512, max_tokens=40)
+    sentences = [f"Sentence{i} tells of topic{i} and thing{i} with detail{i}." for i in range(30)]
+    index = Index(embedder=embedder, views=("raw",), splitter=ContentAwareSplitter(max_tokens=None))
+    index.add(
+        [Document(f"# Long\n\n{' '.join(sentences)}\n", id="d", format="markdown", title="Manual")]
+    )
+    (hit,) = index.search("topic29 thing29 detail29")
+    windows = embedder.texts
+    assert len(windows) > 4 and all(len(text.split()) <= 40 for text in windows)
+    assert all(any(sentence in window for window in windows) for sentence in sentences), (
+        "no sentence is lost or cut"
+    )
+    query = embedder.vector("topic29 thing29 detail29")
+    assert hit.score == pytest.approx(
+        max(float(embedder.vector(window) @ query) for window in windows), abs=1e-6
+    )
+    assert hit.score > float(embedder.vector(hit.chunk.index_text) @ query) + 0.1
+
+
+def test_windows_can_be_made_smaller_and_paper_leaves_truncation_to_the_encoder() -> None:
+    text = " ".join(f"Sentence{i} tells of topic{i}." for i in range(100))
+    smaller, paper = HashEmbedder(max_tokens=60), HashEmbedder(max_tokens=60)
+    Index(embedder=smaller, views=("raw",), window_tokens=20).add([Document(text, id="d")])
+    assert len(smaller.texts) >= 20 and max(len(window.split()) for window in smaller.texts) <= 20
+    Index(embedder=paper, views=("raw",), preset="paper").add(
+        [Document(f"# A\n{text}", id="d", format="markdown")]
+    )
+    assert paper.texts == [text]
+
+
+def test_a_function_with_a_limit_gets_windows_by_a_cautious_count() -> None:
+    seen: list[str] = []
+
+    def embed(texts: list[str]) -> np.ndarray:
+        seen.extend(texts)
+        return np.ones((len(texts), 4))
+
+    text = " ".join(f"Sentence{i} tells of topic{i}." for i in range(100))
+    Index(embedder=FunctionEmbedder(embed, name="ones", max_tokens=50), views=("raw",)).add(
+        [Document(text, id="d")]
+    )
+    assert len(seen) > 10 and max(map(len, seen)) <= 150
+
+
+# -- a host's vector store
+
+
+@pytest.mark.parametrize("wants_vectors", [True, False])
+def test_a_host_store_takes_the_place_of_our_vectors(wants_vectors: bool) -> None:
+    host, embedder = HostStore(wants_vectors=wants_vectors), HashEmbedder()
+    index = Index(embedder=embedder, dense_store=host)
+    index.add([document(1), document(2)])
+    own = Index(embedder=HashEmbedder())
+    own.add([document(1), document(2)])
+    assert bool(embedder.texts) is wants_vectors
+    assert state(index) == state(own)
+    assert [h.chunk.id for h in MultiViewRetriever(index).search("pump pressure 2")] == [
+        h.chunk.id for h in MultiViewRetriever(own).search("pump pressure 2")
+    ]
+    assert bool(embedder.queries) is wants_vectors
+    assert index.store.search_dense("raw", embedder.vector("pump"), 5) == [], (
+        "our own store keeps no vectors beside the host's"
+    )
+
+
+@pytest.mark.parametrize("wants_vectors", [True, False])
+def test_changes_and_deletions_reach_the_host(wants_vectors: bool) -> None:
+    host = HostStore(wants_vectors=wants_vectors)
+    index = Index(embedder=HashEmbedder(), dense_store=host)
+    index.add([document(1), document(2)])
+    index.add([document(1, "Longer than it was before.")])
+    ids = {hit.chunk.id for hit in index.search("pump", 50)}
+    assert {chunk_id for chunk_id, _ in host.entries} == ids and len(ids) == 8
+    index.delete("doc1")
+    assert {chunk_id.partition(":")[0] for chunk_id, _ in host.entries} == {"doc2"}
+    calls = len(host.calls)
+    assert not index.delete("doc1") and index.add([document(2)]).unchanged == 1
+    assert len(host.calls) == calls
+
+
+@pytest.mark.parametrize("method", ["put", "delete"])
+def test_a_host_that_fails_leaves_no_document_half_in(method: str) -> None:
+    host = HostStore(wants_vectors=True)
+    index = Index(embedder=HashEmbedder(), dense_store=host)
+    index.add([document(1), document(2)])
+    host.fails = {method}
+    with pytest.raises(ModelFailed, match="A model or store raised OSError"):
+        index.add([document(1, "Longer than it was before.")])
+    assert index.document_ids == ["doc2"]
+    assert {hit.chunk.doc_id for hit in index.search("pump", 50)} == {"doc2"}
+    host.fails = set()
+    assert index.add([document(1), document(2)]).added == 1
+    assert {chunk_id for chunk_id, _ in host.entries} == {
+        hit.chunk.id for hit in index.search("pump", 50)
+    }
+    assert len(host.entries) == 24
+
+
+def test_a_deletion_the_host_refuses_changes_nothing() -> None:
+    host = HostStore(wants_vectors=False)
+    index = Index(dense_store=host)
+    index.add([document(1)])
+    host.fails = {"delete"}
+    with pytest.raises(OSError, match="no connection"):
+        index.delete("doc1")
+    assert index.document_ids == ["doc1"] and index.search("pump")
+
+
+def test_a_store_that_wants_vectors_needs_an_embedder() -> None:
+    with pytest.raises(
+        InvalidParameter,
+        match="embedder must be a model for a dense_store that wants vectors; got 'LSA",
+    ):
+        Index(dense_store=HostStore(wants_vectors=True))
+
+
+def test_an_index_beside_a_host_is_saved_without_vectors(tmp_path: Path) -> None:
+    host = HostStore(wants_vectors=True)
+    index = Index(embedder=HashEmbedder(), dense_store=host)
+    index.add([document(1)])
+    index.save(tmp_path / "index")
+    loaded = Index.load(tmp_path / "index", embedder=HashEmbedder(), dense_store=host)
+    assert state(loaded) == state(index)
+    assert loaded.add([document(1)]).unchanged == 1
+
+
+def test_a_query_of_unknown_words_hits_no_view() -> None:
+    index = Index(embedder=None)
+    index.add([document(1), document(2)])
+    hits = MultiViewRetriever(index, k=3).search("xylophone")
+    assert [hit.rank for hit in hits] == [1, 2, 3]
+    assert all(
+        not hit.routes and not hit.chunk.extras["views_hit"] and hit.score == 0 for hit in hits
+    )
+    assert index.search("xylophone") == []
+    assert MultiViewRetriever(index, k=1).search("gearbox")[0].chunk.extras["views_hit"]
+
+
+def test_a_where_that_raises_is_named(embedder: HashEmbedder) -> None:
+    index = Index(embedder=embedder)
+    index.add([document(1)])
+    for search in (index.search, MultiViewRetriever(index).search):
+        with pytest.raises(
+            InvalidParameter, match=r"where must be a function .* 'doc1' it raised KeyError: 'year'"
+        ) as caught:
+            search("pump", where=lambda meta: meta["year"] > 2000)
+        assert isinstance(caught.value.__cause__, KeyError)

@@ -1,0 +1,169 @@
+"""Language models that misbehave: indexing finishes, every chunk is found by its raw view, and the
+report says what fell back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from doubles import HashEmbedder, ScriptedModel
+
+from structrag import Cache, ContentAwareSplitter, Document, Index, MultiViewRetriever
+from structrag.index.adding import AddReport
+
+BODIES = [
+    " ".join(
+        f"The pump number {i} moves water through inlet {i} and valve {i + part}."
+        for i in range(40)
+    )
+    for part in (1, 2)
+]
+TEXT = (
+    f"# Intake\n\n{BODIES[0]}\n\n# Outlet\n\n{BODIES[1]}\n\n# Notes\n\nShort and with "
+    "{braces} and {0}.\n"
+)
+GOOD = {"summary": "Pumps move water.", "keywords": ["pump", "valve"]}
+
+BAD: dict[str, Any] = {
+    "raises": ConnectionError("the service is down"),
+    "times out": TimeoutError(),
+    "stops iterating": StopIteration("done"),
+    "refuses": "I'm sorry, but I can't help with that.",
+    "empty": "",
+    "blank": " \n\t ",
+    "ten times the text": " ".join(BODIES) * 5,
+    "no string": lambda prompt: None,
+    "bytes": lambda prompt: b"{}",
+    "half JSON of nothing": '{"summary": "',
+    "empty JSON": "{}",
+    "wrong types": '{"summary": 7, "keywords": {"a": true}}',
+    "JSON null": "null",
+    "deep": "[" * 50_000,
+    "repeats the prompt": lambda prompt: prompt,
+    "lone surrogate": "\ud800",
+    "null characters": "\x00\x00",
+}
+USABLE: dict[str, Any] = {
+    "JSON": json.dumps(GOOD),
+    "fenced": f"```json\n{json.dumps(GOOD, indent=2)}\n```",
+    "Python": repr(GOOD),
+    "chatty": f"Sure, here you are: {json.dumps(GOOD)} Let me know!",
+    "another language": json.dumps(
+        {"summary": "水泵输送水。", "keywords": ["水泵", "阀门"]}, ensure_ascii=False
+    ),
+}
+
+
+def add(script: Any, *, preset: str = "default", **options: Any) -> tuple[Index, AddReport]:
+    index = Index(embedder=HashEmbedder(), llm=ScriptedModel(script), preset=preset, **options)
+    return index, index.add([Document(TEXT, id="d", title="Manual", format="markdown")])
+
+
+@pytest.mark.parametrize("preset", ["default", "paper"])
+@pytest.mark.parametrize("name", BAD)
+def test_indexing_finishes(name: str, preset: str) -> None:
+    index, report = add(BAD[name], preset=preset)
+    rows = range(len(index))
+    assert report.added == 1 and len(index) >= 3
+    raw = [index.store.view_text(row, "raw") for row in rows]
+    assert all(raw) and "".join(chunk.text for chunk in index.chunks()) == TEXT
+    assert index.store.degraded("d") == sum(report.usage["fallbacks"].values()) > 0
+    assert "views fell back to the extractive default" in str(report)
+    for view in ("summary", "keywords"):
+        texts = [index.store.view_text(row, view) for row in rows]
+        assert any(texts) and not any("sorry" in (text or "") for text in texts)
+    plain = Index(embedder=HashEmbedder(), preset=preset)
+    plain.add([Document(TEXT, id="d", title="Manual", format="markdown")])
+    assert [plain.store.view_text(row, "raw") for row in rows] == raw
+    found = MultiViewRetriever(index, k=len(index)).search("pump water inlet")
+    assert len(found) == len(index) and "dense:raw" in found[0].routes
+
+
+@pytest.mark.parametrize("name", ["raises", "refuses", "empty", "no string"])
+def test_what_falls_back_is_the_extractive_view(name: str) -> None:
+    index, report = add(BAD[name], splitter=ContentAwareSplitter(max_tokens=None))
+    plain = Index(embedder=HashEmbedder(), splitter=ContentAwareSplitter(max_tokens=None))
+    plain.add([Document(TEXT, id="d", title="Manual", format="markdown")])
+    for row in range(len(index)):
+        for view in index.views:
+            assert index.store.view_text(row, view) == plain.store.view_text(row, view)
+    long = sum(len(chunk.text) > 1000 for chunk in index.chunks())
+    assert report.usage["fallbacks"] == {"summary": long, "keywords": len(index)}
+    assert str(report).endswith(f"{long + len(index)} views fell back to the extractive default")
+
+
+@pytest.mark.parametrize("name", USABLE)
+def test_usable_answers_in_any_dress(name: str) -> None:
+    def script(prompt: str) -> str:
+        return USABLE[name] if "one JSON object" in prompt else '["note"]'
+
+    index, report = add(script)
+    assert report.usage["fallbacks"] == {} and index.store.degraded("d") == 0
+    assert "fell back" not in str(report)
+    expected = (
+        ("水泵输送水。", "水泵, 阀门")
+        if name == "another language"
+        else ("Pumps move water.", "pump, valve")
+    )
+    summary, keywords = (index.store.view_text(0, view) or "" for view in ("summary", "keywords"))
+    assert (summary.splitlines()[-1], keywords) == expected
+
+
+async def test_async_falls_back_alike() -> None:
+    for script in (BAD["raises"], BAD["refuses"], BAD["no string"]):
+        sync, report = add(script)
+        index = Index(embedder=HashEmbedder(), llm=ScriptedModel(script))
+        again = await index.aadd([Document(TEXT, id="d", title="Manual", format="markdown")])
+        assert again.usage["fallbacks"] == report.usage["fallbacks"]
+        assert [index.store.view_text(0, view) for view in index.views] == [
+            sync.store.view_text(0, view) for view in sync.views
+        ]
+
+
+def test_a_model_that_fails_now_and_then_is_asked_again_for_what_failed_only() -> None:
+    """With a cache, the next add repeats the failed calls and pays for no other."""
+    failing = True
+
+    def script(prompt: str) -> str:
+        if failing and "Outlet" in prompt:
+            raise TimeoutError
+        return json.dumps(GOOD) if "one JSON object" in prompt else '["note"]'
+
+    document = Document(TEXT, id="d", title="Manual", format="markdown")
+    model = ScriptedModel(script)
+    index = Index(embedder=HashEmbedder(), llm=model, cache=Cache(":memory:"))
+    assert index.add([document]).usage["fallbacks"]
+    first = len(model.prompts)
+    outlet = sum("Outlet" in prompt for prompt in model.prompts)
+    report = index.add([document])  # still failing
+    assert (report.replaced, report.unchanged) == (0, 1) and len(model.prompts) == first + outlet
+    failing = False
+    report = index.add([document])
+    assert (
+        report.replaced == 1
+        and report.usage["fallbacks"] == {}
+        and len(model.prompts) == first + 2 * outlet
+    )
+    report = index.add([document])
+    assert report.unchanged == 1 and len(model.prompts) == first + 2 * outlet
+    assert {index.store.view_text(row, "keywords") for row in range(len(index))} == {
+        "pump, valve",
+        "note",
+    }
+
+
+def test_a_degraded_document_is_known_as_such_after_loading(tmp_path: Any) -> None:
+    index, _ = add(BAD["raises"])
+    index.save(tmp_path / "index")
+    model = ScriptedModel(
+        lambda prompt: json.dumps(GOOD) if "one JSON object" in prompt else '["note"]'
+    )
+    loaded = Index.load(tmp_path / "index", embedder=HashEmbedder(), llm=model)
+    report = loaded.add([Document(TEXT, id="d", title="Manual", format="markdown")])
+    assert report.replaced == 1 and loaded.store.degraded("d") == 0 and model.prompts
+
+
+def test_hard_stops_are_not_swallowed() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        add(KeyboardInterrupt())

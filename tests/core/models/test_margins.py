@@ -1,0 +1,217 @@
+"""Margins: two options compared by log-probabilities, ratings, votes; the similarity margin; who is
+asked and what falls back."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from doubles import ScriptedModel
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from structrag.asking.runner import Runner
+from structrag.errors import InvalidParameter, NoModel
+from structrag.models.margins import (
+    LOG_PROBABILITIES,
+    NONE,
+    RATING,
+    UNUSABLE,
+    parse_rating,
+    rating_margin,
+    similarity_margins,
+    squash,
+    two_way,
+    two_way_of_top,
+    weigh_steps,
+    window_similarity,
+)
+from structrag.models.word_margins import word_margins
+
+logs = st.floats(-30, 0)
+
+
+def test_worked_two_way_numbers() -> None:
+    one = two_way([0.0], [-1.0])
+    assert one is not None and one.margin == pytest.approx(0.4621, abs=1e-4)
+    two = two_way([math.log(0.45)], [math.log(0.30)])
+    assert two is not None and two.margin == pytest.approx(0.20) and two.mass == pytest.approx(0.75)
+    plain = two_way([math.log(0.45)], [math.log(0.30)], normalised=False)
+    assert plain is not None and plain.margin == pytest.approx(0.15)
+    variants = two_way([-1.6, -2.3], [-0.9])
+    assert variants is not None
+    assert variants.margin == pytest.approx(-0.1473, abs=1e-4)
+    assert variants.mass == pytest.approx(0.7087, abs=1e-4)
+
+
+def test_missing_options() -> None:
+    found = two_way_of_top([("1", -0.1), ("the", -4.0), ("x", -9.0)], ("1", "2"))
+    assert found is not None and found.margin == pytest.approx(0.9997, abs=1e-4)
+    other = two_way_of_top([("2", -0.1), ("x", -9.0)], ("1", "2"))
+    assert other is not None and other.margin == pytest.approx(-0.9997, abs=1e-4)
+    assert two_way_of_top([("yes", -0.1)], ("1", "2")) is None
+    assert two_way_of_top([], ("1", "2")) is None
+    assert two_way([], [-1.0]) is None
+
+
+def test_variants_of_a_token_are_added_up() -> None:
+    top = [("Yes", -1.6), (" yes", -2.3), ("\u2581no", -0.9), ("yesterday", -0.5)]
+    found = two_way_of_top(top, ("yes", "no"))
+    assert found is not None and found.margin == pytest.approx(-0.1473, abs=1e-4)
+
+
+@given(st.lists(logs, min_size=1, max_size=4), st.lists(logs, min_size=1, max_size=4))
+def test_margin_is_that_of_the_probabilities(first: list[float], second: list[float]) -> None:
+    a, b = sum(map(math.exp, first)), sum(map(math.exp, second))
+    found, swapped = two_way(first, second), two_way(second, first)
+    assert found is not None and swapped is not None
+    assert found.margin == pytest.approx((a - b) / (a + b), abs=1e-9)
+    assert found.margin == -swapped.margin
+    assert -1 <= found.margin <= 1 and 0 <= found.mass <= 1
+
+
+def test_impossible_options_are_a_tie() -> None:
+    found = two_way([-math.inf], [-math.inf])
+    assert found is not None and found.margin == 0 and found.mass == 0
+
+
+@pytest.mark.parametrize(
+    ("answer", "rating"),
+    [
+        ("7", 7), (" 7.5/10 ", 7.5), ("Rating: 8", 8), ("On a scale of 0 to 10, I say 3.", 3), ("8,5", 8.5), ("10", 10), ("0", 0),
+        ("9 out of 10", 9), ('{"rating": 4}', 4), ("**6**", 6),
+        ("", None), ("yes", None), ("between 3 and 5", None), ("11", None), ("-2", None), ("v2x", None),
+    ],
+)  # fmt: skip
+def test_ratings(answer: str, rating: float | None) -> None:
+    assert parse_rating(answer) == rating
+
+
+def test_rating_margins() -> None:
+    assert rating_margin(["10"]) == 1 and rating_margin(["0"]) == -1 and rating_margin(["5"]) == 0
+    assert rating_margin(["9", "nothing", "7", "1"]) == pytest.approx(0.4)
+    assert rating_margin(["nothing"]) is None
+
+
+WORKED = [[1, 0], [1, 0], [0, 1], [0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("window", "cosines"), [(1, [1, 0, 1]), (2, [0.7071, 0, 0.7071]), (9, [0.4472, 0, 0.4472])]
+)
+def test_worked_similarity_margins(window: int, cosines: list[float]) -> None:
+    assert window_similarity(WORKED, window) == pytest.approx(cosines, abs=1e-4)
+    assert similarity_margins(WORKED, window) == pytest.approx([0.3395, -0.6089, 0.3395], abs=1e-4)
+
+
+@settings(max_examples=60)
+@given(st.integers(2, 12), st.integers(1, 5), st.integers(0, 2**32 - 1), st.integers(0, 12))
+def test_prefix_sums_equal_the_means_of_windows(
+    n: int, window: int, seed: int, border: int
+) -> None:
+    vectors = np.random.default_rng(seed).normal(size=(n, 3))
+    vectors[seed % n] = 0
+    border = min(border, n)
+    scopes = [(a, b) for a, b in ((0, border), (border, n)) if a < b]
+    found = window_similarity(vectors, window, scopes)
+    units = [v / (np.linalg.norm(v) or 1.0) for v in vectors]
+    for gap in range(1, n):
+        if gap == border:
+            assert math.isnan(found[gap - 1])
+            continue
+        low, high = (0, border) if gap < border else (border, n)
+        left = np.mean(units[max(low, gap - window) : gap], axis=0)
+        right = np.mean(units[gap : min(high, gap + window)], axis=0)
+        lengths = np.linalg.norm(left) * np.linalg.norm(right)
+        expected = left @ right / lengths if lengths > 1e-9 else 0.0
+        assert found[gap - 1] == pytest.approx(expected, abs=1e-9)
+
+
+def test_equal_sentences_and_few_sentences() -> None:
+    assert similarity_margins(np.full((6, 3), 0.3)).tolist() == [0.0] * 5
+    assert similarity_margins(np.zeros((4, 2))).tolist() == [0.0] * 3
+    assert similarity_margins(np.ones((1, 2))).size == 0
+    assert similarity_margins(np.zeros((0, 1))).size == 0
+    assert np.isnan(squash([math.nan])).all()
+    with pytest.raises(InvalidParameter, match="window"):
+        window_similarity(WORKED, 0)
+
+
+def test_word_margins_equal_those_of_dense_tfidf_vectors() -> None:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    from structrag.text.terms import Tokenizer
+
+    animals = ["cats", "dogs", "eels", "gnus", "hens"]
+    texts = [f"{animals[i % 5]} eat {animals[i * i % 5]} near river {i % 3}" for i in range(17)] + [
+        "the of and"
+    ]
+    dense = TfidfVectorizer(
+        sublinear_tf=True, tokenizer=Tokenizer("english"), token_pattern=None, lowercase=False
+    )
+    vectors = dense.fit_transform(texts).toarray()
+    for window, scopes in ((1, None), (4, [(0, 5), (5, 6), (6, 18)])):
+        expected = similarity_margins(vectors, window, scopes)
+        np.testing.assert_allclose(word_margins(texts, window, scopes), expected, atol=1e-9)
+    assert word_margins(["the", "of", "and"]).tolist() == [0.0, 0.0]
+    assert word_margins(["one"]).size == word_margins([]).size == 0
+    assert word_margins(["猫吃鱼。", "猫睡觉。", "狗叫。"], 1, language="chinese").shape == (2,)
+
+
+class Weigher(ScriptedModel):
+    """Weighs options by a script, too."""
+
+    def __init__(self, weigh: object, script: object = "7") -> None:
+        super().__init__(script)
+        self.weigh = weigh
+        self.asked = 0
+
+    def choose(self, prompt: str, options: tuple[str, str]) -> float | None:
+        self.asked += 1
+        if isinstance(self.weigh, Exception):
+            raise self.weigh
+        return self.weigh(prompt) if callable(self.weigh) else self.weigh  # type: ignore[return-value]
+
+    async def achoose(self, prompt: str, options: tuple[str, str]) -> float | None:
+        return self.choose(prompt, options)
+
+
+@pytest.mark.parametrize(
+    ("model", "margins", "source"),
+    [
+        (Weigher(0.25), [0.25] * 3, LOG_PROBABILITIES),
+        (
+            Weigher(lambda prompt: None if prompt == "b" else -1.0),
+            [-1.0, None, -1.0],
+            LOG_PROBABILITIES,
+        ),
+        (Weigher(None), [0.4] * 3, RATING),
+        (Weigher(OSError("down")), [0.4] * 3, RATING),
+        (ScriptedModel("6"), [0.2] * 3, RATING),
+        (ScriptedModel("yes"), [None] * 3, UNUSABLE),
+        (ScriptedModel(OSError("down")), [None] * 3, UNUSABLE),
+        (None, [None] * 3, NONE),
+    ],
+)
+async def test_what_the_model_can_do_is_decided_by_the_first_question(
+    model: ScriptedModel | None, margins: list[float | None], source: str
+) -> None:
+    for result in (
+        Runner(llm=model).run(weigh_steps(["a", "b", "c"], ("2", "1"))),
+        await Runner(llm=model).arun(weigh_steps(["a", "b", "c"], ("2", "1"))),
+    ):
+        assert result[1] == source
+        assert result[0] == pytest.approx(margins)
+
+
+def test_a_model_that_is_not_there_is_an_error_where_it_is_required() -> None:
+    with pytest.raises(NoModel, match="llm="):
+        Runner().run(weigh_steps(["a"], ("2", "1"), required=True))
+    assert Runner().run(weigh_steps([], ("2", "1"), required=True)) == ([], "")
+
+
+def test_a_model_without_log_probabilities_is_probed_once() -> None:
+    model = Weigher(None)
+    Runner(llm=model).run(weigh_steps(["a", "b", "c"], ("2", "1")))
+    assert model.asked == 1 and len(model.prompts) == 3

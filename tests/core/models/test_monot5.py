@@ -1,0 +1,248 @@
+"""MonoT5 on a tiny T5 with random weights, against a direct computation."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
+transformers = pytest.importorskip("transformers", reason="the extra 'models' is not installed")
+
+from structrag.errors import InvalidParameter  # noqa: E402
+from structrag.models.monot5 import MonoT5, as_monot5  # noqa: E402
+
+WORDS = [
+    "<pad>",
+    "</s>",
+    "<unk>",
+    "Query",
+    ":",
+    "Document",
+    "Relevant",
+    "true",
+    "false",
+    "yes",
+    "no",
+    "cats",
+    "dogs",
+    "eat",
+    "sleep",
+    "fish",
+    "pumps",
+    "move",
+    "water",
+    ".",
+    "what",
+    "do",
+]
+QUESTION = "what do cats eat"
+TEXTS = [
+    "cats eat fish .",
+    "dogs sleep .",
+    "pumps move water . cats sleep . dogs eat fish .",
+    "fish",
+]
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+    plain = Tokenizer(
+        models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="<unk>")
+    )
+    plain.pre_tokenizer = pre_tokenizers.Whitespace()
+    plain.post_processor = processors.TemplateProcessing(
+        single="$A </s>", special_tokens=[("</s>", 1)]
+    )
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=plain,
+        pad_token="<pad>",
+        unk_token="<unk>",
+        eos_token="</s>",
+        model_max_length=512,
+    )
+
+
+@pytest.fixture(scope="module")
+def model() -> Any:
+    torch.manual_seed(0)
+    config = transformers.T5Config(
+        vocab_size=len(WORDS), d_model=16, d_kv=8, d_ff=32, num_layers=2, num_heads=2, decoder_start_token_id=0,
+        pad_token_id=0, eos_token_id=1, dropout_rate=0.0, initializer_factor=2.0,
+    )  # fmt: skip
+    return transformers.T5ForConditionalGeneration(config).eval()
+
+
+@pytest.fixture(scope="module")
+def folder(model: Any, tokenizer: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = str(tmp_path_factory.mktemp("monot5"))
+    model.save_pretrained(path)
+    tokenizer.save_pretrained(path)
+    return path
+
+
+def direct(
+    model: Any, tokenizer: Any, text: str, words: tuple[str, str] = ("true", "false")
+) -> float:
+    """log p(first word) from one unpadded pass."""
+    ids = torch.tensor([tokenizer.encode(f"Query: {QUESTION} Document: {text} Relevant:")])
+    assert ids[0, -1] == WORDS.index("</s>")
+    with torch.no_grad():
+        logits = model(input_ids=ids, decoder_input_ids=torch.tensor([[0]])).logits[0, 0].double()
+    first, second = (float(logits[WORDS.index(word)]) for word in words)
+    return -math.log1p(math.exp(second - first))
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 16])
+def test_padded_batches_equal_single_passes(model: Any, tokenizer: Any, batch_size: int) -> None:
+    expected = [direct(model, tokenizer, text) for text in TEXTS]
+    assert len({round(score, 3) for score in expected}) == len(TEXTS)  # the model tells them apart
+    scores = MonoT5(model, tokenizer, batch_size=batch_size).scores(QUESTION, TEXTS)
+    assert scores == pytest.approx(expected, abs=1e-4)
+    assert all(score <= 0 for score in scores)
+
+
+def test_the_words_are_a_parameter(model: Any, tokenizer: Any) -> None:
+    scores = MonoT5(model, tokenizer, true="yes", false="no").scores(QUESTION, TEXTS)
+    assert scores == pytest.approx(
+        [direct(model, tokenizer, text, ("yes", "no")) for text in TEXTS], abs=1e-4
+    )
+    assert MonoT5(model, tokenizer).scores(QUESTION, []) == []
+
+
+class FixedLogits:
+    """An encoder-decoder that answers every input with the same logits for false and true, plus a
+    constant."""
+
+    def __init__(self, false: float, true: float, constant: float = 0.0) -> None:
+        self.config = transformers.T5Config(vocab_size=len(WORDS), decoder_start_token_id=0)
+        self.values = {"false": false + constant, "true": true + constant}
+        self.shapes: list[tuple[int, ...]] = []
+
+    def __call__(self, *, input_ids: Any, attention_mask: Any, decoder_input_ids: Any) -> Any:
+        self.shapes.append(tuple(input_ids.shape))
+        logits = torch.zeros(len(input_ids), 1, len(WORDS))
+        for word, value in self.values.items():
+            logits[:, 0, WORDS.index(word)] = value
+        return transformers.modeling_outputs.Seq2SeqLMOutput(logits=logits)
+
+
+@pytest.mark.parametrize("constant", [0.0, 50.0, -50.0])
+def test_the_worked_numbers_and_a_constant_on_both_logits(tokenizer: Any, constant: float) -> None:
+    (score,) = MonoT5(FixedLogits(1.0, 3.0, constant), tokenizer).scores(QUESTION, ["cats"])
+    assert score == pytest.approx(-0.1269, abs=5e-5)
+    assert math.exp(score) == pytest.approx(0.8808, abs=5e-5)
+
+
+@settings(max_examples=8, deadline=None)
+@given(order=st.permutations(range(len(TEXTS))), repeats=st.integers(1, 2))
+def test_permuting_the_texts_permutes_the_scores(
+    model: Any, tokenizer: Any, order: list[int], repeats: int
+) -> None:
+    scorer = MonoT5(model, tokenizer, batch_size=2)
+    scores = scorer.scores(QUESTION, TEXTS)
+    assert (
+        scorer.scores(QUESTION, [TEXTS[i] for i in order] * repeats)
+        == [scores[i] for i in order] * repeats
+    )
+
+
+def test_a_long_text_counts_by_its_best_window_and_keeps_its_ending(
+    model: Any, tokenizer: Any
+) -> None:
+    sentences = ["pumps move water .", "cats eat fish .", "dogs sleep ."]
+    text = " ".join(sentence for sentence in sentences for _ in range(6))
+    scorer = MonoT5(model, tokenizer, max_tokens=36)
+    ending = [WORDS.index("Relevant"), WORDS.index(":"), WORDS.index("</s>")]
+    windows = scorer._windows(QUESTION, text)
+    assert len(windows) > 2
+    assert all(len(ids) <= 36 and list(ids[-3:]) == ending for ids in windows)
+    head = len(scorer._ids(QUESTION, "")) - 3
+    shown = [WORDS[i] for ids in windows for i in ids[head:-3]]
+    assert shown == text.split()  # nothing is lost, nothing twice
+    pieces = [" ".join(WORDS[i] for i in ids[head:-3]) for ids in windows]
+    assert all(piece.endswith(".") for piece in pieces)
+    best = max(direct(model, tokenizer, piece) for piece in pieces)
+    assert scorer.scores(QUESTION, [text]) == pytest.approx([best], abs=1e-4)
+
+
+def test_a_question_that_fills_the_input_is_shortened(model: Any, tokenizer: Any) -> None:
+    scorer = MonoT5(model, tokenizer, max_tokens=40)
+    (ids,) = scorer._windows(scorer._shortened("cats " * 500), "fish")
+    assert len(ids) <= 40
+    assert [WORDS[i] for i in ids[-6:]] == ["Document", ":", "fish", "Relevant", ":", "</s>"]
+    (score,) = scorer.scores("cats " * 500, ["dogs " * 900])
+    assert score <= 0
+
+
+def test_an_input_that_cannot_be_cut_loses_what_is_in_front_of_the_ending(
+    model: Any, tokenizer: Any
+) -> None:
+    scorer = MonoT5(model, tokenizer, max_tokens=32)
+    ids = scorer._ids("cats " * 40, "fish")
+    assert scorer._cut_to_limit(ids) == ids[:29] + ids[-3:]
+    assert scorer._cut_to_limit(ids[:32]) == ids[:32]
+
+
+def test_a_folder_is_loaded_without_the_network(folder: str, model: Any, tokenizer: Any) -> None:
+    scorer = MonoT5(folder)
+    assert scorer.name == folder
+    assert scorer.scores(QUESTION, TEXTS) == pytest.approx(
+        MonoT5(model, tokenizer).scores(QUESTION, TEXTS), abs=1e-6
+    )
+    assert as_monot5(folder).scores(QUESTION, TEXTS) == scorer.scores(QUESTION, TEXTS)
+    copy = pickle.loads(pickle.dumps(scorer))
+    assert copy.scores(QUESTION, TEXTS) == scorer.scores(QUESTION, TEXTS)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "word"), [("true", "cats eat"), ("false", "maybe"), ("true", "")]
+)
+def test_a_word_must_be_one_token(model: Any, tokenizer: Any, parameter: str, word: str) -> None:
+    with pytest.raises(
+        InvalidParameter, match=rf"{parameter} must be a word that is one token .* got '{word}'"
+    ):
+        MonoT5(model, tokenizer, **{parameter: word})
+
+
+def test_what_is_no_model_is_refused(model: Any, tokenizer: Any, tmp_path: Path) -> None:
+    with pytest.raises(InvalidParameter, match="different tokens; got 'true' and 'true'"):
+        MonoT5(model, tokenizer, false="true")
+    with pytest.raises(InvalidParameter, match="tokenizer must be given"):
+        MonoT5(model)
+    with pytest.raises(InvalidParameter, match=r"model must be an encoder-decoder .* got object"):
+        MonoT5(object(), tokenizer)
+    with pytest.raises(InvalidParameter, match="max_tokens must be a number of at least 32"):
+        MonoT5(model, tokenizer, max_tokens=8)
+    for name in (str(tmp_path), str(tmp_path / "absent"), "castorini/no-such-model"):
+        with pytest.raises(
+            InvalidParameter, match=r"model must be a folder .* nothing is downloaded here"
+        ):
+            MonoT5(name)
+    (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
+    with pytest.raises(InvalidParameter, match="model must be a folder"):
+        MonoT5(str(tmp_path))
+    with pytest.raises(InvalidParameter, match="tokenizer must be a folder"):
+        MonoT5(model, str(tmp_path / "absent"))
+    with pytest.raises(InvalidParameter, match=r"monot5 must be a MonoT5, .* got int"):
+        as_monot5(3)
+
+
+def test_nothing_is_asked_of_a_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def refuse(_name: str, **options: Any) -> None:
+        asked.append(options)
+        raise OSError("not here")
+
+    monkeypatch.setattr(transformers.AutoModelForSeq2SeqLM, "from_pretrained", refuse)
+    with pytest.raises(InvalidParameter):
+        MonoT5("castorini/monot5-base-msmarco-10k")
+    assert asked == [{"local_files_only": True}]

@@ -1,0 +1,433 @@
+"""Prefix reuse: the logits of passes over whole prompts, from fewer tokens, on tiny random models
+of several architectures."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import pickle
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
+transformers = pytest.importorskip("transformers", reason="the extra 'models' is not installed")
+
+from structrag.chunks.idms.splitter import IDMSSplitter  # noqa: E402
+from structrag.models.prefix_reuse import PrefixReader, common_length, whole_logits  # noqa: E402
+from structrag.models.transformers_margin import TransformersMargin  # noqa: E402
+from structrag.reading.files import read_text  # noqa: E402
+
+VOCABULARY = 40
+SMALL = {
+    "vocab_size": VOCABULARY,
+    "hidden_size": 16,
+    "intermediate_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "max_position_embeddings": 512,
+    "initializer_range": 0.4,  # large, so that what stands far in front matters
+}
+PAIRED = {**SMALL, "num_key_value_heads": 1}
+MAKERS: dict[str, Callable[[], Any]] = {
+    "llama": lambda: transformers.LlamaForCausalLM(transformers.LlamaConfig(**PAIRED)),
+    "gpt2": lambda: transformers.GPT2LMHeadModel(
+        transformers.GPT2Config(
+            vocab_size=VOCABULARY,
+            n_positions=512,
+            n_embd=16,
+            n_layer=2,
+            n_head=2,
+            initializer_range=0.4,
+        )
+    ),
+    "gpt_neox": lambda: transformers.GPTNeoXForCausalLM(transformers.GPTNeoXConfig(**SMALL)),
+    "qwen2": lambda: transformers.Qwen2ForCausalLM(transformers.Qwen2Config(**PAIRED)),
+    "bloom": lambda: transformers.BloomForCausalLM(  # positions from the mask, no position_ids
+        transformers.BloomConfig(
+            vocab_size=VOCABULARY, hidden_size=16, n_layer=2, n_head=2, initializer_range=0.4
+        )
+    ),
+    "sliding": lambda: transformers.MistralForCausalLM(
+        transformers.MistralConfig(**PAIRED, sliding_window=30)
+    ),
+    "mamba": lambda: transformers.MambaForCausalLM(
+        transformers.MambaConfig(vocab_size=VOCABULARY, hidden_size=16, num_hidden_layers=2)
+    ),
+}
+USABLE = ["llama", "gpt2", "gpt_neox", "qwen2", "bloom", "sliding"]
+HEAD = [3 + i * 7 % 30 for i in range(24)]  # a template
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)  # tiny models are slower with more
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def models() -> Callable[[str], Any]:
+    made: dict[str, Any] = {}
+
+    def get(name: str) -> Any:
+        if name not in made:
+            torch.manual_seed(7)
+            made[name] = MAKERS[name]().eval()
+        return made[name]
+
+    return get
+
+
+@contextmanager
+def counted(model: Any) -> Iterator[list[tuple[int, int]]]:
+    """The shapes (rows, tokens) of the passes."""
+    shapes: list[tuple[int, int]] = []
+    hook = model.register_forward_pre_hook(
+        lambda _, __, named: shapes.append(tuple(named["input_ids"].shape)), with_kwargs=True
+    )
+    try:
+        yield shapes
+    finally:
+        hook.remove()
+
+
+def tokens(shapes: Sequence[tuple[int, int]]) -> int:
+    return sum(rows * width for rows, width in shapes)
+
+
+def ready(model: Any, least: int = 16) -> PrefixReader:
+    reader = PrefixReader(model, least=least)
+    with torch.inference_mode():
+        reader.last_logits([list(range(30, 5, -1))])
+    reader.forget()
+    return reader
+
+
+def check(reader: PrefixReader, rows: list[list[int]]) -> None:
+    with torch.inference_mode():
+        found, expected = reader.last_logits(rows), whole_logits(reader.model, rows)
+    assert found.shape == (len(rows), VOCABULARY)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+
+
+ids = st.integers(0, VOCABULARY - 1)
+
+
+@st.composite
+def calls(draw: st.DrawFn) -> list[list[list[int]]]:
+    """Batches of rows that start with a part of one sequence, which may be nothing or the whole
+    row; some rows are equal."""
+    stem = draw(st.lists(ids, min_size=1, max_size=60))
+    row = st.builds(
+        lambda length, rest: stem[:length] + rest or stem[:1],
+        st.integers(0, 60) | st.just(60),
+        st.lists(ids, max_size=25),
+    )
+    return draw(st.lists(st.lists(row, min_size=1, max_size=5), min_size=1, max_size=5))
+
+
+@pytest.mark.parametrize("least", [1, 16])
+@pytest.mark.parametrize("name", USABLE)
+def test_the_logits_are_those_of_whole_prompts(models: Any, name: str, least: int) -> None:
+    model = models(name)
+
+    @settings(max_examples=20, deadline=None)
+    @given(calls())
+    @example([[[*HEAD, 1]], [[*HEAD, 1]], [HEAD]])  # equal, and a prefix of the last
+    @example(
+        [[[*HEAD, 1], [*HEAD, 1]], [HEAD, [*HEAD, 2, 3]], [[5], [6, 7]]]
+    )  # the shortest is the common prefix
+    @example([[HEAD * 3], [[*HEAD, 4], HEAD * 2]])  # past the window of "sliding", and back
+    def run(batches: list[list[list[int]]]) -> None:
+        reader = PrefixReader(model, least=least)
+        reader.usable = True
+        for rows in batches:
+            check(reader, rows)
+
+    assert ready(model).usable is True
+    run()
+
+
+def test_a_mistake_in_positions_or_mask_would_be_seen(models: Any) -> None:
+    model = models("llama")
+    rows = [[*HEAD, 1], [*HEAD, 2, 3]]
+    with torch.inference_mode():
+        bare = whole_logits(
+            model, [row[len(HEAD) :] for row in rows]
+        )  # without what the cache holds
+        assert (ready(model).last_logits(rows) - bare).abs().max() > 0.1
+
+
+@given(st.lists(st.lists(st.integers(0, 2), max_size=6), min_size=1, max_size=5))
+def test_the_common_length(rows: list[list[int]]) -> None:
+    n = common_length(rows)
+    assert all(row[:n] == rows[0][:n] for row in rows)
+    assert any(len(row) == n for row in rows) or len({row[n] for row in rows}) > 1
+
+
+@pytest.mark.parametrize("name", ["llama", "gpt2", "qwen2"])
+def test_a_template_is_read_once_for_all_batches(models: Any, name: str) -> None:
+    reader = ready(models(name))
+    batches = [[HEAD + [i, i + 1] + [9] * j for j in range(4)] for i in range(1, 4)]
+    with counted(reader.model) as shapes, torch.inference_mode():
+        for rows in batches:
+            reader.last_logits(rows)
+    assert shapes == [
+        (1, len(HEAD) + 1),
+        (4, 4),
+        (4, 5),
+        (4, 5),
+    ]  # the first batch shares one token more, and leaves one to read
+    assert reader.ids == HEAD
+
+
+def test_a_growing_prompt_is_read_on(models: Any) -> None:
+    reader = ready(models("gpt_neox"))
+    text = [1 + i * 11 % 37 for i in range(60)]
+    with counted(reader.model) as shapes:
+        for end in range(10, 60, 10):
+            check(reader, [HEAD + text[:end] + [2, 2]])
+    passes = [width for rows, width in shapes][0::2]  # every second one is the comparison's
+    assert passes[0] == len(HEAD) + 12
+    assert passes[1:] == [12] * 4
+    assert len(reader.ids) == len(HEAD) + 52
+
+
+def test_a_batch_leaves_the_prefix_as_it_is(models: Any) -> None:
+    reader = ready(models("llama"))
+    rows = [[*HEAD, 1], [*HEAD, 2, 3, 4]]
+    check(reader, rows)
+    kept = copy.deepcopy(reader._cache)
+    for _ in range(3):
+        check(reader, rows)
+    assert reader._cache.get_seq_length() == len(HEAD) == len(reader.ids)
+    for layer, before in zip(reader._cache.layers, kept.layers, strict=True):
+        assert layer.keys.shape[0] == 1
+        assert torch.equal(layer.keys, before.keys) and torch.equal(layer.values, before.values)
+
+
+def test_a_pass_that_fails_leaves_nothing_behind(models: Any) -> None:
+    reader = ready(models("gpt2"))
+    check(reader, [HEAD])
+    with pytest.raises(IndexError):
+        reader.last_logits([[*HEAD, VOCABULARY + 5]])
+    assert reader.ids == []
+    check(reader, [[*HEAD, 3]])
+
+
+def test_a_changed_type_of_numbers_starts_anew(models: Any) -> None:
+    reader = ready(copy.deepcopy(models("llama")))
+    check(reader, [HEAD])
+    reader.model.double()
+    with torch.inference_mode():
+        found, expected = reader.last_logits([[*HEAD, 3]]), whole_logits(reader.model, [[*HEAD, 3]])
+    torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["llama", "qwen2", "gpt2"])
+def test_sixteen_bits_do_not_rule_a_cache_out(models: Any, name: str) -> None:
+    assert ready(copy.deepcopy(models(name)).bfloat16()).usable is True
+
+
+class Fails:
+    """A cache that cannot be cropped."""
+
+    def crop(self, n: int) -> None:
+        raise NotImplementedError
+
+
+def forgetful(model: Any, forward: Any) -> Any:
+    """The model with a forward that breaks its cache in some way."""
+    broken = copy.deepcopy(model)
+    original = broken.forward
+
+    def changed(
+        input_ids: Any,
+        attention_mask: Any = None,
+        position_ids: Any = None,
+        past_key_values: Any = None,
+        use_cache: Any = None,
+    ) -> Any:
+        named = {
+            "attention_mask": attention_mask,
+            "position_ids": position_ids,
+            "use_cache": use_cache,
+        }
+        return forward(original, input_ids, past_key_values, named)
+
+    broken.forward = changed
+    return broken
+
+
+def _ignores(original: Any, ids: Any, past: Any, named: dict[str, Any]) -> Any:
+    named["attention_mask"] = named["attention_mask"][:, -ids.shape[1] :]
+    output = original(ids, **named)
+    output.past_key_values = past or output.past_key_values
+    return output
+
+
+def _returns_none(original: Any, ids: Any, past: Any, named: dict[str, Any]) -> Any:
+    output = original(ids, **{**named, "use_cache": False})
+    output.past_key_values = None
+    return output
+
+
+def _uncroppable(original: Any, ids: Any, past: Any, named: dict[str, Any]) -> Any:
+    output = original(ids, **named)
+    output.past_key_values = Fails()
+    return output
+
+
+@pytest.mark.parametrize("forward", [_ignores, _returns_none, _uncroppable])
+def test_a_cache_that_does_not_work_is_found_out_once(models: Any, forward: Any) -> None:
+    model = forgetful(models("llama"), forward)
+    reader = PrefixReader(model)
+    check(reader, [[*HEAD, 1], [*HEAD, 2, 3]])
+    assert reader.usable is False
+    with counted(model) as shapes, torch.inference_mode():
+        reader.last_logits([[*HEAD, 1], [*HEAD, 2, 3]])
+    assert shapes == [(2, len(HEAD) + 2)]
+
+
+def test_a_model_without_keys_and_values_reads_whole_prompts_without_a_word(models: Any) -> None:
+    model, said = models("mamba"), []
+    handler = logging.Handler()
+    handler.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]
+    reader = PrefixReader(model)
+    with torch.inference_mode():
+        whole_logits(model, [HEAD])  # what the model says by itself, it says once
+    logging.getLogger("transformers").addHandler(handler)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            check(reader, [[*HEAD, 1], [*HEAD, 2, 3]])
+            check(reader, [[*HEAD, 1, 4]])
+    finally:
+        logging.getLogger("transformers").removeHandler(handler)
+    assert reader.usable is False and reader.ids == []
+    assert not said
+
+
+def test_short_prompts_decide_nothing(models: Any) -> None:
+    reader = PrefixReader(models("llama"))
+    check(reader, [[1, 2, 3], [4]])
+    assert reader.usable is None
+    check(reader, [HEAD])
+    assert reader.usable is True
+
+
+WORDS = [
+    "<unk>",
+    "1",
+    "2",
+    "the",
+    "cats",
+    "dogs",
+    "eat",
+    "sleep",
+    "all",
+    "day",
+    ".",
+    "Passage",
+    "A",
+    "B",
+    ":",
+    "Answer",
+]
+TEXT = (
+    "The cats eat. The dogs sleep. The cats sleep all day. The dogs eat all day. The dogs "
+    "sleep. The cats eat."
+)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    from tokenizers import Tokenizer, pre_tokenizers
+    from tokenizers import models as kinds
+
+    plain = Tokenizer(kinds.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="<unk>"))
+    plain.pre_tokenizer = pre_tokenizers.Whitespace()
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=plain, unk_token="<unk>")
+
+
+@pytest.mark.parametrize("name", ["llama", "gpt2"])
+@pytest.mark.parametrize("context", ["adjacent", "window:2", "chunk"])
+def test_a_splitter_has_the_same_margins_for_fewer_tokens(
+    models: Any, tokenizer: Any, name: str, context: str
+) -> None:
+    found: list[list[float]] = []
+    read: list[int] = []
+    for reuse in (True, False):
+        weigher = TransformersMargin(models(name), tokenizer, batch_size=2, reuse_prefix=reuse)
+        weigher.choose(TEXT, ("1", "2"))  # tried out
+        with counted(weigher.model) as shapes:
+            series = (
+                IDMSSplitter(margin=weigher, context=context, min_tokens=0)
+                .explain(read_text(TEXT))
+                .series[0]
+            )
+        found.append(list(series.values[1:]))
+        read.append(tokens(shapes))
+    assert len(found[0]) == 5
+    assert found[0] == pytest.approx(found[1], abs=1e-4)
+    assert read[0] < 0.75 * read[1]
+
+
+def test_prompts_at_the_limit_are_read_and_longer_ones_are_not(models: Any, tokenizer: Any) -> None:
+    weigher = TransformersMargin(models("gpt2"), tokenizer, max_prompt_tokens=30, batch_size=3)
+    prompts = ["cats " * n for n in (31, 30, 20, 40, 29, 0)]
+    plain = TransformersMargin(models("gpt2"), tokenizer, max_prompt_tokens=30, reuse_prefix=False)
+    found, expected = (
+        weigher.choose_many(prompts, ("1", "2")),
+        plain.choose_many(prompts, ("1", "2")),
+    )
+    assert [margin is None for margin in found] == [True, False, False, True, False, True]
+    assert [m for m in found if m is not None] == pytest.approx(
+        [m for m in expected if m is not None], abs=1e-4
+    )
+    full = TransformersMargin(models("gpt2"), tokenizer)
+    assert (
+        full.choose_many(["dogs " * 512, "dogs " * 510 + "eat", "dogs " * 513], ("1", "2"))[2]
+        is None
+    )
+
+
+def test_threads_get_what_one_gets(models: Any, tokenizer: Any) -> None:
+    plain = TransformersMargin(models("llama"), tokenizer, reuse_prefix=False)
+    shared = TransformersMargin(models("llama"), tokenizer, batch_size=3)
+    jobs = [["the cats " * 12 + "eat " * (i % 4 + j) for j in range(i % 5 + 1)] for i in range(24)]
+    start = threading.Barrier(4)
+
+    def ask(number: int) -> list[list[float | None]]:
+        start.wait()
+        return [shared.choose_many(prompts, ("1", "2")) for prompts in jobs[number::4]]
+
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(ask, range(4)))
+    for number in range(4):
+        for prompts, margins in zip(jobs[number::4], answers[number], strict=True):
+            assert margins == pytest.approx(plain.choose_many(prompts, ("1", "2")), abs=1e-4)
+
+
+def test_the_prefix_is_not_pickled_or_shared_with_a_copy(models: Any, tokenizer: Any) -> None:
+    weigher = TransformersMargin(copy.deepcopy(models("llama")), tokenizer)
+    prompt = "the cats eat " * 8
+    margin, size = weigher.choose(prompt, ("1", "2")), len(pickle.dumps(weigher))
+    assert weigher._reader is not None and len(weigher._reader.ids) == 24
+    for other in (pickle.loads(pickle.dumps(weigher)), copy.deepcopy(weigher)):
+        assert other._reader is None
+        assert other.choose(prompt, ("1", "2")) == pytest.approx(margin, abs=1e-6)
+    weigher.choose(prompt * 10, ("1", "2"))
+    assert len(pickle.dumps(weigher)) == pytest.approx(size, abs=64)
+    weigher.model = models("qwen2")  # another model has another prefix
+    expected = TransformersMargin(models("qwen2"), tokenizer).choose(prompt, ("1", "2"))
+    assert weigher.choose(prompt, ("1", "2")) == pytest.approx(expected, abs=1e-6)

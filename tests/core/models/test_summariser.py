@@ -1,0 +1,80 @@
+"""The summariser of transformers on a tiny BART built here."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from structrag.errors import InvalidParameter
+from structrag.models.summariser import TransformersSummariser
+from structrag.reading.files import read_text
+from structrag.retrieval.d3.index import D3Index
+
+WORDS = [
+    "<s>",
+    "<pad>",
+    "</s>",
+    "<unk>",
+    *["heron", "eats", "frogs", "the", "owl", "hunts", "mice", "at", "night", "by", "pond"],
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch: Any = pytest.importorskip("torch")
+    transformers: Any = pytest.importorskip("transformers")
+    tokenizers: Any = pytest.importorskip("tokenizers")
+    vocabulary = {word: i for i, word in enumerate(WORDS)}
+    raw = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocabulary, unk_token="<unk>"))
+    raw.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=raw,
+        bos_token="<s>",
+        eos_token="</s>",
+        pad_token="<pad>",
+        unk_token="<unk>",
+    )
+    torch.manual_seed(0)
+    layers = {
+        f"{side}_{name}": value
+        for side in ("encoder", "decoder")
+        for name, value in (("layers", 1), ("attention_heads", 2), ("ffn_dim", 16))
+    }
+    config = transformers.BartConfig(
+        vocab_size=len(WORDS), d_model=16, max_position_embeddings=64, bos_token_id=0, pad_token_id=1, eos_token_id=2,
+        decoder_start_token_id=2, forced_eos_token_id=2, **layers,
+    )  # fmt: skip
+    place = tmp_path_factory.mktemp("bart")
+    transformers.BartForConditionalGeneration(config).save_pretrained(place)
+    tokenizer.save_pretrained(place)
+    return place
+
+
+def test_it_summarises_within_the_lengths_deterministically(folder: Path) -> None:
+    summariser = TransformersSummariser(str(folder), min_length=4, max_length=12, max_input=60)
+    text = "the heron eats frogs by the pond " * 30
+    summary = summariser.complete(text)
+    assert summary == summariser.complete(text) == asyncio.run(summariser.acomplete(text))
+    assert 0 < len(summary.split()) <= 12
+    assert summariser.complete("  ") == ""
+    assert summariser.name != TransformersSummariser(str(folder), max_length=100).name
+
+
+def test_an_index_gives_it_the_text_alone(folder: Path) -> None:
+    summariser = TransformersSummariser(str(folder), min_length=4, max_length=12, max_input=60)
+    body = "the heron eats frogs by the pond at night . " * 30
+    index = D3Index(llm=summariser)
+    index.add([read_text(f"# Birds\n\n{body}\n", format="markdown")])
+    assert index.usage.calls == 1
+    assert index.sections.store.chunk(0).extras["summary"] == summariser.complete(body.strip())
+
+
+def test_it_is_not_downloaded(tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    with pytest.raises(InvalidParameter):
+        TransformersSummariser(str(tmp_path))
+    with pytest.raises(InvalidParameter):
+        TransformersSummariser(3)

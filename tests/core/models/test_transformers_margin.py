@@ -1,0 +1,215 @@
+"""The transformers margin model, on a tiny causal model with random weights, against a direct
+computation."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
+transformers = pytest.importorskip("transformers", reason="the extra 'models' is not installed")
+
+from structrag.asking.cache import Cache  # noqa: E402
+from structrag.asking.runner import Runner  # noqa: E402
+from structrag.chunks.idms.splitter import IDMSSplitter  # noqa: E402
+from structrag.errors import InvalidParameter  # noqa: E402
+from structrag.models.margins import weigh_steps  # noqa: E402
+from structrag.models.transformers_margin import TransformersMargin  # noqa: E402
+from structrag.reading.files import read_text  # noqa: E402
+
+WORDS = [
+    "<pad>",
+    "<unk>",
+    "<s>",
+    "1",
+    "2",
+    "Yes",
+    "yes",
+    "no",
+    "cats",
+    "dogs",
+    "eat",
+    "sleep",
+    "A",
+    "B",
+    "Passage",
+    ".",
+]
+PROMPTS = ["cats eat", "dogs sleep . cats eat . dogs", "A", "Passage A Passage B"]
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+    plain = Tokenizer(
+        models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="<unk>")
+    )
+    plain.pre_tokenizer = pre_tokenizers.Whitespace()
+    plain.post_processor = processors.TemplateProcessing(
+        single="<s> $A", special_tokens=[("<s>", 2)]
+    )
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=plain, pad_token="<pad>", unk_token="<unk>", bos_token="<s>"
+    )
+
+
+@pytest.fixture(scope="module")
+def model() -> Any:
+    torch.manual_seed(0)
+    config = transformers.GPT2Config(
+        vocab_size=len(WORDS), n_positions=256, n_embd=16, n_layer=2, n_head=2
+    )
+    return transformers.GPT2LMHeadModel(config).eval()
+
+
+def direct(
+    model: Any, tokenizer: Any, prompt: str, first: list[str], second: list[str]
+) -> tuple[float, float, float]:
+    """Margin, plain difference and mass from one unpadded forward pass."""
+    ids = torch.tensor([tokenizer.encode(prompt)])
+    with torch.no_grad():
+        p = torch.softmax(model(ids).logits[0, -1].double(), -1).numpy()
+    a, b = (sum(p[WORDS.index(word)] for word in words) for words in (first, second))
+    return (a - b) / (a + b), a - b, a + b
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 8])
+def test_padded_batches_equal_single_passes(model: Any, tokenizer: Any, batch_size: int) -> None:
+    weigher = TransformersMargin(model, tokenizer, batch_size=batch_size)
+    for prompt, weighed in zip(PROMPTS, weigher.weigh(PROMPTS, ("2", "1")), strict=True):
+        margin, _, mass = direct(model, tokenizer, prompt, ["2"], ["1"])
+        assert weighed is not None
+        assert weighed.margin == pytest.approx(margin, abs=1e-5)
+        assert weighed.mass == pytest.approx(mass, abs=1e-5)
+        assert weigher.choose(prompt, ("2", "1")) == pytest.approx(margin, abs=1e-5)
+        assert weigher.choose(prompt, ("1", "2")) == pytest.approx(-margin, abs=1e-5)
+
+
+def test_variants_are_added_up_and_the_difference_can_stay_plain(
+    model: Any, tokenizer: Any
+) -> None:
+    margin, plain, _ = direct(model, tokenizer, "cats", ["Yes", "yes"], ["no"])
+    assert TransformersMargin(model, tokenizer).choose("cats", ("yes", "no")) == pytest.approx(
+        margin, abs=1e-5
+    )
+    raw = TransformersMargin(model, tokenizer, normalised=False)
+    assert raw.choose("cats", ("yes", "no")) == pytest.approx(plain, abs=1e-5)
+    assert raw.name != TransformersMargin(model, tokenizer).name
+
+
+def test_the_chat_template_is_used(model: Any, tokenizer: Any) -> None:
+    import copy
+
+    chat = copy.deepcopy(tokenizer)
+    chat.chat_template = (
+        "A {% for m in messages %}{{ m['content'] }}{% endfor %}{% if "
+        "add_generation_prompt %} B{% endif %}"
+    )
+    ids = TransformersMargin(model, chat)._ids("cats eat")
+    assert [WORDS[i] for i in ids] == [
+        "A",
+        "cats",
+        "eat",
+        "B",
+    ]  # and no start token but the template's own
+
+
+def test_a_prompt_that_is_too_long_has_no_margin(model: Any, tokenizer: Any) -> None:
+    assert TransformersMargin(model, tokenizer).max_prompt_tokens == 256
+    weigher = TransformersMargin(model, tokenizer, max_prompt_tokens=4)
+    assert weigher.weigh(["cats " * 4, "cats " * 3], ("1", "2"))[0] is None
+    assert weigher.choose("cats " * 3, ("1", "2")) is not None
+    assert weigher.weigh([], ("1", "2")) == []
+
+
+@pytest.mark.parametrize("options", [("unknown", "no"), ("1", "1"), ("cats eat", "no")])
+def test_options_must_be_two_tokens(model: Any, tokenizer: Any, options: tuple[str, str]) -> None:
+    with pytest.raises(InvalidParameter, match="options must be"):
+        TransformersMargin(model, tokenizer).choose("cats", options)
+
+
+async def test_it_answers_a_runner(model: Any, tokenizer: Any) -> None:
+    weigher = TransformersMargin(model, tokenizer)
+    runner = Runner(llm=weigher, cache=Cache(":memory:"))
+    margins, source = runner.run(weigh_steps(PROMPTS, ("2", "1")))
+    assert source == "log-probabilities"
+    assert margins == pytest.approx(
+        [weigher.choose(prompt, ("2", "1")) for prompt in PROMPTS], abs=1e-5
+    )
+    assert (await runner.arun(weigh_steps(PROMPTS, ("2", "1"))))[0] == margins
+    assert runner.usage.calls == len(PROMPTS)
+
+
+async def test_it_completes_by_the_most_likely_tokens(model: Any, tokenizer: Any) -> None:
+    weigher = TransformersMargin(model, tokenizer, max_new_tokens=3)
+    ids = tokenizer.encode("cats eat")
+    for _ in range(3):
+        with torch.no_grad():
+            ids.append(int(model(torch.tensor([ids])).logits[0, -1].argmax()))
+    expected = tokenizer.decode(ids[3:], skip_special_tokens=True)
+    assert weigher.complete("cats eat") == await weigher.acomplete("cats eat") == expected
+    with pytest.raises(ValueError, match="reads 4"):
+        TransformersMargin(model, tokenizer, max_prompt_tokens=4).complete("cats " * 4)
+
+
+def test_it_is_a_language_model_of_any_splitter(model: Any, tokenizer: Any) -> None:
+    document = read_text("The cats eat. The dogs sleep. The cats sleep.")
+    chunks = IDMSSplitter(context="adjacent").split(
+        document, llm=TransformersMargin(model, tokenizer)
+    )
+    assert {chunk.extras["margin_source"] for chunk in chunks} == {"log-probabilities"}
+
+
+def test_it_splits_documents(model: Any, tokenizer: Any) -> None:
+    document = read_text(
+        "The cats eat. The dogs sleep. The cats sleep. The dogs eat all day. The end is near."
+    )
+    for context in ("adjacent", "chunk"):
+        explanation = IDMSSplitter(
+            margin=TransformersMargin(model, tokenizer), context=context, min_tokens=0
+        ).explain(document)
+        assert {chunk.extras["margin_source"] for chunk in explanation.chunks} == {"function"}
+        assert "".join(chunk.text for chunk in explanation.chunks) == document.text
+        assert np.isfinite(explanation.series[0].values[1:]).all()
+    batched = IDMSSplitter(margin=TransformersMargin(model, tokenizer), context="adjacent").explain(
+        document
+    )
+    asked = IDMSSplitter(context="adjacent").explain(
+        document,
+        runner=Runner(llm=TransformersMargin(model, tokenizer)),
+    )
+    assert batched.series[0].values[1:] == pytest.approx(asked.series[0].values[1:], abs=1e-5)
+
+
+def test_it_pickles_and_needs_a_tokenizer(model: Any, tokenizer: Any) -> None:
+    weigher = TransformersMargin(model, tokenizer)
+    copy = pickle.loads(pickle.dumps(weigher))
+    assert copy.choose("cats", ("1", "2")) == weigher.choose("cats", ("1", "2"))
+    with pytest.raises(InvalidParameter, match="tokenizer must be given"):
+        TransformersMargin(model)
+
+
+@pytest.mark.parametrize("name", ["no-such-model", "some/such-model", "/no/such/folder"])
+def test_a_model_that_is_not_on_this_machine_is_not_fetched(
+    model: Any, tokenizer: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transformers = pytest.importorskip("transformers")
+    asked: list[dict[str, Any]] = []
+
+    def refuse(_name: str, **options: Any) -> None:
+        asked.append(options)
+        raise OSError("not here")
+
+    for loader in (transformers.AutoModelForCausalLM, transformers.AutoTokenizer):
+        monkeypatch.setattr(loader, "from_pretrained", refuse)
+    with pytest.raises(
+        InvalidParameter, match=r"model must be a folder .* nothing is downloaded here"
+    ):
+        TransformersMargin(name)
+    with pytest.raises(InvalidParameter, match="tokenizer must be a folder"):
+        TransformersMargin(model, name)
+    assert asked == [{"local_files_only": True}] * 2

@@ -1,0 +1,347 @@
+"""Plain text: headings by layout and numbering, run-in titles, what is no heading, blocks, real
+documents."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from places import DATA
+
+from structrag.reading.outline import build_outline
+from structrag.reading.plain import plain_blocks, plain_headings
+from structrag.records import Document
+
+BODY = (
+    "The parties agree that all of the terms which follow are binding on both of them and on "
+    "their heirs, and so forth.\n"
+)
+SPACE = ["\n", "\r\n", "\r", "\f", "\v", "\x85", "\u2028", " ", "   ", "\t"]
+MARKS = [
+    "- ",
+    "* ",
+    "1. ",
+    "2. ",
+    "1.1 ",
+    "A.1 ",
+    "IV. ",
+    "ARTICLE II",
+    "Section 3.",
+    "Exhibit B",
+    "===",
+    "---",
+]
+WORDS = ["TERM", "Term and Notices", "Notices. ", "text goes on ", "第一章", "é\u0301"]
+PIECES = st.sampled_from(SPACE + MARKS + WORDS)
+TEXTS = st.lists(PIECES, max_size=40).map("".join)
+
+
+def outline(text: str) -> list[tuple[int, str]]:
+    return [(heading.level, heading.title) for heading in plain_headings(text)]
+
+
+def read(folder: str) -> list[str]:
+    path = DATA / folder / "documents.jsonl.gz"
+    if not path.exists():
+        pytest.skip(f"evaluation data not found: set STRUCTRAG_DATA ({path})")
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        return [json.loads(line)["text"] for line in lines]
+
+
+@given(TEXTS)
+def test_headings_are_in_order_and_inside(text: str) -> None:
+    headings = plain_headings(text)
+    assert len(headings) != 1
+    last = 0
+    for heading in headings:
+        assert last <= heading.start < heading.end <= len(text)
+        assert "".join(heading.title.split()) in "".join(text[heading.start : heading.end].split())
+        assert heading.level >= 1
+        last = heading.end
+    assert {heading.level for heading in headings} == set(
+        range(1, max((h.level for h in headings), default=0) + 1)
+    )
+
+
+@given(TEXTS, st.integers(0, 60), st.integers(0, 200))
+def test_blocks_tile(text: str, start: int, length: int) -> None:
+    start = min(start, len(text))
+    end = min(start + length, len(text))
+    blocks = plain_blocks(text, start, end)
+    assert "".join(text[block.start : block.end] for block in blocks) == text[start:end]
+    assert [block.start for block in blocks] == [start, *(block.end for block in blocks)][
+        : len(blocks)
+    ]
+    for block in blocks:
+        assert block.kind in {"paragraph", "list"}
+        assert all(block.start < cut < block.end for cut in block.cuts)
+        assert list(block.cuts) == sorted(set(block.cuts))
+
+
+@given(TEXTS, st.sampled_from(["\n", "\r\n", "\r"]))
+def test_line_ends_do_not_matter(text: str, end: str) -> None:
+    plain = text.replace("\r\n", "\n").replace("\r", "\n")
+    assert outline(plain.replace("\n", end)) == outline(plain)
+
+
+def test_underlined_titles() -> None:
+    text = f"Report\n======\n\n{BODY}\nMethods\n-------\n{BODY}\nResults\n=======\n{BODY}"
+    assert outline(text) == [(1, "Report"), (2, "Methods"), (1, "Results")]
+    heading = plain_headings(text)[1]
+    assert text[heading.start : heading.end] == "Methods\n-------\n"
+
+
+def test_numbers_give_levels() -> None:
+    text = f"3 Methods\n\n{BODY}\n3.1 Data collection and use\n\n{BODY}\n3.1.1 People\n\n{BODY}\n"
+    text += f"4 Results.\n\n{BODY}\n4.1 Discussion\n\n{BODY}"
+    assert outline(text) == [
+        (1, "3 Methods"),
+        (2, "3.1 Data collection and use"),
+        (3, "3.1.1 People"),
+        (1, "4 Results"),
+        (2, "4.1 Discussion"),
+    ]
+
+
+def test_other_numbers() -> None:
+    text = (
+        f"A.1 Proofs\n\n{BODY}\nA.2 Tables\n\n{BODY}\nIII. Data\n\n{BODY}\nIV. "
+        f"Results\n\n{BODY}\nChapter 1\n\n{BODY}"
+    )
+    assert [title for _, title in outline(text)] == [
+        "A.1 Proofs",
+        "A.2 Tables",
+        "III. Data",
+        "IV. Results",
+        "Chapter 1",
+    ]
+
+
+def test_articles_stand_above_sections() -> None:
+    text = (
+        f"ARTICLE I\n\nDEFINITIONS\n\nSection 1. Terms Used. {BODY}\nSection 2. Notices. {BODY}\n"
+        f"ARTICLE II TERM\n\nSection 3. Duration. {BODY}\n"
+    )
+    assert outline(text) == [
+        (1, "ARTICLE I DEFINITIONS"),
+        (2, "Section 1. Terms Used"),
+        (2, "Section 2. Notices"),
+        (1, "ARTICLE II TERM"),
+        (2, "Section 3. Duration"),
+    ]
+    first = plain_headings(text)[0]
+    assert text[first.start : first.end] == "ARTICLE I\n\nDEFINITIONS\n"
+
+
+def test_exhibits_hold_what_follows() -> None:
+    text = (
+        f"1. Term. {BODY}\n2. Fees. {BODY}\nEXHIBIT A\n\nFEES\n\n1. Monthly Fees. "
+        f"{BODY}\nEXHIBIT B\n\n{BODY}"
+    )
+    assert outline(text) == [
+        (1, "1. Term"),
+        (1, "2. Fees"),
+        (1, "EXHIBIT A FEES"),
+        (2, "1. Monthly Fees"),
+        (1, "EXHIBIT B"),
+    ]
+
+
+def test_run_in_titles_end_where_the_text_begins() -> None:
+    text = (
+        "1.  DEFINITIONS:   In addition to terms defined, these are used.\n\n"
+        "2.TERM, EXTENSION AND RENEWAL:   (a) Initial Term. Unless ended, it goes on.\n\n"
+        "   3. Use of  the Logo. The Company agrees.   4.1 Signs at Games   We shall put up signs "
+        "that are seen from afar.\n"
+    )
+    headings = plain_headings(text)
+    assert [text[heading.start : heading.end] for heading in headings] == [
+        "1.  DEFINITIONS:   ",
+        "2.TERM, EXTENSION AND RENEWAL:   ",
+        "   3. Use of  the Logo. ",
+        "4.1 Signs at Games   ",
+    ]
+    assert [heading.level for heading in headings] == [1, 1, 1, 2]
+    assert headings[2].title == "3. Use of the Logo"
+    assert [text[heading.end : heading.end + 3] for heading in headings] == [
+        "In ",
+        "(a)",
+        "The",
+        "We ",
+    ]
+
+
+def test_clauses_in_one_line() -> None:
+    text = (
+        "They agree as follows: 1. PURPOSE. The client hires the firm. 2. FEES: None, see 4. "
+        "TERM above. 3. TERM. One year."
+    )
+    headings = plain_headings(text)
+    assert [text[heading.start : heading.end] for heading in headings] == [
+        "1. PURPOSE. ",
+        "2. FEES: ",
+        "3. TERM. ",
+    ]
+
+
+def test_capitals_and_title_case() -> None:
+    text = f"LIMITED WARRANTY\n\n{BODY}\nReturn of Goods\n\n{BODY}\nGENERAL\n\n1. Term. {BODY}\n"
+    assert outline(text) == [
+        (1, "LIMITED WARRANTY"),
+        (2, "Return of Goods"),
+        (1, "GENERAL"),
+        (1, "1. Term"),
+    ]
+    assert outline(f"Results\n\n{BODY}\nOpen Questions\n\n{BODY}") == [
+        (1, "Results"),
+        (1, "Open Questions"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("titles", "body"),
+    [
+        (["INTRODUCTION", "METHODS", "RESULTS"], "Some text here."),
+        (["INTRODUCTION", "METHODS"], "...text..."),
+        (["ВВЕДЕНИЕ", "МЕТОДЫ"], "Это первая часть работы."),
+        (["ÜBERSICHT", "WEITERE PUNKTE"], "Es gilt Folgendes:\n\n- eins\n- zwei"),
+    ],
+)
+def test_capitals_over_short_sections(titles: list[str], body: str) -> None:
+    text = "".join(f"{title}\n\n{body}\n\n" for title in titles)
+    assert outline(text) == [(1, title) for title in titles]
+    assert outline(text.replace("\n", "\r\n")) == [(1, title) for title in titles]
+
+
+def test_a_page_break_may_stand_before_a_heading() -> None:
+    text = f"1. Term\n\n{BODY}\f2. Fees\n\n{BODY}\n\f\n3. Notices\n\n{BODY}"
+    assert [title for _, title in outline(text)] == ["1. Term", "2. Fees", "3. Notices"]
+
+
+@pytest.mark.parametrize("mark", ["\v", "\x85", "\u2028"])
+def test_other_separators_are_no_line_ends(mark: str) -> None:
+    text = (
+        f"{BODY}\nall of this is one line that goes on{mark}1. Term{mark}and on\n\n2. "
+        f"Fees\n\n{BODY}"
+    )
+    assert outline(text) == []
+    assert len(plain_blocks(f"a{mark}{mark}b", 0, 4)) == 1
+
+
+def test_scripts_without_case() -> None:
+    body = "今天天气很好。" * 20 + "\n"
+    assert outline(f"1. 总则\n\n{body}\n1.1 适用范围\n\n{body}\n2. 定义\n\n{body}") == [
+        (1, "1. 总则"),
+        (2, "1.1 适用范围"),
+        (1, "2. 定义"),
+    ]
+
+
+NO_HEADINGS = {
+    "page numbers": "12\n\n- 4 -\n\nPage 28\n\nPage 3 of 10\n\nA-2\n\n",
+    "dates": "1 OCTOBER 2019\n\n2 November 2019\n\nJanuary 30, 2012\n\n12 Months\n\n",
+    "addresses": "14 Corporate Woods Blvd\n\n123 Main Street\n\nAustin, Texas 78741\n\n",
+    "contents with leaders": "1. Term........4\n\n2. Fees . . . . . 5\n\n3. Notices ....... 7\n\n",
+    "contents with pages": "1.1 Term   4\n\n1.2 Fees 5\n\n1.3 Notices  31\n\nARTICLE I : "
+    "DEFINITIONS1\n\n",
+    "contents without pages": "1. Term\n\n2. Fees\n\n3. Notices\n\n4. Law\n\n",
+    "tight list": "1. Apples\n2. Pears\n3. Plums\n\n",
+    "list with bullets": "- Apples\n- Pears\n\n* Plums\n* Figs\n\n",
+    "clauses without titles": "1. The buyer shall pay.\n\n1.1 Any goods sold, as is.\n\n2. In this "
+    "Agreement:\n\n",
+    "numbers out of order": "7. Law\n\nx\n\n24. Place\n\nx\n\n11. Time\n\nx\n\n",
+    "signatures": "ACME HOLDINGS, INC.\n\nBy: /s/ Ann Lee\n\nName: Ann Lee\n\nR. C. BOYD "
+    "ENTERPRISES, LLC\n\nTitle: CEO\n\n",
+    "forms": "CITY OF AUSTIN\n\nBy: _  (Printed Name) Title:  Date:\n\nTHE SENDER\n\nBY THE "
+    "SENDER: Ann Lee.\n\n",
+    "table": "Name   Price  Unit\n-----------------\n1   Apples   20\n2   Pears   30\n\n",
+    "running head": "ACME AGREEMENT\n\n"
+    + BODY
+    + "\nACME AGREEMENT\n\n"
+    + BODY
+    + "\nACME AGREEMENT\n\n",
+    "references": "1. Smith J, Doe A. On cats. Nature 2001.\n\n2. Li Q, Wu P, et al. Early. "
+    "Lancet.\n\n3. Tighe P. Improving tests.\n\n",
+    "speakers": "PROFESSOR A:\n\nOkay.\n\nIndustrial Designer: Right, so this is what we think "
+    "about it.\n\n",
+    "steps": "1. Press the button until it is lit\n\nx y z\n\n2. You must wait for it\n\nx y z\n\n",
+}
+
+
+@pytest.mark.parametrize("kind", NO_HEADINGS)
+def test_no_headings(kind: str) -> None:
+    assert outline(NO_HEADINGS[kind] + BODY) == []
+
+
+def test_one_heading_is_none() -> None:
+    assert outline(f"1. Term\n\n{BODY}") == []
+    assert outline("") == outline("\n\n") == []
+
+
+def test_blocks() -> None:
+    text = "\n\nOne line\nand more.\n\n\n- first\n- second\n  goes on\n- third\n\n1. alone\n"
+    blocks = plain_blocks(text, 0, len(text))
+    assert [(block.kind, text[block.start : block.end]) for block in blocks] == [
+        ("paragraph", "\n\nOne line\nand more.\n\n\n"),
+        ("list", "- first\n- second\n  goes on\n- third\n\n"),
+        ("paragraph", "1. alone\n"),
+    ]
+    assert [text[cut : cut + 7] for cut in blocks[1].cuts] == ["- secon", "- third"]
+    assert plain_blocks(text, 5, 5) == []
+    assert [block.kind for block in plain_blocks("1. a\r2) b\r\r\rc", 0, 13)] == [
+        "list",
+        "paragraph",
+    ]
+    assert len(plain_blocks(" \n ", 0, 3)) == 1
+
+
+def test_contracts() -> None:
+    texts = read("cuad")
+    found = [plain_headings(text) for text in texts]
+    assert sum(map(len, found)) > 2000
+    assert sum(1 for headings in found if headings) >= 80
+    titles = [heading.title for headings in found for heading in headings]
+    assert not [
+        title for title in titles if "...." in title or "/s/" in title or title.endswith((",", ";"))
+    ]
+    for text, headings in zip(texts, found, strict=True):
+        sections = build_outline(Document(text), headings, lambda start, end: []).sections
+        assert "".join(text[s.start : s.body_end] for s in sections) == text
+
+
+@pytest.mark.parametrize("folder", ["qmsum", "covid_qa"])
+def test_transcripts_and_flat_papers_have_none(folder: str) -> None:
+    assert [text[:80] for text in read(folder) if plain_headings(text)] == []
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "word ",
+        "1. Term. The text. ",
+        "a\n\n",
+        "   1.   ",
+        "TERM\n\n",
+        "- a\n",
+        "ARTICLE I\n\n",
+        "1. Term\n\n",
+        "x",
+        " ",
+        "\n",
+        "aA. ",
+    ],
+)
+def test_time_is_linear(unit: str) -> None:
+    def seconds(size: int) -> float:
+        text = unit * (size // len(unit))
+        start = time.process_time()
+        plain_headings(text), plain_blocks(text, 0, len(text))
+        return time.process_time() - start
+
+    seconds(1000)
+    small, large = min(seconds(30_000) for _ in range(3)), seconds(240_000)
+    assert large < 24 * small + 0.3

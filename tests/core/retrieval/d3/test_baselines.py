@@ -1,0 +1,139 @@
+"""The baselines that D3 is compared with: what they read, what they keep, what they cost."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Any
+
+import pytest
+from doubles import ScriptedModel
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from structrag.asking.runner import Runner
+from structrag.errors import InvalidParameter, NoModel
+from structrag.records import Chunk
+from structrag.retrieval.d3.baselines import (
+    BASELINES,
+    chunk_steps,
+    map_reduce_optimized_steps,
+    map_reduce_steps,
+    paragraph_steps,
+    says_yes,
+)
+from structrag.retrieval.d3.selecting import Evidence
+from structrag.text.tokens import count_tokens
+
+QUESTION = "What do herons eat?"
+
+
+def chunks(*texts: str) -> list[Chunk]:
+    return [Chunk(f"d:{i}", "d", "d#0", i, i + len(text), text) for i, text in enumerate(texts)]
+
+
+def oracle(wanted: str) -> Any:
+    """Says yes to a paragraph, and names those of several, that hold a word."""
+
+    def answer(prompt: str) -> str:
+        if "yes" in prompt:
+            return "Yes." if wanted in prompt.partition("Question:")[0] else "No."
+        shown = prompt.rpartition("Question:")[0]
+        return ", ".join(re.findall(rf"\[(\d+)\] [^\[]*{wanted}", shown)) or "none"
+
+    return answer
+
+
+def run(steps: Any, model: Any) -> Evidence:
+    result: Evidence = Runner(llm=model).run(steps)
+    return result
+
+
+@pytest.mark.parametrize("name", sorted(BASELINES))
+def test_all_find_the_evidence_in_reading_order(name: str) -> None:
+    paragraphs = chunks(
+        *(
+            f"heron {i} " + "word " * 400 if i % 5 == 1 else f"otter {i} " + "word " * 400
+            for i in range(20)
+        )
+    )
+    model = ScriptedModel(oracle("heron"))
+    found = run(BASELINES[name](QUESTION, paragraphs), model)
+    assert found.positions == (1, 6, 11, 16)
+    assert found.cost.calls == len(model.prompts)
+    assert found.cost.prompt_tokens == sum(map(count_tokens, model.prompts))
+    assert asyncio.run(Runner(llm=model).arun(BASELINES[name](QUESTION, paragraphs))) == found
+
+
+def test_calls_and_sizes() -> None:
+    paragraphs = chunks(*(f"h{i} " + "heron " * 399 for i in range(20)))  # 520 tokens each
+    model = ScriptedModel(oracle("heron"))
+    assert run(paragraph_steps(QUESTION, paragraphs), model).cost.calls == 20
+    assert run(map_reduce_steps(QUESTION, paragraphs), model).cost.calls == 21
+    assert max(map(count_tokens, model.prompts)) > 20 * 520  # all in one call
+    model = ScriptedModel(oracle("heron"))
+    assert run(chunk_steps(QUESTION, paragraphs), model).cost.calls == 4  # six paragraphs a call
+    frame = max(map(count_tokens, model.prompts)) - 6 * 520
+    assert max(map(count_tokens, model.prompts)) <= 3500 + frame
+    assert frame < 100
+    assert run(map_reduce_optimized_steps(QUESTION, paragraphs), model).cost.calls == 8
+    one, two = (
+        run(chunk_steps(QUESTION, paragraphs, chunk_tokens=n), model).cost.calls
+        for n in (530, 1100)
+    )
+    assert (one, two) == (20, 10)
+
+
+@pytest.mark.parametrize("name", sorted(BASELINES))
+def test_nothing_to_read_takes_no_call(name: str) -> None:
+    model = ScriptedModel("1")
+    assert run(BASELINES[name](QUESTION, []), model) == Evidence(())
+    assert model.prompts == []
+    assert run(BASELINES[name](QUESTION, chunks("a b")), ScriptedModel("none")).positions == ()
+    with pytest.raises(NoModel):
+        run(BASELINES[name](QUESTION, chunks("a b")), None)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.text(max_size=30) | st.sampled_from(["[1] and [3-9]", "yes", "1-2", '{"ids": [1]}']),
+    st.integers(0, 5),
+)
+def test_whatever_is_answered_the_result_is_a_subset(answer: str, count: int) -> None:
+    paragraphs = chunks(*("word " * (i + 1) for i in range(count)))
+    for steps in BASELINES.values():
+        found = run(steps(QUESTION, paragraphs), ScriptedModel(answer))
+        assert set(found.positions) <= set(range(count))
+        assert list(found.positions) == sorted(set(found.positions))
+
+
+@pytest.mark.parametrize("name", sorted(BASELINES))
+def test_calls_that_fail_are_counted(name: str) -> None:
+    found = run(
+        BASELINES[name](QUESTION, chunks("herons eat fish", "x y z")),
+        ScriptedModel(OSError("down")),
+    )
+    assert found.degraded >= 1
+    assert "down" in found.failures[0]
+    assert found.cost.answer_tokens == 0
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["yes", "Yes, it does.", "**YES**", "True", "Answer: yes", "<think>no</think>yes", "是", "Ja!"],
+)
+def test_yes(answer: str) -> None:
+    assert says_yes(answer)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["", "no", "No, yes would be wrong.", "I think yes", "yesterday", "<think>yes</think>No"],
+)
+def test_no(answer: str) -> None:
+    assert not says_yes(answer)
+
+
+def test_bad_input_is_named() -> None:
+    with pytest.raises(InvalidParameter, match="chunk_tokens"):
+        run(chunk_steps(QUESTION, chunks("a"), chunk_tokens=0), ScriptedModel("1"))

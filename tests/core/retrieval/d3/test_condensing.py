@@ -1,0 +1,201 @@
+"""Sections, parts and paragraphs as chunks; summaries whatever the model does."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+
+import pytest
+from doubles import ScriptedModel
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from structrag.errors import InvalidParameter
+from structrag.reading.files import read_text
+from structrag.records import Document
+from structrag.retrieval.d3.condensing import SUMMARY_TOKENS, SectionSplitter
+from structrag.retrieval.d3.paragraphs import ParagraphSplitter, PartSplitter
+from structrag.text.tokens import count_tokens
+
+LONG = " ".join(f"Sentence number {i} tells of thing {i % 7}." for i in range(80))
+PAPER = (
+    f"# Paper\n\nPreamble.\n\n## Method\n\n{LONG}\n\nSecond.\n\n## Heading only\n\n### "
+    "Deep\n\n- a\n- b\n"
+)
+
+markdown = st.lists(
+    st.sampled_from(
+        [
+            "# A",
+            "## B, C",
+            "### A",
+            "text here.",
+            "more text\nin two lines",
+            "- item",
+            "",
+            "| a |\n|---|\n| 1 |",
+            "\u4f60\u597d",
+        ]
+    ),
+    max_size=14,
+).map("\n\n".join)
+
+
+@given(text=markdown)
+@settings(max_examples=80, deadline=None)
+def test_units_are_slices_in_order_and_each_paragraph_is_in_one_section_and_one_part(
+    text: str,
+) -> None:
+    document = read_text(text, format="markdown")
+    paragraphs = ParagraphSplitter().split(document)
+    for unit in (
+        SectionSplitter(),
+        SectionSplitter(section_tokens=4),
+        SectionSplitter(section_tokens=0),
+        PartSplitter(5),
+    ):
+        chunks = unit.split(document)
+        assert all(
+            chunk.text == text[chunk.start : chunk.end] and chunk.text.strip() for chunk in chunks
+        )
+        assert all(a.end <= b.start for a, b in pairwise(chunks))
+        for paragraph in paragraphs:
+            assert (
+                sum(
+                    chunk.start <= paragraph.start and paragraph.end <= chunk.end
+                    for chunk in chunks
+                )
+                == 1
+            )
+
+
+def test_a_section_is_its_path_and_a_summary_no_longer_than_it() -> None:
+    chunks = {
+        chunk.path: chunk for chunk in SectionSplitter().split(read_text(PAPER, format="markdown"))
+    }
+    assert list(chunks) == [
+        ("Paper",),
+        ("Paper", "Method"),
+        ("Paper", "Heading only"),
+        ("Paper", "Heading only", "Deep"),
+    ]
+    assert chunks["Paper",].extras["summary"] == "Preamble."
+    method = chunks["Paper", "Method"]
+    assert count_tokens(method.extras["summary"]) <= SUMMARY_TOKENS < count_tokens(method.text)
+    assert method.index_text.startswith("Paper > Method\nSentence")
+    heading = chunks["Paper", "Heading only"]
+    assert heading.extras["summary"] == ""
+    assert heading.text == "## Heading only\n\n"
+
+
+def test_without_headings_whole_paragraphs_make_sections_of_up_to_1000_tokens() -> None:
+    text = "\n\n".join(
+        f"The {word} paragraph. {LONG[: len(LONG) // 2]}" for word in ("first", "second", "third")
+    )
+    chunks = SectionSplitter().split(Document(text=text))
+    assert len(chunks) == 2
+    assert all(chunk.extras["pseudo"] and chunk.path[0] for chunk in chunks)
+    assert len({chunk.section_id for chunk in chunks}) == 2
+    assert "".join(chunk.text for chunk in chunks) == text
+    assert SectionSplitter().split(Document(text=" \n ")) == []
+
+
+def test_the_model_is_asked_for_long_sections_only_and_in_the_paper_preset_for_all() -> None:
+    document = read_text(PAPER, format="markdown")
+    model = ScriptedModel("A summary.")
+    chunks = SectionSplitter(window_tokens=5000).split(document, llm=model)
+    assert len(model.prompts) == 1
+    assert chunks[1].extras["summary"] == "A summary."
+    every = ScriptedModel("Short.")
+    SectionSplitter.paper(window_tokens=5000).split(document, llm=every)
+    assert len(every.prompts) == 3
+    assert every.prompts[0].strip() == "Preamble."
+
+
+def test_a_section_above_the_window_is_summarised_in_parts_then_once_more() -> None:
+    model = ScriptedModel("Part.")
+    SectionSplitter(window_tokens=200).split(read_text(PAPER, format="markdown"), llm=model)
+    tokens = count_tokens(LONG)
+    assert len(model.prompts) > tokens // 200 + 1
+    assert "Part.\nPart." in model.prompts[-1]
+
+
+@pytest.mark.parametrize("answer", ["", "I'm sorry, I cannot do that.", OSError("down"), LONG * 3])
+def test_useless_summaries_are_replaced_by_the_sections_own_words(answer: str | Exception) -> None:
+    chunks = SectionSplitter(window_tokens=5000).split(
+        read_text(PAPER, format="markdown"), llm=ScriptedModel(answer)
+    )
+    summary = chunks[1].extras["summary"]
+    assert 0 < count_tokens(summary) <= SUMMARY_TOKENS
+    assert bool(chunks[1].extras.get("degraded")) == (answer != LONG * 3)
+
+
+def test_a_long_section_is_listed_in_parts_that_tile_it() -> None:
+    text = (
+        "# Top\n\n## Long\n\n"
+        + "\n\n".join(f"Text {i}. {LONG}" for i in range(6))
+        + "\n\n## Short\n\nWords.\n"
+    )
+    document = read_text(text, format="markdown")
+    whole = SectionSplitter(section_tokens=0).split(document)
+    chunks = SectionSplitter().split(document)
+    parts = [chunk for chunk in chunks if "part" in chunk.extras]
+    assert [chunk.extras["part"] for chunk in parts] == [
+        [i, len(parts)] for i in range(1, len(parts) + 1)
+    ]
+    assert len(parts) > 2
+    assert "".join(chunk.text for chunk in parts) == whole[1].text
+    assert {(chunk.path, chunk.section_id) for chunk in parts} == {
+        (whole[1].path, whole[1].section_id)
+    }
+    assert all(chunk.n_tokens <= 1010 for chunk in parts)
+    assert len({chunk.extras["summary"] for chunk in parts}) == len(parts)
+    assert [chunk for chunk in chunks if "part" not in chunk.extras] == [whole[0], whole[2]]
+    assert all(
+        "part" not in chunk.extras
+        for chunk in SectionSplitter.paper().split(document, llm=ScriptedModel("S"))
+    )
+
+
+def test_the_model_is_told_how_many_words() -> None:
+    document = read_text(PAPER, format="markdown")
+    for tokens, words in ((60, 46), (130, 100)):
+        model = ScriptedModel("A summary.")
+        SectionSplitter(summary_tokens=tokens).split(document, llm=model)
+        assert f"of at most {words} words" in model.prompts[0]
+    model = ScriptedModel("A summary.")
+    SectionSplitter(prompt="{{words}} {words} {text}").split(document, llm=model)
+    assert model.prompts[0].startswith("{words} 46 Sentence")
+
+
+def test_a_section_of_200_000_tokens() -> None:
+    text = "# Big\n\n" + "\n\n".join(
+        f"Paragraph {i}. " + "word and other words here. " * 30 for i in range(1000)
+    )
+    started = time.process_time()
+    (chunk,) = SectionSplitter(section_tokens=0).split(read_text(text, format="markdown"))
+    assert chunk.n_tokens > 150_000
+    assert 0 < count_tokens(chunk.extras["summary"]) <= SUMMARY_TOKENS
+    parts = SectionSplitter().split(read_text(text, format="markdown"))
+    assert len(parts) > 150
+    assert all(0 < count_tokens(part.extras["summary"]) <= SUMMARY_TOKENS for part in parts)
+    assert time.process_time() - started < 60
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"whole_tokens": -1},
+        {"section_tokens": -1},
+        {"summary_tokens": 0},
+        {"window_tokens": 1},
+        {"prompt": "{title}"},
+        {"prompt": 3},
+        {"prompt": "{text} {x}"},
+        {"summaries": "no"},
+        {"exclude_titles": "A"},
+    ],
+)
+def test_settings_are_checked(changes: dict[str, object]) -> None:
+    with pytest.raises(InvalidParameter):
+        SectionSplitter(**changes)  # type: ignore[arg-type]

@@ -1,0 +1,67 @@
+"""Text without blank lines: what is thousands of tokens long is no paragraph."""
+
+from __future__ import annotations
+
+import pytest
+from doubles import HashEmbedder
+
+from structrag import D3Index, D3Retriever, read_text
+from structrag.errors import InvalidParameter
+from structrag.retrieval.d3.condensing import SectionSplitter
+from structrag.retrieval.d3.paragraphs import ParagraphSplitter, PartSplitter
+from structrag.text.tokens import count_tokens
+
+TALK = "\n".join(
+    f"Speaker {i % 3}: what I said in turn {i} was about subject number {i}, and nothing else."
+    for i in range(400)
+)
+TABLE = "| part | size |\n|---|---|\n" + "".join(
+    f"| lamp {i} | {i} mm wide, made of glass and steel |\n" for i in range(200)
+)
+
+
+def test_talk_without_blank_lines_is_cut_between_turns() -> None:
+    document = read_text(TALK, format="text")
+    chunks = ParagraphSplitter().split(document)
+    assert len(chunks) > 10
+    assert all(count_tokens(chunk.text) <= 500 for chunk in chunks)
+    assert all(chunk.text.startswith("Speaker") for chunk in chunks)
+    assert "".join(chunk.text for chunk in chunks).split() == TALK.split()
+
+
+def test_the_three_units_agree_on_where_a_paragraph_ends() -> None:
+    document = read_text(f"# One\n\n{TALK}\n\n# Two\n\nShort.\n", format="markdown")
+    starts = {chunk.start for chunk in ParagraphSplitter().split(document)}
+    assert {chunk.start for chunk in PartSplitter().split(document)} <= starts
+    entries = SectionSplitter().split(document)
+    assert len(entries) > 3 and all(count_tokens(entry.text) <= 1000 for entry in entries)
+
+
+def test_a_long_table_repeats_its_header() -> None:
+    chunks = ParagraphSplitter().split(read_text(TABLE, format="markdown"))
+    assert len(chunks) > 2 and {chunk.kind for chunk in chunks} == {"table"}
+    assert all("| part | size |" in chunk.index_text for chunk in chunks)
+    assert "".join(chunk.text for chunk in chunks) == TABLE
+
+
+def test_zero_and_the_published_preset_leave_it_whole() -> None:
+    document = read_text(TALK, id="talk", format="text")
+    assert len(ParagraphSplitter(paragraph_tokens=0).split(document)) == 1
+    index = D3Index(preset="paper", embedder=HashEmbedder())
+    index.add([document])
+    assert len(index.paragraphs) == 1
+
+
+def test_the_evidence_of_a_long_talk_fits_the_reader() -> None:
+    index = D3Index(embedder=HashEmbedder())
+    index.add([read_text(TALK, id="talk", format="text")])
+    hits = D3Retriever(index).search("what was said in turn 222")
+    assert "turn 222 " in " ".join(hit.chunk.text for hit in hits)
+    assert sum(count_tokens(hit.chunk.text) for hit in hits) <= 1000
+
+
+def test_a_negative_limit_is_refused() -> None:
+    with pytest.raises(InvalidParameter, match="paragraph_tokens"):
+        ParagraphSplitter(paragraph_tokens=-1)
+    with pytest.raises(InvalidParameter, match="paragraph_tokens"):
+        D3Index(paragraph_tokens=-1)

@@ -1,0 +1,443 @@
+"""The D3 index and retriever: whole or not at all, whatever a model answers, counted."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+from doubles import HashEmbedder, ScriptedModel
+
+from structrag.errors import IndexDamaged, InvalidParameter, ModelFailed
+from structrag.reading.files import read_text
+from structrag.records import Document
+from structrag.retrieval.d3.index import D3Index
+from structrag.retrieval.d3.outlines import Routing
+from structrag.retrieval.d3.retriever import D3Retriever
+from structrag.retrieval.d3.selection import Selection
+from structrag.retrieval.multihop.selfask import SelfAsk
+
+FILLER = "Nothing of interest happens in this long paragraph about weather and trains. " * 12
+TEXT = f"""# Report
+
+Opening words.
+
+## Birds
+
+The heron eats frogs.
+
+The heron eats frogs.
+
+{FILLER}
+
+## Machines
+
+### Engines
+
+The engine burns diesel.
+
+| part | weight |
+|---|---|
+| piston | 3 kg |
+
+{FILLER}
+"""
+OTHER = "# Other\n\n## Fish\n\nThe pike eats small fish.\n\n## Birds\n\nThe owl hunts mice.\n"
+
+
+def document(text: str = TEXT, name: str = "report") -> Document:
+    return read_text(text, format="markdown", id=name)
+
+
+@pytest.fixture(scope="module")
+def index() -> D3Index:
+    made = D3Index(embedder=HashEmbedder())
+    made.add([document(), document(OTHER, "other")])
+    return made
+
+
+def answering(route: str, select: str) -> ScriptedModel:
+    return ScriptedModel(lambda prompt: route if "Which of these sections" in prompt else select)
+
+
+def test_without_a_model_the_paragraph_is_found_in_reading_order(index: D3Index) -> None:
+    result = D3Retriever(index, k=2).result(
+        "What does the engine burn?", where={"doc_id": "report"}
+    )
+    assert (
+        min(result.hits, key=lambda hit: hit.rank).chunk.text.strip() == "The engine burns diesel."
+    )
+    assert result.route.how == "scores"
+    assert [hit.chunk.start for hit in result.hits] == sorted(
+        hit.chunk.start for hit in result.hits
+    )
+    assert result.total.calls == 0
+    assert result.cost["select"].scored <= len(index)
+    assert {"bm25", "dense", "route", "fused"} == set(result.hits[0].scores)
+
+
+def test_route_and_select_in_two_calls(index: D3Index) -> None:
+    model = answering("3", "1, 2")
+    result = D3Retriever(index, llm=model).result(
+        "What does the heron eat?", where={"doc_id": "report"}
+    )
+    assert [section.path for section in result.route.sections] == [
+        ("Report", "Machines", "Engines")
+    ]
+    assert len(model.prompts) == result.total.calls == 2
+    assert all(len(hit.chunk.text) and hit.score == 1.0 for hit in result.hits)
+
+
+def test_identical_paragraphs_are_two_and_neighbours_can_be_joined(index: D3Index) -> None:
+    options: dict[str, Any] = {"llm": answering("2", "1-2")}
+    where = {"doc_id": "report"}
+    apart = D3Retriever(index, **options).search("What does the heron eat?", where=where)
+    assert len({hit.chunk.id for hit in apart}) == 2
+    assert apart[0].chunk.text.strip() == apart[1].chunk.text.strip()
+    (one,) = D3Retriever(index, join_adjacent=True, **options).search(
+        "What does the heron eat?", where=where
+    )
+    assert one.chunk.text == TEXT[one.chunk.start : one.chunk.end]
+    assert one.chunk.extras["paragraphs"] == [hit.chunk.id for hit in apart]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "",
+        "none",
+        "N/A",
+        "[1, 2, 999]",
+        '{"ids": [1]}',
+        "I believe it may be the second one.",
+        "第2段",
+        "1-4",
+        "abc " * 10_000,
+        "[" * 9999,
+    ],
+)
+@pytest.mark.parametrize("preset", ["default", "paper"])
+def test_any_answer_gives_a_valid_result(index: D3Index, answer: str, preset: str) -> None:
+    result = D3Retriever(index, llm=ScriptedModel(answer), preset=preset).result(
+        "What does the heron eat?"
+    )
+    ids = [hit.chunk.id for hit in result.hits]
+    assert len(ids) == len(set(ids))
+    assert result.degraded == 0
+    assert result.total.calls >= 1
+
+
+def test_on_empty(index: D3Index) -> None:
+    where = {"doc_id": "report"}
+
+    def route(how: str) -> Any:
+        retriever = D3Retriever(index, llm=answering("none", "1"), routing=Routing(on_empty=how))
+        return retriever.result("What does the heron eat?", where=where)
+
+    assert route("none").hits == ()
+    assert route("all").route.how == "all"
+    assert route("lexical").route.how == "scores"
+    assert route("lexical").hits
+
+
+def test_a_model_that_raises_on_every_third_call(index: D3Index) -> None:
+    numbers = itertools.count(1)
+
+    def script(prompt: str) -> str:
+        if next(numbers) % 3 == 0:
+            raise OSError("down")
+        return "1, 2, 3"
+
+    retriever = D3Retriever(index, llm=script)
+    results = [retriever.result(f"What does the heron eat, {i}?") for i in range(6)]
+    assert sum(result.degraded for result in results) == 4
+    assert all(result.hits for result in results)
+    assert results[1].route.failures == ("OSError: down",)
+
+
+def test_the_cross_encoder_ranks_sections(index: D3Index) -> None:
+    class Owls:
+        def predict(self, pairs: Any, **options: Any) -> list[float]:
+            return [0.9 if "owl" in text else 0.1 for _, text in pairs]
+
+    retriever = D3Retriever(
+        index, router="cross_encoder", cross_encoder=Owls(), routing=Routing(max_sections=1)
+    )
+    result = retriever.result("Who hunts mice?")
+    assert result.route.how == "cross_encoder"
+    assert [section.path for section in result.route.sections] == [("Other", "Birds")]
+    assert [hit.chunk.text.strip() for hit in result.hits] == ["The owl hunts mice."]
+
+
+@pytest.mark.parametrize("strategy", ["base", "hierbase", "lexical", "dense", "lexical+base"])
+def test_strategies_async_and_batch_give_the_same(index: D3Index, strategy: str) -> None:
+    questions = ["What does the heron eat?", "What does the engine burn?", ""]
+    retriever = D3Retriever(index, llm=answering("1-9", "1, 3"), strategy=strategy)
+    results = [retriever.result(question) for question in questions]
+    assert results == retriever.results(questions)
+    assert results == asyncio.run(retriever.aresults(questions))
+    assert results[0] == asyncio.run(retriever.aresult(questions[0]))
+    assert results[0].hits
+    assert results[2].hits == ()
+
+
+def test_dense_works_with_the_index_own_vectors() -> None:
+    index = D3Index()
+    index.add([document(), document(OTHER, "other")])
+    assert D3Retriever(index, strategy="dense").search("What does the heron eat?")
+    assert D3Retriever(index).search("What does the heron eat?")
+
+
+def test_text_without_headings_that_fits_one_call_is_not_routed() -> None:
+    index = D3Index(embedder=HashEmbedder())
+    index.add([Document(text="The heron eats frogs.\n\nThe owl hunts mice.", id="flat")])
+    model = answering("1", "2")
+    result = D3Retriever(index, llm=model).result("Who hunts mice?")
+    assert (result.route.how, len(model.prompts)) == ("direct", 1)
+    assert [hit.chunk.text for hit in result.hits] == ["The owl hunts mice."]
+
+
+def test_estimates_bound_the_cost_and_spend_nothing(index: D3Index) -> None:
+    for drill, strategy in itertools.product(
+        ("outline", "levels"), ("base", "hierbase", "lexical", "fused")
+    ):
+        model = answering("1-9", "1")
+        retriever = D3Retriever(index, llm=model, strategy=strategy, routing=Routing(drill=drill))
+        estimate = retriever.estimate("What does the heron eat?")
+        assert model.prompts == []
+        cost = retriever.result("What does the heron eat?").cost
+        for stage in ("route", "select"):
+            for name in ("calls", "prompt_tokens", "answer_tokens", "scored"):
+                assert getattr(cost[stage], name) <= getattr(estimate.upper[stage], name), (
+                    drill,
+                    strategy,
+                    stage,
+                    name,
+                )
+                assert getattr(estimate.expected[stage], name) <= getattr(
+                    estimate.upper[stage], name
+                )
+
+
+def test_saved_and_opened_it_finds_the_same(index: D3Index, tmp_path: Path) -> None:
+    index.save(tmp_path / "d3")
+    index.save(tmp_path / "d3")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["d3"]
+    opened = D3Index.load(tmp_path / "d3", embedder=HashEmbedder(), verify=True)
+    question = "What does the heron eat?"
+    assert D3Retriever(opened).result(question) == D3Retriever(index).result(question)
+    assert opened.add([document()]).sections.unchanged == 1
+    (tmp_path / "d3" / "d3.json").unlink()
+    with pytest.raises(IndexDamaged):
+        D3Index.load(tmp_path / "d3", embedder=HashEmbedder())
+    with pytest.raises(InvalidParameter):
+        index.save(tmp_path)
+
+
+def test_documents_change_whole_or_not_at_all() -> None:
+    class Failing(HashEmbedder):
+        def embed(self, texts: Any, *, query: bool = False) -> Any:
+            if any("poison" in text and "Report" not in text for text in texts):
+                raise OSError("down")
+            return super().embed(texts, query=query)
+
+    index = D3Index(embedder=Failing())
+    index.add([document()])
+    asyncio.run(index.aadd([document(OTHER, "other")]))
+    question = "What does the heron eat?"
+    before = D3Retriever(index).result(question, where={"doc_id": "report"})
+    with pytest.raises(ModelFailed):
+        index.add([document("# X\n\nThe poison.\n", "new")])
+    assert index.document_ids == ["report", "other"]
+    assert all(each.document_ids == ["report", "other"] for each in index.indexes)
+    assert D3Retriever(index).result(question, where={"doc_id": "report"}) == before
+    index.update([document(TEXT.replace("frogs", "eels"))])
+    assert "eels" in D3Retriever(index, k=1).search("heron eats eels")[0].chunk.text
+    assert index.delete("report")
+    assert not index.delete("report")
+    assert {hit.chunk.doc_id for hit in D3Retriever(index).search("heron eats birds owl")} == {
+        "other"
+    }
+    with pytest.raises(InvalidParameter):
+        index.update([document()])
+    assert D3Retriever(D3Index()).search("anything") == []
+
+
+def test_settings_are_checked(index: D3Index) -> None:
+    for options in (
+        {"router": "llm"},
+        {"router": "cross_encoder"},
+        {"router": "x"},
+        {"strategy": "x"},
+        {"k": 0},
+        {"preset": "x"},
+    ):
+        with pytest.raises(InvalidParameter):
+            D3Retriever(index, **options)  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter):
+        D3Retriever(index).results("one string")
+    with pytest.raises(InvalidParameter):
+        D3Retriever(index).result("q", where={"unknown": 1})
+    assert D3Retriever(index, selection=Selection(strategy="lexical")).strategy == "lexical"
+    assert D3Retriever(index, llm=ScriptedModel("1")).strategy == "base"
+    assert D3Retriever(index).strategy == "fused"
+
+
+class Open:
+    """A model that counts how many of its calls are open at once."""
+
+    name = "open"
+
+    def __init__(self) -> None:
+        self.open = self.most = 0
+
+    def complete(self, prompt: str) -> str:
+        return "1"
+
+    async def acomplete(self, prompt: str) -> str:
+        self.open += 1
+        self.most = max(self.most, self.open)
+        await asyncio.sleep(0.002)
+        self.open -= 1
+        return "1"
+
+
+def test_single_calls_asked_at_the_same_time_share_the_limit(index: D3Index) -> None:
+    model = Open()
+    retriever = D3Retriever(index, llm=model, max_concurrency=3)
+    questions = [f"What does the heron eat, {i}?" for i in range(20)]
+
+    async def all_at_once() -> list[Any]:
+        return await asyncio.gather(*(retriever.aresult(question) for question in questions))
+
+    first = asyncio.run(all_at_once())
+    assert model.most == 3
+    assert first == asyncio.run(all_at_once()) == retriever.results(questions)
+
+
+def test_self_ask_names_the_embedder_that_fails() -> None:
+    class Down(HashEmbedder):
+        def embed(self, texts: Any, *, query: bool = False) -> Any:
+            if query:
+                raise OSError("down")
+            return super().embed(texts, query=query)
+
+    index = D3Index(embedder=Down())
+    index.add([document()])
+    retriever = D3Retriever(index, llm=answering("none", "1"))
+    with pytest.raises(ModelFailed):
+        retriever.search("What does the heron eat?")
+    with pytest.raises(ModelFailed):
+        SelfAsk(retriever, llm=ScriptedModel("Follow up: What does the heron eat?")).answer("What?")
+
+
+class Slow(HashEmbedder):
+    """Later calls are answered earlier."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+
+    async def aembed(self, texts: Any, *, query: bool = False) -> Any:
+        self.calls += 1
+        await asyncio.sleep(0.02 / self.calls)
+        return self.embed(texts, query=query)
+
+
+def test_documents_added_at_the_same_time_are_added_one_call_after_the_other() -> None:
+    texts = {f"d{i}": TEXT.replace("heron", f"heron{i}") for i in range(8)}
+    one_by_one = D3Index(embedder=HashEmbedder())
+    one_by_one.add([document(text, name) for name, text in texts.items()])
+    index = D3Index(embedder=Slow())
+
+    async def all_at_once() -> None:
+        again = [index.aadd([document(texts["d3"], "d3")]), index.aadd([document(OTHER, "d4")])]
+        adding = [index.aadd([document(text, name)]) for name, text in texts.items()]
+        back = index.aupdate([document(texts["d4"], "d4")])
+        failing = index.aupdate([document(OTHER, "unknown")])
+        threads = [
+            asyncio.to_thread(index.add, [document(OTHER, "d5")]),
+            asyncio.to_thread(index.delete, "d5"),
+        ]
+        found = await asyncio.gather(
+            *adding, *again, failing, back, *threads, return_exceptions=True
+        )
+        assert [type(each) for each in found if isinstance(each, Exception)] == [InvalidParameter]
+        await index.aadd([document(texts["d5"], "d5")])
+
+    asyncio.run(all_at_once())
+    assert len({tuple(each.document_ids) for each in index.indexes}) == 1
+    assert sorted(index.document_ids) == sorted(texts)
+    layout = index.layout()
+    firsts = [section.rows.start for section in layout.sections]
+    assert firsts == sorted(firsts)
+    for name in texts:
+        where, question = {"doc_id": name}, "What does the heron eat?"
+        found = D3Retriever(index).result(question, where=where)
+        expected = D3Retriever(one_by_one).result(question, where=where)
+        assert [hit.chunk for hit in found.hits] == [hit.chunk for hit in expected.hits]
+
+
+def test_a_plain_call_amid_an_awaited_one_says_so_instead_of_waiting_for_ever() -> None:
+    index = D3Index(embedder=Slow())
+
+    async def amid() -> None:
+        adding = asyncio.ensure_future(index.aadd([document()]))
+        await asyncio.sleep(0)
+        with pytest.raises(InvalidParameter, match="event loop"):
+            index.delete("report")
+        await adding
+        assert index.delete("report")
+        stopped = asyncio.ensure_future(index.aadd([document()]))
+        waiting = asyncio.ensure_future(index.aadd([document(OTHER, "other")]))
+        await asyncio.sleep(0)
+        stopped.cancel()
+        await waiting
+        with pytest.raises(asyncio.CancelledError):
+            await stopped
+
+    asyncio.run(amid())
+    assert index.document_ids == ["other"]
+
+
+def test_the_route_names_every_part_of_a_section_that_evidence_comes_from(tmp_path: Path) -> None:
+    words = ("heron", "otter", "lynx", "owl", "pike", "newt", "toad", "vole")
+    body = "\n\n".join(
+        f"The {word} is seen at dawn. " + f"It was {word} weather again. " * 8 for word in words
+    )
+    index = D3Index(embedder=HashEmbedder(), section_tokens=150, part_tokens=200)
+    index.add([document(f"# Animals\n\n## Sightings\n\n{body}\n\n## End\n\nNothing.\n")])
+    sections = index.layout().sections
+    assert [(each.part, each.parts) for each in sections] == [
+        (0, 0),
+        *((i, 4) for i in (1, 2, 3, 4)),
+        (0, 0),
+    ]
+    assert [row for each in sections for row in each.rows] == list(range(len(index)))
+    for each in sections:
+        assert all(
+            each.start <= chunk.start < chunk.end <= each.end
+            for chunk in index.paragraphs.chunks()[each.rows.start : each.rows.stop]
+        )
+    for word in words:
+        found = D3Retriever(index, routing=Routing(share=0, least_tokens=1)).result(
+            f"Where is the {word}?"
+        )
+        assert found.hits
+        rows = {row for each in found.route.sections for row in each.rows}
+        assert {index.paragraphs.store.row_of(hit.chunk.id) for hit in found.hits} <= rows
+    model = answering("3", "1-9")
+    one = D3Retriever(index, llm=model).result("Where is the lynx?")
+    assert "[3] Sightings (part 2 of 4)" in model.prompts[0]
+    assert [hit.chunk.text.split()[1] for hit in one.hits] == ["lynx", "owl"]
+    index.save(tmp_path / "d3")
+    opened = D3Index.load(tmp_path / "d3", embedder=HashEmbedder())
+    assert opened.layout().sections == sections
+    assert (
+        opened.add(
+            [document(f"# Animals\n\n## Sightings\n\n{body}\n\n## End\n\nNothing.\n")]
+        ).sections.unchanged
+        == 1
+    )

@@ -1,0 +1,260 @@
+"""Routing: what the model is shown, how its answers are read, and how long outlines are split."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import replace
+
+import pytest
+from doubles import ScriptedModel
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from structrag.asking.replies.titles import parse_names
+from structrag.asking.runner import Runner
+from structrag.errors import InvalidParameter, NoModel
+from structrag.retrieval.d3.layout import OutlineSection
+from structrag.retrieval.d3.outlines import Routing, windows
+from structrag.retrieval.d3.routing import Reading, route_steps, stand_in, with_children
+from structrag.text.tokens import count_tokens
+
+
+def section(number: int, *path: str, tokens: int = 10, doc: str = "d") -> OutlineSection:
+    first = number * 2
+    return OutlineSection(
+        doc,
+        f"{doc}#{number}",
+        doc.upper(),
+        path,
+        f"Summary {number}.",
+        start=100 * number,
+        end=100 * number + tokens,
+        rows=range(first, first + bool(tokens)),
+        tokens=tokens,
+    )
+
+
+OUTLINE = [
+    section(0),
+    section(1, "Intro"),
+    section(2, "Methods, data and code", tokens=0),
+    section(3, "Methods, data and code", "Data"),
+    section(4, "Methods, data and code", "Code"),
+    section(5, "Results"),
+    section(6, "Results", "Data"),
+]
+PATHS = [s.path or ("D",) for s in OUTLINE]
+
+
+def routed(
+    answer: object, sections: list[OutlineSection] = OUTLINE, **changes: object
+) -> tuple[Reading, ScriptedModel]:
+    model = ScriptedModel(answer)
+    reading = Runner(llm=model).run(route_steps("What?", sections, Routing(**changes)))  # type: ignore[arg-type]
+    return reading, model
+
+
+@pytest.mark.parametrize(
+    ("answer", "positions", "dropped"),
+    [
+        ("Intro, Results", [1, 5], 0),
+        ("Methods, data and code, Intro", [1, 2], 0),
+        ("Data", [3, 6], 0),
+        ("Results > Data; intro.", [1, 6], 0),
+        ('["Methods, data and code > Code", "RESULTS"]', [4, 5], 0),
+        ('{"sections": ["Intro"]}', [1], 0),
+        ("- Intro\n- Reslts\n- Conclusion", [1, 5], 1),
+        ("- Intro\n- Methods, data and cods", [1, 2], 0),
+        ("1. Intro\n2. Results", [1, 5], 0),
+        ("The section Intro may help here", [1], 1),
+        ("none", [], 0),
+        ("N/A", [], 0),
+        ("", [], 0),
+        ("Conclusion", [], 1),
+    ],
+)
+def test_names(answer: str, positions: list[int], dropped: int) -> None:
+    assert parse_names(answer, PATHS) == (positions, dropped)
+
+
+@given(answer=st.text(max_size=300))
+@settings(max_examples=200, deadline=None)
+def test_any_answer_gives_a_subset_of_what_was_shown(answer: str) -> None:
+    for form in ("ids", "names"):
+        reading, _ = routed(answer, answer_format=form)
+        assert reading.chosen <= set(range(len(OUTLINE)))
+        assert reading.answers == [answer]
+
+
+def test_ids_are_checked_and_counted() -> None:
+    reading, model = routed("2, 4, 4, 99")
+    assert (reading.chosen, reading.dropped, reading.windows) == ({1, 3}, 1, 1)
+    prompt = model.prompts[0]
+    assert all(prompt.count(f"[{i + 1}] ") == 1 for i in range(len(OUTLINE)))
+    assert prompt.index("[7] Results > Data\nSummary 6.") < prompt.index("Question: What?")
+    assert reading.cost.prompt_tokens == count_tokens(prompt)
+
+
+@given(budget=st.integers(300, 3000), count=st.integers(1, 60))
+@settings(max_examples=60, deadline=None)
+def test_windows_show_each_section_once_in_order_within_the_context(
+    budget: int, count: int
+) -> None:
+    sections = [section(i, f"Title {i}", "Sub") for i in range(count)]
+    routing = Routing(context_tokens=budget, answer_tokens=100)
+    calls = windows("What?", sections, range(count), routing)
+    assert [i for call in calls for i in call.positions] == list(range(count))
+    assert all(
+        count_tokens(call.prompt) + 100 <= budget or len(call.positions) == 1 for call in calls
+    )
+    assert len(
+        windows(
+            "What?", sections, range(count), Routing(context_tokens=2 * budget, answer_tokens=100)
+        )
+    ) <= len(calls)
+
+
+def test_an_id_of_another_window_is_dropped() -> None:
+    sections = [section(i, f"Title {i}") for i in range(40)]
+    reading, model = routed("1", sections, context_tokens=400, answer_tokens=50)
+    assert len(model.prompts) == reading.windows > 1
+    assert reading.chosen == {0}
+    assert reading.dropped == reading.windows - 1
+
+
+def test_several_documents_are_told_apart() -> None:
+    outline = [section(0, doc="a"), section(1, "Intro", doc="a"), section(2, "Intro", doc="b")]
+    _, model = routed("none", outline)
+    beginning = "Document: A > Intro\n\n[1] Beginning\nSummary 0.\n\n[2] Intro\nSummary 1."
+    assert f"{beginning}\n\n[3] Document: B > Intro\nSummary 2.\n" in model.prompts[0]
+
+
+PARTS = [
+    section(0, "Paper"),
+    *(replace(section(i, "Paper", "Long"), section_id="d#1", part=i, parts=3) for i in (1, 2, 3)),
+    section(4, "Paper", "Long", "Deep"),
+    section(5, "Paper", "Short"),
+]
+
+
+def test_the_documents_title_is_said_once_in_a_call_and_parts_are_entries() -> None:
+    reading, model = routed("3", PARTS)
+    assert (
+        "[1] Document: Paper\nSummary 0.\n\n[2] Long (part 1 of 3)\nSummary 1." in model.prompts[0]
+    )
+    assert model.prompts[0].count("Paper") == 1
+    assert reading.chosen == {2}
+    for call in windows(
+        "What?", PARTS * 30, range(len(PARTS) * 30), Routing(context_tokens=300, answer_tokens=50)
+    ):
+        assert call.prompt.count("Document: Paper") == 1 or 0 in (i % 6 for i in call.positions)
+
+
+def test_a_name_stands_for_all_parts() -> None:
+    assert routed("Paper > Long", PARTS, answer_format="names")[0].chosen == {1, 2, 3}
+
+
+def test_what_is_below_a_section_is_below_each_of_its_parts() -> None:
+    assert with_children(PARTS, {2}, always=True) == [2, 4]
+    assert with_children(PARTS, {2}, always=False) == [2]
+    model = ScriptedModel(lambda prompt: "2, 4, 6" if "Short" in prompt else "5")
+    reading = Runner(llm=model).run(route_steps("What?", PARTS, Routing(drill="levels")))
+    assert len(model.prompts) == 2
+    assert "[2] Long (part 1 of 3)" in model.prompts[1]
+    assert "[3]" not in model.prompts[1]
+    assert reading.chosen == {4, 5}
+
+
+paths = st.lists(st.sampled_from(["T", "A", "B", "A, B"]), max_size=3)
+
+
+@given(
+    shape=st.lists(st.tuples(st.sampled_from("ab"), paths, st.booleans()), min_size=1, max_size=30)
+)
+@settings(max_examples=100, deadline=None)
+def test_every_section_is_shown_once_in_order_under_its_document(
+    shape: list[tuple[str, list[str], bool]],
+) -> None:
+    outline = [
+        section(i, *path, doc=doc, tokens=10 * filled)
+        for i, (doc, path, filled) in enumerate(sorted(shape, key=lambda item: item[0]))
+    ]
+    for routing in (Routing(), Routing(context_tokens=200, answer_tokens=0)):
+        calls = windows("What?", outline, range(len(outline)), routing)
+        shown = "\n".join(call.prompt for call in calls)
+        assert re.findall(r"^\[(\d+)\] \S", shown, re.MULTILINE) == [
+            str(i + 1) for i in range(len(outline))
+        ]
+        for i, each in enumerate(outline):
+            assert len(re.findall(rf"\nSummary {i}\.\n", shown)) == 1
+            title = each.path[-1] if each.path else "Beginning"
+            assert re.search(rf"^\[{i + 1}\] .*{title}\nSummary {i}\.$", shown, re.MULTILINE)
+        assert all(
+            call.prompt.count("Document: ") == len({outline[i].doc_id for i in call.positions})
+            for call in calls
+        )
+
+
+def test_levels_show_the_first_level_then_what_is_below_the_choice() -> None:
+    model = ScriptedModel(lambda prompt: "3, 2" if "Intro" in prompt else "4")
+    reading = Runner(llm=model).run(route_steps("What?", OUTLINE, Routing(drill="levels")))
+    assert len(model.prompts) == 2
+    assert "Data" not in model.prompts[0].replace("data and code", "")
+    assert "Intro" not in model.prompts[1]
+    assert reading.chosen == {1, 3}
+
+
+def test_a_heading_without_paragraphs_brings_its_descendants() -> None:
+    assert with_children(OUTLINE, {2}, always=False) == [3, 4]
+    assert with_children(OUTLINE, {5}, always=False) == [5]
+    assert with_children(OUTLINE, {5}, always=True) == [5, 6]
+    assert with_children(OUTLINE, {0}, always=True) == [0]
+
+
+def test_a_failed_call_is_counted_and_others_stand() -> None:
+    sections = [section(i, f"Title {i}") for i in range(40)]
+
+    def script(prompt: str) -> str:
+        if "[1] " in prompt:
+            raise OSError("down")
+        return "40"
+
+    reading, _ = routed(script, sections, context_tokens=400, answer_tokens=50)
+    assert reading.chosen == {39}
+    assert len(reading.failed) == 1
+    assert reading.failures == ["OSError: down"]
+    assert stand_in(reading.failed[0].positions, {0: 1.0, 1: 0.6, 2: 0.2, 39: 5.0}) == [0, 1]
+    assert stand_in(reading.failed[0].positions, {}) == []
+
+
+def test_no_model_is_an_error_here() -> None:
+    with pytest.raises(NoModel):
+        Runner().run(route_steps("What?", OUTLINE))
+
+
+def test_5000_sections_and_an_answer_of_10_000_tokens() -> None:
+    sections = [section(i, f"Chapter {i // 50}", f"Topic {i}, and more") for i in range(5000)]
+    started = time.process_time()
+    for form in ("ids", "names"):
+        reading, _ = routed("prose about nothing, " * 3300, sections, answer_format=form)
+        assert reading.windows > 1
+        assert reading.chosen == set()
+    assert time.process_time() - started < 60
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"answer_format": "x"},
+        {"drill": "x"},
+        {"on_empty": "x"},
+        {"keep": 2},
+        {"share": -1},
+        {"prompt": "{outline}"},
+        {"max_sections": 0},
+    ],
+)
+def test_settings_are_checked(changes: dict[str, object]) -> None:
+    with pytest.raises(InvalidParameter):
+        Routing(**changes)  # type: ignore[arg-type]

@@ -1,0 +1,336 @@
+"""Selecting evidence: every strategy and chain on scripted models, whatever they answer."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from doubles import HashEmbedder, ScriptedModel
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from structrag.asking.runner import Runner
+from structrag.asking.steps import together
+from structrag.errors import NoModel
+from structrag.records import Chunk
+from structrag.retrieval.d3.costs import StageCost
+from structrag.retrieval.d3.selecting import Evidence, Selection, select_steps, selection_cost
+from structrag.text.tokens import count_tokens
+
+QUESTION = "what do cats eat"
+TEXTS = [
+    "Cats eat fish every day.",
+    "The pump moves water.",
+    "Dogs eat meat, and cats eat fish too.",
+    "Nothing is said here.",
+    "What people eat is told below.",
+    "Water is wet.",
+]
+SHOWN = re.compile(r"^\[(\d+)\] (.*)", re.MULTILINE)
+
+
+class Overlap:
+    """A reranker whose score grows with the share of the question's words in a text."""
+
+    def __init__(self, transform: Callable[[float], float] = lambda share: share) -> None:
+        self.transform = transform
+        self.texts: list[str] = []
+
+    def scores(self, question: str, texts: Sequence[str]) -> list[float]:
+        self.texts += texts
+        words = set(question.split())
+        return [
+            self.transform(len(words & set(re.findall(r"\w+", text.casefold()))) / len(words))
+            for text in texts
+        ]
+
+
+def chunks(
+    texts: Sequence[str], context: str = "Guide > Animals", kind: str = "paragraph", **extras: Any
+) -> list[Chunk]:
+    made = []
+    start = 0
+    for text in texts:
+        made.append(
+            Chunk(
+                f"d:{start}",
+                "d",
+                "d#1",
+                start,
+                start + len(text),
+                text,
+                context,
+                kind=kind,
+                extras=extras,
+            )
+        )
+        start += len(text)
+    return made
+
+
+def selected(
+    strategy: str, script: Any = None, texts: Sequence[str] = TEXTS, **changes: Any
+) -> Evidence:
+    runner = Runner(llm=None if script is None else ScriptedModel(script), embedder=HashEmbedder())
+    return runner.run(select_steps(QUESTION, chunks(texts), models(strategy, **changes)))
+
+
+def models(strategy: str, **changes: Any) -> Selection:
+    given = {"monot5": Overlap(lambda share: share - 1), "cross_encoder": Overlap(), **changes}
+    return Selection(strategy=strategy, **given)
+
+
+def reader(word: str) -> Callable[[str], str]:
+    """Names the ids of the texts shown that hold a word."""
+    return lambda prompt: ", ".join(
+        i for i, text in SHOWN.findall(prompt) if word in text.casefold()
+    )
+
+
+# -- base
+
+
+def test_base_shows_every_paragraph_once_and_the_question_last() -> None:
+    model = ScriptedModel("[1], [3]")
+    evidence = Runner(llm=model).run(
+        select_steps(QUESTION, chunks(TEXTS), Selection(strategy="base"))
+    )
+    assert evidence.positions == (0, 2)
+    assert evidence.scores is None
+    assert evidence.answers == ("[1], [3]",)
+    (prompt,) = model.prompts
+    assert SHOWN.findall(prompt) == [(str(i), text) for i, text in enumerate(TEXTS, start=1)]
+    assert prompt.index(TEXTS[-1]) < prompt.index(QUESTION)
+    assert evidence.cost == StageCost(1, count_tokens(prompt), count_tokens("[1], [3]"))
+
+
+def test_calls_keep_to_the_context_and_ids_go_on() -> None:
+    texts = [f"Paragraph {i} " + "word " * 100 for i in range(20)]
+    model = ScriptedModel(reader("paragraph"))
+    settings = Selection(strategy="base", context_tokens=800, answer_tokens=100)
+    evidence = Runner(llm=model).run(select_steps(QUESTION, chunks(texts), settings))
+    assert evidence.positions == tuple(range(20))
+    assert len(model.prompts) == evidence.cost.calls > 3
+    assert all(count_tokens(prompt) <= 700 for prompt in model.prompts)
+    ids = [int(i) for prompt in model.prompts for i, _ in SHOWN.findall(prompt)]
+    assert sorted(ids) == list(range(1, 21))
+
+
+def test_an_id_of_another_call_is_dropped_and_counted() -> None:
+    texts = [f"Paragraph {i} " + "word " * 100 for i in range(6)]
+    evidence = selected("base", "1, 6, 99", texts, context_tokens=600)
+    assert evidence.cost.calls == 3
+    assert evidence.positions == (0, 5)
+    assert evidence.dropped == 7  # 6 and 99; all three; 1 and 99
+
+
+def test_pieces_of_a_long_paragraph_share_its_id() -> None:
+    texts = [
+        "Short one.",
+        "".join(f"Sentence {i} has six words. " for i in range(240)),
+        "Short two.",
+    ]
+    model = ScriptedModel("2")
+    settings = Selection(strategy="base", context_tokens=800)
+    evidence = Runner(llm=model).run(select_steps(QUESTION, chunks(texts), settings))
+    assert evidence.positions == (1,)
+    shown = [SHOWN.findall(prompt) for prompt in model.prompts]
+    assert [[i for i, _ in call] for call in shown] == [["1"], ["2"], ["2"], ["2"], ["2", "3"]]
+    assert evidence.dropped == 1  # the first call did not show it
+
+
+def test_a_failed_call_selects_its_paragraphs_lexically() -> None:
+    texts = [
+        "Cats eat fish. " + "word " * 100,
+        "pump " * 100,
+        "cats eat birds " + "word " * 100,
+        "valve " * 100,
+    ]
+
+    def script(prompt: str) -> str:
+        if "fish" in prompt:
+            raise TimeoutError("too slow")
+        return "4"
+
+    evidence = selected("base", script, texts, context_tokens=700)
+    assert evidence.cost.calls == 2
+    assert evidence.positions == (0, 3)
+    assert evidence.degraded == 1
+    assert evidence.answers == ("", "4")
+    assert evidence.failures == ("TimeoutError: too slow",)
+    assert evidence.cost.scored == 2
+
+
+def test_a_question_that_fills_the_context_takes_no_call() -> None:
+    runner = Runner(llm=ScriptedModel("1"))
+    steps = select_steps("cats " * 4000, chunks(TEXTS), Selection(strategy="base"))
+    evidence = runner.run(steps)
+    assert runner.usage.calls == 0
+    assert evidence.positions == (0, 2)
+    assert evidence.degraded == 1
+
+
+def test_without_a_language_model() -> None:
+    assert selected("auto").positions == selected("lexical").positions == (0, 2)
+    assert selected("auto").degraded == 0
+    assert selected("auto", "2").positions == (1,)
+    for strategy in ("base", "hierbase", "lexical+base"):
+        with pytest.raises(NoModel):
+            selected(strategy)
+
+
+# -- hierbase
+
+
+def test_hierbase_reads_summaries_and_then_what_it_named() -> None:
+    long = "Cats are animals. " + "They sleep a lot, and much has been said of that. " * 20
+    model = ScriptedModel(lambda prompt: "1, 3" if "[4]" in prompt else "2")
+    paragraphs = chunks([long, *TEXTS[1:4]], summary="A summary of it.")
+    evidence = Runner(llm=model).run(
+        select_steps(QUESTION, paragraphs, Selection(strategy="hierbase"))
+    )
+    first, second = (SHOWN.findall(prompt) for prompt in model.prompts)
+    assert first[0] == ("1", "A summary of it.")
+    assert [text for _, text in first[1:]] == TEXTS[1:4]  # short ones stand for themselves
+    assert second[0][0] == "1"
+    assert long.strip() in model.prompts[1]
+    assert second[1] == ("2", TEXTS[2])
+    assert evidence.positions == (2,)
+
+
+def test_hierbase_without_candidates() -> None:
+    assert selected("hierbase", "none", hier_fallback=False) == Evidence(
+        (), cost=selected("base", "none").cost, answers=("none",)
+    )
+    both = selected("hierbase", "none", hier_fallback=True)
+    assert both.positions == ()
+    assert both.cost.calls == 2
+    script = iter(["none", "1"])
+    assert selected("hierbase", lambda _: next(script)).positions == (0,)
+
+
+def test_short_forms_of_prose_and_tables() -> None:
+    model = ScriptedModel("none")
+    table = "| Name | Size |\n|---|---|\n" + "".join(
+        f"| pump {i} | {i} metres and more |\n" for i in range(40)
+    )
+    prose = "Cats eat fish, as everybody knows who has one. " + "".join(
+        f"Pump {i} is another thing again. " for i in range(30)
+    )
+    for texts, kind in (([prose], "paragraph"), ([table], "table")):
+        settings = Selection(strategy="hierbase", hier_fallback=False)
+        Runner(llm=model).run(select_steps(QUESTION, chunks(texts, kind=kind), settings))
+    (_, extract), *_ = SHOWN.findall(model.prompts[0])
+    assert all(sentence in prose for sentence in extract.split(". "))
+    assert 20 < count_tokens(extract) <= 60
+    assert "[1] Name | Size\npump 0, pump 1, pump 2," in model.prompts[1]
+    assert "pump 39" not in model.prompts[1]
+
+
+# -- chains
+
+
+def test_chains_narrow_stage_by_stage() -> None:
+    reranker = Overlap(lambda share: share - 1)
+    both = selected("base+monot5", "2-5", monot5=reranker, k=2)
+    assert len(reranker.texts) == 4
+    assert both.positions == (2, 4)
+    assert both.scores == (-0.5, -0.5)
+    assert both.cost.calls == 1
+    assert both.cost.scored == 4
+    reverse = selected("monot5+base", "1, 2", chain_k=2)
+    assert reverse.positions == (0, 2)
+    assert reverse.scores == (-0.5, -0.5)
+    assert selected("base+base", "1, 2").positions == (0, 1)
+    assert selected("base+lexical", "none").cost == selected("base", "none").cost
+
+
+# -- invariants
+
+GARBAGE = st.sampled_from(
+    ["", "none", "1, 2, 2, 99", "[3]-[900]", '{"ids": [1, "4"]}', "I am sorry.", "Paragraph 2 in "
+                                                                                 "section 3.2 "
+                                                                                 "(45%)", "第2段", "x" * 9999]
+) | st.text(max_size=20)  # fmt: skip
+STRATEGIES = ["base", "hierbase", "monot5", "cross_encoder", "lexical", "dense"]
+CHAINS = [*STRATEGIES, "base+monot5", "monot5+base", "dense+hierbase", "lexical+base+cross_encoder"]
+LONG = [*TEXTS, *(f"{text} " + "More is said of it in these words. " * 20 for text in TEXTS)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    answers=st.lists(GARBAGE, min_size=1, max_size=6),
+    strategy=st.sampled_from(CHAINS),
+    n=st.integers(0, 12),
+    fails=st.integers(2, 4),
+)
+def test_any_answers_give_a_valid_subset_and_sync_equals_async(
+    answers: list[str], strategy: str, n: int, fails: int
+) -> None:
+    def scripted() -> Callable[[str], str]:
+        def script(prompt: str) -> str:  # by prompt, as calls of one round may come in any order
+            number = sum(map(ord, prompt))
+            if number % fails == 1:
+                raise OSError("connection reset")
+            return answers[number % len(answers)]
+
+        return script
+
+    setting = models(strategy, context_tokens=500)
+    paragraphs = chunks(LONG[:n])
+    runner = Runner(llm=ScriptedModel(scripted()), embedder=HashEmbedder())
+    evidence = runner.run(select_steps(QUESTION, paragraphs, setting))
+    assert list(evidence.positions) == sorted(set(evidence.positions))
+    assert set(evidence.positions) <= set(range(n))
+    assert evidence.scores is None or len(evidence.scores) == len(evidence.positions)
+    assert evidence.degraded == len(evidence.failures)
+    assert (
+        evidence.cost.calls
+        == len(evidence.answers)
+        <= selection_cost(QUESTION, paragraphs, setting).calls
+    )
+    assert asyncio.run(runner.arun(select_steps(QUESTION, paragraphs, setting))) == evidence
+
+
+@settings(max_examples=40, deadline=None)
+@given(chosen=st.sets(st.integers(1, 12)), k=st.integers(1, 5))
+def test_a_chain_selects_from_what_came_before(chosen: set[int], k: int) -> None:
+    answer = ", ".join(map(str, sorted(chosen))) or "none"
+    base = selected("base", answer, LONG)
+    assert base.positions == tuple(i - 1 for i in sorted(chosen))
+    assert set(selected("base+monot5", answer, LONG, k=k).positions) <= set(base.positions)
+    assert set(selected("hierbase", answer, LONG, hier_fallback=False).positions) <= set(
+        base.positions
+    )
+
+
+def test_questions_side_by_side_equal_one_by_one() -> None:
+    runner = Runner(llm=ScriptedModel(reader("fish")), embedder=HashEmbedder())
+    questions = [QUESTION, "where is the water", "dogs"]
+    for strategy in ("base", "dense", "base+lexical"):
+        many = runner.run(
+            together([select_steps(q, chunks(TEXTS), models(strategy)) for q in questions])
+        )
+        assert many == [
+            runner.run(select_steps(q, chunks(TEXTS), models(strategy))) for q in questions
+        ]
+
+
+@pytest.mark.parametrize(
+    "strategy", ["base", "lexical", "dense", "monot5", "base+base", "hierbase", "monot5+base"]
+)
+def test_the_cost_is_known_before(strategy: str) -> None:
+    setting = models(strategy, context_tokens=500, chain_k=3)
+    evidence = selected(strategy, "1-12", LONG, context_tokens=500, chain_k=3)
+    expected = selection_cost(QUESTION, chunks(LONG), setting)
+    assert expected.scored == evidence.cost.scored
+    if "+" in strategy:
+        assert expected.calls >= evidence.cost.calls
+        assert expected.prompt_tokens >= evidence.cost.prompt_tokens
+    else:
+        assert expected == replace(evidence.cost, answer_tokens=0)
+    assert selection_cost(QUESTION, [], setting) == StageCost()

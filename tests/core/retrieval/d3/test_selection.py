@@ -1,0 +1,77 @@
+"""Settings of a selection: what is refused, and the preset of the paper."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from structrag.errors import InvalidParameter
+from structrag.retrieval.d3.costs import StageCost, call_cost
+from structrag.retrieval.d3.selection import PAPER_PROMPT, Selection
+
+
+class Scorer:
+    def scores(self, question: str, texts: list[str]) -> list[float]:
+        return [0.0] * len(texts)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"strategy": "best"}, "strategy must be one of .*'hierbase'.*; got 'best'"),
+        ({"strategy": "base+"}, "strategy must be one of .*; got ''"),
+        ({"strategy": "auto+lexical"}, "strategy must be one of .*; got 'auto'"),
+        ({"strategy": "monot5"}, "monot5 must be given with strategy 'monot5'; got None"),
+        (
+            {"strategy": "base+cross_encoder"},
+            "cross_encoder must be given with strategy 'base.cross_encoder'",
+        ),
+        ({"k": 0}, "k must be a number of at least 1; got 0"),
+        ({"chain_k": 0}, "chain_k must be"),
+        ({"context_tokens": 0}, "context_tokens must be"),
+        ({"answer_tokens": -1}, "answer_tokens must be"),
+        ({"short_tokens": -1}, "short_tokens must be"),
+        ({"threshold": 1.5}, "threshold must be a share of the best score, from 0 to 1; got 1.5"),
+        ({"threshold": -0.1}, "threshold must be a number of at least 0"),
+        ({"prompt": "{paragraphs}"}, "prompt must contain {paragraphs} and {question}"),
+        ({"prompt": "{question} {paragraphs} {x}"}, "prompt must be a template"),
+        ({"monot5": 3}, "monot5 must be a MonoT5"),
+        ({"cross_encoder": object()}, "cross_encoder must be a CrossEncoder"),
+    ],
+)
+def test_bad_settings(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidParameter, match=message):
+        Selection(**changes)
+
+
+def test_chains_may_have_spaces() -> None:
+    selection = Selection(strategy="base + monot5", monot5=Scorer())
+    assert selection.stages == ("base", "monot5")
+
+
+def test_the_preset_of_the_paper() -> None:
+    paper = Selection.paper(k=4)
+    assert (paper.strategy, paper.hier_fallback, paper.short_tokens, paper.with_path) == (
+        "base",
+        False,
+        0,
+        False,
+    )
+    assert paper.prompt == PAPER_PROMPT
+    assert paper.k == 4
+    assert Selection.paper(strategy="lexical").strategy == "lexical"
+
+
+def test_costs_add_up() -> None:
+    total = StageCost(1, 10, 2, 3) + StageCost(2, 20, 4, 0)
+    assert total == StageCost(3, 30, 6, 3)
+    assert (
+        str(total)
+        == "3 language-model calls, 30 tokens of prompts and 6 of answers; 3 paragraphs or "
+        "sections scored"
+    )
+    assert str(StageCost(1, 1, 1)) == "1 language-model call, 1 token of prompts and 1 of answers"
+    assert total.tokens == 36
+    assert call_cost("ten short words", "yes", len) == StageCost(1, 15, 3)
+    assert call_cost("ten short words", None, len) == StageCost(1, 15, 0)

@@ -1,0 +1,324 @@
+"""Critical keywords: how they match, which are detected, and that they stay right whatever happens
+to the documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from doubles import HashEmbedder, ScriptedModel
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from structrag import Document, Index
+from structrag.errors import InvalidParameter
+from structrag.retrieval.hiqa.keyword_names import (
+    Names,
+    file_names,
+    inside_longer,
+    name_key,
+    pieces,
+    title_names,
+)
+from structrag.retrieval.hiqa.keywords import Keywords
+from structrag.retrieval.hiqa.retriever import HiQARetriever
+
+
+def found(text: str, *names: str) -> list[str]:
+    keys = {name_key(name): name for name in names}
+    return [keys[key] for key in Names(keys).longest(pieces(text))]
+
+
+def document(name: str, title: str, body: str = "The battery lasts long.") -> Document:
+    return Document(f"# {title}\n\n## Battery\n\n{body}\n", id=name, title=title, format="markdown")
+
+
+def indexed(documents: Sequence[Document]) -> Index:
+    index = Index(embedder=HashEmbedder(), views=("raw",))
+    index.add(documents)
+    return index
+
+
+# -- matching
+
+
+def test_worked_example() -> None:
+    assert found("is3722hs vs IS3731", "IS3722", "IS3722HS", "IS3731") == ["IS3722HS", "IS3731"]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "there"),
+    [
+        ("the is-3722 hs part", "IS3722HS", True),
+        ("the IS_3722‑HS part", "is3722hs", True),
+        ("the IS37220", "IS3722", False),
+        ("CA-IS3722HS", "IS3722HS", True),
+        ("XIS3722HS", "IS3722HS", False),
+        ("nova\na10", "Nova A10", True),
+        ("nova\n\na10", "Nova A10", False),
+        ("nova, a10", "Nova A10", False),
+        ("ｎｏｖａ Ａ１０", "Nova A10", True),
+        ("STRASSE 5", "Straße 5", True),
+        ("手机壳很好", "手机", True),
+        ("新iPhone手机", "iPhone", True),
+        ("手 机", "手机", True),
+        ("written in C++ today", "C++", True),
+        ("written in C today", "C++", False),
+        ("ASP.NET core", ".NET", True),
+        ("AT&T offers", "at & t", True),
+        ("USB 3.01", "USB 3.0", False),
+        ("USB 3.0 port", "USB 3", False),
+        ("Привет Нова-10", "нова 10", True),
+        ("हिन्दी भाषा", "हिन्दी", True),
+        ("हिन्दीभाषा", "हिन्दी", False),
+        ("ทดสอบภาษา", "ภาษา", True),
+        ("", "Nova", False),
+    ],
+)
+def test_matching(text: str, name: str, there: bool) -> None:
+    assert (found(text, name) == [name]) is there
+
+
+def test_the_longest_wins_only_where_it_stands() -> None:
+    assert found("Nova A10 beats Nova", "Nova", "Nova A10", "A10") == ["Nova A10", "Nova"]
+    assert found("Nova A10 Pro", "Nova A10", "A10 Pro") == ["Nova A10", "A10 Pro"]
+    assert found("手机壳", "手机", "手机壳", "壳") == ["手机壳"]
+
+
+words = st.lists(st.sampled_from(["nova", "a10", "pro", "x", "手机", "+", "3.0"]), max_size=8)
+
+
+@given(words, st.lists(words.filter(bool), max_size=4))
+def test_matching_equals_trying_every_run(text: list[str], names: list[list[str]]) -> None:
+    parts = pieces(" ".join(text))
+    keys = {name_key(" ".join(name)) for name in names}
+    runs = [
+        (i, j, key)
+        for i in range(len(parts))
+        for j in range(i + 1, len(parts) + 1)
+        if (key := "".join(parts[i:j])) in keys
+    ]
+    assert sorted(Names(keys).spans(parts)) == sorted(runs)
+    alone = [
+        key
+        for i, j, key in runs
+        if not any(a <= i and j <= b and (a, b) != (i, j) for a, b, _ in runs)
+    ]
+    assert sorted(Names(keys).longest(parts)) == sorted(set(alone))
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 6), st.integers(1, 5)), unique=True))
+def test_spans_inside_longer_ones(given_spans: list[tuple[int, int, int]]) -> None:
+    spans = [(row, start, start + size) for row, start, size in given_spans]
+    columns = [np.array([span[i] for span in spans], dtype=np.int64) for i in range(3)]
+    expected = [
+        any(
+            other != span and other[0] == span[0] and other[1] <= span[1] and span[2] <= other[2]
+            for other in spans
+        )
+        for span in spans
+    ]
+    assert inside_longer(*columns).tolist() == expected
+
+
+# -- detecting
+
+
+@pytest.mark.parametrize(
+    ("title", "names"),
+    [
+        ("Nova A10", ["A10"]),
+        ("Nova A10 Pro Max: manual", ["A10 Pro Max"]),
+        ("iPhone 15 Pro", ["iPhone 15 Pro"]),
+        ("Teensy 3.6", ["Teensy 3.6"]),
+        ("CA-IS3722HS data sheet", ["IS3722HS"]),
+        ("Power supply 24 V", ["24 V"]),
+        ("Sino:Bit", ["Sino:Bit"]),
+        ("手机", ["手机"]),
+        ("a plain title of more than four words", []),
+        ("", []),
+    ],
+)
+def test_names_in_titles(title: str, names: list[str]) -> None:
+    assert sorted(title_names(title)) == sorted(names)
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("boards/aceinna/OpenIMU300.rst", ["OpenIMU300"]),
+        ("C:\\docs\\nova-a10-manual.md", ["a10"]),
+        ("https://example.org/docs/Nova_A10_guide.html?page=1#top", ["A10"]),
+        ("notes.txt", []),
+        ("", []),
+    ],
+)
+def test_names_in_file_names(source: str, names: list[str]) -> None:
+    assert file_names(source) == names
+
+
+def test_detected_names_and_their_numbers() -> None:
+    index = indexed([document(f"d{i}", f"Acme Nova A{10 + i}") for i in range(4)])
+    index.add([document("other", "Vega B1", "Unlike the Nova A10 it is light.")])
+    statistics = HiQARetriever(index).keyword_statistics()
+    assert statistics["A10"] == (2, 2) and statistics["B1"] == (1, 1)
+    assert "Acme Nova" not in statistics  # in four documents of five
+
+
+def test_two_names_in_half_of_the_documents_stay_and_few_documents_have_no_too_frequent_name() -> (
+    None
+):
+    halves = indexed(
+        [document(f"d{i}", f"{'Acme Nova' if i < 2 else 'Vega Line'} X{i}") for i in range(4)]
+    )
+    assert HiQARetriever(halves).keyword_statistics()["Acme Nova"] == (2, 2)
+    three = indexed([document(f"d{i}", f"Acme Nova A{i}") for i in range(3)])
+    assert "Acme Nova" in HiQARetriever(three).keyword_statistics()
+
+
+def test_listed_keywords_always_count() -> None:
+    index = indexed([document(f"d{i}", f"Nova A{i}") for i in range(6)])
+    statistics = HiQARetriever(index, keywords=["battery", "unheard of"]).keyword_statistics()
+    assert statistics["battery"] == (6, 6) and statistics["unheard of"] == (0, 0)
+    assert HiQARetriever(index, detect_keywords=False).keyword_statistics() == {}
+
+
+def test_names_by_a_function_of_the_title() -> None:
+    index = indexed([document("d0", "Nova A10"), document("d1", "Vega B11")])
+    retriever = HiQARetriever(index, detect_keywords=lambda title: title.split()[:1])
+    assert retriever.keyword_statistics() == {"Nova": (1, 1), "Vega": (1, 1)}
+
+
+def test_the_only_outermost_heading_and_the_file_name_are_titles_too() -> None:
+    text = "Licence of all boards.\n\n# Elektor Uno R4\n\n## Hardware\n\nRAM 2KB\n"
+    index = indexed(
+        [
+            Document(
+                text,
+                title="boards/atmel/uno_r4.md",
+                format="markdown",
+                meta={"source": "boards/atmel/uno_r4.md"},
+            )
+        ]
+    )
+    assert set(HiQARetriever(index).keyword_statistics()) >= {"R4", "Elektor Uno"}
+
+
+@pytest.mark.parametrize("keywords", ["IS3722", ["ok", "- -"], ["ok", ""], ["ok", 3], ["\u00ad"]])
+def test_unusable_keywords_are_named(keywords: Any) -> None:
+    with pytest.raises(InvalidParameter, match="keywords must be"):
+        Keywords(keywords)
+
+
+# -- staying right
+
+TITLES = [
+    "Nova A10",
+    "Nova A10 Pro",
+    "Nova B11",
+    "Vega A10",
+    "IS3722",
+    "IS3722-HS",
+    "手机 X1",
+    "Plain words",
+    "",
+]
+BODIES = [
+    "See the Nova A10 and the IS3722.",
+    "IS3722-HS replaces B11.",
+    "手机X1 很好",
+    "Nothing here.",
+    "",
+]
+changes = st.lists(
+    st.tuples(st.integers(0, 4), st.sampled_from(TITLES), st.sampled_from(BODIES), st.booleans()),
+    max_size=12,
+)
+
+
+def content(retriever: HiQARetriever) -> Any:
+    """The whole table, rows by the ids of their chunks."""
+    index = retriever.index
+    table = retriever.source.keywords.table(index.store)
+    rows = {
+        key: {index.store.chunk(int(row)).id for row in found} for key, found in table.rows.items()
+    }
+    return (
+        retriever.keyword_statistics(),
+        rows,
+        table.structure,
+        table.pages,
+        table.n_rows,
+        table.n_documents,
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(changes, st.sampled_from([(), ("A10", "手机")]))
+def test_after_any_changes_as_of_a_fresh_index(
+    steps: list[tuple[int, str, str, bool]], listed: tuple[str, ...]
+) -> None:
+    index = indexed([])
+    retriever = HiQARetriever(index, keywords=listed)
+    current: dict[str, Document] = {}
+    for number, title, body, delete in steps:
+        name = f"d{number}"
+        if delete:
+            assert index.delete(name) == (current.pop(name, None) is not None)
+        else:
+            current[name] = document(name, title, body)
+            index.add([current[name]])
+        retriever.keyword_statistics()
+    fresh = HiQARetriever(indexed([current[name] for name in index.document_ids]), keywords=listed)
+    assert content(retriever) == content(fresh)
+
+
+def test_after_saving_and_loading(tmp_path: Path) -> None:
+    index = indexed([document(f"d{i}", title, BODIES[i % 5]) for i, title in enumerate(TITLES)])
+    index.delete("d2")
+    index.save(tmp_path / "index")
+    loaded = Index.load(tmp_path / "index", embedder=HashEmbedder())
+    assert content(HiQARetriever(loaded)) == content(HiQARetriever(index))
+    assert [hit.chunk.id for hit in HiQARetriever(loaded).search("A10 Pro battery")] == [
+        hit.chunk.id for hit in HiQARetriever(index).search("A10 Pro battery")
+    ]
+
+
+def test_a_change_reads_what_changed_and_a_query_only_its_hits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    index = indexed([document(f"d{i}", f"Nova A{i}") for i in range(60)])
+    retriever = HiQARetriever(index, k=3)
+    retriever.search("Nova A7 battery")
+    read: list[int] = []
+    chunk, view_text = index.store.chunk, index.store.view_text
+    monkeypatch.setattr(index.store, "chunk", lambda row: (read.append(row), chunk(row))[1])
+    monkeypatch.setattr(
+        index.store, "view_text", lambda row, view: (read.append(row), view_text(row, view))[1]
+    )
+    assert len(retriever.search("Nova A8 battery")) == len(read) == 3
+    read.clear()
+    index.add([document("new", "Vega C9", "Better than the Nova A7.")])
+    assert retriever.keyword_statistics()["A7"] == (2, 2)
+    assert read == [len(index) - 1]
+
+
+def test_documents_whose_views_fell_back_are_read_again() -> None:
+    index = Index(
+        embedder=HashEmbedder(), llm=ScriptedModel(OSError("no model")), views=("raw", "summary")
+    )
+    text = "# Nova A10\n\n" + "The battery of this phone lasts for many hours. " * 40
+    index.add(
+        [Document(text, id="d0", format="markdown"), Document("# Vega", id="d1", format="markdown")]
+    )
+    retriever = HiQARetriever(index)
+    before = retriever.keyword_statistics()
+    read: list[str] = []
+    select = index.store.select
+    index.store.select = lambda where: (read.append(where["doc_id"]), select(where))[1]  # type: ignore[method-assign]
+    index.add([Document("# Other", id="d2", format="markdown")])
+    assert retriever.keyword_statistics().items() >= before.items()
+    assert index.store.degraded("d0") and read == ["d0", "d2"]

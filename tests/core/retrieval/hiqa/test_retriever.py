@@ -1,0 +1,503 @@
+"""HiQA's retriever: the published numbers through an index, look-alike manuals, every route and
+setting, bad input."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from doubles import HashEmbedder, HostStore
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from structrag import ContentAwareSplitter, Document, Hit, Index
+from structrag.asking.requests import Ranking, Search
+from structrag.errors import InvalidParameter, ModelFailed
+from structrag.evaluation import log_rank_index, mid_ranks
+from structrag.retrieval.hiqa.retriever import HiQARetriever
+
+SECTIONS = {
+    "Features": "The phone has a bright display and two speakers.",
+    "Battery": "The battery lasts for 30 hours and is charged by cable.",
+    "Camera": "The camera takes pictures of 12 megapixels, also at night.",
+    "Warranty": "The warranty covers defects for two years after purchase.",
+    "Dimensions": "The case measures 150 by 70 by 8 millimetres.",
+}
+ASKED = ("Battery", "Camera", "Warranty", "Dimensions")
+PRODUCTS = [f"Nova {'ABCDE'[i % 5]}{10 + i}" for i in range(20)]
+
+
+def manual(name: str) -> Document:
+    """A manual that differs from the others in the product's name alone, which stands in its title
+    only."""
+    body = "".join(f"## {title}\n\n{text}\n\n" for title, text in SECTIONS.items())
+    return Document(f"# {name}\n\n{body}", id=name, title=name, format="markdown")
+
+
+def manuals(*, path: bool = True, embedder: Any = None) -> Index:
+    index = Index(embedder=embedder, splitter=ContentAwareSplitter(context=path), views=("raw",))
+    index.add([manual(name) for name in PRODUCTS])
+    return index
+
+
+def names(hits: Sequence[Hit]) -> str:
+    return "".join(hit.chunk.doc_id for hit in hits)
+
+
+def shown(hits: Sequence[Hit]) -> list[Any]:
+    return [
+        (hit.chunk.id, hit.score, hit.rank, hit.routes, hit.scores, hit.chunk.extras["keywords"])
+        for hit in hits
+    ]
+
+
+class Lexical:
+    """A host's lexical retriever with fixed scores by document; it knows no conditions."""
+
+    def __init__(self, index: Index, scores: Mapping[str, float]) -> None:
+        self.index, self.scores = index, scores
+        self.asked: list[tuple[str, Search]] = []
+
+    def search(self, request: Search) -> Ranking:
+        self.asked.append(("sync", request))
+        store = self.index.store
+        found = [
+            (store.chunk(row).id, self.scores.get(store.chunk(row).doc_id, 0.0))
+            for row in range(len(store))
+        ]
+        return sorted(found, key=lambda item: -item[1])[: request.n]
+
+    async def asearch(self, request: Search) -> Ranking:
+        await asyncio.sleep(0)
+        ranking = self.search(request)
+        self.asked[-1] = ("async", request)
+        return ranking
+
+
+class Vectors(HostStore):
+    """A host's vector store with fixed cosines by document."""
+
+    def __init__(self, cosines: Mapping[str, float]) -> None:
+        super().__init__(wants_vectors=False)
+        self.cosines = cosines
+
+    def search(self, request: Search) -> Ranking:
+        found = [(chunk_id, self.cosines[chunk_id.split(":")[0]]) for chunk_id, _ in self.entries]
+        return sorted(found, key=lambda item: -item[1])[: request.n]
+
+
+TEXTS = {
+    "a": "One text.",
+    "b": "Another.",
+    "c": "About IS-3722 HS and IS3731.",
+    "d": "About the IS3731 alone.",
+}
+BM25 = {"a": 2.0, "b": 8.0, "d": 4.0}
+
+
+def worked(**options: Any) -> HiQARetriever:
+    index = Index(dense_store=Vectors({"a": 0.8, "b": 0.75, "c": 0.7, "d": 0.6}), views=("raw",))
+    index.add([Document(text, id=name) for name, text in TEXTS.items()])
+    return HiQARetriever(
+        index, keywords=["IS3722", "IS3722HS", "IS3731"], lexical=Lexical(index, BM25), **options
+    )
+
+
+# -- the worked example
+
+
+def test_worked_example() -> None:
+    hits = worked(alpha=2 / 3, beta=0.2).search("is3722hs vs IS3731")
+    assert names(hits) == "bacd"
+    assert [hit.score for hit in hits] == pytest.approx([0.8333, 0.75, 0.5531, 0.3053], abs=5e-5)
+    assert [hit.chunk.extras["keywords"] for hit in hits] == [
+        [],
+        [],
+        ["IS3722HS", "IS3731"],
+        ["IS3731"],
+    ]
+    assert [hit.rank for hit in hits] == [1, 2, 3, 4]
+
+
+def test_a_hit_shows_its_parts_as_summed_and_its_ranks() -> None:
+    by_name = {
+        hit.chunk.doc_id: hit for hit in worked(alpha=0.5, beta=0.2).search("is3722hs vs IS3731")
+    }
+    assert by_name["d"].scores == pytest.approx(
+        {"dense": 0, "bm25": 0.25, "keywords": 0.1386}, abs=5e-5
+    )
+    assert by_name["d"].routes == {"dense": 4, "bm25": 2, "keywords": 2}
+    assert by_name["c"].routes == {"dense": 3, "keywords": 1}
+    assert all(sum(hit.scores.values()) == pytest.approx(hit.score) for hit in by_name.values())
+
+
+def test_one_route_alone_and_reciprocal_ranks() -> None:
+    assert names(worked(routes=("dense",)).search("IS3731")) == "abcd"
+    assert names(worked(routes=("bm25",)).search("IS3731")) == "bda"
+    assert names(worked(routes=("keywords",)).search("is3722hs vs IS3731")) == "cd"
+    fused = worked(fusion="rrf").search("is3722hs vs IS3731")
+    assert {hit.chunk.doc_id: hit.score for hit in fused} == pytest.approx(
+        {
+            "a": 1 / 61 + 1 / 63,
+            "b": 1 / 62 + 1 / 61,
+            "c": 1 / 63 + 1 / 61,
+            "d": 1 / 64 + 1 / 62 + 1 / 62,
+        }
+    )
+
+
+def test_keywords_do_nothing_with_beta_0_and_a_query_that_names_none_is_not_punished() -> None:
+    plain = worked(alpha=0.5, beta=0).search("is3722hs vs IS3731")
+    assert [hit.scores["keywords"] for hit in plain] == [0, 0, 0, 0]
+    assert [
+        hit.score for hit in worked(alpha=0.5, beta=0.2).search("nothing named")
+    ] == pytest.approx(sorted((0.625, 0.875, 0.25, 0.25), reverse=True))
+
+
+# -- look-alike manuals
+
+
+@pytest.mark.parametrize(
+    "routes",
+    [("dense", "bm25", "keywords"), ("bm25",), ("bm25", "keywords"), ("dense", "keywords")],
+)
+@pytest.mark.parametrize("path", [True, False])
+def test_hit_at_1_is_0_without_the_path_and_1_with_it(routes: Sequence[str], path: bool) -> None:
+    check_hits_at_1(HiQARetriever(manuals(path=path), k=1, routes=routes), path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", [True, False])
+def test_hit_at_1_with_a_sentence_encoder(minilm: Any, path: bool) -> None:
+    check_hits_at_1(HiQARetriever(manuals(path=path, embedder=minilm), k=1), path)
+
+
+def check_hits_at_1(retriever: HiQARetriever, path: bool) -> None:
+    found = 0
+    for name, section in itertools.product(PRODUCTS, ASKED):
+        (hit,) = retriever.search(f"What is the {section.lower()} of the {name}?")
+        found += hit.chunk.doc_id == name and hit.chunk.path[-1] == section
+    assert found == (len(PRODUCTS) * len(ASKED) if path else 0)
+
+
+def test_log_rank_index_of_the_manuals_rises_with_the_path() -> None:
+    index = {
+        path: HiQARetriever(manuals(path=path), routes=("bm25",), k=100) for path in (True, False)
+    }
+    means = {}
+    for path, retriever in index.items():
+        values = []
+        for name, section in itertools.product(PRODUCTS, ASKED):
+            hits = retriever.search(f"What is the {section.lower()} of the {name}?")
+            ranks = dict(
+                zip(
+                    [hit.chunk.id for hit in hits],
+                    mid_ranks([hit.score for hit in hits]),
+                    strict=True,
+                )
+            )
+            wanted = next(
+                row
+                for row in range(100)
+                if (chunk := retriever.index.store.chunk(row)).doc_id == name
+                and section in chunk.path
+            )
+            values.append(
+                log_rank_index([ranks.get(retriever.index.store.chunk(wanted).id)], 100) or 0.0
+            )
+        means[path] = sum(values) / len(values)
+    assert means[True] == 1 and means[False] < 0.6
+
+
+def test_keywords_bring_in_what_no_other_route_found() -> None:
+    index = Index(embedder=HashEmbedder(), views=("raw",))
+    index.add(
+        [
+            Document(f"# Part\n\nwater pump {i} pressure", id=f"d{i:03}", format="markdown")
+            for i in range(120)
+        ]
+    )
+    index.add([Document("# X\n\nSee the Q-7 sheet.", id="x", title="X", format="markdown")])
+    hits = HiQARetriever(index, keywords=["Q7"], beta=5, k=3).search("water pump pressure of q7")
+    assert hits[0].chunk.doc_id == "x" and hits[0].routes == {"keywords": 1}
+    assert hits[0].scores["keywords"] == pytest.approx(5 * 0.6931, abs=1e-3)
+    assert HiQARetriever(index, keywords=["Q7"]).source.keywords.table(index.store).found_in(
+        "q7 and d1"
+    ) == ["q7"]
+
+
+# -- settings
+
+
+def test_diversify_takes_turns_between_the_products_that_a_question_names() -> None:
+    index = manuals()
+    question = "Compare the battery and camera of the Nova A10 with the Nova C12"
+    hits = HiQARetriever(index, k=12, diversify="round_robin").search(question)
+    assert [hit.chunk.doc_id for hit in hits[:4]] == [
+        "Nova A10",
+        "Nova C12",
+        "Nova A10",
+        "Nova C12",
+    ]
+    assert {hit.chunk.doc_id for hit in hits[:10]} == {"Nova A10", "Nova C12"}
+    assert all(not hit.chunk.extras["keywords"] for hit in hits[10:]) and [
+        hit.rank for hit in hits
+    ] == list(range(1, 13))
+    one = "What is the battery of the Nova A10?"
+    assert shown(HiQARetriever(index, diversify="round_robin").search(one)) == shown(
+        HiQARetriever(index).search(one)
+    )
+
+
+def test_preset_code_is_v_plus_half_r_over_the_nearest() -> None:
+    index = manuals(embedder=HashEmbedder(dimensions=512))
+    retriever = HiQARetriever(index, preset="code", k=100, detect_keywords=False)
+    hits = retriever.search("warranty of the camera")
+    near = index.search("warranty of the camera", 100)
+    low, high = min(hit.score for hit in near), max(hit.score for hit in near)
+    v = {hit.chunk.id: (hit.score - low) / (high - low) for hit in near}
+    assert {hit.chunk.id: hit.scores["dense"] for hit in hits} == pytest.approx(v)
+    assert max(hit.scores["bm25"] for hit in hits) == 0.5 and {
+        hit.scores["keywords"] for hit in hits
+    } == {0}
+    assert len(HiQARetriever(index, preset="code", k=5).search("warranty")) == 5
+    grouped = HiQARetriever(manuals(), preset="code", k=6).search("the battery of the Nova B16")
+    assert [hit.chunk.extras["keywords"] for hit in grouped] == [["B16"]] * 5 + [[]]
+
+
+def test_weights_by_rule_of_thumb() -> None:
+    deep, flat = manuals(), Index(views=("raw",))
+    flat.add([Document("plain text without a heading", id=f"d{i}") for i in range(3)])
+    alpha, beta = HiQARetriever(deep, alpha="auto", beta="auto").weights()
+    assert alpha == pytest.approx(0.4 + 0.2 * 2 / 3) and beta == 0.4
+    assert HiQARetriever(flat, alpha="auto", beta="auto").weights() == pytest.approx(
+        (0.4, 0.2386), abs=1e-4
+    )
+    assert HiQARetriever(Index(), alpha="auto", beta="auto").weights() == pytest.approx((0.4, 0.1))
+    long = Index(views=("raw",))
+    long.add([Document("a text", id="d", meta={"pages": 1000})])
+    assert HiQARetriever(long, beta="auto").weights()[1] == pytest.approx(0.1001, abs=1e-4)
+
+
+def test_where_is_strict_for_every_route() -> None:
+    retriever = worked(k=9)
+    assert names(retriever.search("IS3731", where={"doc_id": ["a", "d"]})) == "ad"
+    assert names(retriever.search("IS3731", where=lambda meta: meta["doc_id"] > "a")) == "bcd"
+    assert retriever.search("IS3731", where={"doc_id": "unknown"}) == []
+    with pytest.raises(InvalidParameter, match="where"):
+        retriever.search("IS3731", where={"colour": "red"})
+    own = HiQARetriever(manuals(), k=50)
+    assert {
+        hit.chunk.doc_id for hit in own.search("battery Nova A10", where={"doc_id": "Nova B11"})
+    } == {"Nova B11"}
+    few = own.search("battery Nova A10", where={"doc_id": ["Nova A10", "Nova C17"]})
+    assert len(few) == 10 and {hit.chunk.doc_id for hit in few} == {"Nova A10", "Nova C17"}
+
+
+def test_reading_order() -> None:
+    best = worked(k=3).search("is3722hs vs IS3731")
+    reading = worked(k=3, order="document").search("is3722hs vs IS3731")
+    assert names(reading) == "".join(sorted(names(best)))
+    assert {hit.chunk.doc_id: hit.rank for hit in reading} == {
+        hit.chunk.doc_id: hit.rank for hit in best
+    }
+
+
+@pytest.mark.parametrize("fusion", ["score", "rrf"])
+def test_the_first_hits_do_not_depend_on_k(fusion: str) -> None:
+    retriever = HiQARetriever(manuals(), fusion=fusion)
+    everything = shown(retriever.search("warranty of the Nova D13 and its camera", 50))
+    assert len(everything) == 50
+    for k in (1, 2, 7, 30):
+        assert (
+            shown(retriever.search("warranty of the Nova D13 and its camera", k)) == everything[:k]
+        )
+    assert (
+        len(retriever.search("warranty", 100)) == 100
+        and len(retriever.search("warranty", 1_000)) == 100
+    )
+
+
+# -- a host's lexical route
+
+
+def test_a_hosts_lexical_route_is_asked_natively_and_its_chunks_are_ours() -> None:
+    retriever = worked()
+    expected = shown(retriever.search("is3722hs vs IS3731"))
+    assert shown(asyncio.run(retriever.asearch("is3722hs vs IS3731"))) == expected
+    asked = retriever.source.lexical.asked  # type: ignore[union-attr]
+    assert [kind for kind, _ in asked] == ["sync", "async"]
+    assert asked[0][1] == Search("bm25:raw", "is3722hs vs IS3731", None, 50, None) == asked[1][1]
+    assert asyncio.run(retriever.asearch("  ")) == [] and len(asked) == 2
+
+
+def test_a_hosts_lexical_route_that_raises_is_named() -> None:
+    class Broken(Lexical):
+        def search(self, request: Search) -> Ranking:
+            raise OSError("no connection")
+
+    index = manuals()
+    retriever = HiQARetriever(index, lexical=Broken(index, {}))
+    for search in (lambda: retriever.search("q"), lambda: asyncio.run(retriever.asearch("q"))):
+        with pytest.raises(ModelFailed, match="no connection"):
+            search()
+
+
+def test_documents_that_change_under_a_search_are_seen_as_they_are_then() -> None:
+    index = manuals()
+
+    class Deleting(Lexical):
+        def search(self, request: Search) -> Ranking:
+            self.index.delete("Nova A10")
+            return super().search(request)
+
+    retriever = HiQARetriever(
+        index, k=200, lexical=Deleting(index, {"Nova A10": 3.0, "Nova B11": 2.0})
+    )
+    hits = retriever.search("battery of the Nova A10")
+    assert len(hits) == 95 and "Nova A10" not in {hit.chunk.doc_id for hit in hits}
+    assert {hit.chunk.doc_id for hit in hits if hit.scores["bm25"]} == {"Nova B11"}
+
+
+# -- bad input
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"k": 0}, "k"),
+        ({"k": 1.5}, "k"),
+        ({"alpha": 1.2}, "alpha"),
+        ({"alpha": "best"}, "alpha"),
+        ({"beta": -1}, "beta"),
+        ({"beta": float("nan")}, "beta"),
+        ({"beta": float("inf")}, "beta"),
+        ({"fusion": "sum"}, "fusion"),
+        ({"fusion": "rrf", "alpha": 0.5}, "alpha"),
+        ({"preset": "paper"}, "preset"),
+        ({"preset": "code", "beta": 0.2}, "beta"),
+        ({"routes": "dense"}, "routes"),
+        ({"routes": ()}, "routes"),
+        ({"routes": ("dense", "sparse")}, "routes"),
+        ({"diversify": "mmr"}, "diversify"),
+        ({"view": "summary"}, "view"),
+        ({"order": "random"}, "order"),
+        ({"keywords": "IS3722"}, "keywords"),
+    ],
+)
+def test_settings_that_are_not_allowed_are_named(options: dict[str, Any], named: str) -> None:
+    with pytest.raises(InvalidParameter, match=named):
+        HiQARetriever(Index(views=("raw",)), **options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"preset": "code"}, {"fusion": "rrf"}, {"diversify": "round_robin"}, {"alpha": "auto"}],
+)
+def test_nothing_to_find(options: dict[str, Any]) -> None:
+    empty = HiQARetriever(Index(), **options)
+    assert empty.search("anything") == [] == empty.search("")
+    filled = HiQARetriever(manuals(), **options)
+    assert filled.search("") == [] == filled.search(" \n")
+    assert filled.search("unknownword") == []
+    assert filled.search("what is the of and") == []
+    with pytest.raises(InvalidParameter, match="query"):
+        filled.search(None)  # type: ignore[arg-type]
+
+
+def test_a_query_of_stop_words_alone_follows_the_vectors() -> None:
+    index = manuals(embedder=HashEmbedder(dimensions=512))
+    hits = HiQARetriever(index).search("what is the of and")
+    assert [hit.chunk.id for hit in hits] == [
+        hit.chunk.id for hit in index.search("what is the of and")
+    ]
+    assert [hit.score for hit in hits] == [hit.scores["dense"] for hit in hits] and hits[
+        0
+    ].score == 1
+
+
+def test_without_a_model_a_query_of_unknown_words_is_found_by_its_keyword() -> None:
+    index = Index(views=("raw",))
+    index.add(
+        [Document("# Part\n\nThe Q-7 pump.", id="a"), Document("# Part\n\nThe R-8 pump.", id="b")]
+    )
+    hits = HiQARetriever(index, keywords=["Q7"]).search("q7")
+    assert hits[0].chunk.doc_id == "a" and hits[0].scores["keywords"] > 0
+
+
+def test_duplicate_titles_are_two_documents() -> None:
+    index = Index(embedder=HashEmbedder(), views=("raw",))
+    index.add(
+        [
+            Document(manual("Nova A10").text, id=name, title="Nova A10", format="markdown")
+            for name in ("x", "y")
+        ]
+    )
+    hits = HiQARetriever(index, k=2).search("battery of the Nova A10")
+    assert [hit.chunk.doc_id for hit in hits] == ["x", "y"] and hits[0].score == hits[1].score
+
+
+def test_keywords_in_chinese_and_with_punctuation() -> None:
+    index = Index(embedder=HashEmbedder(), views=("raw",))
+    index.add(
+        [
+            Document("诺瓦手机的电池可用三十小时。", id="zh"),
+            Document("Written in C++ for .NET.", id="code"),
+        ]
+    )
+    retriever = HiQARetriever(index, keywords=["诺瓦手机", "C++", ".net"], detect_keywords=False)
+    assert retriever.search("诺瓦手机电池")[0].chunk.extras["keywords"] == ["诺瓦手机"]
+    assert retriever.search("c++ on ASP.NET?")[0].chunk.extras["keywords"] == ["C++", ".net"]
+    assert HiQARetriever(index, keywords=[]).search("C++")[0].scores["keywords"] == 0
+
+
+# -- for any documents
+
+bodies = st.lists(
+    st.lists(
+        st.sampled_from(["pump", "valve", "water", "oil", "Q-7", "R8", "Nova"]),
+        min_size=1,
+        max_size=6,
+    ).map(" ".join),
+    min_size=1,
+    max_size=6,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(bodies, st.randoms(use_true_random=False), st.sampled_from(["score", "rrf"]))
+def test_the_order_of_documents_decides_among_equals_only(
+    texts: list[str], random: Any, fusion: str
+) -> None:
+    documents = [Document(text, id=f"d{i}") for i, text in enumerate(texts)]
+    found = []
+    for _ in range(2):
+        index = Index(embedder=HashEmbedder(), views=("raw",))
+        index.add(documents)
+        retriever = HiQARetriever(index, k=20, keywords=["Q7", "R8"], fusion=fusion)
+        found.append(
+            {hit.chunk.doc_id: hit.score for hit in retriever.search("water pump Q7 Nova")}
+        )
+        random.shuffle(documents)
+    if fusion == "score":
+        assert found[0] == pytest.approx(found[1])
+    assert set(found[0]) == set(found[1])
+
+
+@settings(max_examples=30, deadline=None)
+@given(bodies, st.integers(0, 10), st.integers(0, 10))
+def test_sync_equals_async_and_twice_is_the_same(texts: list[str], alpha: int, beta: int) -> None:
+    index = Index(embedder=HashEmbedder(), views=("raw",))
+    index.add([Document(text, id=f"d{i}") for i, text in enumerate(texts)])
+    retriever = HiQARetriever(index, keywords=["Q7"], alpha=alpha / 10, beta=beta / 10)
+    hits = shown(retriever.search("water pump Q7"))
+    assert (
+        shown(asyncio.run(retriever.asearch("water pump Q7")))
+        == hits
+        == shown(retriever.search("water pump Q7"))
+    )
+    scores = [round(score, 9) for _, score, *_ in hits]
+    assert scores == sorted(scores, reverse=True)

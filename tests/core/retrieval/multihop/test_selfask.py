@@ -1,0 +1,436 @@
+"""Self-ask: the loop, its ends, its bounds, its counts; synchronously and on an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from doubles import HashEmbedder, ScriptedModel
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from structrag.asking.requests import Ask
+from structrag.asking.runner import Runner
+from structrag.errors import BudgetExceeded, InvalidParameter, ModelFailed, NoModel
+from structrag.index.index import Index
+from structrag.reading.files import read_text
+from structrag.records import Hit
+from structrag.retrieval.d3.costs import StageCost
+from structrag.retrieval.multihop.answering import (
+    UNANSWERABLE,
+    answer_steps,
+    beginning,
+    evidence_text,
+)
+from structrag.retrieval.multihop.selfask import SelfAsk, SelfAskPrompts, SelfAskResult
+from structrag.retrieval.multiview import MultiViewRetriever
+from structrag.text.tokens import count_tokens
+
+FILMS = """# Films
+## The Lantern
+The Lantern is a film from 1968. It was directed by Ada Holm.
+## Directors
+Ada Holm was born in Bergen in 1931.
+## Cities
+Bergen lies on the west coast of Norway.
+"""
+QUESTION = "Where was the director of The Lantern born?"
+
+
+def index_of(text: str = FILMS, **options: Any) -> Index:
+    index = Index(embedder=HashEmbedder(), views=("raw",), **options)
+    index.add([read_text(text, id="films")])
+    return index
+
+
+def is_next(prompt: str) -> bool:
+    return prompt.startswith("Answer a question with the help of follow-up questions")
+
+
+def is_final(prompt: str) -> bool:
+    return "the evidence and the intermediate answers" in prompt
+
+
+def two_hops(prompt: str) -> str:
+    """Asks two follow-ups, answers each from what it is shown, and then the question."""
+    if not is_next(prompt):
+        evidence, _, question = prompt.rpartition("Question:")
+        wanted = "Ada Holm" if "directed" in question else "Bergen"
+        return wanted if wanted in evidence else UNANSWERABLE
+    if "Intermediate answer: Bergen" in prompt:
+        return "So the final answer is: Bergen"
+    return (
+        "Follow up: Where was Ada Holm born?"
+        if "Ada Holm" in prompt
+        else "Follow up: Who directed The Lantern?"
+    )
+
+
+def asking(model: Any, *, k: int = 1, **options: Any) -> SelfAsk:
+    return SelfAsk(MultiViewRetriever(index_of(), k=k), model, **options)
+
+
+@pytest.fixture(params=["sync", "async"])
+def ask(request: pytest.FixtureRequest) -> Callable[[SelfAsk, str], SelfAskResult]:
+    if request.param == "sync":
+        return lambda agent, question: agent.answer(question)
+    return lambda agent, question: asyncio.run(agent.aanswer(question))
+
+
+def test_two_follow_ups_lead_to_the_answer(ask: Any) -> None:
+    model = ScriptedModel(two_hops)
+    result = ask(asking(model), QUESTION)
+    assert (result.answer, result.stopped, result.failures) == ("Bergen", "final_answer", 0)
+    assert [(hop.follow_up, hop.answer) for hop in result.trace] == [
+        ("Who directed The Lantern?", "Ada Holm"),
+        ("Where was Ada Holm born?", "Bergen"),
+    ]
+    assert [hit.chunk.path[-1] for hit in result.evidence] == ["The Lantern", "Directors"]
+    assert result.total.calls == len(model.prompts) == 5  # f answers and f + 1 questions
+    assert {stage: cost.calls for stage, cost in result.cost.items()} == {"ask": 3, "answer": 2}
+    assert result.total.prompt_tokens == sum(map(count_tokens, model.prompts))
+    assert sum((hop.cost for hop in result.trace), StageCost()) == result.cost["answer"]
+
+
+def test_every_chunk_is_evidence_once_in_order_of_first_use() -> None:
+    result = asking(ScriptedModel(two_hops), k=3).answer(QUESTION)
+    used = [hit.chunk.id for hop in result.trace for hit in hop.evidence]
+    assert [hit.chunk.id for hit in result.evidence] == list(dict.fromkeys(used))
+    assert len(used) > len(result.evidence)
+
+
+@pytest.mark.parametrize(
+    "written", ["Follow up: Who directed it?", "follow up:  WHO   directed IT?"]
+)
+def test_a_follow_up_that_repeats_for_ever_ends_the_loop(ask: Any, written: str) -> None:
+    replies = itertools.chain(["Follow up: Who directed it?"], itertools.repeat(written))
+    model = ScriptedModel(lambda prompt: next(replies) if is_next(prompt) else "Bergen")
+    result = ask(asking(model), QUESTION)
+    assert (result.stopped, len(result.trace), result.answer) == ("repeated_followup", 1, "Bergen")
+    assert is_final(model.prompts[-1])
+
+
+def test_most_follow_ups(ask: Any) -> None:
+    number = itertools.count()
+    model = ScriptedModel(
+        lambda prompt: f"Follow up: Question {next(number)}?" if is_next(prompt) else "something"
+    )
+    result = ask(asking(model, max_followups=3), QUESTION)
+    assert (result.stopped, len(result.trace), result.answer) == ("max_followups", 3, "something")
+    assert result.total.calls == 3 + 4 + 1
+    assert "Intermediate answer: something" in model.prompts[-1]
+
+
+def test_two_empty_answers_in_a_row_end_the_loop(ask: Any) -> None:
+    number, answers = itertools.count(), iter(["", "yes", "N/A", "unknown", "Bergen"])
+    model = ScriptedModel(
+        lambda prompt: f"Follow up: Question {next(number)}?" if is_next(prompt) else next(answers)
+    )
+    result = ask(asking(model, max_followups=9), QUESTION)
+    assert (result.stopped, len(result.trace), result.answer) == ("empty_answers", 4, "Bergen")
+
+
+@pytest.mark.parametrize("budget", [0, 200, 400, 800])
+def test_no_round_begins_beyond_the_token_budget(budget: int) -> None:
+    number = itertools.count()
+    model = ScriptedModel(
+        lambda prompt: f"Follow up: Question {next(number)}?" if is_next(prompt) else "something"
+    )
+    result = asking(model, max_followups=50, token_budget=budget).answer(QUESTION)
+    assert result.stopped == "token_budget"
+    assert result.answer == "something"
+    asked = [prompt for prompt in model.prompts if is_next(prompt)]
+    assert sum(map(count_tokens, asked)) <= budget
+    assert (not asked) == (budget < 200)
+
+
+@pytest.mark.parametrize(
+    "reply", ["", "I'm sorry, I cannot help.", "Follow up:", RuntimeError("down")]
+)
+def test_a_reply_of_no_use_leads_to_the_direct_question(ask: Any, reply: Any) -> None:
+    def script(prompt: str) -> str:
+        if not is_next(prompt):
+            return two_hops(prompt)
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+    result = ask(asking(ScriptedModel(script), k=3), QUESTION)
+    assert (result.stopped, result.answer, result.trace) == ("no_reply", "Bergen", [])
+    assert result.failures == isinstance(reply, Exception)
+    assert result.evidence  # found for the question itself
+
+
+def test_prose_and_json_and_other_languages_go_through() -> None:
+    replies = iter(
+        [
+            "Mir fehlt etwas.\nWer führte Regie bei The Lantern?",
+            '{"follow_up": "Where?"}',
+            "Bergen.",
+        ]
+    )
+    model = ScriptedModel(lambda prompt: next(replies) if is_next(prompt) else "Ada Holm")
+    result = asking(model).answer(QUESTION)
+    assert [hop.follow_up for hop in result.trace] == [
+        "Wer führte Regie bei The Lantern?",
+        "Where?",
+    ]
+    assert (result.answer, result.stopped) == ("Bergen.", "final_answer")
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.text(max_size=40) | st.sampled_from(["Follow up: A?", "So the final answer is: x", "?"]),
+        min_size=1,
+    )
+)
+def test_whatever_the_model_says_there_is_a_result(replies: list[str]) -> None:
+    endless = itertools.cycle(replies)
+    result = asking(ScriptedModel(lambda _: next(endless))).answer(QUESTION)
+    assert len(result.trace) <= 4
+    assert result.total.calls <= 4 + 5 + 2
+    assert result.failures == 0
+
+
+@pytest.mark.parametrize("first", [0, 1, 2])
+def test_a_model_that_raises_on_every_third_call(ask: Any, first: int) -> None:
+    number = itertools.count(first)
+
+    def script(prompt: str) -> str:
+        if next(number) % 3 == 2:
+            raise TimeoutError("slow")
+        return two_hops(prompt)
+
+    result = ask(asking(ScriptedModel(script), k=3), QUESTION)
+    assert result.failures >= 1
+    assert result.answer == "Bergen"
+
+
+def test_the_direct_question_that_fails_twice_leaves_the_trace(ask: Any) -> None:
+    def script(prompt: str) -> str:
+        if is_final(prompt):
+            raise TimeoutError("slow")
+        return "Follow up: Who directed it?" if is_next(prompt) else "Ada Holm"
+
+    result = ask(asking(ScriptedModel(script)), QUESTION)
+    assert (result.answer, result.failures, len(result.trace)) == ("", 2, 1)
+
+
+def test_a_model_that_only_fails_is_an_error_with_its_cause(ask: Any) -> None:
+    failure = TimeoutError("slow")
+    with pytest.raises(ModelFailed, match="All 3 calls") as raised:
+        ask(asking(ScriptedModel(failure)), QUESTION)
+    assert raised.value.__cause__ is failure
+    with pytest.raises(NoModel, match="TwoHop"):
+        ask(asking(None), QUESTION)
+
+
+def test_two_models_share_the_work() -> None:
+    """The index's model makes summaries and keywords; the one given asks and answers; both are
+    counted by the index."""
+    summaries, agent = ScriptedModel("a summary", "summaries"), ScriptedModel(two_hops, "agent")
+    index = Index(embedder=HashEmbedder(), llm=summaries, views=("raw", "summary"), batch_size=8)
+    index.add(
+        [read_text("# Films\n## The Lantern\n" + "It was directed by Ada Holm. " * 60, id="films")]
+    )
+    before = index.usage.calls
+    assert before == len(summaries.prompts) > 0
+    result = SelfAsk(MultiViewRetriever(index), agent).answer(QUESTION)
+    assert len(summaries.prompts) == before
+    assert index.usage.calls - before == len(agent.prompts) == result.total.calls
+
+
+def test_without_a_model_of_its_own_the_index_answers() -> None:
+    model = ScriptedModel(two_hops)
+    result = SelfAsk(MultiViewRetriever(index_of(llm=model), k=1)).answer(QUESTION)
+    assert result.answer == "Bergen"
+
+
+def test_limits_and_cache_of_the_index_hold(tmp_path: Any) -> None:
+    index = index_of(cache=tmp_path / "cache.sqlite", max_calls=5)
+    agent = SelfAsk(MultiViewRetriever(index, k=1), ScriptedModel(two_hops))
+    first = agent.answer(QUESTION)
+    assert agent.answer(QUESTION).answer == first.answer  # from the cache
+    with pytest.raises(BudgetExceeded):
+        agent.answer("Another question?")
+
+
+def test_many_questions_as_one_by_one() -> None:
+    questions = [QUESTION, "Who directed The Lantern?", QUESTION]
+    agent = asking(ScriptedModel(two_hops))
+    single = [agent.answer(question) for question in questions]
+    assert agent.answer_all(questions) == single
+    assert asyncio.run(agent.aanswer_all(questions)) == single
+    assert agent.answer_all([]) == []
+
+
+def test_nothing_found_is_unanswerable_without_an_answer_call() -> None:
+    index = Index(embedder=HashEmbedder(), views=("raw",))
+    model = ScriptedModel(lambda prompt: "Follow up: Who?" if is_next(prompt) else "made up")
+    result = SelfAsk(MultiViewRetriever(index), model).answer(QUESTION)
+    assert (result.answer, result.evidence, result.stopped) == (
+        UNANSWERABLE,
+        [],
+        "repeated_followup",
+    )
+    assert all(is_next(prompt) for prompt in model.prompts)
+
+
+def test_evidence_in_prompts_is_bounded_and_shared_by_the_hops() -> None:
+    parts = {
+        f"{name} {i}": f"{name} number {i} is told here. " * 10
+        for name in ("heron", "otter")
+        for i in range(3)
+    }
+    index = index_of(
+        "# Animals\n" + "".join(f"## {title}\n{body}\n" for title, body in parts.items())
+    )
+    follow_ups = iter(["Follow up: heron?", "Follow up: otter?", ""])
+    model = ScriptedModel(lambda prompt: next(follow_ups) if is_next(prompt) else "something")
+    result = SelfAsk(MultiViewRetriever(index, k=3), model, evidence_tokens=200).answer(
+        "heron or otter?"
+    )
+    shown = [
+        prompt.partition("Evidence:\n")[2].rpartition("\n\n")[0]
+        for prompt in model.prompts
+        if not is_next(prompt)
+    ]
+    assert len(shown) == 3
+    assert all(
+        100 < count_tokens(evidence.partition("\n\nFollow up")[0]) <= 200 for evidence in shown
+    )
+    assert len(result.evidence) > 2
+    assert "heron number" in shown[-1]
+    assert "otter number" in shown[-1]
+
+
+def test_braces_in_evidence_questions_and_answers_are_only_text() -> None:
+    model = ScriptedModel(
+        lambda prompt: "Follow up: what is {x}?" if is_next(prompt) else "{history} {evidence}"
+    )
+    result = SelfAsk(MultiViewRetriever(index_of("# T\nset {a} and {0}\n"), k=1), model).answer(
+        "what is {question}?"
+    )
+    assert result.answer == "{history} {evidence}"
+    assert "what is {question}?" in model.prompts[-1]
+
+
+def test_bad_input_is_named() -> None:
+    retriever = MultiViewRetriever(index_of())
+    with pytest.raises(InvalidParameter, match="retriever"):
+        SelfAsk(object(), None)  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match="max_followups"):
+        SelfAsk(retriever, max_followups=0)
+    with pytest.raises(InvalidParameter, match="token_budget"):
+        SelfAsk(retriever, token_budget=-1)
+    with pytest.raises(InvalidParameter, match="evidence_tokens"):
+        SelfAsk(retriever, evidence_tokens=0)
+    with pytest.raises(InvalidParameter, match="history"):
+        SelfAskPrompts(next="{question}")
+    with pytest.raises(InvalidParameter, match="doubled"):
+        SelfAskPrompts(answer="{evidence")
+    with pytest.raises(InvalidParameter, match="query"):
+        SelfAsk(retriever).answer(None)  # type: ignore[arg-type]
+
+
+# -- answering from evidence
+
+
+def hits_for(*texts: str) -> list[Hit]:
+    index = index_of("".join(f"## Part {i}\n{text}\n" for i, text in enumerate(texts)))
+    return [Hit(chunk, 1.0, rank) for rank, chunk in enumerate(index.chunks(), start=1)]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(1, 60), st.lists(st.integers(1, 40), min_size=1, max_size=5))
+def test_evidence_never_takes_more_than_its_tokens(limit: int, lengths: list[int]) -> None:
+    hits = hits_for(*("Some words of evidence. " * n for n in lengths))
+    text, shown = evidence_text(hits, limit)
+    assert count_tokens(text) <= limit
+    assert shown == text.count("[")
+    assert shown <= len(hits)
+
+
+def test_passages_that_do_not_fit_make_room_for_shorter_ones() -> None:
+    text, shown = evidence_text(hits_for("short one.", "long " * 100, "short two."), 40)
+    assert shown == 2
+    assert "short one." in text
+    assert "[2]\n## Part 2" in text
+
+
+def test_a_long_passage_ends_behind_a_sentence() -> None:
+    assert (
+        beginning("One two three. Four five six. Seven eight nine.", 9)
+        == "One two three. Four five six."
+    )
+    assert beginning("word " * 100, 13).split() == ["word"] * 10
+    assert beginning("abc", 5) == "abc"
+
+
+def test_an_answer_has_its_cost_and_its_failure() -> None:
+    index = index_of(llm=ScriptedModel("Answer: Bergen"))
+    answered = index.run(answer_steps(QUESTION, hits_for("Ada Holm was born in Bergen.")))
+    assert (answered.answer, answered.shown, answered.cost.calls, answered.failure) == (
+        "Bergen",
+        1,
+        1,
+        None,
+    )
+    failing = index_of(llm=ScriptedModel(OSError("down"))).run(
+        answer_steps(QUESTION, hits_for("x y z"))
+    )
+    assert (failing.answer, failing.cost.calls, failing.cost.answer_tokens) == ("", 1, 0)
+    assert isinstance(failing.failure, OSError)
+    assert index.run(answer_steps(QUESTION, [])).cost == StageCost()
+
+
+# -- what drives the steps
+
+
+class OwnRunner:
+    """A retriever with a runner of its own, as `D3Retriever`: its steps ask its model for what it
+    finds, and say what that cost."""
+
+    def __init__(self, model: Any) -> None:
+        self.runner = Runner(llm=model)
+        self.hits = hits_for("Ada Holm directed it.", "Ada Holm was born in Bergen.")
+
+    def steps(self, question: str, *, where: Any = None) -> Any:
+        (answer,) = yield [Ask(f"Route: {question}")]
+        found = [hit for hit in self.hits if answer in hit.chunk.text]
+        return Found(found, {"route": StageCost(1, 10, 1), "select": StageCost(scored=2)})
+
+
+@dataclass
+class Found:
+    hits: list[Hit]
+    cost: dict[str, StageCost]
+
+
+def test_the_retriever_asks_its_own_model_and_its_cost_is_part_of_the_result(ask: Any) -> None:
+    router, agent = ScriptedModel("Bergen", "router"), ScriptedModel(two_hops, "agent")
+    result = ask(SelfAsk(OwnRunner(router), agent), QUESTION)
+    assert router.prompts == ["Route: Who directed The Lantern?", "Route: Where was Ada Holm born?"]
+    assert result.answer == "Bergen"
+    assert result.cost["route"] == StageCost(2, 20, 2)
+    assert result.cost["select"] == StageCost(scored=4)
+    assert result.total.calls == len(router.prompts) + len(agent.prompts)
+    assert [hop.retrieved.cost["route"].calls for hop in result.trace] == [1, 1]
+    assert result.trace[0].cost.calls == 2
+
+
+def test_the_token_budget_counts_the_retriever() -> None:
+    retriever = OwnRunner(ScriptedModel("Bergen"))
+    assert (
+        SelfAsk(retriever, ScriptedModel(two_hops), token_budget=5000).answer(QUESTION).stopped
+        == "final_answer"
+    )
+    spent = SelfAsk(retriever, ScriptedModel(two_hops)).answer(QUESTION)
+    without = sum(spent.cost[stage].tokens for stage in ("ask", "answer"))
+    tight = SelfAsk(retriever, ScriptedModel(two_hops), token_budget=without).answer(QUESTION)
+    assert tight.stopped == "token_budget"

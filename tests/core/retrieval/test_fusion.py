@@ -1,0 +1,161 @@
+"""Fusion: the numbers of foundation.md section 6 and mc.md sections 3 and 8."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from structrag.errors import InvalidAnswer, InvalidParameter
+from structrag.retrieval.fusion import (
+    max_score,
+    maxnorm,
+    minmax,
+    ranked,
+    reciprocal_rank_fusion,
+    round_robin,
+    union,
+    union_size,
+    weighted_sum,
+)
+
+ROUTES = ["ABCD", "BADC", "ADBC"]
+SCORES = st.lists(st.integers(-50, 50).map(float), max_size=12)
+RANKINGS = st.lists(st.lists(st.integers(0, 8), max_size=9, unique=True), max_size=4)
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ([2, 8, 0, 4], [0.25, 1, 0, 0.5]),
+        ([-1, 1], [0, 1]),
+        ([3, 3], [1, 1]),
+        ([3], [1]),
+        ([0, 0], [0, 0]),
+        ([-2], [0]),
+        ([], []),
+    ],
+)
+def test_minmax(scores: list[float], expected: list[float]) -> None:
+    assert minmax(scores).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [([2, 8, 0, 4], [0.25, 1, 0, 0.5]), ([-1, 2], [0, 1]), ([-1, 0], [0, 0]), ([], [])],
+)
+def test_maxnorm(scores: list[float], expected: list[float]) -> None:
+    assert maxnorm(scores).tolist() == expected
+
+
+@pytest.mark.parametrize("normalise", [minmax, maxnorm])
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_normalising_refuses_nan_and_infinity(normalise, bad: float) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(InvalidAnswer, match="scores must be finite"):
+        normalise([1.0, bad])
+
+
+@pytest.mark.parametrize("normalise", [minmax, maxnorm])
+@given(scores=SCORES, factor=st.sampled_from([0.5, 2.0, 8.0]))
+def test_a_positive_factor_changes_no_normalised_score(
+    normalise, scores: list[float], factor: float
+) -> None:  # type: ignore[no-untyped-def]
+    assert normalise([factor * score for score in scores]).tolist() == pytest.approx(
+        normalise(scores).tolist()
+    )
+
+
+def test_weighted_sum() -> None:
+    routes = [{"a": 0.0, "b": 1.0}, {"a": 1.0, "b": 0.5}]
+    assert weighted_sum(routes) == {"a": 1.0, "b": 1.5}
+    assert weighted_sum(routes, weights=[0, 2]) == {"a": 2.0, "b": 1.0}
+
+
+def test_max_score_normalises_each_route() -> None:
+    assert max_score([{"a": 2.0, "b": 8.0, "c": 4.0}, {"a": 0.3, "c": 0.1}]) == pytest.approx(
+        {"a": 1.0, "b": 1.0, "c": 1 / 3}
+    )
+
+
+def test_ranked_breaks_ties_beyond_nine_decimals_by_the_tie_key() -> None:
+    scores = {"d:100-200": 0.5, "d:20-30": 0.5 + 1e-12, "d:0-9": 0.6}
+    position = {"d:0-9": 0, "d:20-30": 1, "d:100-200": 2}
+    assert [key for key, _ in ranked(scores, tie_key=position.__getitem__)] == [
+        "d:0-9",
+        "d:20-30",
+        "d:100-200",
+    ]
+    assert [key for key, _ in ranked(scores)] == ["d:0-9", "d:100-200", "d:20-30"]
+    assert [key for key, _ in ranked({7: 1.0, 3: 1.0, 5: 2.0})] == [5, 3, 7]
+
+
+def test_rrf_ranks_start_at_one() -> None:
+    ((key, score),) = [hit for hit in reciprocal_rank_fusion(["ab", "bca"]) if hit[0] == "a"]
+    assert (key, score) == ("a", pytest.approx(1 / 61 + 1 / 63))
+    assert score == pytest.approx(0.032266, abs=5e-7)
+
+
+def test_rrf_worked_example() -> None:
+    fused = reciprocal_rank_fusion(ROUTES)
+    assert [key for key, _ in fused] == ["A", "B", "D", "C"]
+    assert [round(score, 6) for _, score in fused] == [0.048916, 0.048395, 0.047627, 0.047123]
+
+
+def test_rrf_counts_a_key_once_per_ranking_and_weighs_routes() -> None:
+    assert dict(reciprocal_rank_fusion([["a", "a", "b"]])) == {"a": 1 / 61, "b": 1 / 62}
+    weighted = dict(reciprocal_rank_fusion(["ab", "ba"], weights=[3, 1], c=0))
+    assert weighted == pytest.approx({"a": 3 / 1 + 1 / 2, "b": 3 / 2 + 1 / 1})
+    assert reciprocal_rank_fusion([]) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"weights": [1.0]}, "weights must have one value for each of the 2 routes; got 1"),
+        ({"weights": [1.0, -1.0]}, "weights must be a number of at least 0; got -1.0"),
+        ({"c": -1}, "c must be a number of at least 0; got -1"),
+    ],
+)
+def test_rrf_refuses(options: dict[str, object], sentence: str) -> None:
+    with pytest.raises(InvalidParameter, match=sentence):
+        reciprocal_rank_fusion(["ab", "ba"], **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("k", "size"), [(0.5, 1), (1, 1), (1.5, 1), (2, 1), (3, 2), (4, 3), (5, 3), (10, 7), (0, 1)]
+)
+def test_union_size(k: float, size: int) -> None:
+    assert union_size(k) == size
+
+
+def test_union_and_round_robin_worked_example() -> None:
+    assert union(ROUTES, union_size(3)) == ["A", "B", "D"]
+    assert round_robin(ROUTES, 3) == ["A", "B", "D"]
+    assert round_robin(ROUTES, 9) == ["A", "B", "D", "C"]
+    assert round_robin(["A", "BCD"], 3) == ["A", "B", "C"]
+    assert round_robin([], 3) == round_robin(ROUTES, 0) == union(ROUTES, 0) == []
+
+
+@given(RANKINGS, st.integers(0, 9))
+def test_union_holds_exactly_the_first_of_every_view(rankings: list[list[int]], size: int) -> None:
+    joined = union(rankings, size)
+    assert sorted(joined) == sorted({key for ranking in rankings for key in ranking[:size]})
+    longest = max((len(ranking[:size]) for ranking in rankings), default=0)
+    assert longest <= len(joined) <= size * len(rankings)
+
+
+@given(st.lists(st.integers(0, 8), max_size=9, unique=True), st.integers(0, 9))
+def test_three_equal_views_give_that_view(ranking: list[int], size: int) -> None:
+    assert [key for key, _ in reciprocal_rank_fusion([ranking] * 3)] == ranking
+    assert union([ranking] * 3, size) == round_robin([ranking] * 3, size) == ranking[:size]
+
+
+@given(RANKINGS, st.randoms(use_true_random=False), st.integers(0, 8))
+def test_order_of_routes_is_irrelevant_and_smaller_k_is_a_prefix(rankings, random, k: int) -> None:  # type: ignore[no-untyped-def]
+    shuffled = random.sample(rankings, len(rankings))
+    assert [key for key, _ in reciprocal_rank_fusion(shuffled)] == [
+        key for key, _ in reciprocal_rank_fusion(rankings)
+    ]
+    assert round_robin(rankings, k) == round_robin(rankings, k + 1)[:k]

@@ -1,0 +1,439 @@
+"""Multi-view retrieval: sizes, orders, fusions and conditions, with scripted rankings and with real
+ones."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from doubles import HashEmbedder, HostStore
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from structrag import Document, Hit, Index, MultiViewRetriever
+from structrag.asking.requests import Ranking, Search
+from structrag.errors import InvalidParameter
+from structrag.retrieval.fusion import union_size
+
+VIEWS = ("raw", "summary", "keywords")
+WORKED = {"raw": "ABCD", "summary": "BADC", "keywords": "ADBC"}
+TEXTS = [
+    "The pump moves water through the inlet. It holds a pressure of 4 bar.",
+    "A valve lets water pass or stops it. The valve is made of brass.",
+    "The gearbox drives the pump. Its oil is changed every year.",
+    "Noise comes from the gearbox when oil is low.",
+    "Warranty ends after two years of use.",
+    "Water and oil must never mix in the housing.",
+    "The inlet filter is cleaned every month.",
+]
+QUERIES = [
+    "pump pressure",
+    "valve brass water",
+    "gearbox oil noise",
+    "how long is the warranty",
+    "unknownword",
+]
+
+
+class Scripted(HostStore):
+    """A host's store that answers with given rankings of one-letter document ids, view by view;
+    scores fall by 0.1."""
+
+    def __init__(self, rankings: Mapping[str, str], factor: float = 1.0) -> None:
+        super().__init__(wants_vectors=False)
+        self.rankings, self.factor = rankings, factor
+        self.ids: dict[str, str] = {}
+
+    def put(self, entry: Any) -> None:
+        self.ids[entry.document.id] = entry.chunks[0].id
+
+    def search(self, request: Search) -> Ranking:
+        names = self.rankings[request.route.partition(":")[2]]
+        return [(self.ids[name], self.factor * (1 - 0.1 * i)) for i, name in enumerate(names)][
+            : request.n
+        ]
+
+
+def scripted(rankings: Mapping[str, str], *, order: str = "ABCDEFGH", factor: float = 1.0) -> Index:
+    index = Index(dense_store=Scripted(rankings, factor))
+    index.add([Document(f"Text of {name}.", id=name) for name in order])
+    return index
+
+
+def names(hits: Sequence[Hit]) -> str:
+    return "".join(hit.chunk.doc_id for hit in hits)
+
+
+def dense(index: Index, **options: Any) -> MultiViewRetriever:
+    return MultiViewRetriever(index, routes=("dense",), **options)
+
+
+@pytest.fixture(scope="module")
+def index() -> Index:
+    index = Index(embedder=HashEmbedder(dimensions=256))
+    index.add(
+        [
+            Document(f"# Part\n\n{text}\n", id=f"d{i}", format="markdown")
+            for i, text in enumerate(TEXTS)
+        ]
+    )
+    return index
+
+
+# -- the worked example
+
+
+def test_worked_example() -> None:
+    index = scripted(WORKED)
+    assert names(dense(index, preset="paper", k=3).search("q")) == "ABD"
+    rrf = dense(index, fusion="rrf", k=4).search("q")
+    assert names(rrf) == "ABDC"
+    assert [round(hit.score, 6) for hit in rrf] == [0.048916, 0.048395, 0.047627, 0.047123]
+    assert names(dense(index, fusion="roundrobin", k=3).search("q")) == "ABD"
+    assert names(dense(index, fusion="maxscore", k=2).search("q")) == "AB"
+    assert names(dense(index, k=4).search("q")) == "ABDC"
+
+
+def test_hits_say_where_they_were_found() -> None:
+    first, second, third = dense(scripted(WORKED), preset="paper", k=3).search("q")
+    assert first.routes == {"dense:raw": 1, "dense:summary": 2, "dense:keywords": 1}
+    assert first.scores == pytest.approx(
+        {"dense:raw": 1.0, "dense:summary": 0.9, "dense:keywords": 1.0}
+    )
+    assert [hit.chunk.extras["views_hit"] for hit in (first, second, third)] == [
+        ["raw", "summary", "keywords"],
+        ["raw", "summary"],
+        ["keywords"],
+    ]
+    assert [hit.rank for hit in (first, second, third)] == [1, 2, 3]
+
+
+def test_views_hit_counts_the_first_k_only_and_not_what_was_filled_up() -> None:
+    hits = dense(
+        scripted({"raw": "AB", "summary": "BC", "keywords": ""}), k=4, fusion="rrf"
+    ).search("q")
+    assert names(hits) == "BACD"
+    assert [hit.chunk.extras["views_hit"] for hit in hits] == [
+        ["raw", "summary"],
+        ["raw"],
+        ["summary"],
+        [],
+    ]
+    assert hits[3].routes == {} == hits[3].scores and hits[3].score == hits[2].score
+    assert hits[0].chunk.extras["views_hit"] == ["raw", "summary"]
+    (only,) = dense(
+        scripted({"raw": "AB", "summary": "BC", "keywords": ""}), k=1, fusion="rrf"
+    ).search("q")
+    assert only.chunk.extras["views_hit"] == ["summary"]
+
+
+# -- sizes
+
+
+@pytest.mark.parametrize(("k", "size"), [(1, 1), (1.5, 1), (3, 2), (5, 3), (10, 7)])
+def test_paper_joins_the_best_of_each_view(k: float, size: int) -> None:
+    views = {"raw": "ABCDEFGH", "summary": "HGFEDCBA", "keywords": "DEABCHGF"}
+    hits = dense(scripted(views), preset="paper", k=k).search("q")
+    assert union_size(k) == size
+    assert set(names(hits)) == {name for ranking in views.values() for name in ranking[:size]}
+    assert size <= len(hits) <= 3 * size
+    assert all(hit.chunk.extras["views_hit"] for hit in hits)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(st.permutations("ABCDEFGH"), min_size=3, max_size=3),
+    st.sampled_from([1, 1.5, 2, 3, 4, 5, 7.5, 10, 12]),
+)
+def test_paper_sizes_for_any_rankings(rankings: list[list[str]], k: float) -> None:
+    views = dict(zip(VIEWS, map("".join, rankings), strict=True))
+    hits = dense(scripted(views), preset="paper", k=k).search("q")
+    size = min(union_size(k), 8)
+    assert size <= len(hits) <= min(3 * size, 8) and len(set(names(hits))) == len(hits)
+    assert set(names(hits)) == {name for ranking in views.values() for name in ranking[:size]}
+
+
+@pytest.mark.parametrize("fusion", ["minmax", "rrf", "roundrobin", "maxscore"])
+@pytest.mark.parametrize("routes", [("dense",), ("bm25",), ("dense", "bm25")])
+@pytest.mark.parametrize("query", [*QUERIES, "", "  ", "the of and"])
+def test_default_gives_exactly_k_and_a_smaller_k_is_a_prefix(
+    index: Index, fusion: str, routes: Sequence[str], query: str
+) -> None:
+    retriever = MultiViewRetriever(index, fusion=fusion, routes=routes)
+    everything = retriever.search(query, 50)
+    assert len({hit.chunk.id for hit in everything}) == len(index) == 7
+    for k in range(1, 9):
+        hits = retriever.search(query, k)
+        assert [(hit.chunk.id, hit.score, hit.rank) for hit in hits] == [
+            (hit.chunk.id, hit.score, hit.rank) for hit in everything[:k]
+        ]
+    scores = [round(hit.score, 9) for hit in everything]
+    assert fusion == "roundrobin" or scores == sorted(scores, reverse=True)
+
+
+def test_paper_with_a_blank_query_finds_nothing(index: Index) -> None:
+    assert MultiViewRetriever(index, preset="paper").search(" ") == []
+
+
+@pytest.mark.parametrize("fusion", ["minmax", "rrf", "roundrobin", "maxscore"])
+def test_three_equal_views_give_that_view(fusion: str) -> None:
+    index = scripted(dict.fromkeys(VIEWS, "CADBHGFE"))
+    assert names(dense(index, fusion=fusion, k=8).search("q")) == "CADBHGFE"
+    assert names(dense(index, preset="paper", k=5).search("q")) == "CAD"
+
+
+# -- order and weights
+
+
+@pytest.mark.parametrize("fusion", ["minmax", "rrf", "roundrobin", "maxscore", "union"])
+def test_the_order_of_adding_changes_only_ties(fusion: str) -> None:
+    rankings = {"raw": "ACBDE", "summary": "CABED", "keywords": "CAEBD"}
+    found = [
+        dense(scripted(rankings, order="".join(order)), fusion=fusion, k=5).search("q")
+        for order in itertools.permutations("ABCDE", 5)
+        if order[0] in "AE"
+    ]
+    by_score = [{(hit.chunk.doc_id, round(hit.score, 9)) for hit in hits} for hits in found]
+    assert all(one == by_score[0] for one in by_score)
+    if fusion != "maxscore":  # where A and C are both the best of a view, and B and E tie as well
+        assert len({names(hits) for hits in found}) == 1
+
+
+def test_ties_follow_the_order_of_documents() -> None:
+    views = {"raw": "AB", "summary": "BA", "keywords": ""}
+    assert names(dense(scripted(views, order="AB"), k=2).search("q")) == "AB"
+    assert names(dense(scripted(views, order="BA"), k=2).search("q")) == "BA"
+
+
+@pytest.mark.parametrize("fusion", ["minmax", "rrf", "roundrobin", "maxscore", "union"])
+def test_a_factor_on_all_scores_changes_nothing(fusion: str) -> None:
+    first = dense(scripted(WORKED), fusion=fusion, k=4).search("q")
+    second = dense(scripted(WORKED, factor=7.5), fusion=fusion, k=4).search("q")
+    assert names(first) == names(second)
+    assert [hit.score for hit in first] == pytest.approx([hit.score for hit in second])
+
+
+@pytest.mark.parametrize("fusion", ["minmax", "rrf"])
+@pytest.mark.parametrize("name", ["dense:summary", "summary"])
+def test_weights_change_the_order(fusion: str, name: str) -> None:
+    index = scripted(WORKED)
+    assert names(dense(index, fusion=fusion, k=4).search("q")) == "ABDC"
+    assert names(dense(index, fusion=fusion, k=4, weights={name: 9}).search("q"))[:2] == "BA"
+    alone = dense(index, fusion=fusion, k=4, weights={"raw": 0, "keywords": 0}).search("q")
+    assert names(alone) == "BADC"
+
+
+def test_a_weight_for_a_kind_of_route(index: Index) -> None:
+    query = "gearbox oil noise"
+    for kind, other in (("dense", "bm25"), ("bm25", "dense")):
+        weighted = MultiViewRetriever(index, weights={other: 0}).search(query, 2)
+        alone = MultiViewRetriever(index, routes=(kind,)).search(query, 2)
+        assert [hit.chunk.id for hit in weighted] == [hit.chunk.id for hit in alone]
+
+
+def test_order_document_gives_the_same_hits_in_reading_order(index: Index) -> None:
+    by_score = MultiViewRetriever(index, k=5).search("gearbox oil noise")
+    by_place = MultiViewRetriever(index, k=5, order="document").search("gearbox oil noise")
+    assert by_place == sorted(by_score, key=lambda hit: hit.chunk.doc_id) != by_score
+    assert sorted(hit.rank for hit in by_place) == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("fusion", ["minmax", "rrf", "roundrobin", "maxscore", "union"])
+def test_a_chunk_of_both_kinds_shows_both(index: Index, fusion: str) -> None:
+    hit = MultiViewRetriever(index, fusion=fusion).search("valve brass")[0]
+    assert "valve" in hit.chunk.text
+    assert (
+        set(hit.routes)
+        == {f"{kind}:{view}" for kind in ("dense", "bm25") for view in VIEWS}
+        == set(hit.scores)
+    )
+    for route in hit.routes:
+        kind, _, view = route.partition(":")
+        alone = index.search("valve brass", 50, view=view, route=kind)
+        (same,) = [other for other in alone if other.chunk.id == hit.chunk.id]
+        assert (same.rank, same.score) == (hit.routes[route], hit.scores[route])
+
+
+def test_views_can_be_chosen(index: Index) -> None:
+    hits = MultiViewRetriever(index, views=("keywords",), routes=("bm25",)).search("valve brass")
+    assert set(hits[0].routes) == {"bm25:keywords"} and hits[0].chunk.extras["views_hit"] == [
+        "keywords"
+    ]
+
+
+# -- conditions
+
+
+def test_dense_search_in_one_document_equals_an_index_of_it_alone() -> None:
+    documents = [
+        Document(
+            "".join(f"# Part {i}\n\n{text}\n\n" for i, text in enumerate(TEXTS[n:])),
+            id=f"d{n}",
+            format="markdown",
+        )
+        for n in range(4)
+    ]
+    every = Index(embedder=HashEmbedder())
+    every.add(documents)
+    for document in documents:
+        alone = Index(embedder=HashEmbedder())
+        alone.add([document])
+        for query, fusion in itertools.product(QUERIES, ["minmax", "rrf", "union"]):
+            inside = dense(every, fusion=fusion, k=4).search(query, where={"doc_id": document.id})
+            expected = dense(alone, fusion=fusion, k=4).search(query)
+            assert [hit.chunk for hit in inside] == [hit.chunk for hit in expected]
+            assert [hit.score for hit in inside] == pytest.approx(
+                [hit.score for hit in expected], abs=1e-9
+            )
+            assert [dict(hit.routes) for hit in inside] == [dict(hit.routes) for hit in expected]
+
+
+def test_where_fills_up_within_its_documents(index: Index) -> None:
+    hits = MultiViewRetriever(index, routes=("bm25",), k=5).search(
+        "unknownword", where={"doc_id": ["d2", "d4", "d6"]}
+    )
+    assert names(hits) == "d2d4d6"
+    assert MultiViewRetriever(index).search("pump", where={"doc_id": "nothing"}) == []
+
+
+# -- bad arguments, odd indexes
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"k": 0}, "k must be a number of at least 1; got 0"),
+        ({"k": -1}, "k must be a number of at least 1"),
+        ({"k": 0.5, "preset": "paper"}, "k must be a number of at least 1"),
+        ({"k": 1.5}, "k must be a whole number with preset 'default'; got 1.5"),
+        ({"k": float("nan")}, "k must be"),
+        ({"k": float("inf")}, "k must be"),
+        ({"k": True}, "k must be"),
+        ({"k": "3"}, "k must be"),
+        ({"k": None}, "k must be"),
+        ({"preset": "best"}, "preset must be one of 'default', 'paper'"),
+        ({"routes": ()}, "routes must be a sequence of different names"),
+        ({"routes": "dense"}, "routes must be a sequence of different names"),
+        ({"routes": ("dense", "dense")}, "routes must be a sequence of different names"),
+        ({"routes": ("sparse",)}, "routes must be one of 'bm25', 'dense'"),
+        ({"views": ("title",)}, "views must be one of"),
+        ({"fusion": "sum"}, "fusion must be one of"),
+        ({"order": "random"}, "order must be one of"),
+        ({"weights": {"colour": 2}}, "weights must be one of"),
+        ({"weights": {"raw": -1}}, r"weights\['raw'\] must be a number of at least 0"),
+        ({"weights": {"raw": float("nan")}}, r"weights\['raw'\] must be"),
+        ({"weights": {"raw": float("inf")}}, r"weights\['raw'\] must be"),
+        (
+            {"weights": {"raw": 2}, "fusion": "maxscore"},
+            "weights are for fusion 'minmax' or 'rrf'; 'maxscore' takes none",
+        ),
+        (
+            {"weights": {"raw": 2}, "fusion": "roundrobin"},
+            "weights are for fusion 'minmax' or 'rrf'; 'roundrobin' takes none",
+        ),
+        (
+            {"weights": {"raw": 2}, "preset": "paper"},
+            "weights are for fusion 'minmax' or 'rrf'; 'union' takes none",
+        ),
+    ],
+)
+def test_bad_settings(index: Index, options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InvalidParameter, match=sentence):
+        MultiViewRetriever(index, **options)
+
+
+def test_bad_searches(index: Index) -> None:
+    retriever = MultiViewRetriever(index)
+    for arguments, sentence in [
+        (("a", 0), "k must be"),
+        (("a", 2.5), "k must be a whole number"),
+        ((None,), "query must be a string; got NoneType"),
+    ]:
+        with pytest.raises(InvalidParameter, match=sentence):
+            retriever.search(*arguments)
+    with pytest.raises(InvalidParameter, match="'colour'"):
+        retriever.search("a", where={"colour": 1})
+    with pytest.raises(InvalidParameter, match="where must be"):
+        retriever.search("a", where=3)
+
+
+def test_whole_numbers_of_any_type(index: Index) -> None:
+    assert len(MultiViewRetriever(index, k=2.0).search("pump")) == 2
+    assert len(MultiViewRetriever(index).search("pump", int(np.int64(3)))) == 3
+
+
+@pytest.mark.parametrize("preset", ["default", "paper"])
+def test_an_empty_index(preset: str) -> None:
+    index = Index(preset=preset)
+    assert MultiViewRetriever(index, preset=preset).search("anything") == []
+    assert MultiViewRetriever(index, preset=preset).search("anything", where={"doc_id": "x"}) == []
+
+
+def test_sections_with_equal_words_both_stay() -> None:
+    index = Index(embedder=HashEmbedder())
+    index.add(
+        [Document("# A\n\nThe same words.\n\n# A\n\nThe same words.\n", id="d", format="markdown")]
+    )
+    first, second = MultiViewRetriever(index, k=2).search("same words")
+    assert (
+        first.chunk.text.strip() == second.chunk.text.strip()
+        and first.chunk.start < second.chunk.start
+    )
+    assert first.score == second.score
+
+
+def test_a_foreign_chunk_in_a_hosts_answer_is_left_out() -> None:
+    index = scripted(WORKED)
+    index.dense_store.ids["B"] = "someone-else:0-5"  # type: ignore[union-attr]
+    assert "B" not in names(dense(index, fusion="rrf", k=3).search("q"))
+
+
+@pytest.mark.slow
+def test_real_vectors_find_a_paraphrase(minilm: Any) -> None:
+    index = Index(embedder=minilm, views=("raw", "keywords"))
+    index.add(
+        [
+            Document(f"# Part {i}\n\n{text}\n", id=f"d{i}", format="markdown")
+            for i, text in enumerate(TEXTS)
+        ]
+    )
+    assert names(MultiViewRetriever(index, k=1).search("How long does the guarantee last?")) == "d4"
+    assert (
+        names(MultiViewRetriever(index, k=1).search("lubricant is running out and it is loud"))
+        == "d3"
+    )
+
+
+@pytest.mark.parametrize("one_route", [False, True])
+@pytest.mark.parametrize("where", [None, {"doc_id": ["a", "c"]}])
+def test_a_change_during_a_search_begins_it_anew(where: Any, one_route: bool) -> None:
+    index = Index(embedder=None)
+    index.add(
+        [
+            Document(f"# Part\n\nThe {word} is here.\n", id=word[0])
+            for word in ("axle", "bolt", "crank")
+        ]
+    )
+    if one_route:
+        steps = index._search_steps("crank", 1, "raw", "bm25", where)
+    else:
+        steps = MultiViewRetriever(index, k=1).steps("crank", where=where)
+    requests = steps.send(None)
+    hits: list[Hit] = []
+    while not hits:
+        answers = index.run(asking(requests))
+        if isinstance(requests[0], Search):
+            index.delete("a")
+        try:
+            requests = steps.send(answers)
+        except StopIteration as done:
+            hits = done.value
+    assert [hit.chunk.doc_id for hit in hits] == ["c"] and len(index) == 2
+
+
+def asking(requests: Any) -> Any:
+    """Steps that ask for the requests and return the answers."""
+    return (yield requests)

@@ -1,0 +1,124 @@
+"""Hits packed into a token limit: whole, in order, only the first cut, and that at a sentence end."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from structrag import Chunk, Hit
+from structrag.errors import InvalidParameter
+from structrag.retrieval.packing import pack, reader_text
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def hit(text: str, rank: int = 1, *, context: str = "", kind: str = "text", start: int = 0) -> Hit:
+    chunk = Chunk(
+        f"d:{start}-{start + len(text)}",
+        "d",
+        "d#0",
+        start,
+        start + len(text),
+        text,
+        context,
+        words(text),
+        kind=kind,
+    )
+    return Hit(chunk, 1 / rank, rank)
+
+
+def texts(hits: list[Hit]) -> list[str]:
+    return [each.chunk.text for each in hits]
+
+
+def test_what_does_not_fit_is_left_out_and_later_hits_may_fit() -> None:
+    hits = [hit("a b c", 1), hit("d e f g", 2), hit("h i", 3)]
+    packed = pack(hits, 5, words)
+    assert texts(packed) == ["a b c", "h i"] and [each.rank for each in packed] == [1, 3]
+    assert packed[0] is hits[0]
+    assert pack(hits, 9, words) == hits and pack(hits, 10_000, words) == hits
+
+
+def test_only_the_first_is_cut_and_at_a_sentence_end() -> None:
+    text = "One two three. Four five six. Seven eight."
+    (first,) = pack([hit(text, start=40), hit("x y z w", 2)], 7, words)
+    assert first.chunk.text == "One two three. Four five six. " == text[: first.chunk.end - 40]
+    assert (first.chunk.id, first.chunk.start, first.chunk.end) == ("d:40-70", 40, 70)
+    assert first.chunk.n_tokens == 6 and first.chunk.extras["cut"] is True
+    assert texts(pack([hit("a b", 1), hit(text, 2)], 7, words)) == ["a b"]
+
+
+def test_a_first_sentence_too_long_is_left_out() -> None:
+    assert texts(pack([hit("One two three four. Five."), hit("x y", 2)], 3, words)) == ["x y"]
+    assert pack([hit("One two three four.")], 0, words) == []
+    assert pack([], 100) == []
+
+
+def test_the_heading_path_counts() -> None:
+    assert reader_text(hit("a b", context="Nova A10 > Battery").chunk) == "Nova A10 > Battery\na b"
+    assert pack([hit("a b", context="Nova A10 > Battery")], 5, words) == []
+    assert len(pack([hit("a b", context="Nova A10 > Battery")], 6, words)) == 1
+    assert (
+        len(
+            pack(
+                [hit("a b", context="Nova A10 > Battery")],
+                2,
+                words,
+                text_of=lambda chunk: chunk.text,
+            )
+        )
+        == 1
+    )
+
+
+def test_a_table_is_cut_between_its_rows() -> None:
+    table = "| a | b |\n|---|---|\n| Dr. X | 2 |\n| 3 | 4 |\n"
+    (first,) = pack([hit(table, kind="table")], 14, words)
+    assert first.chunk.text == "| a | b |\n|---|---|\n| Dr. X | 2 |\n"
+
+
+def test_a_shortened_index_text_is_not_what_is_counted() -> None:
+    whole = hit("a b c d")
+    chunk = Chunk(
+        **{name: getattr(whole.chunk, name) for name in Chunk.__slots__}
+        | {"extras": {"reduced": "a"}}
+    )
+    assert pack([Hit(chunk, 1.0, 1)], 3, words) == []
+
+
+def test_chinese_is_cut_at_its_own_marks() -> None:
+    (first,) = pack([hit("电池可用三十小时。屏幕很亮。保修两年。")], 16)
+    assert first.chunk.text == "电池可用三十小时。屏幕很亮。"
+
+
+def test_a_negative_limit_is_named() -> None:
+    with pytest.raises(InvalidParameter, match="max_tokens"):
+        pack([hit("a")], -1)
+
+
+sentences = st.lists(
+    st.integers(1, 5).map(lambda n: "Word " * (n - 1) + "end. "), min_size=1, max_size=5
+).map("".join)
+
+
+@given(st.lists(sentences, max_size=6), st.integers(0, 40))
+def test_for_any_hits(bodies: list[str], limit: int) -> None:
+    hits = [hit(text, rank) for rank, text in enumerate(bodies, start=1)]
+    packed = pack(hits, limit, words)
+    assert sum(words(reader_text(each.chunk)) for each in packed) <= limit
+    ranks = [each.rank for each in packed]
+    assert ranks == sorted(set(ranks))
+    whole = {each.rank: each for each in hits}
+    for each in packed:
+        assert each == whole[each.rank] or (
+            each.rank == 1 and whole[1].chunk.text.startswith(each.chunk.text)
+        )
+    used = 0
+    for each in hits:
+        size = words(each.chunk.text)
+        taken = next((one for one in packed if one.rank == each.rank), None)
+        assert taken is not None or used + size > limit
+        used += words(taken.chunk.text) if taken else 0

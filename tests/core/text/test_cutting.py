@@ -1,0 +1,122 @@
+"""Cuts: optimal against brute force, and the size limit."""
+
+from __future__ import annotations
+
+from itertools import combinations, pairwise
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from structrag.records import Block
+from structrag.text.cutting import PIECE, Atom, Cutter, Piece, _cheapest, lines_block
+from structrag.text.tokens import count_tokens
+
+sizes = st.lists(
+    st.tuples(st.integers(1, 9), st.sampled_from([0.0, 0.2, 0.4, 1.0, 2.0])), min_size=1, max_size=9
+)
+
+
+def cost(atoms: list[Atom], runs: list[tuple[int, int]], budget: int) -> float | None:
+    """What the cuts cost; None where a run of more than one atom is above the budget."""
+    total = 0.0
+    for first, last in runs:
+        size = sum(atom.tokens for atom in atoms[first:last])
+        if size > budget and last - first > 1:
+            return None
+        total += PIECE + (atoms[first].cost if first else 0.0) + 0.5 * (1 - size / budget) ** 2
+    return total
+
+
+@settings(max_examples=200, deadline=None)
+@given(sizes, st.integers(3, 20))
+def test_cuts_are_the_cheapest_of_all(parts: list[tuple[int, float]], budget: int) -> None:
+    atoms = [Atom(i, i + 1, tokens, price) for i, (tokens, price) in enumerate(parts)]
+    found = cost(atoms, _cheapest(atoms, budget, [0] * len(atoms)), budget)
+    every = []
+    for n in range(len(atoms)):
+        for cuts in combinations(range(1, len(atoms)), n):
+            edges = [0, *cuts, len(atoms)]
+            every.append(cost(atoms, list(pairwise(edges)), budget))
+    assert found is not None
+    assert abs(found - min(price for price in every if price is not None)) < 1e-6
+
+
+def pieces(text: str, blocks: list[Block], budget: int) -> list[str]:
+    return [text[p.start : p.end] for p in Cutter(count_tokens).cut(text, blocks, budget)]
+
+
+def test_cuts_fall_between_blocks_before_they_fall_inside() -> None:
+    text = "one two three. four five.\n\nsix seven eight nine.\n\n"
+    blocks = [Block("paragraph", 0, 27), Block("paragraph", 27, len(text))]
+    assert pieces(text, blocks, 8) == [text[:27], text[27:]]
+
+
+def test_a_heading_takes_the_first_words_of_a_long_sentence_along() -> None:
+    heading = "# What is it? Really?\n\n"
+    text = heading + "word " * 40
+    found = pieces(text, [Block("paragraph", 0, len(text), header_start=len(heading))], 20)
+    assert "".join(found) == text
+    assert found[0].startswith(heading + "word")
+    assert all(count_tokens(piece) <= 20 for piece in found)
+
+
+def test_headings_behind_stay_with_the_last_words() -> None:
+    body = "First sentence is here. " * 8
+    text = body + "\n\n# Empty?\n\n# Also empty\n"
+    found = [
+        text[p.start : p.end]
+        for p in Cutter(count_tokens).cut(
+            text, [Block("paragraph", 0, len(text))], 20, tail=len(body) + 2
+        )
+    ]
+    assert "".join(found) == text
+    assert "sentence" in found[-1]
+    assert found[-1].endswith("# Empty?\n\n# Also empty\n")
+
+
+def test_a_piece_that_does_not_fit_leaves_the_others_alone() -> None:
+    text = "aaaa bbbb cccc dddd eeee ffff"
+
+    def fits(piece: Piece) -> bool:
+        return "cccc" not in text[piece.start : piece.end] or piece.end - piece.start <= 6
+
+    found = [
+        text[p.start : p.end]
+        for p in Cutter(len).cut(text, [Block("paragraph", 0, len(text))], 12, fits=fits)
+    ]
+    assert "".join(found) == text
+    assert "aaaa bbbb " in found
+    assert any(piece.startswith("cccc") for piece in found)
+
+
+def test_one_word_is_cut_between_characters_as_readers_see_them() -> None:
+    text = "🇩🇪🇫🇷👩‍👩‍👧‍👦e\u0301e\u0301"
+    found = pieces(text, [Block("paragraph", 0, len(text))], 1)
+    assert "".join(found) == text
+    assert not any(piece.startswith(("\u200d", "\u0301")) for piece in found)
+
+
+def test_long_word_needs_time_in_proportion_to_its_length() -> None:
+    counted = []
+    for length in (50_000, 100_000):
+        seen = 0
+
+        def counter(text: str) -> int:
+            nonlocal seen
+            seen += len(text)
+            return len(text)
+
+        Cutter(counter).cut("x" * length, [Block("paragraph", 0, length)], 500)
+        counted.append(seen)
+    assert counted[1] < 2.5 * counted[0]
+
+
+def test_lines_are_cut_behind_every_kind_of_line_end() -> None:
+    assert lines_block("a\r\nb\rc\nd\n", 0, 9).cuts == (3, 5, 7)
+
+
+def test_blank_text_that_joins_a_full_piece_does_not_take_it_over_the_limit() -> None:
+    text = "abcdefgh \n\n\n"
+    pieces = Cutter(len).cut(text, [Block("paragraph", 0, len(text))], 9)
+    assert [text[piece.start : piece.end] for piece in pieces] == ["abcd", "efgh \n\n\n"]
+    assert all(len(text[piece.start : piece.end]) <= 9 for piece in pieces)

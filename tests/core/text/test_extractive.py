@@ -1,0 +1,140 @@
+"""Summaries and keywords that need no model."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from structrag.text.extractive import entities, keywords, section_frequencies, summarise
+from structrag.text.tokens import count_tokens
+
+LONG = " ".join(
+    f"Sentence {i} speaks of topic {i % 7} and of detail number {i * i}." for i in range(60)
+)
+
+
+def test_a_short_text_is_its_own_summary() -> None:
+    assert summarise("  One sentence. And another one.\n") == "One sentence. And another one."
+    assert summarise("") == summarise(" \n ") == ""
+
+
+def test_a_summary_keeps_the_limits_the_order_and_the_words() -> None:
+    summary = summarise(LONG)
+    sentences = summary.split(". ")
+    assert len(sentences) <= 10 and len(summary.split()) <= 200
+    places = [LONG.index(sentence.rstrip(".")) for sentence in sentences]
+    assert places == sorted(places)
+    assert summarise(LONG, max_sentences=2).count("Sentence") == 2
+    assert len(summarise(LONG, max_words=25).split()) <= 25
+
+
+def test_the_first_sentence_has_a_head_start_and_repeats_are_avoided() -> None:
+    pumps, gears = "Pumps move water.", "Gears drive wheels."
+    for first, second in ((pumps, gears), (gears, pumps)):
+        text = f"{first} {first} {second} {second}"
+        assert summarise(text, max_sentences=1) == first
+        assert summarise(text, max_sentences=2) == f"{first} {second}"
+
+
+def test_one_endless_sentence_is_cut_at_the_words() -> None:
+    words = [f"word{i}" for i in range(1000)]
+    assert summarise(" ".join(words)) == " ".join(words[:200])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "今天天气很好。" * 60,
+        "🙂 " * 500,
+        "\n\n".join("|a|b|" for _ in range(50)),
+        "the of and. " * 100,
+        "x" * 5000,
+        ". " * 400,
+        "\x00" * 300,
+    ],
+)
+def test_odd_texts_have_a_summary_no_longer_than_they_are(text: str) -> None:
+    summary = summarise(text)
+    assert len(summary) <= len(text) and count_tokens(summary) <= count_tokens(text)
+    keywords(text, text[:20])
+
+
+@given(st.text(max_size=400))
+def test_any_text_is_survived(text: str) -> None:
+    assert summarise(text, max_sentences=2, max_words=20) == summarise(
+        text, max_sentences=2, max_words=20
+    )
+    found = keywords(text, "a heading")
+    assert len({word.casefold() for word in found}) == len(found) <= 25
+    assert all(word.strip() for word in found)
+
+
+def test_keywords_tell_a_section_from_the_others() -> None:
+    sections = [
+        f"The device manual says that the {part} of the device is checked."
+        for part in ("gearbox", "inlet filter", "housing")
+    ]
+    frequency = section_frequencies(sections)
+    assert frequency["device"] == 3 and frequency["gearbox"] == 1
+    for section, part in zip(sections, ("gearbox", "inlet filter", "housing"), strict=True):
+        best = keywords(section, document_frequency=frequency, n_sections=3)[:2]
+        assert part in [word.casefold() for word in best]
+
+
+def test_a_word_of_the_heading_counts_half_as_much_again() -> None:
+    text = "alpha runs. beta runs. gamma runs."
+    assert keywords(text, "Gamma rays")[0].casefold().startswith("gamma")
+
+
+@pytest.mark.parametrize(("length", "most"), [(1, 6), (1000, 25)])
+def test_the_number_of_keywords_grows_with_the_text(length: int, most: int) -> None:
+    text = ". ".join(f"unique{i} thing{i}" for i in range(length * 20))
+    found = keywords(text)
+    assert len(found) == min(25, 5 + count_tokens(text) // 40) <= most
+
+
+def test_stop_words_and_numbers_are_no_keywords() -> None:
+    assert keywords("the of and 42 1999") == [] == keywords("")
+    assert "und" not in keywords("Die Pumpe und das Ventil", language="german")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The NATO and UNO met.", ["NATO", "UNO"]),
+        ("Order the CA-IS3722HS today.", ["CA-IS3722HS"]),
+        ("Call readFile or snake_case now.", ["readFile", "snake_case"]),
+        ("It runs at 3.5 GHz and 20 %.", ["3.5 GHz", "20 %"]),
+        ("He met Ada Lovelace there.", ["Ada Lovelace"]),
+        ("so-called “dark silicon” here", ["dark silicon"]),
+    ],
+)
+def test_entities(text: str, expected: list[str]) -> None:
+    found = entities(text)
+    assert all(name in found for name in expected)
+
+
+@pytest.mark.slow
+def test_equal_in_every_process() -> None:
+    code = (
+        "from structrag.text.extractive import *; import sys; t = sys.stdin.read(); "
+        "print(summarise(t)); print(keywords(t, 'Topic'))"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            input=LONG,
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=Path(__file__).parent,
+            env={"PYTHONHASHSEED": seed, "PATH": ""},
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert outputs == {f"{summarise(LONG)}\n{keywords(LONG, 'Topic')}\n"}

@@ -1,0 +1,38 @@
+"""The heading path in front of a chunk."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from structrag.text.heading_path import heading_context
+from structrag.text.tokens import count_tokens
+
+
+def test_title_and_path_are_joined() -> None:
+    assert (
+        heading_context("Guide", ("Install", "On  Linux"), count_tokens).text
+        == "Guide > Install > On Linux"
+    )
+    assert heading_context("GUIDE ", ("Guide", "Install"), count_tokens).text == "Guide > Install"
+    assert heading_context("", ("", "x"), count_tokens) == ("x", False)
+    assert heading_context("", (), count_tokens) == ("", False)
+
+
+def test_middle_levels_go_first_and_then_the_longest_title_is_cut_at_a_word() -> None:
+    path = ("one two", "three four", "five six", "seven eight")
+    assert heading_context("Title", path, count_tokens, limit=10) == (
+        "Title > five six > seven eight",
+        True,
+    )
+    text, shortened = heading_context("Title", ("a", "b " * 40), count_tokens, limit=12)
+    assert shortened
+    assert text.startswith("Title > a > b b")
+
+
+@given(st.text(max_size=30), st.lists(st.text(max_size=40), max_size=6), st.integers(0, 20))
+def test_limit_holds(title: str, path: list[str], limit: int) -> None:
+    text, shortened = heading_context(title, path, count_tokens, limit=limit)
+    assert count_tokens(text) <= limit
+    if not shortened:
+        assert all(" ".join(part.split()) in text for part in path)

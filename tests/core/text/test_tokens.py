@@ -1,0 +1,240 @@
+"""Token counters: the estimate, tiktoken from disk, Hugging Face, names."""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+import pickle
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+import regex
+from hypothesis import given
+from hypothesis import strategies as st
+
+from structrag.errors import InvalidParameter
+from structrag.text.tokens import count_tokens, counter_name, huggingface_counter, tiktoken_counter
+
+UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
+TEXTS = st.text(st.sampled_from("ab é\n\t.手今ไทยກမក្かカ<|>\ud800"), max_size=60)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("", 0),
+        (" \n", 0),
+        ("a", 2),
+        ("one " * 10, 13),
+        ("今天天气", 4),
+        ("iPhone 手机 ok", 5),
+        ("a手b", 4),
+        ("สวัสดี", 6),
+    ],
+)
+def test_worked_counts(text: str, count: int) -> None:
+    assert count_tokens(text) == count
+
+
+@given(TEXTS)
+def test_short_words_follow_the_formula(text: str) -> None:
+    words = UNSPACED.sub(" ", text).split()
+    expected = math.ceil(round(1.3 * len(words), 6)) + len(UNSPACED.findall(text))
+    letters = sum(map(len, words))
+    assert count_tokens(text) == max(
+        expected, expected - math.ceil(round(1.3 * len(words), 6)) + -(-letters // 8)
+    )
+
+
+@given(TEXTS, TEXTS)
+def test_a_sum_is_never_below_the_whole(left: str, right: str) -> None:
+    assert count_tokens(left + right) <= count_tokens(left) + count_tokens(right)
+
+
+def test_unspaced_scripts_agree_with_unicode() -> None:
+    for first, last in [
+        (0x4E00, 0x9FFF),
+        (0x3041, 0x3096),
+        (0x30A1, 0x30FA),
+        (0x1000, 0x109F),
+        (0x20000, 0x2A6DF),
+    ]:
+        for code in (first, (first + last) // 2, last):
+            assert UNSPACED.match(chr(code))
+            assert count_tokens(chr(code) * 3) == 3
+    assert count_tokens("한국어 텍스트") == 3, "Korean is written with spaces"
+
+
+def test_text_without_spaces_is_not_counted_as_one_word() -> None:
+    assert count_tokens("x" * 80_000) == 10_000
+
+
+def test_tiktoken_counts_special_tokens_and_surrogates_as_text() -> None:
+    count = tiktoken_counter()
+    assert count("hello world") == 2
+    assert count("<|endoftext|>") > 1
+    assert count("a \ud800 b") > 2
+    assert count("") == 0
+
+
+@pytest.mark.parametrize("name", ["cl100k_base", "o200k_base"])
+def test_tiktoken_agrees_with_tiktoken(name: str) -> None:
+    spec = find_spec("llama_index")
+    assert spec is not None and spec.submodule_search_locations
+    folders = (
+        Path(place, "core", "_static", "tiktoken_cache")
+        for place in spec.submodule_search_locations
+    )
+    folder = next(folder for folder in folders if folder.is_dir())
+    text = "It's  3.14\n\n  – naïve 手机's \U0001f469\u200d\U0001f469 CamelCase\tI'll GO12345\r\n"
+    script = (
+        "import sys, tiktoken; "
+        "print(len(tiktoken.get_encoding(sys.argv[1]).encode_ordinary(sys.argv[2])))"
+    )
+    environment = {**os.environ, "TIKTOKEN_CACHE_DIR": str(folder), "PYTHONUTF8": "1"}
+    answer = subprocess.run(
+        [sys.executable, "-c", script, name, text], env=environment, capture_output=True, check=True
+    )
+    assert tiktoken_counter(name)(text) == int(answer.stdout)
+
+
+def test_tiktoken_neither_downloads_nor_imports_llama_index(tmp_path: Path) -> None:
+    script = (
+        "import socket, sys\n"
+        "def refuse(*a, **k): raise AssertionError('network')\n"
+        "socket.socket.connect = refuse; socket.create_connection = refuse; socket.getaddrinfo = "
+        "refuse\n"
+        "from structrag.text.tokens import tiktoken_counter\n"
+        "assert tiktoken_counter()('hello world') == 2\n"
+        "try: tiktoken_counter('p50k_base')\n"
+        "except ValueError as error: print(error)\n"
+        "assert not [name for name in sys.modules if name.startswith('llama_index.core')]\n"
+    )
+    environment = {**os.environ, "TIKTOKEN_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "p50k_base" in done.stdout and "TIKTOKEN_CACHE_DIR" in done.stdout
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_damaged_file_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "9b5ad71b2ce5302211f9c61530b329a4922fc6a4").write_bytes(b"IQ== 0\n")
+    script = "from structrag.text.tokens import tiktoken_counter; print(tiktoken_counter()('hello world'))"
+    environment = {**os.environ, "TIKTOKEN_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == "2", done.stderr
+
+
+def test_unknown_encoding() -> None:
+    with pytest.raises(InvalidParameter, match="cl100k_base"):
+        tiktoken_counter("gpt-5")
+
+
+def word_tokenizer(max_length: int | None = None):  # type: ignore[no-untyped-def]
+    tokenizers = pytest.importorskip("tokenizers")
+    model = tokenizers.models.WordLevel({"[UNK]": 0, "a": 1, "b": 2}, unk_token="[UNK]")
+    tokenizer = tokenizers.Tokenizer(model)
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    if max_length:
+        tokenizer.enable_truncation(max_length)
+        tokenizer.enable_padding(length=max_length)
+    return tokenizer
+
+
+def test_huggingface_ignores_truncation_and_leaves_the_tokenizer_alone() -> None:
+    tokenizer = word_tokenizer(4)
+    count = huggingface_counter(tokenizer)
+    assert count("a b " * 10) == 20
+    assert count("a") == 1
+    assert count("a \ud800") == 2
+    assert tokenizer.truncation is not None
+
+
+def test_huggingface_transformers() -> None:
+    transformers = pytest.importorskip("transformers")
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=word_tokenizer(), model_max_length=4, unk_token="[UNK]"
+    )
+    count = huggingface_counter(tokenizer)
+    assert count("a b " * 10) == 20
+    assert count("\udc00") == 1
+    assert pickle.loads(pickle.dumps(count))("a b") == 2
+
+
+def test_huggingface_refuses_other_things() -> None:
+    with pytest.raises(InvalidParameter, match="tokenizer"):
+        huggingface_counter("all-MiniLM-L6-v2")
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: count_tokens, tiktoken_counter, lambda: huggingface_counter(word_tokenizer(4))]
+)
+def test_counters_survive_pickling(make) -> None:  # type: ignore[no-untyped-def]
+    counter = make()
+    copy = pickle.loads(pickle.dumps(counter))
+    assert copy("a b c") == counter("a b c")
+    assert counter_name(copy) == counter_name(counter)
+
+
+class Characters:
+    def __call__(self, text: str) -> int:
+        return len(text)
+
+    def count(self, text: str) -> int:
+        return len(text)
+
+
+def divided(by: int):  # type: ignore[no-untyped-def]
+    return lambda text: len(text) // by
+
+
+def power(text: str, n: int) -> int:
+    return len(text) ** n
+
+
+def test_names_are_stable_and_tell_counters_apart() -> None:
+    counters = [
+        count_tokens,
+        tiktoken_counter(),
+        tiktoken_counter("o200k_base"),
+        huggingface_counter(word_tokenizer()),
+        len,
+        Characters(),
+        Characters().count,
+        divided(3),
+        divided(4),
+        functools.partial(power, n=2),
+        functools.partial(power, n=3),
+    ]
+    names = [counter_name(counter) for counter in counters]
+    assert len(set(names)) == len(names)
+    assert not [name for name in names if "0x" in name]
+    assert names[0] == "structrag.text.tokens.count_tokens"
+    assert counter_name(divided(3)) == names[7]
+    assert counter_name(Characters()) == names[5]
+
+
+def test_names_are_equal_in_another_process() -> None:
+    script = (
+        "from structrag.text.tokens import *\n"
+        "f = lambda text: len({'a', 'b', 'c', text} & {'a', 'b'}) if text in {'x', 'y', 'z'} else "
+        "0\n"
+        "print([counter_name(c) for c in (count_tokens, tiktoken_counter(), f)])"
+    )
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+        )
+        for seed in ("1", "2")
+    ]
+    assert runs[0].stdout and runs[0].stdout == runs[1].stdout

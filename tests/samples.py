@@ -1,0 +1,82 @@
+"""Documents that several test files use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from structrag.reading.files import read_text
+from structrag.records import Document
+
+# Input that breaks splitters.
+BAD = {
+    "one character": "x",
+    "no headings": "Just a line of text.",
+    "only headings": "# A\n## B\n### C\n# D\n",
+    "NUL bytes": "# A\x00\n\nb\x00c\n",
+    "lone surrogates": "# \ud800\n\n\udfff text\n",
+    "mixed line ends": "# A\r\n\r\nb\rc\n\n# D\r\re\x85f\u2028g\n",
+    "right to left": "# مقدمة\n\nمرحبا بالعالم؟ هذا نص طويل. " * 20,
+    "Chinese": "# 标题\n\n" + "今天天气很好。我们去公园散步。" * 60,
+    "Thai": "สวัสดีชาวโลกนี่คือข้อความยาว" * 60,
+    "unclosed fence": "# A\n\n```\n# not a heading\n" + "code\n" * 100,
+    "unclosed comment": "# A\n\n<!-- \n\n# B\n\ntext\n",
+    "unclosed HTML": "<html><body><h1>T<p>one<div><table><tr><td>two",
+    "not HTML": "<<<>>> < p > </ </p <!-",
+    "one long line": "word " * 4000,
+    "no spaces": "x" * 30_000,
+    "marks without end": "e" + "\u0301" * 9000,
+    "zero-width": "\u200b" * 50 + "x",
+    "deep list": "".join("  " * i + "- a\n" for i in range(120)),
+    "deep quote": ">" * 500 + " x\n",
+    "special token": "a <|endoftext|> b",
+    "front matter only": "---\ntitle: x\n---\n",
+    "heading of spaces": "# a" + " " * 20_000 + "b\n",
+}
+
+TOPICS = (
+    *(
+        "anchor",
+        "bramble",
+        "cobalt",
+        "dahlia",
+        "ember",
+        "fennel",
+        "garnet",
+        "heron",
+        "indigo",
+        "juniper",
+    ),
+    *(
+        "kestrel",
+        "lantern",
+        "marble",
+        "nectar",
+        "opal",
+        "plover",
+        "quartz",
+        "raven",
+        "saffron",
+        "thistle",
+    ),
+)
+
+
+def manual(topics: Sequence[str] = TOPICS) -> Document:
+    """One section a topic; each heading's own word is rare below it and in the table of contents
+    above."""
+    contents = "\n".join(f"- [Care of the {topic}](#care-of-the-{topic})" for topic in topics)
+    sections = []
+    for i, topic in enumerate(topics):
+        other = topics[(i + 1) % len(topics)]
+        body = (
+            f"The {topic} must be rinsed every month by two people. "
+            + f"Keep part {i} of a {topic} dry in winter. " * 3
+        )
+        pointer = (
+            f"Before you store it for long, read [what to do](#care-of-the-{other}) about "
+            "the neighbouring part."
+        )
+        sections.append(f"## Care of the {topic}\n\n{body}\n\n{pointer}\n")
+    return read_text(
+        f"# Manual\n\n{contents}\n\n" + "\n".join(sections), format="markdown", id="docs/manual.md"
+    )
