@@ -218,7 +218,7 @@ class Augmentor:
             if room >= longest and (room * 2 >= limit or number == len(leads)):
                 runs = row_runs(sizes, (limit, room), head)
 
-                def body(first: int, end: int, lead: str = lead, trail: str = trail) -> str:
+                def body(first: int, end: int, lead: Sequence[str] = lead, trail: Sequence[str] = trail) -> str:
                     return table_body(lead, table, lines[first:end], trail)
 
                 checked = self._checked(runs, body, context)
