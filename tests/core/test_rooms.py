@@ -29,7 +29,10 @@ def _name(file: Path) -> str:
 def _imports(file: Path, names: set[str]) -> Iterator[str]:
     """The modules of the core that a file imports, those imported inside functions included."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "structrag":
+        if (
+            isinstance(node, ast.ImportFrom)
+            and (node.module or "").partition(".")[0] == "structrag"
+        ):
             for alias in node.names:
                 module = f"{node.module}.{alias.name}"
                 yield module if module in names else str(node.module)

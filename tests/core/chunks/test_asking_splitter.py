@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +15,17 @@ from structrag.asking.cache import Cache
 from structrag.asking.requests import Ask, Embed
 from structrag.asking.runner import Runner
 from structrag.asking.steps import remembering, together
-from structrag.chunks.asking_splitter import ReadingSplitter, groups_of
+from structrag.chunks.asking_splitter import (
+    ReadingSplitter,
+    groups_of,
+    static_of_runner,  # noqa: E402
+)
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.chunks.pic.splitter import PICSplitter
+from structrag.errors import InvalidParameter  # noqa: E402
 from structrag.index.index import Index
+from structrag.models.embedders import LsaEmbedder, SentenceTransformerEmbedder  # noqa: E402
+from structrag.models.static import StaticEmbedder  # noqa: E402
 from structrag.reading.files import read_text
 
 DOCUMENTS = [
@@ -155,3 +165,193 @@ def test_both_runs_cost_the_same_with_a_cache(tmp_path: Any) -> None:
             )
         )
     assert len(embedder.texts) == len(set(embedder.texts)) == 120
+
+
+tokenizers = pytest.importorskip("tokenizers", reason="the extra 'models' is not installed")
+
+
+SUBJECTS = [
+    "The cat eats fish in house {i} and the cat sleeps.",
+    "An engine burns fuel {i} and the engine needs oil.",
+    "Judges read the law {i} before the court rules on law.",
+]
+
+
+TEXT = " ".join(subject.format(i=i) for subject in SUBJECTS for i in range(12))
+
+
+DOCUMENT = read_text(TEXT, id="d")
+
+
+STATICS = StaticEmbedder.distil(HashEmbedder(128), texts=[TEXT], dimensions=16, cache=False)
+
+
+def splitter(kind: str, **settings: Any) -> Any:
+    if kind == "pic":
+        return PICSplitter(min_tokens=20, max_tokens=120, **settings)
+    return IDMSSplitter(margin="similarity", min_tokens=20, max_tokens=120, **settings)
+
+
+def starts(chunks: Any) -> list[int]:
+    return [chunk.start for chunk in chunks]
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A sentence-transformers model with random weights and a vocabulary of the document's words."""
+    torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
+    transformers = pytest.importorskip("transformers", reason="the extra 'models' is not installed")
+    package = pytest.importorskip(
+        "sentence_transformers", reason="the extra 'models' is not installed"
+    )
+    folder = tmp_path_factory.mktemp("encoder")
+    found = sorted({word.strip(".").lower() for word in TEXT.split()})
+    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[unused1]", ".", *found]
+    (folder / "vocab.txt").write_text("\n".join(names), encoding="utf-8")
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        vocab_size=len(names),
+        hidden_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+    )
+    transformers.BertModel(config).save_pretrained(folder)
+    transformers.BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder)
+    model = package.SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+    return SentenceTransformerEmbedder(model, name="tiny-encoder")
+
+
+@pytest.mark.parametrize("kind", ["pic", "idms"])
+def test_an_index_cuts_by_the_static_vectors_and_searches_by_its_own(kind: str) -> None:
+    alone = splitter(kind).split(DOCUMENT, embedder=STATICS)
+    assert len(alone) > 2 and "".join(chunk.text for chunk in alone) == TEXT
+    own = HashEmbedder()
+    index = Index(embedder=own, splitter=splitter(kind, boundary_embedder=STATICS), views=("raw",))
+    index.add([DOCUMENT])
+    assert len(index) == len(alone) and len(own.texts) == len(set(own.texts)) <= len(alone)
+    assert starts(
+        splitter(kind, boundary_embedder=STATICS).split(DOCUMENT, embedder=own)
+    ) == starts(alone)
+    assert starts(splitter(kind, boundary_embedder=STATICS).split(DOCUMENT)) == starts(alone)
+    again = pickle.loads(pickle.dumps(splitter(kind, boundary_embedder=STATICS)))
+    assert starts(asyncio.run(again.asplit(DOCUMENT, embedder=own))) == starts(alone)
+
+
+def test_idms_by_static_vectors_finds_the_subjects() -> None:
+    places = [TEXT.index(subject[:8]) for subject in SUBJECTS]
+    cut = IDMSSplitter(
+        margin="similarity", min_tokens=60, max_tokens=400, boundary_embedder=STATICS
+    ).split(DOCUMENT)
+    assert set(places) <= set(starts(cut))
+
+
+@pytest.mark.parametrize("kind", ["pic", "idms"])
+def test_static_means_the_static_vectors_of_the_encoder_at_hand(
+    kind: str, encoder: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STRUCTRAG_CACHE", str(tmp_path))
+    told: list[str] = []
+    runner = Runner(embedder=encoder, progress=lambda what, *_: told.append(what))
+    fast = splitter(kind, boundary_embedder="static")
+    chunks = fast.split(DOCUMENT, runner=runner)
+    assert told[0] == "distilling the encoder" and len(list((tmp_path / "static").iterdir())) == 1
+    distilled = StaticEmbedder.distil(encoder)
+    assert starts(chunks) == starts(splitter(kind).split(DOCUMENT, embedder=distilled))
+    assert starts(asyncio.run(fast.asplit(DOCUMENT, embedder=encoder))) == starts(chunks)
+    index = Index(embedder=encoder, splitter=fast, views=("raw",))
+    report = index.add([DOCUMENT])
+    assert report.chunks == len(chunks) and report.usage["fallbacks"] == {}
+
+
+def test_tokens_of_an_encoder_are_embedded_between_its_own_special_tokens(encoder: Any) -> None:
+    static = StaticEmbedder.distil(encoder, cache=False)
+    tokenizer = encoder.model.tokenizer
+    names = [
+        name for name, i in sorted(tokenizer.get_vocab().items(), key=lambda item: item[1]) if i > 5
+    ]
+    direct = encoder.embed(names)
+    centred = direct - direct.mean(axis=0)
+    rows = static.vectors[6:]
+    assert not static.vectors[:6].any() and static.dimension == 32
+    cosines = (centred @ centred.T) / np.outer(*[np.linalg.norm(centred, axis=1)] * 2)
+    assert np.allclose(
+        (rows @ rows.T) / np.outer(*[np.linalg.norm(rows, axis=1)] * 2), cosines, atol=1e-4
+    )
+    changed = StaticEmbedder.distil(encoder, cache=False).name
+    with_other_weights = pickle.loads(pickle.dumps(encoder))
+    next(with_other_weights.model.parameters()).data += 1
+    assert changed == static.name != StaticEmbedder.distil(with_other_weights, cache=False).name
+
+
+@pytest.mark.parametrize("kind", ["pic", "idms"])
+def test_without_an_encoder_static_changes_nothing_and_lsa_can_be_chosen_beside_one(
+    kind: str,
+) -> None:
+    plain = splitter(kind).split(DOCUMENT)
+    assert splitter(kind, boundary_embedder="static").split(DOCUMENT) == plain
+    own = HashEmbedder()
+    assert splitter(kind, boundary_embedder=LsaEmbedder(64)).split(DOCUMENT, embedder=own) == plain
+    assert not own.texts
+
+
+def test_static_vectors_are_not_kept_in_a_cache_of_answers() -> None:
+    cache = Cache(":memory:")
+    runner = Runner(embedder=STATICS, cache=cache, batch_size=2)
+    splitter("idms").split(DOCUMENT, runner=runner)
+    assert len(cache) == 0 and runner.usage.embedded == 36 and runner.usage.cache_hits == 0
+
+
+def test_requests_of_different_models_are_embedded_apart() -> None:
+    def asking(*requests: Embed) -> Any:
+        answers = yield list(requests)
+        return answers
+
+    one, two = HashEmbedder(8, "one"), HashEmbedder(8, "two")
+    own = HashEmbedder(8)
+    runner = Runner(embedder=own)
+    first = asking(Embed(("a", "b"), embedder=one), Embed(("a",)))
+    second = asking(
+        Embed(("b", "c"), embedder=one), Embed(("a",), embedder=two), Embed((), embedder=two)
+    )
+    found = runner.run(remembering(together([first, second])))
+    assert (one.texts, two.texts, own.texts) == (["a", "b", "c"], ["a"], ["a"])
+    assert (
+        np.array_equal(found[1][0], [own.vector("b"), own.vector("c")])
+        and found[1][2].shape[0] == 0
+    )
+    assert hash(Embed(("a",), embedder=[])) == hash(Embed(("a",)))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["pic", "idms"])
+@pytest.mark.parametrize("value", [3, "no/such-static-model", ""])
+def test_a_boundary_embedder_that_is_none_is_refused_at_once(kind: str, value: Any) -> None:
+    with pytest.raises(InvalidParameter):
+        splitter(kind, boundary_embedder=value)
+
+
+def test_a_folder_is_a_static_model(tmp_path: Path) -> None:
+    STATICS.save(tmp_path / "own")
+    made = splitter("idms", boundary_embedder=str(tmp_path / "own"))
+    assert made.boundary_embedder.name == STATICS.name
+    assert starts(made.split(DOCUMENT)) == starts(
+        splitter("idms").split(DOCUMENT, embedder=STATICS)
+    )
+
+
+def test_no_index_searches_the_vectors_that_boundaries_were_decided_by() -> None:
+    assert splitter("pic").reuse_vectors and splitter("idms").reuse_vectors
+    assert not splitter("pic", boundary_embedder="static").reuse_vectors
+    assert not splitter("idms", boundary_embedder="static").reuse_vectors
+
+
+def test_what_cannot_be_is_said() -> None:
+    with pytest.raises(InvalidParameter, match="texts="):
+        splitter("idms", boundary_embedder="static").split(DOCUMENT, embedder=HashEmbedder())
+    static = Runner(embedder=STATICS).run(_one(Embed(("cat",), embedder=static_of_runner)))
+    assert np.array_equal(static, STATICS.embed(["cat"]))
+
+
+def _one(request: Embed) -> Any:
+    answers = yield [request]
+    return answers[0]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
+from samples import BAD
 
+from structrag.chunks.content_aware import ContentAwareSplitter
+from structrag.chunks.fixed import FixedSplitter
 from structrag.errors import InvalidDocument, InvalidParameter
 from structrag.reading.files import detect_format, find_files, read_file, read_text
 
@@ -97,3 +101,80 @@ def test_files_of_a_folder_are_sorted_and_hidden_ones_left_out(tmp_path: Path) -
     names = [path.relative_to(tmp_path).as_posix() for path in find_files(tmp_path)]
     assert names == ["a.txt", "b.md", "sub/d.html"]
     assert list(find_files(tmp_path / "c.png")) == [tmp_path / "c.png"]
+
+
+@pytest.mark.parametrize("format", ["markdown", "text", "html", "auto"])
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_split_without_loss(name: str, format: str) -> None:
+    document = read_text(BAD[name], format=format)
+    for splitter in (ContentAwareSplitter(max_tokens=50), FixedSplitter(50)):
+        chunks = splitter.split(document)
+        assert "".join(chunk.text for chunk in chunks) == (
+            document.text if document.text.strip() else ""
+        )
+        assert all(chunk.text.strip() for chunk in chunks)
+        assert all(
+            chunk.extras["index_tokens"] <= 50 or chunk.extras["oversize"] for chunk in chunks
+        )
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "\n\n", "\t \r\n", "\u3000", "<p> </p>", "<!-- only a comment -->"]
+)
+@pytest.mark.parametrize("format", ["html", "text", "markdown"])
+def test_nothing_gives_no_chunk(text: str, format: str) -> None:
+    document = read_text(text, format=format)
+    if not document.text.strip():
+        assert ContentAwareSplitter().split(document) == []
+        assert FixedSplitter().split(document) == []
+    else:
+        assert format != "html"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Title\n===\n", "markdown"),
+        ("a | b\n---|---\n", "markdown"),
+        ("| a |\n|---|\n", "markdown"),
+        ("see [x](http://y)", "markdown"),
+        ("~~~\nx\n~~~", "markdown"),
+        ("# h", "markdown"),
+        ("Title\n=====\n\nPart\n~~~~\n\nThe method __slots__.\n", "text"),
+        ("Title\n=====\n\n.. contents::\n\nText.\n", "text"),
+        ("Title\n=====\n\nCode follows\n~~~~\nx = 1\n~~~~\n", "markdown"),
+        ("plain text.\n\n---\nmore", "text"),
+        ("", "text"),
+        ("<!-- c -->\n<html><p>x", "html"),
+        ("x <H1> y </H1> <P> z </P>", "html"),
+        ("# h\n<div><p></p></div>", "markdown"),
+    ],
+)
+def test_formats(text: str, expected: str) -> None:
+    assert detect_format(text) == expected
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "word ",
+        "x",
+        "- ",
+        " ",
+        "](",
+        "<p ",
+        "<!--",
+        "|",
+        "\t",
+        "a\n",
+        "=\n",
+        "a\n~~~~",
+        "~",
+        "\n~~~~ ",
+    ],
+)
+def test_looking_is_linear(piece: str) -> None:
+    """The sample is bounded, so a quadratic pattern shows as tens of seconds."""
+    started = time.process_time()
+    detect_format(piece * 200_000)
+    assert time.process_time() - started < 5

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from structrag import FunctionEmbedder, Index, MultiViewRetriever, read_text
 from structrag.errors import InvalidAnswer, InvalidParameter
 from structrag.retrieval.fusion import (
     max_score,
@@ -16,6 +17,7 @@ from structrag.retrieval.fusion import (
     ranked,
     reciprocal_rank_fusion,
     round_robin,
+    sum_of_normalised,
     union,
     union_size,
     weighted_sum,
@@ -159,3 +161,44 @@ def test_order_of_routes_is_irrelevant_and_smaller_k_is_a_prefix(rankings, rando
         key for key, _ in reciprocal_rank_fusion(rankings)
     ]
     assert round_robin(rankings, k) == round_robin(rankings, k + 1)[:k]
+
+
+QUARTERS = st.integers(-40, 40).map(lambda value: value / 4)
+
+
+WEIGHTED_ROUTES = st.lists(
+    st.tuples(
+        st.dictionaries(st.integers(0, 20), QUARTERS, max_size=12),
+        st.sampled_from([minmax, maxnorm]),
+        st.sampled_from([0.0, 0.5, 1.0, 2.0]),
+    ),
+    max_size=4,
+)
+
+
+@given(WEIGHTED_ROUTES, st.integers(1, 25))
+def test_equals_the_weighted_sum_of_normalised_routes(weighted, k: int) -> None:  # type: ignore[no-untyped-def]
+    routes, normalise, weights = ([part[i] for part in weighted] for i in range(3))
+    scaled = [
+        dict(zip(route, function(list(route.values())).tolist(), strict=True))
+        for route, function in zip(routes, normalise, strict=True)
+    ]
+    expected = ranked(weighted_sum(scaled, weights=weights))[:k]
+    found = sum_of_normalised(routes, normalise, k, weights=weights)
+    assert [row for row, _ in found] == [row for row, _ in expected]
+    assert [score for _, score in found] == pytest.approx([score for _, score in expected])
+
+
+def test_worked() -> None:
+    found = sum_of_normalised([{7: 0.9, 4: 0.1, 5: 0.5}, {2: 4.0, 5: 1.0}], [minmax, maxnorm], 4)
+    assert found == [(2, 1.0), (7, 1.0), (5, pytest.approx(0.5 + 0.25)), (4, 0.0)]
+
+
+def test_the_only_chunk_that_has_the_word_comes_first() -> None:
+    """BM25 finds one chunk, all cosines are equal: the one that was found must not be lost."""
+    index = Index(
+        embedder=FunctionEmbedder(lambda texts: [[1.0, 0.0]] * len(texts), name="constant")
+    )
+    index.add([read_text(text, id=text) for text in ("alpha", "beta", "zebra only")])
+    hits = MultiViewRetriever(index, k=2).search("zebra")
+    assert hits[0].chunk.text == "zebra only"

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
-from pdf_making import HEIGHT, WIDTH, made, prose, texts, wrapped, write
+from pdf_making import HEIGHT, WIDTH, image, made, manual, prose, texts, wrapped, write
 
+from structrag.errors import InvalidDocument, InvalidParameter, MissingExtra
+from structrag.reading.files import find_files, read_file
 from structrag.reading.pdf.layout import markdown_of_pages
-from structrag.reading.pdf.reader import read_pdf
+from structrag.reading.pdf.pages import Page
+from structrag.reading.pdf.reader import page_ranges, pdf_document, read_pdf
+from structrag.reading.sections import parse
 
 pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
 pytest.importorskip("reportlab")
@@ -330,3 +338,204 @@ def test_the_grid_of_a_chart_is_no_table() -> None:
     (page,) = read_pdf(made(draw))
     assert page.grids == ()
     assert texts(page) == ["peak", "Time in hours"]
+
+
+def test_a_manual_becomes_markdown(tmp_path: Path) -> None:
+    path = tmp_path / "manual.pdf"
+    path.write_bytes(made(manual))
+    document = read_file(path)
+    assert (document.format, document.title, document.id) == (
+        "markdown",
+        "Acme Meter 300",
+        str(path),
+    )
+    assert dict(document.meta) == {"source": str(path), "pages": 5}
+    outline = parse(document)
+    assert [section.path for section in outline.sections[1:4]] == [
+        ("Acme Meter 300",),
+        ("Acme Meter 300", "1 Chapter about item 1"),
+        ("Acme Meter 300", "1 Chapter about item 1", "1.1 Details of 1"),
+    ]
+    assert len(outline.sections) == 12
+    assert prose(3, 60) in document.text
+    assert "It is an important instrument." in document.text
+    assert "- first thing of 4\n- second thing of 4" in document.text
+    assert "operating manual" not in document.text
+    assert "Page" not in document.text
+
+
+def test_the_report_names_running_heads_and_page_numbers() -> None:
+    draft = markdown_of_pages(read_pdf(made(manual)))
+    assert draft.removed == tuple(
+        text for i in range(1, 6) for text in ("Acme operating manual", f"Page {i} of 5")
+    )
+    assert any(
+        "'Acme operating manual'" in note and "5 of 5 pages" in note for note in draft.uncertain
+    )
+    assert any("'Page 1 of 5'" in note for note in draft.uncertain)
+    assert any("'impor-tant'" in note for note in draft.uncertain)
+
+
+def test_the_title_is_the_files_own_unless_a_program_made_it_up(tmp_path: Path) -> None:
+    path = tmp_path / "x.PDF"
+    for told, title in [
+        ("Meter guide", "Meter guide"),
+        ("Microsoft Word - a.doc", "Acme Meter 300"),
+        ("a.docx", "Acme Meter 300"),
+    ]:
+        path.write_bytes(made(lambda canvas, told=told: (canvas.setTitle(told), manual(canvas))))
+        assert read_file(path).title == title
+    assert read_file(path, title="Mine", id="7", meta={"shelf": 3}).meta == {
+        "source": str(path),
+        "shelf": 3,
+        "pages": 5,
+    }
+    assert read_file(path, title="Mine", id="7").title == "Mine"
+
+
+def test_find_files_finds_pdfs(tmp_path: Path) -> None:
+    for name in ("a.pdf", "b.PDF", "c.md", "d.png"):
+        (tmp_path / name).write_bytes(b"x")
+    assert [path.name for path in find_files(tmp_path)] == ["a.pdf", "b.PDF", "c.md"]
+
+
+def test_a_pdf_has_one_format(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(made(manual))
+    assert read_file(path, format="markdown").format == "markdown"
+    with pytest.raises(InvalidParameter, match="format"):
+        read_file(path, format="html")
+
+
+def test_a_scan_says_so_and_on_which_pages() -> None:
+    def draw(canvas: Any) -> None:
+        for _ in range(3):
+            image(canvas)
+            canvas.showPage()
+
+    with pytest.raises(InvalidDocument, match=r"scan: pages 1-3 show pictures .* OCR"):
+        read_pdf(made(draw))
+
+
+def test_some_scanned_pages_are_reported(tmp_path: Path) -> None:
+    def draw(canvas: Any) -> None:
+        for number in range(1, 5):
+            if number in (2, 4):
+                image(canvas)
+                if number == 4:
+                    write(canvas, ["Received 3 May"], 20, 20)
+            else:
+                write(canvas, wrapped(prose(number, 80), 10, 400), 60, 700)
+            canvas.showPage()
+
+    path = tmp_path / "mixed.pdf"
+    path.write_bytes(made(draw))
+    pages = read_pdf(path)
+    assert [len(page.images) for page in pages] == [0, 1, 0, 1]
+    notes = markdown_of_pages(pages).uncertain
+    assert [
+        note for note in notes if note.startswith("Page 2 only shows a picture") and "OCR" in note
+    ]
+    assert [note for note in notes if note.startswith("Page 4 is mostly a picture, with 3 words")]
+    assert read_file(path).meta["pages_without_text"] == [2]
+
+
+def test_empty_pages() -> None:
+    with pytest.raises(InvalidDocument, match="no text on its 2 pages"):
+        read_pdf(made(lambda canvas: (canvas.showPage(), canvas.showPage())))
+    pages = read_pdf(made(lambda canvas: (canvas.showPage(), write(canvas, ["words"], 60, 700))))
+    assert [len(page.lines) for page in pages] == [0, 1]
+
+
+def test_encrypted(tmp_path: Path) -> None:
+    data = made(manual, encrypt="secret")
+    with pytest.raises(InvalidDocument, match=r"is encrypted\. Give its password"):
+        read_pdf(data)
+    with pytest.raises(InvalidDocument, match="password given does not open it"):
+        read_pdf(data, password="other")
+    assert texts(read_pdf(data, password="secret")[0])[0] == "Acme operating manual"
+    path = tmp_path / "locked.pdf"
+    path.write_bytes(data)
+    assert read_file(path, password="secret").title == "Acme Meter 300"
+    with pytest.raises(InvalidDocument, match=re.escape(repr(str(path)))):
+        read_file(path)
+
+
+def damaged() -> Iterator[tuple[str, bytes, str]]:
+    data = made(manual)
+    yield "empty", b"", "empty"
+    yield "half", data[: len(data) // 2], "cut off"
+    yield "start", data[:500], "cut off"
+    yield "text", b"Just words, no PDF.", "is no PDF"
+    yield "hollow", b"%PDF-1.7\nnothing at all\n%%EOF\n", "damaged"
+    yield (
+        "no pages",
+        b"%PDF-1.4\n1 0 obj\n<< /Type /Catalog >>\nendobj\ntrailer << /Root 1 0 R "
+        b">>\nstartxref\n0\n%%EOF",
+        "pdf|PDF",
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "words"), [pytest.param(*case[1:], id=case[0]) for case in damaged()]
+)
+def test_damaged_files_are_one_sentence(tmp_path: Path, data: bytes, words: str) -> None:
+    path = tmp_path / "broken.pdf"
+    path.write_bytes(data)
+    for source in (data, path):
+        with pytest.raises(InvalidDocument, match=words) as caught:
+            read_pdf(source)
+        assert "\n" not in str(caught.value)
+    with pytest.raises(InvalidDocument, match=r"broken\.pdf"):
+        read_file(path)
+
+
+def test_any_cut_gives_all_pages_or_an_error() -> None:
+    data = made(manual)
+    whole = [texts(page) for page in read_pdf(data)]
+    for cut in range(0, len(data), 97):
+        try:
+            pages = read_pdf(data[:cut])
+        except InvalidDocument:
+            continue
+        assert [texts(page) for page in pages] == whole
+
+
+def test_wrong_sources(tmp_path: Path) -> None:
+    with pytest.raises(InvalidDocument, match="No such file"):
+        read_pdf(tmp_path / "missing.pdf")
+    with pytest.raises(InvalidDocument, match="is a folder"):
+        read_pdf(tmp_path)
+    with pytest.raises(InvalidParameter, match="path or the bytes"):
+        read_pdf(3)  # type: ignore[arg-type]
+
+
+def test_threads_read_side_by_side() -> None:
+    data = made(manual)
+    expected = read_pdf(data)
+    found: list[list[Page]] = []
+    threads = [Thread(target=lambda: found.append(read_pdf(data))) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 6
+
+
+def test_page_ranges() -> None:
+    assert page_ranges([1, 2, 3, 5, 7, 8]) == "1-3, 5, 7-8"
+    assert page_ranges([]) == ""
+
+
+def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(made(manual))
+    monkeypatch.setitem(sys.modules, "pypdfium2", None)
+    with pytest.raises(MissingExtra, match=re.escape("pip install 'structrag[pdf]'")):
+        read_file(path)
+
+
+def test_a_document_of_bytes() -> None:
+    document = pdf_document(made(manual), meta={"source": "https://example.org/meter.pdf"})
+    assert (document.id, document.meta["pages"]) == ("https://example.org/meter.pdf", 5)
+    assert pdf_document(made(manual)).meta == {"pages": 5}

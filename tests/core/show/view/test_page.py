@@ -1,17 +1,19 @@
-"""What the page is made of: the data, the one file, and the command that writes it. How it behaves
-is in test_view_browser.py."""
+"""What the page is made of: the data, the one file, the command that writes it; and the page in a real
+Chromium."""
 
 from __future__ import annotations
 
 import base64
 import json
 import re
+from collections.abc import Iterator
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
+from browser import Page, browser, chromium
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -305,3 +307,348 @@ def test_mistakes_end_with_one_sentence_and_write_nothing(
     code, out, err = run(capsys, "view", "pump.html", *arguments)
     assert code == 2 and sentence in err and "Traceback" not in err and not out
     assert [each.name for each in tmp_path.iterdir()] == ["pump.html"]
+
+
+HOSTILE_ON_SCREEN = (
+    "# <script>window.hacked=1</script>\n\n</script><script>window.hacked=2</script><img src=x "
+    "onerror='window.hacked=3'>"
+    "\n\n<!-- \u2028 ]]> &lt; \U0001f4a7 \U0001f4a7 -->\n\nThe pump \U0001f4a7 leaks.\r\n\r\n## "
+    "Sub\n\n```\na  b\n```\nEnd.\n"
+)
+
+
+SECTIONS = "".join(
+    f"## Part {i}\n\n"
+    + "".join(
+        f"Pump {i} moves water through filter {j}. Its seal {j} is dried after use. "
+        for j in range(12)
+    )
+    + "\n\n"
+    for i in range(14)
+)
+
+
+LONG_MANUAL = f"# Manual\n\nAbout pumps.\n\n{SECTIONS}## Winter\n\nDrain the boiler before frost.\n"
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    program = chromium()
+    if program is None:
+        pytest.skip("no Chromium: install chromium, or set STRUCTRAG_CHROMIUM to one")
+    pytest.importorskip("websockets", reason="websockets, which drives Chromium, is not installed")
+    with browser(program) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def data() -> dict[str, Any]:
+    documents = [
+        read_text(LONG_MANUAL, id="manual"),
+        read_text("# Tap\n\nThe tap drips.\n", id="tap"),
+    ]
+    splitters = {
+        "content_aware": ContentAwareSplitter(max_tokens=120),
+        "pic": PICSplitter(max_tokens=120, min_tokens=20),
+        "idms": IDMSSplitter(max_tokens=120),
+    }
+    return gather(documents, splitters, query="drain the boiler", k=3)
+
+
+@pytest.fixture(scope="module")
+def file(data: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("view") / "page.html"
+    write_page(data, path)
+    return path
+
+
+@pytest.fixture
+def shown(page: Page, file: Path) -> Iterator[Page]:
+    page.window(1400, 900)
+    page.open(file)
+    page.until("document.querySelector('.segment')")
+    yield page
+    assert page.errors() == []
+
+
+def text_of(page: Page) -> str:
+    return str(
+        page.run("[...document.querySelectorAll('.body')].map((body) => body.textContent).join('')")
+    )
+
+
+def picked(page: Page) -> str:
+    return str(
+        page.run(
+            "[...document.querySelectorAll('.chunk.picked')].map((run) => run.textContent).join('')"
+        )
+    )
+
+
+def in_view(page: Page, selector: str) -> bool:
+    return bool(
+        page.run(
+            "(() => { const b = "
+            f"document.querySelector({json.dumps(selector)}).getBoundingClientRect();"
+            "const v = document.getElementById('reader').getBoundingClientRect();"
+            "return b.top >= v.top - 1 && b.top < v.bottom; })()"
+        )
+    )
+
+
+def chunk_text(data: dict[str, Any], method: int, number: int, document: int = 0) -> str:
+    found = data["documents"][document]
+    chunk = found["splits"][method]["chunks"][number]
+    return str(found["text"][chunk["start"] : chunk["end"]])
+
+
+def test_markup_in_a_document_is_text(page: Page, tmp_path: Path) -> None:
+    document = read_text(
+        HOSTILE_ON_SCREEN,
+        id="<img src=x onerror='window.hacked=4'>",
+        title="</select><script>window.hacked=5</script>",
+    )
+    data = gather(
+        [document, read_text("x", id="x")],
+        {
+            "fixed": FixedSplitter(max_tokens=12),
+            "content_aware": ContentAwareSplitter(max_tokens=20),
+        },
+        query="<script>window.hacked=6</script>",
+    )
+    write_page(data, tmp_path / "page.html")
+    for number, method in enumerate(("fixed", "content_aware")):
+        page.open(tmp_path / "page.html", f"#method={method}&chunk=2")
+        page.until("document.querySelector('.segment')")
+        assert text_of(page) == HOSTILE_ON_SCREEN
+        assert picked(page) == chunk_text(data, number, 1)
+        page.hover(".segment")
+        page.click("#tab-hits")
+    assert page.run("[window.hacked, document.scripts.length, document.images.length]") == [
+        None,
+        2,
+        0,
+    ]
+    assert page.errors() == []
+    assert [address for address in page.addresses() if address.startswith(("http", "//"))] == []
+
+
+def test_the_text_is_whole_and_cut_where_the_chunks_are(shown: Page, data: dict[str, Any]) -> None:
+    assert text_of(shown) == LONG_MANUAL
+    for key, method in (("1", 0), ("2", 1), ("3", 2)):
+        shown.press(key)
+        for number in (0, 7, len(data["documents"][0]["splits"][method]["chunks"]) - 1):
+            found = shown.run(
+                f"[...document.querySelectorAll('[data-chunk=\"{number}\"].chunk')].map((run) => "
+                "run.textContent).join('')"
+            )
+            assert found == chunk_text(data, method, number)
+
+
+def test_a_click_on_a_track_selects_the_chunk_and_its_method(
+    shown: Page, data: dict[str, Any]
+) -> None:
+    shown.click('.segment[data-method="2"][data-chunk="1"]')
+    assert shown.run("document.querySelector('.chip[aria-pressed=true]').textContent").startswith(
+        "3idms"
+    )
+    assert picked(shown) == chunk_text(data, 2, 1)
+    details = shown.run("document.getElementById('sheet').innerText")
+    assert "2 of " in details and "margin" in details and "Part 0" in details
+    shown.until("document.activeElement.dataset.chunk === '1'")
+
+
+def test_pointing_at_a_track_highlights_the_text_and_tells(
+    shown: Page, data: dict[str, Any]
+) -> None:
+    shown.hover('.segment[data-method="1"][data-chunk="1"]')
+    shown.until("!document.getElementById('tip').hidden")
+    told = shown.run("document.getElementById('tip').innerText")
+    assert told.startswith("pic 2 of ") and "token" in told and "null" not in told
+    (peeked,) = shown.run("[...CSS.highlights.get('peek')].map(String)")
+    assert peeked == chunk_text(data, 1, 1)
+    shown.hover(".axis")
+    shown.until("document.getElementById('tip').hidden")
+    assert not shown.run("CSS.highlights.has('peek')")
+
+
+def test_a_segment_stands_beside_its_text(shown: Page, data: dict[str, Any]) -> None:
+    shown.press("2")
+    for number in (1, 9, 20):
+        shown.run(f"location.hash = '#method=pic&chunk={number + 1}'")
+        shown.until(
+            f'document.querySelector(\'.segment.starts[data-method="1"][data-chunk="{number}"]\')'
+        )
+        tops = shown.until(
+            f"""(() => {{ const segment = document.querySelector('.segment.starts[data-method="1"][data-chunk="{number}"]');
+            const run = document.querySelector('.chunk.first[data-chunk="{number}"]');
+            return segment && [segment.getBoundingClientRect().top, run.getClientRects()[0].top, run.getClientRects()[0].height];
+            }})()"""
+        )
+        assert -2 <= tops[0] - tops[1] <= tops[2] + 2
+
+
+def test_keys_go_through_chunks_methods_and_hits(shown: Page, data: dict[str, Any]) -> None:
+    for _ in range(4):
+        shown.press("j")
+    assert picked(shown) == chunk_text(data, 0, 3)
+    shown.press("k")
+    assert picked(shown) == chunk_text(data, 0, 2)
+    assert "content_aware chunk 3 of" in shown.run("document.getElementById('voice').textContent")
+    shown.press("2")
+    assert chunk_text(data, 0, 2)[:40] in picked(shown)
+    shown.press("1")
+    shown.press("]")
+    hit = data["searches"][0]["hits"][0]
+    assert "Drain the boiler" in picked(shown) and picked(shown) == chunk_text(
+        data, 0, hit["chunk"]
+    )
+    shown.until("document.querySelector('.chunk.picked').getBoundingClientRect().top < innerHeight")
+    shown.press("Escape")
+    assert picked(shown) == ""
+
+
+def test_arrow_keys_go_along_and_across_the_tracks(shown: Page, data: dict[str, Any]) -> None:
+    shown.click('.segment[data-method="0"][data-chunk="1"]')
+    shown.until("document.activeElement.dataset.chunk === '1'")
+    shown.press("ArrowDown")
+    shown.until(
+        "document.activeElement.dataset.chunk === '2' && document.activeElement.dataset.method === "
+        "'0'"
+    )
+    shown.press("ArrowRight")
+    shown.until("document.activeElement.dataset.method === '1'")
+    assert shown.run("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    assert shown.run("document.activeElement.getAttribute('aria-label')").startswith("pic chunk ")
+
+
+def test_find_counts_highlights_and_jumps(shown: Page) -> None:
+    shown.press("/")
+    assert shown.run("document.activeElement.id") == "find-text"
+    shown.type("drain  THE boiler")
+    shown.until("document.getElementById('find-count').value === '1'")
+    shown.press("Enter")
+    assert shown.run("document.getElementById('find-count').value") == "1 / 1"
+    assert shown.run("[...CSS.highlights.get('match-here')].map(String)") == ["Drain the boiler"]
+    top = shown.until("[...CSS.highlights.get('match-here')][0].getBoundingClientRect().top")
+    assert 0 < top < 900
+    shown.press("Escape")
+    assert shown.run("document.getElementById('find-count').value") == ""
+    shown.press("/")
+    shown.type("(a+)+$[")
+    shown.until("document.getElementById('find-count').value === '0'")
+
+
+def test_hits_show_shares_and_jump(shown: Page, data: dict[str, Any]) -> None:
+    assert (
+        shown.run("document.querySelector('[role=tab][aria-selected=true]').textContent") == "Hits"
+    )
+    widths = shown.run(
+        "[...document.querySelectorAll('.hit-line')].map((hit) => [...hit.querySelectorAll('.stack "
+        "span')]"
+        ".reduce((sum, part) => sum + part.getBoundingClientRect().width, 0))"
+    )
+    scores = [hit["score"] for hit in data["searches"][0]["hits"]]
+    assert [width / widths[0] for width in widths] == pytest.approx(
+        [score / scores[0] for score in scores], abs=0.05
+    )
+    shown.click(".hit-line")
+    assert "Drain the boiler" in picked(shown)
+    assert in_view(shown, ".chunk.picked")
+    shown.click(".all input")
+    assert shown.run("document.querySelectorAll('.hits').length") == 3
+
+
+def test_the_outline_is_a_tree_for_mouse_and_keys(shown: Page) -> None:
+    assert shown.run("document.querySelectorAll('[role=treeitem]').length") == 16
+    shown.click('[data-section="16"] .item-title')
+    shown.until("document.querySelector('[data-section=\"16\"][aria-current=location]')")
+    assert shown.run("document.getElementById('here').textContent") == "Manual › Winter"
+    shown.press("Home")
+    assert shown.run("document.activeElement.dataset.section") == "1"
+    shown.press("ArrowLeft")
+    assert shown.run("document.activeElement.getAttribute('aria-expanded')") == "false"
+    for key in ("ArrowRight", "ArrowDown"):
+        shown.press(key)
+    assert shown.run("document.activeElement.getAttribute('aria-label')").startswith("Part 0, ")
+    shown.press("Enter")
+    shown.until("document.getElementById('here').textContent === 'Manual › Part 0'")
+
+
+def test_another_document_can_be_chosen(shown: Page) -> None:
+    shown.run(
+        "(() => { const s = document.getElementById('documents'); s.value = '1'; "
+        "s.dispatchEvent(new Event('change')); })()"
+    )
+    assert text_of(shown) == "# Tap\n\nThe tap drips.\n"
+    assert shown.run("document.title").startswith("Tap") and "document=2" in shown.run(
+        "location.hash"
+    )
+
+
+def test_the_theme_follows_the_user(shown: Page) -> None:
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = shown.run(ground)
+    shown.window(1400, 900, dark=True)
+    dark = shown.until(f"{ground} !== {json.dumps(light)} && {ground}")
+    for expected in (light, dark):
+        shown.press("t")
+        assert shown.run(ground) == expected
+    shown.run("localStorage.clear()")
+
+
+@pytest.mark.parametrize("width", [360, 768, 1400])
+def test_nothing_is_wider_than_the_screen(page: Page, file: Path, width: int) -> None:
+    page.window(width, 740)
+    page.open(file)
+    page.until("document.querySelector('.segment')")
+    assert page.run("document.documentElement.scrollWidth") == width
+    assert page.run(
+        "document.getElementById('reader').scrollWidth <= "
+        "document.getElementById('reader').clientWidth"
+    )
+    assert page.run("document.querySelector('.body').clientWidth") > 0.6 * min(width, 700)
+
+
+def test_on_a_narrow_screen_details_come_up_and_go(page: Page, file: Path) -> None:
+    page.window(360, 740)
+    page.open(file)
+    page.until("document.querySelector('.segment')")
+    hidden = "getComputedStyle(document.getElementById('panel')).display === 'none'"
+    assert page.run(hidden)
+    page.click('.segment[data-method="0"][data-chunk="1"]')
+    assert not page.run(hidden) and "2 of " in page.run(
+        "document.getElementById('sheet').innerText"
+    )
+    page.click("#close-panel")
+    assert page.run(hidden)
+    page.click("#show-outline")
+    page.click('[data-section="16"] .item-title')
+    assert page.run("getComputedStyle(document.getElementById('outline')).display") == "none"
+    page.until("document.getElementById('here').textContent === 'Manual › Winter'")
+    assert page.errors() == []
+
+
+@pytest.mark.slow
+def test_a_million_characters_stay_usable(page: Page, tmp_path: Path) -> None:
+    text = "".join(f"# Chapter {i}\n\n{SECTIONS}" for i in range(1_000_000 // len(SECTIONS) + 1))
+    data = gather(
+        [read_text(text, id="big")],
+        {
+            "content_aware": ContentAwareSplitter(),
+            "fixed": FixedSplitter(),
+            "small": FixedSplitter(max_tokens=100),
+        },
+    )
+    write_page(data, tmp_path / "page.html")
+    page.window(1400, 900)
+    page.open(tmp_path / "page.html")
+    assert page.run("Number(document.documentElement.dataset.ready)") < 5000
+    number = len(data["documents"][0]["splits"][2]["chunks"]) * 2 // 3
+    page.press("3")
+    page.run(f"location.hash = '#method=small&chunk={number + 1}'")
+    page.until(f"document.querySelector('.segment.picked[data-chunk=\"{number}\"]')")
+    assert picked(page) == chunk_text(data, 2, number)
+    assert in_view(page, ".chunk.picked")
+    assert page.run("document.querySelectorAll('.segment').length") < 400
+    assert page.errors() == []

@@ -1,5 +1,4 @@
-"""Language models that misbehave: indexing finishes, every chunk is found by its raw view, and the
-report says what fell back."""
+"""Models that fail or answer badly never keep a document out of an index."""
 
 from __future__ import annotations
 
@@ -19,11 +18,16 @@ BODIES = [
     )
     for part in (1, 2)
 ]
+
+
 TEXT = (
     f"# Intake\n\n{BODIES[0]}\n\n# Outlet\n\n{BODIES[1]}\n\n# Notes\n\nShort and with "
     "{braces} and {0}.\n"
 )
+
+
 GOOD = {"summary": "Pumps move water.", "keywords": ["pump", "valve"]}
+
 
 BAD: dict[str, Any] = {
     "raises": ConnectionError("the service is down"),
@@ -44,6 +48,8 @@ BAD: dict[str, Any] = {
     "lone surrogate": "\ud800",
     "null characters": "\x00\x00",
 }
+
+
 USABLE: dict[str, Any] = {
     "JSON": json.dumps(GOOD),
     "fenced": f"```json\n{json.dumps(GOOD, indent=2)}\n```",
