@@ -40,7 +40,7 @@ from structrag.asking.requests import (
     T,
     Usage,
 )
-from structrag.asking.steps import advance, in_thread
+from structrag.asking.steps import adrive, drive, in_thread
 from structrag.errors import BudgetExceeded, InvalidParameter, ModelFailed, NoModel, check_at_least
 from structrag.text.tokens import count_tokens
 
@@ -100,26 +100,16 @@ class Runner:
 
     def run(self, steps: Steps[T]) -> T:
         """Drive an algorithm to its result."""
-        answers: Any = None
         try:
-            while True:
-                requests, result = advance(steps, answers)
-                if requests is None:
-                    return result  # type: ignore[no-any-return]
-                answers = self._answer(requests)
+            return drive(steps, self._answer)
         finally:
             steps.close()
 
     async def arun(self, steps: Steps[T]) -> T:
         """`run` on an event loop: models are awaited; the algorithm itself and searches of our own
         index run in worker threads."""
-        answers: Any = None
         try:
-            while True:
-                requests, result = await in_thread(advance, steps, answers)
-                if requests is None:
-                    return result  # type: ignore[no-any-return]
-                answers = await self._aanswer(requests)
+            return await adrive(steps, self._aanswer)
         finally:
             steps.close()
 

@@ -1,12 +1,11 @@
-"""Moving algorithms on from one list of requests to the next: one, in a worker thread; several side
-by side; one that asks again."""
+"""Running algorithms that ask: to their end, side by side, and with some requests answered here."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -16,19 +15,51 @@ from structrag.asking.requests import Ask, Choose, Embed, Request, Steps, T
 R = TypeVar("R")
 
 
-def advance(steps: Generator[R, Any, T], answers: Any) -> tuple[R | None, Any]:
-    """Send the answers (None at first): the next requests and None, or at the end None and the
-    result."""
+@dataclass(frozen=True, slots=True)
+class Done(Generic[T]):
+    """The end of an algorithm, in the place of its next requests."""
+
+    result: T
+
+
+def advance(steps: Generator[R, Any, T], answers: Any) -> R | Done[T]:
+    """Send the answers (None at first), and take the next requests or the end."""
     try:
-        return steps.send(answers), None
+        return steps.send(answers)
     except StopIteration as stop:
-        return None, stop.value
+        return Done(stop.value)
 
 
-async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
-    """`asyncio.to_thread`, except that a cancelled caller waits until the thread has let go of the
-    arguments."""
-    work = asyncio.ensure_future(asyncio.to_thread(function, *arguments))
+def drive(steps: Generator[R, Any, T], answer: Callable[[R], Any]) -> T:
+    """Run steps to their result; `answer` is called with what they yield.
+
+    Example:
+        >>> def asking():
+        ...     (answer,) = yield ["Is it so?"]
+        ...     return answer.upper()
+        >>> drive(asking(), lambda requests: ["yes" for _ in requests])
+        'YES'
+    """
+    turn = advance(steps, None)
+    while not isinstance(turn, Done):
+        turn = advance(steps, answer(turn))
+    return turn.result
+
+
+async def adrive(steps: Generator[R, Any, T], answer: Callable[[R], Awaitable[Any]]) -> T:
+    """`drive` on an event loop: answers are awaited, the steps run in worker threads."""
+    turn: R | Done[T] = await in_thread(advance, steps, None)
+    while not isinstance(turn, Done):
+        turn = await in_thread(advance, steps, await answer(turn))
+    return turn.result
+
+
+async def in_thread(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """`asyncio.to_thread`, except that a cancelled caller waits until the thread has ended.
+
+    So nothing that the thread reads changes under it.
+    """
+    work = asyncio.ensure_future(asyncio.to_thread(function, *arguments, **options))
     try:
         return await asyncio.shield(work)
     except asyncio.CancelledError:
@@ -37,91 +68,145 @@ async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def together(steps: Sequence[Steps[T]]) -> Steps[list[T]]:
-    """Run several steps side by side: the requests of one round go out together. Results in the
-    order given.
+    """Run several steps side by side; the requests of one turn go out together.
 
-    The texts of a round are one request, so that batches are full however short the documents.
+    Results are in the order of `steps`. The texts of a turn are one request, so that batches are
+    full however short the documents.
     """
-    results: list[Any] = [None] * len(steps)
-    waiting: dict[int, Sequence[Request]] = {}
+    return _side_by_side(steps, _merged)
 
-    def move(i: int, answers: list[Any] | None) -> None:
-        requests, result = advance(steps[i], answers)
-        if requests is None:
-            results[i] = result
-            waiting.pop(i, None)
-        else:
-            waiting[i] = requests
 
-    for i in range(len(steps)):
-        move(i, None)
-    while waiting:
-        current = dict(waiting)
-        requests = [request for several in current.values() for request in several]
-        merged, places = _merged(requests)
-        answers = yield merged
-        first = 0
-        for i, several in current.items():
-            own = places[first : first + len(several)]
-            move(i, [answers[k] if rows is None else answers[k][rows] for k, rows in own])
-            first += len(several)
-    return results
+def intercept(steps: Steps[T], answer: Callable[[Request], Steps[Any]]) -> Steps[T]:
+    """Answer each request of `steps` by steps of its own.
+
+    What `answer(request)` returns is the answer. What it yields is asked outside, all of one turn
+    together: to pass a request on, yield it alone and return the one answer.
+
+    Example:
+        >>> from structrag.asking.requests import Ask
+        >>> def asking():
+        ...     return (yield [Ask("one"), Ask("two")])
+        >>> def known_one(request):
+        ...     if request.prompt == "one":
+        ...         return "1"
+        ...     (answer,) = yield [request]
+        ...     return answer
+        >>> drive(intercept(asking(), known_one), lambda requests: ["?" for _ in requests])
+        ['1', '?']
+    """
+    turn = advance(steps, None)
+    while not isinstance(turn, Done):
+        answers = yield from _side_by_side([answer(request) for request in turn], _unchanged)
+        turn = advance(steps, answers)
+    return turn.result
+
+
+def rewrite(steps: Steps[T], change: Callable[[Request], Request]) -> Steps[T]:
+    """Run `steps` with each request changed before it goes out."""
+
+    def answer(request: Request) -> Steps[Any]:
+        return (yield [change(request)])[0]
+
+    return intercept(steps, answer)
 
 
 def remembering(steps: Steps[T]) -> Steps[T]:
-    """The same steps with what was answered once not asked again: equal prompts that may be cached,
-    and texts that have a vector."""
-    known: dict[Request, Any] = {}
+    """Run `steps`, but answer repeated prompts and embedded texts from memory.
+
+    Prompts that must not be cached are asked again.
+    """
+    answers: dict[Request, Any] = {}
     vectors: dict[tuple[object, str], Any] = {}
-    answers: Any = None
-    while True:
-        requests, result = advance(steps, answers)
-        if requests is None:
-            return result  # type: ignore[no-any-return]
-        missing: dict[int, Request] = {}  # place in `requests` -> what is asked for it
-        for i, request in enumerate(requests):
-            if isinstance(request, Embed):
-                texts = tuple(
-                    dict.fromkeys(
-                        text for text in request.texts if (request.kind, text) not in vectors
-                    )
-                )
-                missing.update({i: replace(request, texts=texts)} if texts else {})
-            elif not _may_repeat(request) or request not in known:
-                missing[i] = request
-        found = dict(zip(missing, (yield list(missing.values())) if missing else [], strict=True))
-        answers = []
-        for i, request in enumerate(requests):
-            if isinstance(request, Embed):
-                asked = missing.get(i)
-                if isinstance(asked, Embed):
-                    vectors.update(
-                        zip(((asked.kind, text) for text in asked.texts), found[i], strict=True)
-                    )
-                answers.append(_rows(vectors, request))
-                continue
-            if _may_repeat(request):
-                known.setdefault(request, found.get(i))
-            answers.append(found[i] if i in found else known[request])
+
+    def embed(request: Embed) -> Steps[Any]:
+        new = [text for text in request.texts if (request.kind, text) not in vectors]
+        if new:
+            texts = tuple(dict.fromkeys(new))
+            (matrix,) = yield [replace(request, texts=texts)]
+            keys = [(request.kind, text) for text in texts]
+            vectors.update(zip(keys, matrix, strict=True))
+        return _rows(vectors, request)
+
+    def recall(request: Request) -> Steps[Any]:
+        if isinstance(request, Embed):
+            return (yield from embed(request))
+        if _may_repeat(request) and request in answers:
+            return answers[request]
+        (answer,) = yield [request]
+        if _may_repeat(request):
+            answers.setdefault(request, answer)
+        return answer
+
+    return intercept(steps, recall)
 
 
-def keeping(steps: Steps[T], known: dict[Request, Any]) -> Steps[T]:
-    """The same steps with the language model's answers in `known` not asked for again, and new ones
-    that can be used put there."""
-    answers: Any = None
+def keeping(steps: Steps[T], answers: dict[Request, Any]) -> Steps[T]:
+    """Run `steps`, but take the language model's answers from `answers` where they are there.
+
+    New ones that can be used are put there.
+    """
+
+    def recall(request: Request) -> Steps[Any]:
+        is_call = isinstance(request, Ask | Choose)
+        if is_call and request in answers:
+            return answers[request]
+        (answer,) = yield [request]
+        if isinstance(request, Ask | Choose) and is_kept(request, answer):
+            answers[request] = answer
+        return answer
+
+    return intercept(steps, recall)
+
+
+Places = list[tuple[int, slice | None]]  # of each request's answer: which one, which rows of it
+Join = Callable[[Sequence[Request]], tuple[Sequence[Request], Places]]
+
+
+def _side_by_side(steps: Sequence[Steps[T]], join: Join) -> Steps[list[T]]:
+    """Run several steps side by side; `join` makes of a turn's requests what goes out."""
+    turns = {i: advance(one, None) for i, one in enumerate(steps)}
+    results: dict[int, T] = {}
     while True:
-        requests, result = advance(steps, answers)
-        if requests is None:
-            return result  # type: ignore[no-any-return]
-        missing = {
-            i: r for i, r in enumerate(requests) if not (isinstance(r, Ask | Choose) and r in known)
-        }
-        given = dict(zip(missing, (yield list(missing.values())) if missing else [], strict=True))
-        for i, answer in given.items():
-            request = requests[i]
-            if isinstance(request, Ask | Choose) and is_kept(request, answer):
-                known[request] = answer
-        answers = [given[i] if i in given else known[request] for i, request in enumerate(requests)]
+        results.update((i, turn.result) for i, turn in turns.items() if isinstance(turn, Done))
+        asked = {i: turn for i, turn in turns.items() if not isinstance(turn, Done)}
+        if not asked:
+            return [results[i] for i in range(len(steps))]
+        requests, places = join([request for turn in asked.values() for request in turn])
+        replies = yield requests
+        answers = [replies[n] if rows is None else replies[n][rows] for n, rows in places]
+        first = 0
+        turns = {}
+        for i, turn in asked.items():
+            turns[i] = advance(steps[i], answers[first : first + len(turn)])
+            first += len(turn)
+
+
+def _unchanged(requests: Sequence[Request]) -> tuple[Sequence[Request], Places]:
+    return requests, [(i, None) for i in range(len(requests))]
+
+
+def _merged(requests: Sequence[Request]) -> tuple[Sequence[Request], Places]:
+    """The requests with all texts to embed in one of each kind, and the places of the answers."""
+    merged: list[Request] = []
+    texts: dict[object, list[str]] = {}
+    numbers: dict[object, int] = {}  # kind -> its place in `merged`
+    places: Places = []
+    for request in requests:
+        if not isinstance(request, Embed):
+            places.append((len(merged), None))
+            merged.append(request)
+            continue
+        if request.kind not in texts:
+            texts[request.kind], numbers[request.kind] = [], len(merged)
+            merged.append(request)
+        first = len(texts[request.kind])
+        places.append((numbers[request.kind], slice(first, first + len(request.texts))))
+        texts[request.kind] += request.texts
+    for kind, number in numbers.items():
+        embed = merged[number]
+        if isinstance(embed, Embed):
+            merged[number] = replace(embed, texts=tuple(texts[kind]))
+    return merged, places
 
 
 def _may_repeat(request: Request) -> bool:
@@ -131,27 +216,3 @@ def _may_repeat(request: Request) -> bool:
 def _rows(vectors: Mapping[tuple[object, str], Any], request: Embed) -> Any:
     rows = [vectors[request.kind, text] for text in request.texts]
     return np.stack(rows) if rows else np.zeros((0, 0), dtype=np.float32)
-
-
-def _merged(requests: Sequence[Request]) -> tuple[list[Request], list[tuple[int, slice | None]]]:
-    """The requests with all texts to embed in one of each kind, and where each request's answer
-    will be: which one, which rows."""
-    merged: list[Request] = []
-    texts: dict[object, list[str]] = {}
-    first: dict[object, tuple[int, Embed]] = {}
-    places: list[tuple[int, slice | None]] = []
-    for request in requests:
-        if not isinstance(request, Embed):
-            places.append((len(merged), None))
-            merged.append(request)
-            continue
-        if request.kind not in texts:
-            texts[request.kind], first[request.kind] = [], (len(merged), request)
-            merged.append(request)
-        known = texts[request.kind]
-        places.append((first[request.kind][0], slice(len(known), len(known) + len(request.texts))))
-        known += request.texts
-    for kind, several in texts.items():
-        number, request = first[kind]
-        merged[number] = replace(request, texts=tuple(several))
-    return merged, places

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from structrag.asking.requests import Embed, Embedder, Progress, Request, Steps
 from structrag.asking.runner import Runner
-from structrag.asking.steps import advance, together
+from structrag.asking.steps import intercept, rewrite, together
 from structrag.chunks.series import Series
 from structrag.models.embedders import LsaEmbedder, as_embedder
 from structrag.models.llm import as_language_model
@@ -155,15 +155,11 @@ def decided_by(steps: Steps[T], embedder: Any) -> Steps[T]:
         return (yield from with_own_vectors(steps, embedder))
     if embedder == STATIC:
         embedder = static_of_runner
-    answers: Any = None
-    while True:
-        requests, result = advance(steps, answers)
-        if requests is None:
-            return result  # type: ignore[no-any-return]
-        answers = yield [
-            replace(each, embedder=embedder) if isinstance(each, Embed) else each
-            for each in requests
-        ]
+
+    def change(request: Request) -> Request:
+        return replace(request, embedder=embedder) if isinstance(request, Embed) else request
+
+    return (yield from rewrite(steps, change))
 
 
 def static_of_runner(encoder: Embedder, progress: Progress | None) -> Embedder:
@@ -201,28 +197,19 @@ def with_own_vectors(steps: Steps[T], unfitted: Any = None) -> Steps[T]:
     request's texts, whole; queries are placed among the texts of the last one. Zeros for texts
     without a known word.
     """
-    own = unfitted = unfitted or LsaEmbedder(OWN_DIMENSIONS)
-    fitted: tuple[str, ...] = ()
-    answers: Any = None
-    while True:
-        requests, result = advance(steps, answers)
-        if requests is None:
-            return result  # type: ignore[no-any-return]
-        others = [request for request in requests if not _is_own(request)]
-        given = iter((yield others) if others else [])
-        answers = []
-        for request in requests:
-            if not isinstance(request, Embed) or not _is_own(request):
-                answers.append(next(given))
-                continue
-            if not request.query and request.texts != fitted:
-                own, fitted = unfitted.fit(request.texts), request.texts
-            answers.append(own.embed(request.texts))
+    unfitted = unfitted or LsaEmbedder(OWN_DIMENSIONS)
+    embedder = unfitted
+    fitted_on: tuple[str, ...] = ()
 
+    def answer(request: Request) -> Steps[Any]:
+        nonlocal embedder, fitted_on
+        if not isinstance(request, Embed) or request.brings_embedder:
+            return (yield [request])[0]
+        if not request.query and request.texts != fitted_on:
+            embedder, fitted_on = unfitted.fit(request.texts), request.texts
+        return embedder.embed(request.texts)
 
-def _is_own(request: Request) -> bool:
-    """Whether `with_own_vectors` answers it."""
-    return isinstance(request, Embed) and not request.brings_embedder
+    return intercept(steps, answer)
 
 
 def _counted(chunks: list[Chunk], runner: Runner) -> list[Chunk]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from structrag.asking.requests import Ask, Choose, Embed, Request, Steps
 from structrag.asking.runner import Runner
-from structrag.asking.steps import advance
+from structrag.asking.steps import drive, rewrite
 from structrag.chunks.asking_splitter import ReadingSplitter, answered
 from structrag.records import Chunk, Document
 
@@ -46,30 +45,22 @@ def model_calls(splitter: Any, document: Document) -> int:
         return 0
     needs = Needs()
     steps = _counting(splitter.split_steps(document), needs)
-    answers: Any = None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        while True:
-            requests, _ = advance(steps, answers)
-            if requests is None:
-                return needs.calls
-            answers = [_same_answer(request) for request in requests]
+        drive(steps, lambda requests: [_same_answer(request) for request in requests])
+    return needs.calls
 
 
 def _counting(steps: Steps[T], needs: Needs) -> Steps[T]:
     """The same steps, their requests counted."""
-    answers: Any = None
-    while True:
-        requests, result = advance(steps, answers)
-        if requests is None:
-            return result  # type: ignore[no-any-return]
-        _count(requests, needs)
-        answers = yield requests
 
+    def count(request: Request) -> Request:
+        if isinstance(request, Embed):
+            needs.embedded += len(request.texts)
+        needs.calls += isinstance(request, Ask | Choose)
+        return request
 
-def _count(requests: Sequence[Request], needs: Needs) -> None:
-    needs.embedded += sum(len(request.texts) for request in requests if isinstance(request, Embed))
-    needs.calls += sum(isinstance(request, Ask | Choose) for request in requests)
+    return rewrite(steps, count)
 
 
 def _same_answer(request: Request) -> Any:

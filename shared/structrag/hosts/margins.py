@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from structrag.asking.steps import advance
+from structrag.asking.steps import adrive, drive
 from structrag.models.margins import two_way_of_top
 
 Top = Sequence[
@@ -63,16 +63,14 @@ class LogProbabilities:
         call: Callable[[Mapping[str, Any]], Any],
     ) -> float | None:
         """The margin as in `steps`, the model asked by `call(parameters)`."""
-        steps = self.steps(options, read)
-        answer: Any = None
-        while True:
-            wanted, margin = advance(steps, answer)
-            if wanted is None:
-                return margin  # type: ignore[no-any-return]
+
+        def answer(parameters: Mapping[str, Any]) -> Any:
             try:
-                answer = call(wanted)
+                return call(parameters)
             except Exception as error:  # noqa: BLE001 - the steps judge it
-                answer = error
+                return error
+
+        return drive(self.steps(options, read), answer)
 
     async def amargin(
         self,
@@ -81,16 +79,14 @@ class LogProbabilities:
         call: Callable[[Mapping[str, Any]], Awaitable[Any]],
     ) -> float | None:
         """`margin` with calls that are awaited."""
-        steps = self.steps(options, read)
-        answer: Any = None
-        while True:
-            wanted, margin = advance(steps, answer)
-            if wanted is None:
-                return margin  # type: ignore[no-any-return]
+
+        async def answer(parameters: Mapping[str, Any]) -> Any:
             try:
-                answer = await call(wanted)
+                return await call(parameters)
             except Exception as error:  # noqa: BLE001 - as in `margin`
-                answer = error
+                return error
+
+        return await adrive(self.steps(options, read), answer)
 
 
 def _is_refusal(error: Exception) -> bool:

@@ -8,9 +8,9 @@ from typing import Any
 
 from structrag.asking.calls import ask_key, is_cached, is_kept, model_for
 from structrag.asking.embedding_plan import EmbeddingPlan
-from structrag.asking.requests import Ask, Choose, Embed, Embedder, Failed, Steps, T, Usage
+from structrag.asking.requests import Ask, Choose, Embed, Embedder, Failed, Request, Steps, T, Usage
 from structrag.asking.runner import Runner
-from structrag.asking.steps import advance
+from structrag.asking.steps import drive, rewrite
 from structrag.chunks.asking_splitter import with_own_vectors
 from structrag.errors import ModelFailed, NoModel
 from structrag.index.adding import Adding, read_steps, windows_of
@@ -150,36 +150,28 @@ class _Tally:
 def _answered(steps: Steps[T], tally: _Tally) -> T:
     """The result of steps whose requests are counted: texts are embedded by LSA, calls answered by
     what stands in."""
-    answers: Any = None
-    counted = with_own_vectors(_counted(steps, tally))
-    while True:
-        requests, result = advance(counted, answers)
-        if requests is None:
-            return result  # type: ignore[no-any-return]
-        answers = [
-            tally.answer(request) for request in requests if isinstance(request, Ask | Choose)
-        ]
+
+    def answer(requests: Sequence[Request]) -> list[Any]:
+        return [tally.answer(request) for request in requests if isinstance(request, Ask | Choose)]
+
+    return drive(with_own_vectors(_counted(steps, tally)), answer)
 
 
 def _counted(steps: Steps[T], tally: _Tally) -> Steps[T]:
     """The same steps with their texts counted and for `with_own_vectors` to embed; static models
     cost too little to count."""
-    answers: Any = None
-    while True:
-        requests, result = advance(steps, answers)
-        if requests is None:
-            return result  # type: ignore[no-any-return]
-        for request in requests:
-            if not isinstance(request, Embed):
-                continue
-            model: Any = tally.runner.embedder if request.embedder is None else None
-            if request.brings_embedder:
-                model = request.embedder
-            if model is not None and not getattr(model, "instant", False):
-                tally.embed(SPLIT, request.texts, model)
-        answers = yield [
-            replace(each, embedder=None) if isinstance(each, Embed) else each for each in requests
-        ]
+
+    def count(request: Request) -> Request:
+        if not isinstance(request, Embed):
+            return request
+        model: Any = tally.runner.embedder if request.embedder is None else None
+        if request.brings_embedder:
+            model = request.embedder
+        if model is not None and not getattr(model, "instant", False):
+            tally.embed(SPLIT, request.texts, model)
+        return replace(request, embedder=None)
+
+    return rewrite(steps, count)
 
 
 def _stand_in(request: Ask | Choose, number: int) -> Any:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.asking.requests import Embed, Steps, T
-from structrag.asking.steps import advance
+from structrag.asking.requests import Embed, Request, Steps, T
+from structrag.asking.steps import intercept
 from structrag.index.index import Index
 from structrag.index.ranking import FloatArray, best_positions
 from structrag.retrieval.d3.layout import Layout
@@ -22,23 +22,14 @@ PART_WEIGHT = 0.25  # of the score of a paragraph's part, beside 1 for its own
 def own_vectors(index: Index, steps: Steps[T]) -> Steps[T]:
     """The same steps, their texts embedded here where the index's embedder is fitted to its own
     texts (LSA), as no runner knows it."""
-    answers: Any = None
-    while True:
-        requests, result = advance(steps, answers)
-        if requests is None:
-            return result  # type: ignore[no-any-return]
+
+    def answer(request: Request) -> Steps[Any]:
         embedder: Any = index.embedder
-        if not hasattr(embedder, "fit"):
-            answers = yield requests
-            continue
-        others = [request for request in requests if not isinstance(request, Embed)]
-        given = iter((yield others) if others else [])
-        answers = [
-            embedder.embed(request.texts, query=request.query)
-            if isinstance(request, Embed)
-            else next(given)
-            for request in requests
-        ]
+        if isinstance(request, Embed) and hasattr(embedder, "fit"):
+            return embedder.embed(request.texts, query=request.query)
+        return (yield [request])[0]
+
+    return intercept(steps, answer)
 
 
 def fused_scores(

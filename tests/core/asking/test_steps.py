@@ -1,0 +1,200 @@
+"""Combinators of steps, against the loops that say the same by hand."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from structrag.asking.requests import Ask, Choose, Embed, Failed, Request, Steps
+from structrag.asking.steps import (
+    Done,
+    adrive,
+    advance,
+    drive,
+    intercept,
+    keeping,
+    remembering,
+    rewrite,
+    together,
+)
+
+WORDS = st.sampled_from(["a", "b", "c", ""])
+REQUESTS = st.one_of(
+    st.builds(Ask, WORDS, use_cache=st.booleans()),
+    st.builds(Choose, WORDS, st.just(("yes", "no"))),
+    st.builds(Embed, st.lists(WORDS, max_size=3).map(tuple), query=st.booleans()),
+)
+TURNS = st.lists(st.lists(REQUESTS, max_size=4), max_size=4)
+
+
+def asking(turns: Sequence[Sequence[Request]]) -> Steps[list[Any]]:
+    """Steps that ask the turns, one after the other, and return all answers."""
+    answers = []
+    for requests in turns:
+        answers.append((yield list(requests)))
+    return answers
+
+
+class World:
+    """Answers requests, and notes each turn of them; a prompt is answered by its number as well."""
+
+    def __init__(self) -> None:
+        self.turns: list[list[Request]] = []
+        self.asked = 0
+
+    def __call__(self, requests: Sequence[Request]) -> list[Any]:
+        self.turns.append(list(requests))
+        return [self.answer(request) for request in requests]
+
+    def answer(self, request: Request) -> Any:
+        if isinstance(request, Embed):
+            rows = [[float(ord(text or " ")), float(request.query)] for text in request.texts]
+            return np.array(rows, dtype=np.float32).reshape(len(rows), 2)
+        self.asked += 1
+        return f"{request} {self.asked}"
+
+
+def plain(value: Any) -> Any:
+    """Arrays as lists, so that `==` compares them; no texts have no vectors of any dimension."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return [plain(part) for part in value] if isinstance(value, list) else value
+
+
+def is_odd(request: Request) -> bool:
+    return isinstance(request, Ask) and request.prompt in {"a", "c"}
+
+
+@given(TURNS)
+def test_intercepted_requests_are_answered_here_and_the_others_outside(
+    turns: list[list[Request]],
+) -> None:
+    def by_hand(steps: Steps[Any]) -> Steps[Any]:
+        answers: Any = None
+        while True:
+            turn = advance(steps, answers)
+            if isinstance(turn, Done):
+                return turn.result
+            others = [request for request in turn if not is_odd(request)]
+            replies = iter((yield others) if others else [])
+            answers = ["here" if is_odd(request) else next(replies) for request in turn]
+
+    def answer(request: Request) -> Steps[Any]:
+        if is_odd(request):
+            return "here"
+        return (yield [request])[0]
+
+    ours, theirs = World(), World()
+    result = drive(intercept(asking(turns), answer), ours)
+    assert plain(result) == plain(drive(by_hand(asking(turns)), theirs))
+    assert ours.turns == theirs.turns
+
+
+@given(TURNS)
+def test_rewritten_requests_go_out_changed(turns: list[list[Request]]) -> None:
+    def change(request: Request) -> Request:
+        return replace(request, prompt="other") if isinstance(request, Ask) else request
+
+    ours, theirs = World(), World()
+    result = drive(rewrite(asking(turns), change), ours)
+    changed = [[change(request) for request in requests] for requests in turns if requests]
+    expected = iter(drive(asking(changed), theirs))
+    assert plain(result) == [plain(next(expected)) if requests else [] for requests in turns]
+    assert ours.turns == theirs.turns
+
+
+@given(TURNS)
+def test_remembered_answers_are_those_of_the_first_time(turns: list[list[Request]]) -> None:
+    world, first = World(), {}
+    result = drive(remembering(asking(turns)), world)
+    embedded = [
+        (r.kind, text) for t in world.turns for r in t if isinstance(r, Embed) for text in r.texts
+    ]
+    in_turns = [
+        {(r.kind, text) for r in requests if isinstance(r, Embed) for text in r.texts}
+        for requests in turns
+    ]
+    assert set(embedded) == set().union(*in_turns)
+    for requests, answers in zip(turns, result, strict=True):
+        new = {}
+        for request, answer in zip(requests, answers, strict=True):
+            if isinstance(request, Embed):
+                if request.texts:
+                    assert plain(answer) == plain(World().answer(request))
+            elif isinstance(request, Choose) or request.use_cache:
+                assert answer == first.get(request, answer)
+                new.setdefault(request, answer)
+        first = {**new, **first}
+
+
+@given(TURNS, st.sets(WORDS))
+def test_answers_that_are_there_are_not_asked_for(
+    turns: list[list[Request]], prompts: set[str]
+) -> None:
+    def usable(answer: str) -> bool:
+        return answer.endswith(("1", "3", "5", "7", "9"))
+
+    turns = [
+        [replace(r, usable=usable) if isinstance(r, Ask) else r for r in requests]
+        for requests in turns
+    ]
+    before: dict[Request, Any] = {Ask(prompt): f"{prompt} of before" for prompt in prompts}
+    answers, world = dict(before), World()
+    result = drive(keeping(asking(turns), answers), world)
+    for requests, replies in zip(turns, result, strict=True):
+        for request, reply in zip(requests, replies, strict=True):
+            if request in before:
+                assert reply == before[request]
+    asked = [request for turn in world.turns for request in turn]
+    assert not before.keys() & {request for request in asked if not isinstance(request, Embed)}
+    for request in answers.keys() - before.keys():
+        assert isinstance(request, Choose) or (request.use_cache and usable(answers[request]))
+
+
+def test_failures_are_not_kept() -> None:
+    answers: dict[Request, Any] = {}
+    failed = Failed(ValueError("no"))
+    assert drive(keeping(asking([[Ask("a")]]), answers), lambda _: [failed]) == [[failed]]
+    assert answers == {}
+
+
+@given(st.lists(TURNS, max_size=4))
+def test_steps_side_by_side_give_what_they_give_alone(
+    algorithms: list[list[list[Request]]],
+) -> None:
+    def reply(requests: Sequence[Request]) -> list[Any]:
+        return [
+            World().answer(request) if isinstance(request, Embed) else str(request)
+            for request in requests
+        ]
+
+    results = drive(together([asking(turns) for turns in algorithms]), reply)
+    assert plain(results) == [plain(drive(asking(turns), reply)) for turns in algorithms]
+
+
+@given(TURNS)
+def test_on_an_event_loop_the_result_is_the_same(turns: list[list[Request]]) -> None:
+    async def run() -> Any:
+        world = World()
+
+        async def reply(requests: Sequence[Request]) -> list[Any]:
+            return world(requests)
+
+        return await adrive(asking(turns), reply)
+
+    assert plain(asyncio.run(run())) == plain(drive(asking(turns), World()))
+
+
+def test_an_error_of_who_answers_comes_out() -> None:
+    def fail(requests: Sequence[Request]) -> list[Any]:
+        raise OSError("no connection")
+
+    with pytest.raises(OSError, match="no connection"):
+        drive(intercept(asking([[Ask("a")]]), lambda request: (yield [request])), fail)
