@@ -45,7 +45,7 @@ class IDMSTextSplitter(ReadingTextSplitter):
         enrich: "none", "reduce", "supplement" or "both"; see `structrag.IDMSEnricher`.
         add_context: As in `ContentAwareTextSplitter`.
         settings: The other settings of `structrag.IDMSSplitter`: context, theta0, warmup, history,
-            merge, theta_dp, debias, prompt, respect_sections, boundary_embedder, exclude_titles,
+            merge, prompt, respect_sections, boundary_embedder, exclude_titles,
             plain_headings, language. `cache`, `batch_size`, `max_concurrency`, `progress`,
             `format`, `strip_whitespace` and `flat_metadata` as in `PICTextSplitter`, and what every
             LangChain splitter takes.

@@ -70,15 +70,8 @@ class IDMSNodeParser(ReadingNodeParser):
         ge=1,
         description="Margins whose mean is the threshold; None: all.",
     )
-    merge: Literal["weakest", "dp", "greedy", "none"] = Field(
+    merge: Literal["weakest", "greedy", "none"] = Field(
         default=_DEFAULTS["merge"], description="How segments grow."
-    )
-    theta_dp: float = Field(
-        default=_DEFAULTS["theta_dp"], description="What merge='dp' compares margins with."
-    )
-    debias: bool = Field(
-        default=_DEFAULTS["debias"],
-        description="Ask with both orders of the options: twice the calls.",
     )
     prompt: str = Field(
         default=_DEFAULTS["prompt"],

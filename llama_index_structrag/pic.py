@@ -60,13 +60,10 @@ class PICNodeParser(ReadingNodeParser):
         ge=0,
         description="Standard deviations by which it must be passed.",
     )
-    smooth: bool = Field(
-        default=_DEFAULTS["smooth"], description="Whether similarities are medians of three."
-    )
     scope: Literal["auto", "document", "section"] = Field(
         default=_DEFAULTS["scope"], description="What shares a threshold."
     )
-    bounds: Literal["merge", "dp", "none"] = Field(
+    bounds: Literal["merge", "none"] = Field(
         default=_DEFAULTS["bounds"], description="How small runs grow."
     )
     prompt: str = Field(

@@ -73,9 +73,9 @@ def test_chunks_are_exact_slices_within_the_limit_and_tell_what_was_seen() -> No
 def test_the_splitter_is_the_core_with_langchains_models() -> None:
     llm = FakeListChatModel(responses=["Cats are talked about."])
     splitter = PICTextSplitter(
-        FAKE, llm, chunk_size=300, min_chunk_size=60, bounds="dp", strip_whitespace=False
+        FAKE, llm, chunk_size=300, min_chunk_size=60, bounds="none", strip_whitespace=False
     )
-    core = PICSplitter(bounds="dp", min_tokens=60, max_tokens=300, counter=len, context=False)
+    core = PICSplitter(bounds="none", min_tokens=60, max_tokens=300, counter=len, context=False)
     runner = Runner(embedder=LangChainEmbedder(FAKE), llm=LangChainModel(llm))
     expected = core.split(read_text(TEXT, format="markdown"), runner=runner)
     assert splitter.split_text(TEXT) == [chunk.text for chunk in expected]

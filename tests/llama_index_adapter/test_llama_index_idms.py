@@ -185,7 +185,7 @@ def test_a_run_can_be_resumed(tmp_path: Any) -> None:
 
 
 def test_settings_survive_and_tell_apart() -> None:
-    made = parser(chunk_size=30, merge="dp")
+    made = parser(chunk_size=30, merge="none")
     again = IDMSNodeParser.from_dict(made.to_dict(), embed_model=HashEmbedding(), tokenizer=count)
     documents = [Document(text=TEXT, id_="d")]
     texts = [node.text for node in made.get_nodes_from_documents(documents)]

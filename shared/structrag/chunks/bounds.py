@@ -137,44 +137,6 @@ def split_once(
     return (first, cut), (cut, last)
 
 
-def cheapest_runs(
-    sizes: Sequence[int],
-    limits: Limits,
-    cost: Callable[[int, int], float],
-    *,
-    short_tail: bool = False,
-) -> list[Run] | None:
-    """The segmentation of least total cost with every size within the limits, by dynamic
-    programming; None if there is none.
-
-    `cost(first, last)` is that of one run. `short_tail` lets the last run be below `least`. On ties
-    the longer last run, seen from the end.
-    """
-    n = len(sizes)
-    total = _totals(sizes)
-    best = np.full(n + 1, np.inf)
-    best[0] = 0.0
-    came_from = [0] * (n + 1)
-    for last in range(1, n + 1):
-        for first in range(last - 1, -1, -1):
-            size = total((first, last))
-            if limits.most is not None and size > limits.most and last - first > 1:
-                break
-            if size < limits.least and not (short_tail and last == n):
-                continue
-            candidate = best[first] + cost(first, last)
-            if candidate <= best[last] + 1e-12 and np.isfinite(best[first]):
-                best[last], came_from[last] = candidate, first
-    if n and not np.isfinite(best[n]):
-        return None
-    runs: list[Run] = []
-    last = n
-    while last > 0:
-        runs.append((came_from[last], last))
-        last = came_from[last]
-    return runs[::-1]
-
-
 def _totals(sizes: Sequence[int]) -> Callable[[Run], int]:
     sums = [0, *accumulate(sizes)]
     return lambda run: sums[run[1]] - sums[run[0]]

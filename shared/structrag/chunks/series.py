@@ -83,14 +83,6 @@ def threshold_of(values: FloatArray, threshold: str | float, spread: float = 0.0
     return float(middle + spread * values.std())
 
 
-def median_of_three(values: ArrayLike) -> FloatArray:
-    """Each value replaced by the median of itself and its neighbours; both ends unchanged."""
-    smooth = np.array(values, dtype=np.float64)
-    if len(smooth) > 2:
-        smooth[1:-1] = np.median(np.stack([smooth[:-2], smooth[1:-1], smooth[2:]]), axis=0)
-    return smooth
-
-
 def labels(values: ArrayLike, threshold: float, *, margin: float = 0.0) -> BoolArray:
     """Whether each value is at or above the threshold (within 1e-9).
 
@@ -117,25 +109,6 @@ def weighted_mean(values: ArrayLike, weights: Sequence[int]) -> RunMean:
     total = np.concatenate(([0.0], np.cumsum(positive)))
     sums = np.concatenate(([0.0], np.cumsum(np.asarray(values, dtype=np.float64) * positive)))
     return lambda run: float((sums[run[1]] - sums[run[0]]) / (total[run[1]] - total[run[0]]))
-
-
-def squared_deviation(values: ArrayLike, price: float) -> Callable[[int, int], float]:
-    """A function (first, behind last) that gives a run's squared deviations from its mean plus
-    `price`, in constant time."""
-    series = np.asarray(values, dtype=np.float64)
-    centred = (
-        series - series.mean() if len(series) else series
-    )  # so that squares do not swallow differences
-    sums = [0.0, *np.cumsum(centred).tolist()]
-    squares = [0.0, *np.cumsum(centred * centred).tolist()]
-
-    def cost(first: int, last: int) -> float:
-        inside = sums[last] - sums[first]
-        return float(
-            max(0.0, squares[last] - squares[first] - inside * inside / (last - first)) + price
-        )
-
-    return cost
 
 
 def changes(flags: BoolArray) -> list[int]:

@@ -52,14 +52,9 @@ _SCALE = re.compile(r"\b0\s*(?:to|-|–|\.\.)\s*10\b|(?:/|\bout of)\s*10\b", re.
 _VALUE = re.compile(rf"(?<![\w.,-])-?{_NUMBER}(?![\w]|[.,]\d)")
 
 
-def check_prompt(prompt: str, *, debias: bool) -> None:
-    """Raise InvalidParameter unless the template has the places {left} and {right}, and those of
-    the options if both orders are asked."""
-    options = ("first", "second")
-    if debias:
-        check_template("prompt", prompt, ["left", "right", *options])
-    else:
-        check_template("prompt", prompt, ["left", "right"], optional=options)
+def check_prompt(prompt: str) -> None:
+    """Raise InvalidParameter unless the template has the places {left} and {right}."""
+    check_template("prompt", prompt, ["left", "right"], optional=("first", "second"))
 
 
 class TwoWay(NamedTuple):

@@ -69,7 +69,7 @@ class TransformersMargin:
         check_at_least("max_new_tokens", self.max_new_tokens, 1)
         if self.max_prompt_tokens is not None:
             check_at_least("max_prompt_tokens", self.max_prompt_tokens, 1)
-        check_prompt(self.prompt, debias=False)
+        check_prompt(self.prompt)
         if isinstance(self.model, str):
             package: Any = require("transformers", extra="models")
             self.name = self.name or self.model

@@ -1,10 +1,9 @@
-"""Size limits: joining, splitting, and the cheapest segmentation, against brute force and the
-specification's numbers."""
+"""Size limits: joining and splitting, against the specification's numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,13 +13,12 @@ from hypothesis import strategies as st
 from structrag.chunks.bounds import (
     Limits,
     Run,
-    cheapest_runs,
     join_small,
     runs_of,
     split_large,
     split_once,
 )
-from structrag.chunks.series import changes, labels, squared_deviation, threshold_of, weighted_mean
+from structrag.chunks.series import changes, labels, threshold_of, weighted_mean
 from structrag.errors import InvalidParameter
 
 SEVEN = np.array([0.62, 0.58, 0.31, 0.44, 0.71, 0.40, 0.39])
@@ -28,10 +26,6 @@ TWENTY = [20] * 7
 values_and_sizes = st.lists(
     st.tuples(st.floats(-1, 1, allow_nan=False), st.integers(1, 60)), min_size=1, max_size=9
 ).map(lambda pairs: (np.array([value for value, _ in pairs]), [size for _, size in pairs]))
-
-
-def all_segmentations(n: int) -> list[list[Run]]:
-    return [runs_of(cuts, n) for k in range(n) for cuts in combinations(range(1, n), k)]
 
 
 def total(run: Run, sizes: Sequence[int]) -> int:
@@ -62,59 +56,6 @@ def test_the_previous_neighbour_is_taken_on_ties_and_none_where_none_fits() -> N
     sizes = [30, 30, 10, 30, 30]
     assert join_small(runs, sizes, Limits(20, 100), lambda left, right: 0.0) == [(0, 3), (3, 5)]
     assert join_small(runs, sizes, Limits(20, 65), lambda left, right: 0.0) == runs
-
-
-def test_the_cheapest_segmentation_has_the_specified_costs() -> None:
-    price = float(SEVEN.var())
-    assert price == pytest.approx(0.01805, abs=5e-6)
-    cost = squared_deviation(SEVEN, price)
-    bounded = cheapest_runs([1] * 7, Limits(2, 15), cost)
-    assert bounded == [(0, 2), (2, 4), (4, 7)]
-    assert sum(cost(*run) for run in bounded) == pytest.approx(0.1296, abs=5e-5)
-    free = cheapest_runs([1] * 7, Limits(1, 15), cost)
-    assert free == [(0, 2), (2, 4), (4, 5), (5, 7)]
-    assert sum(cost(*run) for run in free) == pytest.approx(0.0815, abs=5e-5)
-
-
-def test_no_price_gives_single_units_and_a_great_price_one_run() -> None:
-    values = np.array([0.1, 0.5, 0.3, 0.9])
-    assert cheapest_runs([1] * 4, Limits(0, 10), squared_deviation(values, 0.0)) == [
-        (0, 1),
-        (1, 2),
-        (2, 3),
-        (3, 4),
-    ]
-    assert cheapest_runs([1] * 4, Limits(0, 10), squared_deviation(values, 100.0)) == [(0, 4)]
-
-
-def test_there_may_be_no_segmentation_but_for_a_short_tail() -> None:
-    cost = squared_deviation(np.zeros(3), 1.0)
-    assert cheapest_runs([10, 10, 10], Limits(20, 25), cost) is None
-    assert cheapest_runs([10, 10, 10], Limits(20, 25), cost, short_tail=True) == [(0, 2), (2, 3)]
-    assert cheapest_runs([], Limits(1, 2), cost) == []
-
-
-@settings(deadline=None)
-@given(values_and_sizes, st.integers(0, 40), st.floats(0, 0.5))
-def test_no_segmentation_within_the_limits_is_cheaper(
-    given_units: tuple[np.ndarray, list[int]], least: int, price: float
-) -> None:
-    values, sizes = given_units
-    limits = Limits(least, 100)
-    cost = squared_deviation(values, price)
-    found = cheapest_runs(sizes, limits, cost)
-    within = [
-        sum(cost(*run) for run in runs)
-        for runs in all_segmentations(len(values))
-        if all(
-            least <= total(run, sizes) and (total(run, sizes) <= 100 or run[1] - run[0] == 1)
-            for run in runs
-        )
-    ]
-    if found is None:
-        assert not within
-    else:
-        assert sum(cost(*run) for run in found) == pytest.approx(min(within), abs=1e-9)
 
 
 @settings(deadline=None)

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from structrag.chunks.bounds import Limits, Run, cheapest_runs, join_small, runs_of
+from structrag.chunks.bounds import Limits, Run, join_small, runs_of
 from structrag.errors import check_choice
 
-MERGES = ("weakest", "dp", "greedy", "none")
+MERGES = ("weakest", "greedy", "none")
 EPSILON = 1e-9  # the mean of n equal numbers is often one rounding step above them
 
 
@@ -83,14 +83,11 @@ def merge_runs(
     *,
     merge: str = "weakest",
     target: int = 200,
-    theta_dp: float = -0.2,
 ) -> list[Run]:
     """The segments of a row of units, brought to size.
 
-    "weakest": a segment below `limits.least` joins the neighbour across the larger margin. "dp":
-    the cuts are chosen anew, so that the sum of `theta_dp - margin` over them is greatest with all
-    sizes within the limits (the last may be short); "weakest" where no choice keeps them. "greedy":
-    left to right while a segment with the next counts at most `target`. "none": as cut.
+    "weakest": a segment below `limits.least` joins the neighbour across the larger margin.
+    "greedy": left to right while a segment with the next counts at most `target`. "none": as cut.
 
     Raises InvalidParameter for another name.
     """
@@ -101,15 +98,6 @@ def merge_runs(
         return runs
     if merge == "greedy":
         return _greedy(runs, sizes, target if limits.most is None else min(target, limits.most))
-    if merge == "dp":
-        chosen = cheapest_runs(
-            sizes,
-            limits,
-            lambda first, last: margins[first - 1] - theta_dp if first else 0.0,
-            short_tail=True,
-        )
-        if chosen is not None:
-            return chosen
     return join_small(runs, sizes, limits, lambda left, right: margins[right[0] - 1])
 
 

@@ -77,7 +77,7 @@ class Scope:
 
 
 @dataclass(slots=True)
-class Reading:
+class DocumentGaps:
     """What was read from a document of n units. Number i belongs to the gap in front of unit i; NaN
     where a scope starts."""
 
@@ -107,13 +107,12 @@ class GapModel:
 
     Attributes:
         margin: "auto", "llm", "similarity", "words" or a function, as in `IDMSSplitter`.
-        prompt, debias: As in `IDMSSplitter`.
+        prompt: As in `IDMSSplitter`.
         source: What margins were read from; "" before the first.
     """
 
     margin: str | MarginFunction
     prompt: str = PROMPT
-    debias: bool = False
     source: str = ""
 
     @property
@@ -128,25 +127,14 @@ class GapModel:
         if callable(self.margin):
             self.source = FUNCTION
             return _checked(self.margin(pairs), len(pairs))
-        keep_second = yield from self._asked(pairs, swapped=False)
-        if not self.debias or self.source in {NONE, UNUSABLE}:
-            return keep_second
-        keep_first = yield from self._asked(pairs, swapped=True)
-        return [_mean(a, b) for a, b in zip(keep_second, keep_first, strict=True)]
-
-    def _asked(self, pairs: Sequence[Pair], *, swapped: bool) -> Steps[list[float | None]]:
-        """The questions in one order of the options; kept together is the first of the two that are
-        weighed."""
-        first, second = (KEEP_OPTION, SPLIT_OPTION) if swapped else (SPLIT_OPTION, KEEP_OPTION)
         questions = [
-            self.prompt.format(left=left, right=right, first=first, second=second)
+            self.prompt.format(left=left, right=right, first=SPLIT_OPTION, second=KEEP_OPTION)
             for left, right in pairs
         ]
-        options = ("1", "2") if swapped else ("2", "1")
         before = self.source
         margins, self.source = yield from weigh_steps(
             questions,
-            options,
+            ("2", "1"),  # a margin is positive where the first of them, to keep, is likelier
             component=COMPONENT,
             source=self.source,
             required=self.margin == "llm",
@@ -191,25 +179,25 @@ def read_at_once(
     window: int,
     model: GapModel,
     similarity: SentenceMargins,
-    reading: Reading,
+    gaps: DocumentGaps,
 ) -> Steps[None]:
     """Fill in the margins of all gaps: one list of requests, and the similarity where there is no
     answer."""
-    gaps = [(scope, i) for scope in scopes for i in range(1, len(scope.units))]
-    places = [scope.first + i for scope, i in gaps]
+    numbered = [(scope, i) for scope in scopes for i in range(1, len(scope.units))]
+    places = [scope.first + i for scope, i in numbered]
     if model.margin in (SIMILARITY, WORDS):
-        answers: list[float | None] = [None] * len(gaps)
+        answers: list[float | None] = [None] * len(numbered)
     else:
         answers = yield from model.margin_steps(
-            [_pair(text, scope.units, i, window) for scope, i in gaps]
+            [_pair(text, scope.units, i, window) for scope, i in numbered]
         )
     for place, answer in zip(places, answers, strict=True):
-        reading.margins[place] = np.nan if answer is None else answer
+        gaps.margins[place] = np.nan if answer is None else answer
     missing = [place for place, answer in zip(places, answers, strict=True) if answer is None]
     if missing:
         values = yield from similarity.steps()
-        reading.margins[missing] = values[np.asarray(missing) - 1]
-        reading.fallbacks[missing] = model.asked
+        gaps.margins[missing] = values[np.asarray(missing) - 1]
+        gaps.fallbacks[missing] = model.asked
 
 
 def _pair(text: str, units: Sequence[Unit], gap: int, window: int) -> Pair:
@@ -234,8 +222,3 @@ def _checked(values: Sequence[float | None], n: int) -> list[float | None]:
             f"pairs; got {len(margins)}" + (f", among them {bad[0]!r}." if bad else ".")
         )
     return margins
-
-
-def _mean(a: float | None, b: float | None) -> float | None:
-    known = [value for value in (a, b) if value is not None]
-    return sum(known) / len(known) if known else None

@@ -24,9 +24,9 @@ from structrag.chunks.idms.sentence_margins import (
     SIMILARITY,
     WINDOW,
     WORDS,
+    DocumentGaps,
     GapModel,
     MarginFunction,
-    Reading,
     Scope,
     SentenceMargins,
     check_margin,
@@ -71,13 +71,11 @@ class IDMSSplitter(ReadingSplitter):
             other).
         theta0, warmup, history: The threshold is theta0 until `warmup` margins were seen, then the
             mean of the last `history` (None: all).
-        merge: "weakest", "dp", "greedy" or "none"; see `structrag.chunks.idms.gaps.merge_runs`.
-        theta_dp: What "dp" compares margins with.
+        merge: "weakest", "greedy" or "none"; see `structrag.chunks.idms.gaps.merge_runs`.
         min_tokens: Segments below it are merged where both fit `max_tokens`; None: half of it.
         target_tokens: What "greedy" fills up to.
         max_tokens: Hard limit of an index text, heading path included; None: no limit. Only a
             single character may exceed it.
-        debias: Ask with both orders of the options and take the mean: twice the calls.
         prompt: The question, a template with {left} and {right}, and {first} and {second} for the
             options, 1 for split and 2 for keep.
         respect_sections: Whether chunks and windows end at section borders; the threshold runs on.
@@ -99,11 +97,9 @@ class IDMSSplitter(ReadingSplitter):
     warmup: int = 5
     history: int | None = None
     merge: str = "weakest"
-    theta_dp: float = -0.2
     min_tokens: int | None = None
     target_tokens: int = 200
     max_tokens: int | None = 300
-    debias: bool = False
     prompt: str = PROMPT
     respect_sections: bool = True
     heading_path: bool = True
@@ -134,7 +130,7 @@ class IDMSSplitter(ReadingSplitter):
         check_choice("merge", self.merge, MERGES)
         check_at_least("target_tokens", self.target_tokens, 1)
         Limits(self.least_tokens, self.max_tokens)
-        check_prompt(self.prompt, debias=self.debias)
+        check_prompt(self.prompt)
         object.__setattr__(
             self, "boundary_embedder", read_boundary_embedder(self.boundary_embedder)
         )
@@ -196,13 +192,13 @@ class IDMSSplitter(ReadingSplitter):
             ]
             scopes.append(Scope(units, room, first))
             first += len(units)
-        reading = yield from decided_by(self._read(document.text, scopes), self.boundary_embedder)
+        gaps = yield from decided_by(self._read(document.text, scopes), self.boundary_embedder)
         series: list[Series] = []
         chunks: list[Chunk] = []
         for scope in scopes:
-            made = self._series(scope, reading)
+            made = self._series(scope, gaps)
             series.append(made)
-            chunks += self._chunks(fitter, scope, made, reading)
+            chunks += self._chunks(fitter, scope, made, gaps)
         return Explanation(document, tuple(series), tuple(chunks))
 
     def split_with_vectors_steps(self, document: Document) -> Steps[tuple[list[Chunk], FloatArray]]:
@@ -216,7 +212,7 @@ class IDMSSplitter(ReadingSplitter):
         vectors = yield from mean_vectors_steps(document.text, units, explanation.chunks)
         return list(explanation.chunks), vectors
 
-    def _read(self, text: str, scopes: Sequence[Scope]) -> Steps[Reading]:
+    def _read(self, text: str, scopes: Sequence[Scope]) -> Steps[DocumentGaps]:
         """The margins of all gaps and where they are cut, scope after scope."""
         window = window_of(self.context)
         sentences = [words_of(text, unit, unit) for scope in scopes for unit in scope.units]
@@ -224,23 +220,23 @@ class IDMSSplitter(ReadingSplitter):
         similarity = SentenceMargins(
             sentences, [scope.run for scope in scopes], window or WINDOW, by_words, self.language
         )
-        model = GapModel(self.margin, self.prompt, self.debias)
-        reading = Reading(len(sentences))
+        model = GapModel(self.margin, self.prompt)
+        gaps = DocumentGaps(len(sentences))
         threshold = AdaptiveThreshold(self.theta0, self.warmup, self.history)
         if window is None:
             for scope in scopes:
-                yield from self._read_along(text, scope, model, similarity, threshold, reading)
+                yield from self._read_along(text, scope, model, similarity, threshold, gaps)
         else:
-            yield from read_at_once(text, scopes, window, model, similarity, reading)
+            yield from read_at_once(text, scopes, window, model, similarity, gaps)
             for scope in scopes:
-                gaps = slice(scope.first + 1, scope.run[1])
-                cuts, reading.thresholds[gaps] = decide(
-                    reading.margins[gaps].tolist(), threshold, scope.sizes, scope.room
+                inside = slice(scope.first + 1, scope.run[1])
+                cuts, gaps.thresholds[inside] = decide(
+                    gaps.margins[inside].tolist(), threshold, scope.sizes, scope.room
                 )
-                reading.cuts[scope.first] = cuts
+                gaps.cuts[scope.first] = cuts
         without = WORDS if by_words else SIMILARITY
-        reading.source = without if model.source in {"", NONE, UNUSABLE} else model.source
-        return reading
+        gaps.source = without if model.source in {"", NONE, UNUSABLE} else model.source
+        return gaps
 
     def _read_along(
         self,
@@ -249,7 +245,7 @@ class IDMSSplitter(ReadingSplitter):
         model: GapModel,
         similarity: SentenceMargins,
         threshold: AdaptiveThreshold,
-        reading: Reading,
+        gaps: DocumentGaps,
     ) -> Steps[None]:
         """The chunk so far against the next sentence; nothing is asked about a gap that the limit
         cuts."""
@@ -257,9 +253,7 @@ class IDMSSplitter(ReadingSplitter):
         start, size = 0, 0
         for i, tokens in enumerate(scope.sizes):
             if i and scope.room is not None and size + tokens > scope.room:
-                reading.margins[scope.first + i] = reading.thresholds[scope.first + i] = (
-                    threshold.value
-                )
+                gaps.margins[scope.first + i] = gaps.thresholds[scope.first + i] = threshold.value
                 cuts.append(i)
                 start, size = i, 0
             elif i:
@@ -270,35 +264,34 @@ class IDMSSplitter(ReadingSplitter):
                 margin = (yield from model.margin_steps([pair]))[0]
                 if margin is None:
                     margin = float((yield from similarity.steps())[scope.first + i - 1])
-                    reading.fallbacks[scope.first + i] = model.asked
-                reading.margins[scope.first + i] = margin
-                reading.thresholds[scope.first + i] = threshold.value
+                    gaps.fallbacks[scope.first + i] = model.asked
+                gaps.margins[scope.first + i] = margin
+                gaps.thresholds[scope.first + i] = threshold.value
                 if not threshold.keeps(margin):
                     cuts.append(i)
                     start, size = i, 0
             size += tokens
-        reading.cuts[scope.first] = cuts
+        gaps.cuts[scope.first] = cuts
 
-    def _series(self, scope: Scope, reading: Reading) -> Series:
-        margins = reading.margins[scope.first : scope.run[1]].tolist()
+    def _series(self, scope: Scope, gaps: DocumentGaps) -> Series:
+        margins = gaps.margins[scope.first : scope.run[1]].tolist()
         least = self.least_tokens
         limits = Limits(least if scope.room is None else min(least, scope.room), scope.room)
         runs = merge_runs(
-            reading.cuts[scope.first],
+            gaps.cuts[scope.first],
             margins[1:],
             scope.sizes,
             limits,
             merge=self.merge,
             target=self.target_tokens,
-            theta_dp=self.theta_dp,
         )
-        thresholds = reading.thresholds[scope.first : scope.run[1]].tolist()
+        thresholds = gaps.thresholds[scope.first : scope.run[1]].tolist()
         return Series(
-            tuple(scope.units), tuple(margins), tuple(thresholds), tuple(runs), reading.source
+            tuple(scope.units), tuple(margins), tuple(thresholds), tuple(runs), gaps.source
         )
 
     def _chunks(
-        self, fitter: Fitter, scope: Scope, series: Series, reading: Reading
+        self, fitter: Fitter, scope: Scope, series: Series, gaps: DocumentGaps
     ) -> Iterator[Chunk]:
         for whole in series.runs:
             for run, piece, context in fitter.pieces(
@@ -310,13 +303,13 @@ class IDMSSplitter(ReadingSplitter):
             ):
                 unit = scope.units[run[0]]
                 fallbacks = int(
-                    reading.fallbacks[scope.first + run[0] + 1 : scope.first + run[1]].sum()
+                    gaps.fallbacks[scope.first + run[0] + 1 : scope.first + run[1]].sum()
                 )
                 extras: dict[str, Any] = {
                     "margin": round(series.values[run[0]], 6)
                     if run[0] and piece.start == unit.start
                     else None,
-                    "margin_source": reading.source,
+                    "margin_source": gaps.source,
                 }
                 if fallbacks:
                     extras |= {"margin_fallbacks": fallbacks, "degraded": True}

@@ -18,7 +18,6 @@ from structrag.chunks.series import (
     RunMean,
     Series,
     labels,
-    median_of_three,
     similarity_to_own,
     threshold_of,
     weighted_mean,
@@ -36,7 +35,7 @@ class Judged:
         float
     ]  # cosine of each unit with the one before; 0 for the first, and without vectors
     instruction: Instruction | None
-    values: FloatArray  # shape (n,); similarities, smoothed if wished
+    values: FloatArray  # shape (n,); similarities
     threshold: float  # NaN without an instruction
     flags: BoolArray  # shape (n,); whether relevant
     mean: RunMean  # of the values in a run, weighted by tokens
@@ -81,7 +80,6 @@ def judge(
     threshold: str | float,
     spread: float,
     hysteresis: float,
-    smooth: bool,
 ) -> Judged:
     """Compare a scope's units, their vectors the rows of `matrix`, with the instruction; settings
     are those of `PICSplitter`."""
@@ -96,7 +94,6 @@ def judge(
             sizes, affinity.tolist(), None, values, limit, flags, weighted_mean(values, sizes)
         )
     values = relevance(matrix, instruction)
-    values = median_of_three(values) if smooth else values
     limit = threshold_of(values, threshold, spread)
     flags = labels(values, limit, margin=hysteresis * float(values.std()))
     return Judged(

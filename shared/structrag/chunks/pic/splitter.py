@@ -22,7 +22,7 @@ from structrag.chunks.asking_splitter import (
     decided_by,
     read_boundary_embedder,
 )
-from structrag.chunks.bounds import Limits, Run, cheapest_runs, join_small, runs_of, split_large
+from structrag.chunks.bounds import Limits, Run, join_small, runs_of, split_large
 from structrag.chunks.divisions import divide
 from structrag.chunks.fitter import Fitter
 from structrag.chunks.maker import ChunkMaker
@@ -36,7 +36,7 @@ from structrag.chunks.pic.judging import Judged, judge
 from structrag.chunks.pic.summaries import SUMMARY_PROMPT
 from structrag.chunks.run_vectors import run_vectors
 from structrag.chunks.scopes import Scope, Zone, scopes_of
-from structrag.chunks.series import Series, changes, check_threshold, squared_deviation
+from structrag.chunks.series import Series, changes, check_threshold
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.reading.outline import Outline
 from structrag.reading.sections import parse
@@ -75,15 +75,12 @@ class PICSplitter(ReadingSplitter):
         threshold_sd: Population standard deviations added to the mean or median.
         hysteresis: Standard deviations by which a similarity must pass the threshold to end a run;
             0: none.
-        smooth: Whether each similarity is replaced by the median of itself and its two neighbours.
         scope: What shares an instruction and a threshold: the "document", or each "section";
             "auto": sections in a document that has some and counts more than 2,000 estimated
             tokens. In section scope a section below 200 tokens is one chunk if it fits.
         respect_sections: Whether no chunk crosses the border of a section.
-        bounds: "merge": runs below `min_tokens` join the neighbour of closer similarity; "dp": the
-            runs within both limits of least squared deviation from their means, each run costing
-            the variance, and "merge" where there are none; "none": neither. Runs above `max_tokens`
-            are cut where neighbouring sentences are least alike.
+        bounds: "merge": runs below `min_tokens` join the neighbour of closer similarity; "none":
+            they stay. Runs above `max_tokens` are cut where neighbouring sentences are least alike.
         min_tokens: Wished least size of a chunk's text, at most half of `max_tokens`; None: a third
             of it.
         max_tokens: Hard limit of a chunk's index text (context and text) in tokens of `counter`;
@@ -108,7 +105,6 @@ class PICSplitter(ReadingSplitter):
     threshold: str | float = "mean"
     threshold_sd: float = 0.0
     hysteresis: float = 0.5
-    smooth: bool = False
     scope: str = "auto"
     respect_sections: bool = True
     bounds: str = "merge"
@@ -143,7 +139,7 @@ class PICSplitter(ReadingSplitter):
     def __post_init__(self) -> None:
         check_choice("pseudo_instruction", self.pseudo_instruction, ("mean", "summary"))
         check_choice("scope", self.scope, ("auto", "document", "section"))
-        check_choice("bounds", self.bounds, ("dp", "merge", "none"))
+        check_choice("bounds", self.bounds, ("merge", "none"))
         if self.sentence_splitter is None:
             check_choice("language", self.language, LANGUAGES)
         check_at_least("hysteresis", self.hysteresis, 0)
@@ -167,12 +163,7 @@ class PICSplitter(ReadingSplitter):
 
     def _check_bounds(self) -> None:
         check_at_least("min_tokens", self.least_tokens, 0)
-        if self.max_tokens is None:
-            if self.bounds == "dp":
-                raise InvalidParameter(
-                    "max_tokens must be a number where bounds is 'dp'; got None."
-                )
-        else:
+        if self.max_tokens is not None:
             check_at_least("max_tokens", self.max_tokens, 1)
             if self.bounds != "none" and self.least_tokens * 2 > self.max_tokens:
                 raise InvalidParameter(
@@ -286,7 +277,6 @@ class PICSplitter(ReadingSplitter):
             threshold=self.threshold,
             spread=self.threshold_sd,
             hysteresis=self.hysteresis,
-            smooth=self.smooth,
         )
         chunks: list[Chunk] = []
         runs: list[Run] = []
@@ -306,12 +296,6 @@ class PICSplitter(ReadingSplitter):
         """The runs of a zone within the bounds."""
         least = self.least_tokens if self.bounds != "none" else 0
         limits = Limits(least if zone.room is None else min(least, zone.room), zone.room)
-        if self.bounds == "dp":
-            inside = slice(zone.first, zone.last)
-            cost = squared_deviation(judged.values[inside], float(judged.values.var()))
-            found = cheapest_runs(judged.sizes[inside], limits, cost)
-            if found is not None:
-                return [(zone.first + first, zone.first + last) for first, last in found]
         cuts = changes(judged.flags[zone.first : zone.last])
         runs = [
             (zone.first + first, zone.first + last)

@@ -159,28 +159,7 @@ def test_worked_merges() -> None:
     by_weakest = [(1, 2), (3, 5), (6, 8), (9, 10)]
     assert merged(2, 4) == merged(3, 4) == by_weakest
     assert merged(3, 5) == [(1, 5), (6, 10)]
-    assert merged(2, 4, merge="dp", theta_dp=0.0) == by_weakest
-    assert merged(3, 5, merge="dp", theta_dp=0.0) == [(1, 5), (6, 8), (9, 10)]
     assert merged(3, 5, merge="none") == [(1, 2), (3, 5), (6, 6), (7, 8), (9, 10)]
-
-
-def cut_objective(runs: list[tuple[int, int]], margins: Sequence[float], theta: float) -> float:
-    """What "dp" makes as large as it can: the sum of `theta - margin` over the cuts."""
-    return float(sum(theta - margins[first - 1] for first, _ in runs if first))
-
-
-def test_worked_objectives() -> None:
-    def objective(runs: list[tuple[int, int]]) -> float:
-        return cut_objective([(first - 1, last) for first, last in runs], TRACE, 0.0)
-
-    assert objective(merged(2, 4, merge="dp", theta_dp=0.0)) == pytest.approx(0.7)
-    assert objective(merged(3, 5, merge="dp", theta_dp=0.0)) == pytest.approx(0.6)
-    assert objective(merged(3, 5)) == pytest.approx(0.2)
-
-
-def test_dp_keeps_the_cap() -> None:
-    runs = merge_runs([], [-1.0] * 5, [1] * 6, Limits(1, 2), merge="dp", theta_dp=-1.0)
-    assert max(last - first for first, last in runs) <= 2
 
 
 def test_greedy_fills_up_to_the_target_and_makes_no_empty_segment() -> None:
@@ -199,7 +178,7 @@ sized = st.integers(1, 20).flatmap(
 
 
 @given(sized)
-def test_weakest_only_joins_and_dp_is_never_worse(
+def test_weakest_only_joins(
     case: tuple[list[int], list[float], int, int],
 ) -> None:
     sizes, values, least, more = case
@@ -215,9 +194,6 @@ def test_weakest_only_joins_and_dp_is_never_worse(
         if total < least:
             neighbours = [totals[j] for j in (i - 1, i + 1) if 0 <= j < len(totals)]
             assert all(total + other > least + more for other in neighbours)
-    if all(least <= total <= least + more for total in totals):
-        best = merge_runs(cuts, values, sizes, limits, merge="dp", theta_dp=0.1)
-        assert cut_objective(best, values, 0.1) >= cut_objective(after, values, 0.1) - 1e-9
 
 
 # -- splitting
@@ -227,7 +203,7 @@ def test_weakest_only_joins_and_dp_is_never_worse(
 @given(
     markdown,
     st.sampled_from([(0, 1), (2, 5), (5, 20), (10, 60), (100, 400)]),
-    st.sampled_from(["weakest", "dp", "greedy", "none"]),
+    st.sampled_from(["weakest", "greedy", "none"]),
     st.booleans(),
 )
 def test_chunks_tile_the_document_within_the_limit(
@@ -314,23 +290,6 @@ def test_nothing_is_asked_about_a_gap_that_the_limit_cuts() -> None:
     split("One two three. Four five six. Seven eight.", llm=model, context="chunk", min_tokens=0, max_tokens=4,
           counter=words, warmup=99)  # fmt: skip
     assert model.prompts == []
-
-
-def test_both_orders_of_the_options_are_averaged() -> None:
-    class Biased(Weigher):
-        def choose(self, prompt: str, options: tuple[str, str]) -> float | None:
-            self.prompts.append(prompt)
-            return 0.6 if options == ("2", "1") else -0.2  # prefers "2" whatever it means
-
-    model = Biased(lambda prompt: 0)
-    series = (
-        IDMSSplitter(debias=True, min_tokens=0)
-        .explain(read_text("Ann ran. Cats nap. Eels swim."), llm=model)
-        .series[0]
-    )
-    assert series.values[1:] == pytest.approx((0.2, 0.2))
-    assert len(model.prompts) == 4
-    assert "1. Keep" in model.prompts[-1]
 
 
 def test_any_callable_gives_margins() -> None:
@@ -537,10 +496,6 @@ def test_the_paper_preset() -> None:
         ({"target_tokens": 0}, "target_tokens must be"),
         ({"prompt": "Split {left}?"}, "prompt must contain {left} and {right}"),
         ({"prompt": "{left} {right} {"}, "prompt must be a template"),
-        (
-            {"prompt": "{left} {right}", "debias": True},
-            "prompt must contain .*{first} and {second}",
-        ),
         ({"exclude_titles": "References"}, "exclude_titles"),
     ],
 )

@@ -31,8 +31,8 @@ SEVEN = [0.62, 0.58, 0.31, 0.44, 0.71, 0.40, 0.39]
 BARE = {"context": False, "plain_headings": False}
 SETTINGS: list[dict[str, Any]] = [
     {},
-    {"bounds": "dp", "scope": "document"},
-    {"bounds": "none", "hysteresis": 0.5, "smooth": True},
+    {"scope": "document"},
+    {"bounds": "none", "hysteresis": 0.5},
     {"max_tokens": 30, "min_tokens": 12, "threshold": "median"},
     {"scope": "section", "pseudo_instruction": "mean", "threshold_sd": 0.5},
     {"respect_sections": False, "max_tokens": None, "exclude_titles": ["b"]},
@@ -108,11 +108,10 @@ def test_the_specifications_seven_sentences() -> None:
     chunks = split_numbers(SEVEN)
     assert spans(chunks) == [(0, 2), (2, 4), (4, 5), (5, 7)]
     assert [chunk.extras["relevant"] for chunk in chunks] == [True, False, True, False]
-    for bounds in ("merge", "dp"):
-        chunks = split_numbers(SEVEN, bounds=bounds, min_tokens=38, max_tokens=300)
-        assert spans(chunks) == [(0, 2), (2, 4), (4, 7)]
-        assert [chunk.extras["relevant"] for chunk in chunks] == [True, False, True]
-        assert chunks[2].extras["mean_similarity"] == pytest.approx(0.5)
+    chunks = split_numbers(SEVEN, bounds="merge", min_tokens=38, max_tokens=300)
+    assert spans(chunks) == [(0, 2), (2, 4), (4, 7)]
+    assert [chunk.extras["relevant"] for chunk in chunks] == [True, False, True]
+    assert chunks[2].extras["mean_similarity"] == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("value", [0.1, 0.3, 0.7, 0.55, 1 / 3])
@@ -411,7 +410,6 @@ def test_text_without_sentence_marks_is_cut_at_the_limit_and_nothing_is_lost(tex
     [
         ({"min_tokens": 160}, "min_tokens must be at most half"),
         ({"max_tokens": 0}, "max_tokens"),
-        ({"max_tokens": None, "bounds": "dp"}, "max_tokens must be a number"),
         ({"bounds": "both"}, "bounds must be one of"),
         ({"scope": "chapter"}, "scope must be one of"),
         ({"pseudo_instruction": "question"}, "pseudo_instruction"),
@@ -465,7 +463,7 @@ def test_sync_async_pickled_and_many_at_once_are_equal() -> None:
 @pytest.mark.slow
 def test_every_process_gives_the_same_chunks() -> None:
     code = (
-        "from structrag.chunks.pic import PICSplitter; from structrag.reading import read_text;"
+        "from structrag.chunks.pic.splitter import PICSplitter; from structrag.reading.files import read_text;"
         "t = ' '.join(f'Word {i * i % 17} and thing {i % 5} here.' for i in range(80));"
         "print([(c.id, dict(c.extras)) for c in PICSplitter().split(read_text(t, id='d'))])"
     )
