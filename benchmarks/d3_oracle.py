@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from benchmarks.datasets import Dataset, Question
 from structrag.asking.requests import LanguageModel
 from structrag.records import Chunk
-from structrag.retrieval.d3.asking import short_forms
 from structrag.retrieval.d3.condensing import SectionSplitter
+from structrag.retrieval.d3.evidence import short_forms
 from structrag.retrieval.d3.outlines import IDS_PROMPT
 from structrag.retrieval.d3.paragraphs import ParagraphSplitter
-from structrag.retrieval.d3.selecting import Selection
+from structrag.retrieval.d3.selection import Selection
 from structrag.retrieval.multihop.answering import UNANSWERABLE
 from structrag.retrieval.multihop.hops import NEXT_PROMPT
 

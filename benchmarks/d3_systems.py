@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks.d3_baselines import BASELINES
 from benchmarks.d3_scores import Outcome
 from benchmarks.datasets import Question
 from structrag.asking.requests import Steps
 from structrag.asking.runner import Runner
 from structrag.asking.steps import together
 from structrag.records import Chunk, Hit
-from structrag.retrieval.d3.baselines import BASELINES
 from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.multihop.answering import Answered, answer_steps
 from structrag.retrieval.multihop.selfask import SelfAsk

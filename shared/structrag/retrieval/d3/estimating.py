@@ -8,12 +8,19 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from structrag.retrieval.d3.costs import StageCost, call_cost
+from structrag.retrieval.d3.evidence import selection_cost
 from structrag.retrieval.d3.outlines import Routing, windows
-from structrag.retrieval.d3.routing import first_levels, stand_in, subtrees_of, with_children
+from structrag.retrieval.d3.routing import (
+    Scope,
+    by_scores,
+    first_levels,
+    is_direct,
+    stand_in,
+    subtrees_of,
+    with_children,
+)
 from structrag.retrieval.d3.scoring import lexical_part_scores
-from structrag.retrieval.d3.selecting import selection_cost
 from structrag.retrieval.d3.selection import ASKING, Selection
-from structrag.retrieval.d3.stages import Scope, by_scores, is_direct
 
 ANSWER_TOKENS = 20  # of an answer, expected: a handful of ids
 

@@ -22,13 +22,13 @@ from structrag.models.llm import as_language_model
 from structrag.records import Hit
 from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.d3.estimating import Estimate, estimate
+from structrag.retrieval.d3.evidence import select_steps
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.results import D3Result, hits_of, joined
+from structrag.retrieval.d3.routing import Routed, Scope, routed_steps
 from structrag.retrieval.d3.scoring import own_vectors, paragraph_scores_steps, within_budget
-from structrag.retrieval.d3.selecting import select_steps
 from structrag.retrieval.d3.selection import Evidence, Selection
-from structrag.retrieval.d3.stages import Found, Scope, routed_steps
 
 ROUTERS = ("auto", "llm", "scores", "cross_encoder")
 FUSED = "fused"  # the strategy without a language model
@@ -203,43 +203,43 @@ class D3Retriever:
         scope = Scope(self.index, where)
         if not question.strip() or not scope.outline:
             return D3Result(question, cost={"route": StageCost(), "select": StageCost()})
-        found = yield from routed_steps(
+        routed = yield from routed_steps(
             question, scope, self.router, self.routing, self.selection, self.cross_encoder
         )
-        evidence, parts = yield from self._selected(question, scope, found)
+        evidence, parts = yield from self._selected(question, scope, routed)
         store = self.index.paragraphs.store
-        chunks = [store.chunk(found.rows[place]) for place in evidence.positions]
+        chunks = [store.chunk(routed.rows[place]) for place in evidence.positions]
         hits = hits_of(chunks, evidence.scores, parts)
         if self.join_adjacent:
             hits = joined(hits, self.routing.counter)
         return D3Result(
             question,
             tuple(hits),
-            found.route,
+            routed.route,
             evidence,
-            {"route": found.route.cost, "select": evidence.cost},
+            {"route": routed.route.cost, "select": evidence.cost},
         )
 
     def _selected(
-        self, question: str, scope: Scope, found: Found
+        self, question: str, scope: Scope, routed: Routed
     ) -> Steps[tuple[Evidence, list[Mapping[str, float]]]]:
         paragraphs = self.index.paragraphs
         if self.strategy != FUSED:
-            chunks = [paragraphs.store.chunk(row) for row in found.rows]
+            chunks = [paragraphs.store.chunk(row) for row in routed.rows]
             if "dense" in self.selection.stages:
                 yield from own_vectors(paragraphs, paragraphs.query_vector(question))
             return (
                 yield from own_vectors(paragraphs, select_steps(question, chunks, self.selection))
             ), []
-        if not found.rows:
+        if not routed.rows:
             return Evidence(()), []
-        scores = yield from paragraph_scores_steps(paragraphs, question, found.rows, found.scores)
+        scores = yield from paragraph_scores_steps(paragraphs, question, routed.rows, routed.scores)
         fused = {row: each["fused"] for row, each in scores.items()}
-        sizes = {row: int(scope.layout.tokens[row]) for row in found.rows}
+        sizes = {row: int(scope.layout.tokens[row]) for row in routed.rows}
         kept = sorted(within_budget(fused, sizes, k=self.k, max_tokens=self.max_tokens))
-        places = np.searchsorted(np.array(found.rows), kept).tolist()
+        places = np.searchsorted(np.array(routed.rows), kept).tolist()
         evidence = Evidence(
-            tuple(places), tuple(fused[row] for row in kept), StageCost(scored=len(found.rows))
+            tuple(places), tuple(fused[row] for row in kept), StageCost(scored=len(routed.rows))
         )
         return evidence, [scores[row] for row in kept]
 

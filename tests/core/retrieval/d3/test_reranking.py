@@ -13,8 +13,9 @@ from structrag.asking.runner import Runner
 from structrag.errors import InvalidAnswer, NoModel
 from structrag.records import Chunk
 from structrag.retrieval.d3.costs import StageCost
+from structrag.retrieval.d3.evidence import select_steps
 from structrag.retrieval.d3.reranking import keep
-from structrag.retrieval.d3.selecting import Evidence, Selection, select_steps
+from structrag.retrieval.d3.selection import Evidence, Selection
 
 QUESTION = "what do cats eat"
 TEXTS = [

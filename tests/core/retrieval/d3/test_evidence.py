@@ -18,7 +18,8 @@ from structrag.asking.steps import together
 from structrag.errors import NoModel
 from structrag.records import Chunk
 from structrag.retrieval.d3.costs import StageCost
-from structrag.retrieval.d3.selecting import Evidence, Selection, select_steps, selection_cost
+from structrag.retrieval.d3.evidence import select_steps, selection_cost
+from structrag.retrieval.d3.selection import Evidence, Selection
 from structrag.text.tokens import count_tokens
 
 QUESTION = "what do cats eat"

@@ -11,15 +11,8 @@ from structrag.asking.requests import Ask, Failed, Steps
 from structrag.errors import NoModel, check_at_least
 from structrag.records import Chunk
 from structrag.retrieval.d3.costs import StageCost, call_cost
-from structrag.retrieval.d3.selecting import Evidence, Selection, select_steps
-
-__all__ = [
-    "BASELINES",
-    "chunk_steps",
-    "map_reduce_optimized_steps",
-    "map_reduce_steps",
-    "paragraph_steps",
-]
+from structrag.retrieval.d3.evidence import select_steps
+from structrag.retrieval.d3.selection import Evidence, Selection
 
 CHUNK_TOKENS = 3500  # of paragraphs in one call of CHUNK
 ONE_CALL = 10**9  # context tokens: whatever there is goes into one call
@@ -67,8 +60,8 @@ def paragraph_steps(
     """
     counter = (settings or Selection()).counter
     prompts = [
-        RELEVANCE_PROMPT.format(paragraph=each.text.strip(), question=question)
-        for each in paragraphs
+        RELEVANCE_PROMPT.format(paragraph=paragraph.text.strip(), question=question)
+        for paragraph in paragraphs
     ]
     answers: list[Any] = []
     if prompts:

@@ -11,10 +11,7 @@ from doubles import ScriptedModel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structrag.asking.runner import Runner
-from structrag.errors import InvalidParameter, NoModel
-from structrag.records import Chunk
-from structrag.retrieval.d3.baselines import (
+from benchmarks.d3_baselines import (
     BASELINES,
     chunk_steps,
     map_reduce_optimized_steps,
@@ -22,7 +19,10 @@ from structrag.retrieval.d3.baselines import (
     paragraph_steps,
     says_yes,
 )
-from structrag.retrieval.d3.selecting import Evidence
+from structrag.asking.runner import Runner
+from structrag.errors import InvalidParameter, NoModel
+from structrag.records import Chunk
+from structrag.retrieval.d3.selection import Evidence
 from structrag.text.tokens import count_tokens
 
 QUESTION = "What do herons eat?"
