@@ -1,4 +1,4 @@
-"""Markdown blocks by lines equal those by markdown-it-py, and tile the body."""
+"""Markdown blocks tile a section's own body, and are those of the whole text parsed at once."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from places import DATA
 
-from structrag.reading.files import read_file
-from structrag.reading.markdown import markdown_headings
-from structrag.reading.markdown_blocks import markdown_blocks, parsed_blocks
+from structrag.reading.files import read_file, read_text
+from structrag.reading.markdown_blocks import markdown_blocks
 from structrag.reading.sections import parse
+from structrag.records import Block, Document
 
 # fmt: off
 LINES = [
     "-item", "- item", "- item two", "  more", "  - nested", "* star", "1. one", "2. two", "10) ten", "> quote", ">", "> [!NOTE]",
     "```", "```py", "~~~", "  ```", "    code", "    ", "", "", "", "text here", "text: more.", "**bold** x", "_emph_", "| a | b |",
-    "|---|---|", "| c | d |", "|--|", "---", "***", "===", "--", "- - -", "#tag", "<div>", "</div>", "<b>x</b>", "<b>", "<!-- c",
+    "|---|---|", "| c | d |", "|--|", "---", "***", "===", "--", "- - -", "#tag", "# head", "## sub", "<div>", "</div>", "<b>x</b>", "<b>", "<!-- c",
     "-->", "<!-- one -->", "<pre>", "</pre>", "<img src='x'>", "![i](u)", "[l](u)", "[r]: /u", "$$", "\tx", "   ind", "+ plus", "-",
     "1.", "+", "a | b", "--- | ---", ": x", "`code`", "`` ``` ``", "0123", "12. twelve", "  \\", "\x0b", "\u2028x", "  text",
     "      deep", "-    far", "-     code", "\u00a0", "1) one",
@@ -24,29 +24,43 @@ LINES = [
 # fmt: on
 
 
+def blocks_of_sections(document: Document) -> list[Block]:
+    """The blocks of all sections' own bodies, which are checked to tile them."""
+    outline = parse(document)
+    blocks: list[Block] = []
+    for section in outline.sections:
+        inside = outline.blocks(section)
+        joined = "".join(document.text[block.start : block.end] for block in inside)
+        assert joined == document.text[section.body_start : section.body_end]
+        blocks += [block for block in inside if document.text[block.start : block.end].strip()]
+    return blocks
+
+
+def check_against_the_whole(document: Document) -> None:
+    """Sections parsed one by one give the blocks of the text parsed at once, headings aside."""
+    outline = parse(document)
+    headings = {section.start for section in outline.sections[1:]}
+    whole = markdown_blocks(document.text, outline.sections[0].body_start, len(document.text))
+    expected = [
+        (block.kind, block.header_start)
+        for block in whole
+        if block.header_start not in headings and document.text[block.start : block.end].strip()
+    ]
+    assert [(b.kind, b.header_start) for b in blocks_of_sections(document)] == expected
+
+
 @settings(max_examples=600, deadline=None)
 @given(lines=st.lists(st.sampled_from(LINES), max_size=14), end=st.sampled_from(["", "\n", "\n\n"]))
-def test_lines_tell_what_the_parser_tells(lines: list[str], end: str) -> None:
-    text = "\n".join(lines) + end
-    if markdown_headings(text):
-        return  # a section's own body has none
-    blocks = markdown_blocks(text, 0, len(text))
-    assert blocks == parsed_blocks(text, 0, len(text))
-    assert "".join(text[block.start : block.end] for block in blocks) == text
+def test_sections_have_the_blocks_of_the_whole(lines: list[str], end: str) -> None:
+    check_against_the_whole(read_text("\n".join(lines) + end, format="markdown"))
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="the evaluation data (STRUCTRAG_DATA) is not here")
-def test_blocks_of_real_files_equal_the_parser() -> None:
+def test_sections_of_real_files_have_the_blocks_of_the_whole() -> None:
     files = sorted((DATA / "parsing").rglob("*.md"))[::6]
     assert len(files) > 50
     for file in files:
-        document = read_file(file)
-        for section in parse(document).sections:
-            span = (section.body_start, section.body_end)
-            assert markdown_blocks(document.text, *span) == parsed_blocks(document.text, *span), (
-                file,
-                span,
-            )
+        check_against_the_whole(read_file(file))
 
 
 @pytest.mark.parametrize(
