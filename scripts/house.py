@@ -1,0 +1,300 @@
+"""Print the figures of the code's structure: `python scripts/house.py [--worst] [--room NAME]`.
+
+It measures the core and the two adapters, and needs the standard library only. `--worst` lists the
+places behind each figure, `--room` looks at one room of the core (or at one adapter), `--root`
+measures another checkout. What each figure counts stands in the docstring of its function. At
+commit 54e9806 the core had 10.2 tokens a line, and 8.6% of its functions had a complexity above 10.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import io
+import json
+import os
+import subprocess
+import sys
+import tokenize
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from rooms import (
+    CORE,
+    PLACES,
+    Place,
+    Source,
+    arrows_back,
+    circles,
+    core,
+    sources,
+    top_level_modules,
+)
+
+LONGEST_LINE = 100
+HIGHEST_COMPLEXITY = 10
+MOST_WORDS = 12
+VAGUE = "found known own told given several each made kept wanted thing things stuff tmp res ret"
+LAYOUT = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+}
+
+
+def tokens_by_line(source: Source) -> dict[int, int]:
+    """Tokens that start on each line of code. Docstrings, comments and blank lines are no code."""
+    skipped = {
+        line
+        for text in source.docstrings
+        for line in range(text.lineno, (text.end_lineno or text.lineno) + 1)
+    }
+    counts: dict[int, int] = {}
+    for token in tokenize.generate_tokens(io.StringIO(source.text).readline):
+        if token.type in LAYOUT or token.start[0] in skipped:
+            continue
+        for line in range(token.start[0], token.end[0] + 1):  # a long string is on several lines
+            counts.setdefault(line, 0)
+        counts[token.start[0]] += 1
+    return counts
+
+
+def long_lines(source: Source) -> list[Place]:
+    return [
+        Place(source.file, number, f"{len(line)} characters", len(line))
+        for number, line in enumerate(source.lines, 1)
+        if len(line) > LONGEST_LINE
+    ]
+
+
+def complexity(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """McCabe's number with everything that branches in an expression: 1, and 1 more for each `if`,
+    `elif`, loop, `except`, `case`, conditional expression, `and`, `or`, and `for` and `if` of a
+    comprehension. Functions and classes inside count by themselves."""
+    total = 1
+    waiting = list(ast.iter_child_nodes(function))
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            continue
+        if isinstance(node, ast.BoolOp):
+            total += len(node.values) - 1
+        elif isinstance(node, ast.comprehension):
+            total += 1 + len(node.ifs)
+        elif isinstance(
+            node,
+            ast.If
+            | ast.IfExp
+            | ast.For
+            | ast.AsyncFor
+            | ast.While
+            | ast.ExceptHandler
+            | ast.match_case,
+        ):
+            total += 1
+        waiting.extend(ast.iter_child_nodes(node))
+    return total
+
+
+def complex_functions(source: Source) -> list[Place]:
+    rated = [(complexity(function), function) for function in source.functions]
+    return [
+        Place(source.file, function.lineno, f"{function.name}: {number}", number)
+        for number, function in rated
+        if number > HIGHEST_COMPLEXITY
+    ]
+
+
+def local_names(source: Source) -> list[Place]:
+    """The names a function assigns, targets of loops and comprehensions included, each once a
+    function."""
+    places = []
+    for function in source.functions:
+        first: dict[str, int] = {}
+        for node in ast.walk(function):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                first[node.id] = min(node.lineno, first.get(node.id, node.lineno))
+        places += [Place(source.file, line, name) for name, line in first.items()]
+    return places
+
+
+def long_first_sentences(source: Source) -> list[Place]:
+    """Docstrings whose first sentence, or first paragraph without a full stop, is too long."""
+    places = []
+    for node in source.docstrings:
+        text = str(node.value).strip()
+        words = text.split("\n\n")[0].replace("\n", " ").split(". ")[0].split()
+        if len(words) > MOST_WORDS:
+            places.append(Place(source.file, node.lineno, f"{len(words)} words", len(words)))
+    return places
+
+
+def classes_without_example(all_sources: list[Source]) -> list[Place]:
+    """Classes named in an `__all__` of a package or room, whose docstring shows no example."""
+    public = {
+        ast.literal_eval(item)
+        for source in all_sources
+        for node in source.tree.body
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__"
+        if isinstance(node.value, ast.List | ast.Tuple)
+        for item in node.value.elts
+        if isinstance(item, ast.Constant)
+    }
+    return [
+        Place(source.file, node.lineno, node.name)
+        for source in all_sources
+        for node in source.tree.body
+        if isinstance(node, ast.ClassDef) and node.name in public
+        if ">>>" not in (ast.get_docstring(node) or "")
+    ]
+
+
+def files_crossed(root: Path) -> list[list[Place]] | None:
+    """The project's files whose functions run when LangChain's MultiView builds, and when it
+    answers; None where that cannot run (LangChain is not installed)."""
+    paths = os.pathsep.join([str(root / "shared"), str(root)])
+    run = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("crossed.py"))],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": paths},
+    )
+    if run.returncode != 0:
+        return None
+    folders = tuple(str(root / place) + os.sep for place in PLACES.values())
+    return [
+        [
+            Place(Path(file).relative_to(root).as_posix(), 1, "crossed")
+            for file in files
+            if file.startswith(folders)
+        ]
+        for files in json.loads(run.stdout)
+    ]
+
+
+class Figure(NamedTuple):
+    """A row of the table: its places in all files, and its value for a group of them."""
+
+    name: str
+    aim: str
+    places: list[Place]
+    value: Callable[[list[Source], list[Place]], str]
+
+
+def lines_of(group: list[Source]) -> int:
+    return sum(len(source.lines) for source in group)
+
+
+def tokens_a_line(group: list[Source], _: list[Place]) -> str:
+    counts = [count for source in group for count in tokens_by_line(source).values()]
+    return f"{sum(counts) / max(len(counts), 1):.2f}"
+
+
+def crowded_files(group: list[Source]) -> list[Place]:
+    places = []
+    for source in group:
+        average = float(tokens_a_line([source], []))
+        places.append(Place(source.file, 1, f"{average} tokens a line", average))
+    return places
+
+
+def share(whole: Callable[[list[Source]], int]) -> Callable[[list[Source], list[Place]], str]:
+    return lambda group, places: f"{len(places)} ({len(places) / max(whole(group), 1):.1%})"
+
+
+def figures(everything: list[Source]) -> list[Figure]:
+    def of_each(measure: Callable[[Source], list[Place]]) -> list[Place]:
+        return [place for source in everything for place in measure(source)]
+
+    def count(_: list[Source], places: list[Place]) -> str:
+        return str(len(places))
+
+    names = of_each(local_names)
+    return [
+        Figure(
+            "lines",
+            "< 31,000",
+            [Place(s.file, 1, f"{len(s.lines)} lines", len(s.lines)) for s in everything],
+            lambda group, _: f"{lines_of(group):,}",
+        ),
+        Figure("tokens a line of code", "8", crowded_files(everything), tokens_a_line),
+        Figure("lines above 100 characters", "0", of_each(long_lines), share(lines_of)),
+        Figure(
+            "functions of complexity above 10",
+            "3%",
+            of_each(complex_functions),
+            share(lambda group: sum(len(source.functions) for source in group)),
+        ),
+        Figure(
+            "vague names among local ones",
+            "< 1%",
+            [place for place in names if place.what in VAGUE.split()],
+            share(lambda group: sum(len(local_names(source)) for source in group)),
+        ),
+        Figure("imports that run back", "0", arrows_back(everything), count),
+        Figure("modules in a circle of imports", "0", circles(everything), count),
+        Figure("modules at the top", "<= 8", top_level_modules(everything), count),
+        Figure("first sentences above 12 words", "0", of_each(long_first_sentences), count),
+        Figure("public classes without example", "0", classes_without_example(everything), count),
+    ]
+
+
+def table(measured: list[Figure], groups: dict[str, list[Source]]) -> list[str]:
+    rows = [f"{'':34}" + "".join(f"{name:>16}" for name in groups) + f"{'aim':>12}"]
+    for figure in measured:
+        values = [figure.value(group, within(figure.places, group)) for group in groups.values()]
+        cells = "".join(f"{value:>16}" for value in values)
+        rows.append(f"{figure.name:34}{cells}{figure.aim:>12}")
+    return rows
+
+
+def within(places: list[Place], group: list[Source]) -> list[Place]:
+    files = {source.file for source in group}
+    return [place for place in places if place.file in files]
+
+
+def listing(name: str, places: list[Place], most: int) -> list[str]:
+    ordered = sorted(places, key=lambda place: (-place.size, place.file, place.line))
+    rows = [f"{place.file}:{place.line}: {place.what}" for place in ordered[:most]]
+    left_out = [f"... and {len(places) - most} more"] if len(places) > most else []
+    return ["", f"{name}: {len(places)}", *rows, *left_out]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Figures of the code's structure.")
+    parser.add_argument("--worst", action="store_true", help="list the places behind each figure")
+    parser.add_argument("--most", type=int, default=40, help="places listed for a figure")
+    parser.add_argument("--room", help="one room of the core, or one adapter")
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
+    options = parser.parse_args()
+    root = options.root.resolve()
+    everything = sources(root)
+    rooms = {source.room for source in everything}
+    if options.room and options.room not in rooms:
+        parser.error(f"--room must be one of {', '.join(sorted(rooms))}; got {options.room}")
+    if options.room:
+        groups = {options.room: [source for source in everything if source.room == options.room]}
+    else:
+        adapters = [source for source in everything if source.package != CORE]
+        groups = {"core": core(everything), "adapters": adapters, "all": everything}
+    measured = figures(everything)
+    print("\n".join(table(measured, groups)))
+    *_, last = groups.values()
+    shown = {figure.name: within(figure.places, last) for figure in measured}
+    crossings = None if options.room else files_crossed(root)
+    if crossings is not None:
+        build, query = crossings
+        cell = f"build {len(build)}, query {len(query)}"
+        print(f"{'files crossed by MultiView':34}{cell:>48}{'26, 20':>12}")
+        shown |= {"files crossed by MultiView's build": build, "... and by its query": query}
+    if options.worst:
+        for name, places in shown.items():
+            print("\n".join(listing(name, places, options.most)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""`scripts/house.py` on a small tree that breaks each rule once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import house
+import pytest
+import rooms
+
+ROOT = Path(__file__).resolve().parent.parent
+TERMS = '''"""Terms of a text."""
+
+__all__ = ["Counter", "Shown"]
+
+
+class Counter:
+    """Counts the terms of a text in a first sentence that is far longer than twelve words.
+
+    More of it.
+    """
+
+
+class Shown:
+    """Shows.
+
+    Example:
+        >>> Shown()
+    """
+
+
+def branching(x):
+    # a comment
+    found = [y for y in x if y and y > 1 or y < 0]
+    for index in range(3):
+        while index:
+            index -= 1 if found else 2
+    if x:
+        return 1
+    elif found:
+        return 2
+    try:
+        return max(y for y in x)
+    except ValueError:
+        return 0
+'''
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    files = {
+        "shared/structrag/__init__.py": "",
+        "shared/structrag/errors.py": "x = 1\n",
+        "shared/structrag/text/__init__.py": "",
+        "shared/structrag/text/terms.py": TERMS,
+        "shared/structrag/text/words.py": "from structrag.text import letters\n",
+        "shared/structrag/text/letters.py": (
+            "def late():\n    from structrag.text import words\n"
+            "    from structrag.index.store import Store\n    return words, Store\n"
+        ),
+        "shared/structrag/index/__init__.py": "",
+        "shared/structrag/index/store.py": f"Store = {'1' * 100}\n",
+        "langchain_structrag/__init__.py": "",
+        "llama_index_structrag/__init__.py": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def terms(tree: Path) -> rooms.Source:
+    return rooms.Source(tree / "shared/structrag/text/terms.py", tree)
+
+
+def test_modules_and_rooms(tree: Path) -> None:
+    names = {source.module: source.room for source in rooms.sources(tree)}
+    assert names["structrag.text.terms"] == names["structrag.text"] == "text"
+    assert names["structrag.errors"] == "errors"
+    assert names["langchain_structrag.__init__"] == "langchain_structrag"
+
+
+def test_arrows_and_circles_are_seen_inside_functions_too(tree: Path) -> None:
+    everything = rooms.sources(tree)
+    assert [(place.line, place.what) for place in rooms.arrows_back(everything)] == [
+        (3, "imports structrag.index.store")
+    ]
+    assert [place.what for place in rooms.circles(everything)] == [
+        "structrag.text.letters",
+        "structrag.text.words",
+    ]
+    assert [place.what for place in rooms.top_level_modules(everything)] == ["__init__", "errors"]
+
+
+def test_tokens_leave_out_docstrings_and_comments(tree: Path) -> None:
+    counts = house.tokens_by_line(terms(tree))
+    lines = terms(tree).lines
+    assert counts[lines.index("class Shown:") + 1] == 3
+    assert counts[lines.index("        return 2") + 1] == 2
+    assert not any(lines[line - 1].strip().startswith(("#", ">>>")) for line in counts)
+
+
+def test_a_long_string_is_on_all_its_lines(tree: Path) -> None:
+    file = tree / "shared/structrag/errors.py"
+    file.write_text('x = """a\nb\n"""\n', encoding="utf-8")
+    assert house.tokens_by_line(rooms.Source(file, tree)) == {1: 3, 2: 0, 3: 0}
+
+
+def test_complexity_counts_statements_and_expressions(tree: Path) -> None:
+    # 1, the comprehension with its `if` (2), `and` and `or` (2), for, while, the conditional,
+    # if, elif, except, and the second comprehension
+    (place,) = house.complex_functions(terms(tree))
+    assert (place.what, place.size) == ("branching: 12", 12)
+
+
+def test_vague_names_long_sentences_long_lines_and_examples(tree: Path) -> None:
+    everything = rooms.sources(tree)
+    assert sorted(place.what for place in house.local_names(terms(tree))) == ["found", "index", "y"]
+    assert [place.what for place in house.long_first_sentences(terms(tree))] == ["17 words"]
+    assert [place.what for place in house.classes_without_example(everything)] == ["Counter"]
+    (store,) = [source for source in everything if source.path.name == "store.py"]
+    assert [place.what for place in house.long_lines(store)] == ["108 characters"]
+
+
+def test_the_command_prints_a_table_and_places(tree: Path) -> None:
+    def run(*arguments: str) -> str:
+        command = [sys.executable, str(ROOT / "scripts/house.py"), "--root", str(tree), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    shown = run("--worst", "--room", "text")
+    assert "vague names among local ones" in shown
+    assert "shared/structrag/text/terms.py:21: branching: 12" in shown
+    assert "store.py" not in shown
+    with pytest.raises(subprocess.CalledProcessError):
+        run("--room", "nowhere")
