@@ -164,7 +164,7 @@ def decided_by(steps: Steps[T], embedder: Any) -> Steps[T]:
 
 def static_of_runner(encoder: Embedder, progress: Progress | None) -> Embedder:
     """The static vectors of a runner's own encoder."""
-    from structrag.models.distilling import static_of  # with the packages of an extra
+    from structrag.models.static import static_of  # with the packages of an extra
 
     return static_of(encoder, progress=progress)
 

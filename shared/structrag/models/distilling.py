@@ -1,13 +1,16 @@
-"""Static vectors out of an encoder: every token is embedded once by itself, as in model2vec, and
-the rest is linear algebra.
+"""Static vectors out of any encoder: every token is embedded once by itself, as model2vec does.
 
 What the vectors share is taken out: their mean, and the directions of most variance (Mu and
 Viswanath, "All-but-the-Top", 2018). The next `dimensions` directions are kept. Frequent tokens
 weigh less (Arora et al., "SIF", 2017), their frequency guessed from their rank (Zipf).
+
+model2vec's own distillation reads models of transformers below 5.4 only, and none that is a
+function; what is made here is a `model2vec.StaticModel` all the same.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -15,6 +18,7 @@ import sys
 import threading
 import unicodedata
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import sha256
@@ -22,25 +26,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from structrag.asking.cache import cache_key
 from structrag.asking.embedding_plan import check_vectors
-from structrag.asking.requests import Array, Embedder, Progress
+from structrag.asking.requests import Array, Progress
 from structrag.errors import InvalidParameter, check_at_least, require
 from structrag.models.embedders import as_embedder
-from structrag.models.static import StaticEmbedder
-from structrag.models.vocabulary import (
-    bare_tokenizer,
-    counting_tokens,
-    sif_weights,
-    word_tokenizer,
-    written,
-)
+from structrag.models.static_files import load_model, save_model
 
+NAME = "structrag_name"  # where the configuration of a static model holds its name
 VERSION = "1"  # changes when the same encoder would give other vectors
 COMMON = 0.02  # share of the encoder's dimensions that is taken out
+SIF = 1e-4  # a token of this relative frequency weighs one half
+WORDS = 30_000  # most words of a vocabulary made of texts
 BATCH = 1024
 DISTILLING = "distilling the encoder"  # what `progress` is told
+_UNUSED = re.compile(r"[\[<]unused_?\d+[\]>]")
 _LOCK = threading.RLock()  # one distillation at a time
 
 
@@ -52,8 +54,8 @@ def distil(
     texts: Sequence[str] | None = None,
     cache: str | os.PathLike[str] | bool = True,
     progress: Progress | None = None,
-) -> StaticEmbedder:
-    """The static vectors of an encoder.
+) -> Any:
+    """The static vectors of an encoder, as a `model2vec.StaticModel`.
 
     Args:
         encoder: What `as_embedder` takes, except None.
@@ -67,13 +69,14 @@ def distil(
             not kept. A folder that cannot be written is warned of. The key holds the encoder's
             name, its weights if it is a sentence-transformers model, the vocabulary and these
             settings.
-        progress: Told of the tokens that are done.
+        progress: Called with the tokens that are done.
 
     Raises:
         InvalidParameter: a setting is not allowed, or there is neither a tokenizer nor texts.
         InvalidAnswer: the encoder returned NaN, or another shape.
-        MissingExtra: the packages tokenizers and safetensors are not installed.
+        MissingExtra: the package model2vec is not installed.
     """
+    package: Any = require("model2vec", extra="static")
     check_at_least("dimensions", dimensions, 2)
     if encoder is None:
         raise InvalidParameter(
@@ -85,176 +88,237 @@ def distil(
             f"encoder must be a model; the vectors of {model.name!r} change with the texts it is "
             "given."
         )
-    given = tokenizer if tokenizer is not None else own_tokenizer(model)
-    if given is None and not texts:
-        raise InvalidParameter(
-            f"tokenizer must be given for the encoder {model.name!r}, which has none of its own; "
-            "or give texts=[...], samples of what "
-            "will be split, and their words are taken."
-        )
-    bare = word_tokenizer(texts or ()) if given is None else bare_tokenizer(given)
+    bare = _vocabulary(model, tokenizer, texts)
     by_id = tokenizer is None and hasattr(
         getattr(getattr(model, "model", None), "tokenizer", None), "backend_tokenizer"
     )
-    key = cache_key(
-        "static",
-        VERSION,
-        model.name,
-        _weights_print(model),
-        bare.to_str(),
-        str(dimensions),
-        str(by_id),
-    )
-    name = f"static({model.name}, {dimensions}, {key[:12]})"
-    root = default_folder() if cache is True else None if cache is False else Path(cache)
-    place = None if root is None else root / "static" / f"{_slug(model.name)}-{key[:24]}"
+    settings = (_weights_print(model), bare.to_str(), str(dimensions), str(by_id))
+    key = cache_key("static", VERSION, model.name, *settings)
+    place = _place(cache, model.name, key)
     with _LOCK:
-        known = _kept(place)
-        if known is not None:
-            return known
-        ids = counting_tokens(bare)
-        embed = _vectors_by_id if by_id else _vectors_by_text
-        rows = reduce(embed(model, bare, ids, progress), dimensions)
-        table = np.zeros(
-            (1 + max(bare.get_vocab(with_added_tokens=True).values()), rows.shape[1]),
-            dtype=np.float32,
-        )
-        table[ids] = rows * sif_weights([bare.id_to_token(i) for i in ids])[:, None]
-        made = StaticEmbedder(table, bare, name)
-        _keep(made, place)
-        return made
-
-
-def static_of(encoder: Embedder, *, progress: Progress | None = None) -> Embedder:
-    """The static vectors of an encoder that has a tokenizer, from the default folder; itself if it
-    is instant.
-
-    Raises InvalidParameter for an encoder without a tokenizer: what it costs to embed a vocabulary
-    is for its owner to decide.
-    """
-    if getattr(encoder, "instant", False):
-        return encoder
-    if own_tokenizer(encoder) is None:
-        raise InvalidParameter(
-            "boundary_embedder can be 'static' with an encoder that has a tokenizer, such as a "
-            f"SentenceTransformer; {encoder.name!r} has "
-            "none. Pass boundary_embedder=StaticEmbedder.distil(encoder, texts=[...])."
-        )
-    return distil(encoder, progress=progress)
+        static = _from_cache(place)
+        if static is None:
+            table = _table(model, bare, by_id, dimensions, progress)
+            size = bare.get_vocab_size(with_added_tokens=True)
+            # A vocabulary may leave numbers out; model2vec then wants to be told of every row.
+            mapping = None if len(table) == size else np.arange(len(table))
+            name = f"static({model.name}, {dimensions}, {key[:12]})"
+            static = package.StaticModel(
+                table,
+                bare,
+                {"model_type": "model2vec", NAME: name},
+                normalize=True,
+                token_mapping=mapping,
+                max_length=None,
+            )
+            _to_cache(static, place)
+    return static
 
 
 def own_tokenizer(model: Any) -> Any:
     """The fast tokenizer of an embedder or of the model in it; None if it has none."""
     for value in (model, getattr(model, "model", None)):
-        found = getattr(value, "tokenizer", None)
-        inner = getattr(found, "backend_tokenizer", found)
+        tokenizer = getattr(value, "tokenizer", None)
+        inner = getattr(tokenizer, "backend_tokenizer", tokenizer)
         if hasattr(inner, "encode_batch_fast"):
             return inner
     return None
 
 
 def default_folder() -> Path:
-    """Where distilled encoders are kept: the environment variable STRUCTRAG_CACHE, else `structrag`
-    in the user's cache folder."""
-    given = os.environ.get("STRUCTRAG_CACHE")
-    if given:
-        return Path(given)
+    """Where distilled encoders are kept: STRUCTRAG_CACHE, else `structrag` in the user's cache.
+
+    STRUCTRAG_CACHE is an environment variable.
+    """
+    chosen = os.environ.get("STRUCTRAG_CACHE")
+    if chosen:
+        return Path(chosen)
+    home = Path.home()
     if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or os.path.join(
-            os.path.expanduser("~"), "AppData", "Local"
-        )
+        base = os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local"
     elif sys.platform == "darwin":
-        base = os.path.join(os.path.expanduser("~"), "Library", "Caches")
+        base = home / "Library" / "Caches"
     else:
-        base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+        base = os.environ.get("XDG_CACHE_HOME") or home / ".cache"
     return Path(base) / "structrag"
 
 
 def reduce(vectors: Array, dimensions: int) -> Array:
-    """The vectors (n, d) without their mean and their most common directions, on the next
-    `dimensions` principal axes.
+    """The vectors (n, d) on their principal axes, without their mean and most common directions.
 
-    Left out are 2 % of d, rounded, and at most 1 % of n. Axes come by falling variance, the sign so
-    that the largest part is positive.
+    Left out are 2 % of d, rounded, and at most 1 % of n; the next `dimensions` axes are kept. Axes
+    come by falling variance, the sign so that the largest part is positive.
     """
     centred = vectors.astype(np.float64)
     centred -= centred.mean(axis=0)
     _, axes = np.linalg.eigh(centred.T @ centred)
     left_out = min(round(COMMON * vectors.shape[1]), len(vectors) // 100)
-    kept = axes[:, ::-1][:, left_out : left_out + dimensions]
-    kept = kept * np.sign(kept[np.abs(kept).argmax(axis=0), np.arange(kept.shape[1])])
-    return np.asarray(centred @ kept, dtype=np.float32)
+    axes = axes[:, ::-1][:, left_out : left_out + dimensions]
+    axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])])
+    return np.asarray(centred @ axes, dtype=np.float32)
 
 
-def _vectors_by_id(
-    encoder: Any, tokenizer: Any, ids: list[int], progress: Progress | None
+def sif_weights(tokens: Sequence[str]) -> NDArray[np.float64]:
+    """a / (a + p), with p the frequency that Zipf's law gives a token's place in the vocabulary.
+
+    Vocabularies list single characters by code point in front of everything else, so these are
+    ranked by themselves.
+    """
+    weights = np.ones(len(tokens))
+    single = np.array(
+        [len(re.sub("^(##|[\u2581\u0120])", "", token)) < 2 for token in tokens], dtype=bool
+    )
+    for group in (np.flatnonzero(single), np.flatnonzero(~single)):
+        frequency = 1.0 / (np.arange(len(group)) + 2.0)
+        weights[group] = SIF / (SIF + frequency / frequency.sum())
+    return weights
+
+
+def word_tokenizer(texts: Sequence[str]) -> Any:
+    """A tokenizer of the words of the texts, lower-cased, most frequent first, ties by alphabet.
+
+    Other words are unknown. Raises InvalidParameter for fewer than two different words.
+    """
+    package: Any = require("tokenizers", extra="static")
+    if isinstance(texts, str):
+        raise InvalidParameter(
+            "texts must be a sequence of texts; got one string. Put it in a list."
+        )
+    normaliser = package.normalizers.BertNormalizer(strip_accents=False, lowercase=True)
+    splitter = package.pre_tokenizers.BertPreTokenizer()
+    counts: Counter[str] = Counter()
+    for text in texts:
+        clean = normaliser.normalize_str(text.encode("utf-8", "replace").decode())
+        counts.update(word for word, _ in splitter.pre_tokenize_str(clean))
+    words = sorted(counts, key=lambda word: (-counts[word], word))[:WORDS]
+    if len(words) < 2:
+        raise InvalidParameter(f"texts must hold at least 2 different words; got {len(words)}.")
+    tokens = ["[UNK]", *(word for word in words if word != "[UNK]")]
+    vocabulary = {word: i for i, word in enumerate(tokens)}
+    tokenizer = package.Tokenizer(package.models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer, tokenizer.pre_tokenizer = normaliser, splitter
+    return tokenizer
+
+
+def counting_tokens(tokenizer: Any) -> list[int]:
+    """The ids of the tokens that stand for text, ascending: none special, unknown or unused."""
+    left_out: set[int | None] = {
+        i for i, token in tokenizer.get_added_tokens_decoder().items() if token.special
+    }
+    left_out.add(_unknown_token(tokenizer))
+    vocabulary = tokenizer.get_vocab(with_added_tokens=True)
+    return sorted(
+        i for token, i in vocabulary.items() if i not in left_out and not _UNUSED.fullmatch(token)
+    )
+
+
+def _vocabulary(model: Any, tokenizer: Any, texts: Sequence[str] | None) -> Any:
+    """A tokenizer of our own that pads and truncates nothing: a copy, or one of the texts' words."""
+    package: Any = require("tokenizers", extra="static")
+    chosen = tokenizer if tokenizer is not None else own_tokenizer(model)
+    if chosen is None:
+        if not texts:
+            raise InvalidParameter(
+                f"tokenizer must be given for the encoder {model.name!r}, which has none of its "
+                "own; or give texts=[...], samples of what will be split, and their words are "
+                "taken."
+            )
+        return word_tokenizer(texts)
+    inner = getattr(chosen, "backend_tokenizer", chosen)
+    if not isinstance(inner, package.Tokenizer):
+        raise InvalidParameter(
+            "tokenizer must be a tokenizers.Tokenizer or a fast tokenizer of transformers; got "
+            f"{type(chosen).__name__}."
+        )
+    copy = package.Tokenizer.from_str(inner.to_str())
+    copy.no_padding()
+    copy.no_truncation()
+    return copy
+
+
+def _table(
+    model: Any, tokenizer: Any, by_id: bool, dimensions: int, progress: Progress | None
 ) -> Array:
+    """A row for each token of the tokenizer; zeros for what does not stand for text."""
+    ids = counting_tokens(tokenizer)
+    embed = _vectors_by_id if by_id else _vectors_by_text
+    vectors: list[Array] = []
+    for start in range(0, len(ids), BATCH):
+        batch = ids[start : start + BATCH]
+        vectors.append(embed(model, tokenizer, batch))
+        if progress is not None:
+            progress(DISTILLING, start + len(batch), len(ids))
+    rows = reduce(np.concatenate(vectors), dimensions)
+    size = 1 + max(tokenizer.get_vocab(with_added_tokens=True).values())
+    table = np.zeros((size, rows.shape[1]), dtype=np.float32)
+    table[ids] = rows * sif_weights([tokenizer.id_to_token(i) for i in ids])[:, None]
+    return table
+
+
+def _vectors_by_id(encoder: Any, tokenizer: Any, ids: list[int]) -> Array:
     """Each token between the special tokens that the encoder puts around a text."""
     torch: Any = require("torch", extra="models")
     sample = tokenizer.encode("a", add_special_tokens=True)
     inside = [i for i, special in enumerate(sample.special_tokens_mask) if not special]
     before, after = (sample.ids[: inside[0]], sample.ids[inside[-1] + 1 :]) if inside else ([], [])
     model = encoder.model.eval()
-    found = []
-    for start in range(0, len(ids), BATCH):
-        batch = ids[start : start + BATCH]
-        rows = torch.tensor([[*before, i, *after] for i in batch], device=model.device)
-        with torch.inference_mode():
-            made = model({"input_ids": rows, "attention_mask": torch.ones_like(rows)})[
-                "sentence_embedding"
-            ]
-        found.append(
-            check_vectors(
-                made.float().cpu().numpy(), [tokenizer.id_to_token(i) for i in batch], encoder.name
-            )
-        )
-        _report(progress, start + len(batch), len(ids))
-    return np.concatenate(found)
+    rows = torch.tensor([[*before, i, *after] for i in ids], device=model.device)
+    with torch.inference_mode():
+        output = model({"input_ids": rows, "attention_mask": torch.ones_like(rows)})
+    vectors = output["sentence_embedding"].float().cpu().numpy()
+    return check_vectors(vectors, [tokenizer.id_to_token(i) for i in ids], encoder.name)
 
 
-def _vectors_by_text(
-    encoder: Embedder, tokenizer: Any, ids: list[int], progress: Progress | None
-) -> Array:
-    found = []
-    for start in range(0, len(ids), BATCH):
-        batch = [written(tokenizer, i) for i in ids[start : start + BATCH]]
-        found.append(check_vectors(encoder.embed(batch), batch, encoder.name))
-        _report(progress, start + len(batch), len(ids))
-    return np.concatenate(found)
+def _vectors_by_text(encoder: Any, tokenizer: Any, ids: list[int]) -> Array:
+    """Each token as it stands in a text."""
+    texts = [_written(tokenizer.id_to_token(i)) for i in ids]
+    return check_vectors(encoder.embed(texts), texts, encoder.name)
 
 
-def _report(progress: Progress | None, done: int, total: int) -> None:
-    if progress is not None:
-        progress(DISTILLING, done, total)
+def _written(token: str) -> str:
+    return token.removeprefix("##").replace("\u2581", " ").replace("\u0120", " ").strip() or token
+
+
+def _unknown_token(tokenizer: Any) -> int | None:
+    """The id of the token that stands for what the vocabulary lacks; None if there is none."""
+    model = json.loads(tokenizer.to_str())["model"]
+    if model.get("unk_token"):
+        unknown: int | None = tokenizer.token_to_id(model["unk_token"])
+        return unknown
+    return model.get("unk_id")  # type: ignore[no-any-return]
 
 
 def _weights_print(model: Any) -> str:
-    """What tells two encoders of one name apart: the shapes and some values of all weights; "" for
-    what has none."""
+    """A digest of some values of all weights, for two encoders of one name; "" without weights."""
     inner: Any = getattr(model, "model", None)
     if not hasattr(inner, "state_dict"):
         return ""
     digest = sha256()
     for name, tensor in inner.state_dict().items():
         flat = tensor.detach().reshape(-1)
-        some = flat[:: max(1, len(flat) // 64)].double().cpu().numpy()
+        sample = flat[:: max(1, len(flat) // 64)].double().cpu().numpy()
         digest.update(f"{name} {tuple(tensor.shape)}".encode())
-        digest.update(some.tobytes())
+        digest.update(sample.tobytes())
     return digest.hexdigest()
 
 
-def _slug(name: str) -> str:
+def _place(cache: str | os.PathLike[str] | bool, name: str, key: str) -> Path | None:
+    """The folder of one distilled encoder; None if it is not kept."""
+    if cache is False:
+        return None
+    root = default_folder() if cache is True else Path(cache)
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
-    return re.sub(r"[^A-Za-z0-9.]+", "-", plain).strip("-.")[:60] or "encoder"
+    slug = re.sub(r"[^A-Za-z0-9.]+", "-", plain).strip("-.")[:60] or "encoder"
+    return root / "static" / f"{slug}-{key[:24]}"
 
 
 @lru_cache(maxsize=4)
-def _loaded(place: Path) -> StaticEmbedder:
-    return StaticEmbedder.load(place)
+def _loaded(place: Path) -> Any:
+    return load_model(place)
 
 
-def _kept(place: Path | None) -> StaticEmbedder | None:
-    """What is in the cache; None if there is nothing, or nothing whole."""
+def _from_cache(place: Path | None) -> Any:
+    """The model in the cache; None if there is nothing, or nothing whole."""
     if place is None or not place.is_dir():
         return None
     try:
@@ -263,15 +327,15 @@ def _kept(place: Path | None) -> StaticEmbedder | None:
         return None
 
 
-def _keep(made: StaticEmbedder, place: Path | None) -> None:
-    if place is None or _kept(place) is not None:
+def _to_cache(static: Any, place: Path | None) -> None:
+    if place is None or _from_cache(place) is not None:
         return
     shutil.rmtree(place, ignore_errors=True)
     try:
-        made.save(place)
+        save_model(static, place)
     except InvalidParameter as error:
         warnings.warn(
             f"The distilled encoder is not kept and will be made again next time: {error} Pass "
             "another cache=.",
-            stacklevel=3,
+            stacklevel=4,
         )

@@ -1,190 +1,119 @@
-"""Static vectors: a text's vector is the mean of fixed vectors of its tokens, a hundred times
-faster than an encoder.
+"""Static vectors: a text's vector is the mean of fixed vectors of its tokens.
 
-They know nothing of word order or of context. What they are good for is where a text changes its
-subject: the boundaries of `PICSplitter` and `IDMSSplitter`. A folder is one in model2vec's format,
-so that its published models can be used too.
+They are a hundred times faster than an encoder and know nothing of word order or of context. What
+they are good for is where a text changes its subject: the boundaries of `PICSplitter` and
+`IDMSSplitter`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from pathlib import Path
 from typing import Any, ClassVar
-from uuid import uuid4
 
 import numpy as np
 
-from structrag.asking.requests import Array, Progress
+from structrag.asking.requests import Array, Embedder, Progress
 from structrag.errors import InvalidParameter, require
-from structrag.models.static_files import (
-    CONFIG,
-    TABLES,
-    TOKENIZER,
-    WEIGHTS,
-    folder_of,
-    read_config,
-    read_tokenizer,
-    read_vectors,
-)
-from structrag.models.vocabulary import bare_tokenizer, unknown_token
+from structrag.models.distilling import NAME, distil, own_tokenizer
+from structrag.models.static_files import load_model, save_model
+from structrag.text.tokens import without_lone_surrogates
+
+BATCH = 256
 
 
 @dataclass(frozen=True, eq=False)
 class StaticEmbedder:
-    """An embedder that looks up a vector for each token and takes the mean. Texts of any length are
-    read whole.
+    """An embedder that takes the mean of the fixed vectors of a text's tokens.
 
-    A text without a token that has a vector (an empty one, one of unknown characters) gets the zero
-    vector. Queries are embedded as documents are. Equal texts get equal vectors on every run.
+    Example:
+        >>> from structrag import FunctionEmbedder, StaticEmbedder
+        >>> lengths = FunctionEmbedder(lambda words: [[len(word), 1.0] for word in words], "lengths")
+        >>> static = StaticEmbedder.distil(lengths, texts=["one two three"], cache=False)
+        >>> static.embed(["one three", ""]).shape
+        (2, 2)
+
+    Texts of any length are read whole. A text without a token that has a vector (an empty one, one
+    of unknown characters) gets the zero vector. Queries are embedded as documents are. Equal texts
+    get equal vectors on every run.
 
     Attributes:
-        vectors: Shape (tokens, dimension), float32: row i belongs to token i of the tokenizer, its
-            weight multiplied in. A row of zeros is a token that does not count.
-        tokenizer: A `tokenizers.Tokenizer` or a fast tokenizer of transformers. A copy is used,
-            which pads and truncates nothing.
-        name: For cache keys and saved indexes; it must tell models apart.
-        normalise: Whether vectors are scaled to length 1.
+        model: A `model2vec.StaticModel`.
+        name: For cache keys and saved indexes; it must tell models apart. Default: the name it was
+            saved with, else a checksum of its vectors.
 
     Raises:
-        InvalidParameter: another shape, values that are not finite, no tokenizer, or one with
-            tokens that have no row.
-        MissingExtra: the package tokenizers is not installed.
+        InvalidParameter: no static model, or one whose vectors are not finite or do not belong to
+            its tokenizer.
+        MissingExtra: the package model2vec is not installed.
     """
 
-    vectors: Array
-    tokenizer: Any
-    name: str
-    normalise: bool = True
+    model: Any
+    name: str = ""
     max_tokens: ClassVar[None] = None
     instant: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        try:
-            vectors = np.asarray(self.vectors, dtype=np.float32)
-        except (TypeError, ValueError) as error:
+        package: Any = require("model2vec", extra="static")
+        if not isinstance(self.model, package.StaticModel):
             raise InvalidParameter(
-                f"vectors must be an array of numbers; got {type(self.vectors).__name__}."
-            ) from error
-        if vectors.ndim != 2 or not vectors.size or not np.isfinite(vectors).all():
-            raise InvalidParameter(
-                "vectors must be finite numbers of shape (tokens, dimension), not empty; got "
-                f"shape {vectors.shape}."
+                f"model must be a model2vec.StaticModel; got {type(self.model).__name__}. Use "
+                "StaticEmbedder.load for a folder and StaticEmbedder.distil for an encoder."
             )
-        tokenizer = bare_tokenizer(self.tokenizer)
-        largest = max(tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
-        if largest >= len(vectors):
-            raise InvalidParameter(
-                f"vectors must have a row for each of the tokenizer's {largest + 1} tokens; got "
-                f"{len(vectors)} rows. They belong to "
-                "different models."
-            )
-        if not isinstance(self.name, str) or not self.name:
-            raise InvalidParameter(f"name must be a string that is not empty; got {self.name!r}.")
-        object.__setattr__(self, "vectors", vectors)
-        object.__setattr__(self, "tokenizer", tokenizer)
+        if not isinstance(self.name, str):
+            raise InvalidParameter(f"name must be a string; got {self.name!r}.")
+        _check_vectors(self.model)
+        if not self.name:
+            digest = sha256(self.model.embedding.tobytes())
+            digest.update(b"" if self.model.weights is None else self.model.weights.tobytes())
+            name = self.model.config.get(NAME) or f"static/{digest.hexdigest()[:12]}"
+            object.__setattr__(self, "name", str(name))
 
     @property
     def dimension(self) -> int:
         """The length of a vector."""
-        return int(self.vectors.shape[1])
+        return int(self.model.dim)
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Array:
         """Vectors of shape (len(texts), dimension), float32."""
-        from scipy.sparse import csr_matrix
-
-        encodings = self.tokenizer.encode_batch_fast(
-            [_encodable(text) for text in texts], add_special_tokens=False
+        if not texts:
+            return np.zeros((0, self.dimension), dtype=np.float32)
+        vectors = self.model.encode(
+            [without_lone_surrogates(text) for text in texts],
+            max_length=None,
+            batch_size=BATCH,
+            use_multiprocessing=False,
         )
-        rows = [encoding.ids for encoding in encodings]
-        ends = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
-        ids = np.fromiter((i for row in rows for i in row), dtype=np.int64, count=int(ends[-1]))
-        counts = csr_matrix(
-            (np.ones(len(ids), dtype=np.float32), ids, ends), shape=(len(rows), len(self.vectors))
-        )
-        sums: Array = np.asarray(counts @ self.vectors, dtype=np.float32)
-        if self.normalise:
-            sizes = np.linalg.norm(sums, axis=1, keepdims=True)
-        else:
-            sizes = (counts @ self.vectors.any(axis=1).astype(np.float32))[:, None]
-        means: Array = np.divide(sums, sizes, out=np.zeros_like(sums), where=sizes > 0)
-        return means
+        return np.asarray(vectors, dtype=np.float32)
 
     async def aembed(self, texts: Sequence[str], *, query: bool = False) -> Array:
         """`embed` in a worker thread."""
         return await asyncio.to_thread(self.embed, texts, query=query)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write the folder, in model2vec's format: beside its place, then moved there. A static
-        model that is there is replaced.
+        """Write a folder in model2vec's format; a static model that is there is replaced.
 
         Raises InvalidParameter if something else is there, or nothing can be written.
         """
-        package: Any = require("safetensors.numpy", extra="models")
-        place = Path(folder)
-        if (
-            place.exists()
-            and not (place / WEIGHTS).is_file()
-            and not (place.is_dir() and not any(place.iterdir()))
-        ):
-            raise InvalidParameter(
-                f"folder must be new, empty or hold a static model; {str(place)!r} holds something "
-                "else."
-            )
-        config = {
-            "model_type": "model2vec",
-            "normalize": self.normalise,
-            "structrag_name": self.name,
-        }
-        aside = place.parent / f".{place.name}-{uuid4().hex}"
-        outdated = aside.with_name(f"{aside.name}-old")
-        try:
-            aside.mkdir(parents=True)
-            package.save_file({TABLES[0]: np.ascontiguousarray(self.vectors)}, aside / WEIGHTS)
-            (aside / TOKENIZER).write_text(self.tokenizer.to_str(), encoding="utf-8")
-            (aside / CONFIG).write_text(json.dumps(config, indent=1), encoding="utf-8")
-            if place.exists():
-                place.rename(outdated)
-            aside.rename(place)
-        except OSError as error:
-            raise InvalidParameter(
-                f"folder must be one that can be written; {str(place)!r} fails: {error}."
-            ) from error
-        finally:
-            shutil.rmtree(aside, ignore_errors=True)
-            shutil.rmtree(outdated, ignore_errors=True)
+        self.model.config[NAME] = self.name
+        save_model(self.model, folder)
 
     @classmethod
     def load(cls, model: str | os.PathLike[str], *, name: str = "") -> StaticEmbedder:
-        """A static model from a folder, or by the name of one that was downloaded before; nothing
-        is downloaded.
+        """A static model from a folder, or by the name of one that was downloaded before.
 
-        The folder holds `model.safetensors` with a tensor "embeddings", `tokenizer.json`, and may
-        hold `config.json`. `name`: default the name it was saved with, else the folder's with a
-        checksum of its vectors.
+        The folder is one in model2vec's format, so that its published models can be used too.
+        Nothing is downloaded. `name`: as in the class.
 
         Raises:
             InvalidParameter: there is no such model, or its files are broken or do not fit
                 together.
-            MissingExtra: the packages tokenizers and safetensors are not installed.
+            MissingExtra: the package model2vec is not installed.
         """
-        folder = folder_of(model)
-        tokenizer = read_tokenizer(folder / TOKENIZER)
-        config = read_config(folder / CONFIG)
-        vectors = read_vectors(folder / WEIGHTS)
-        if not name:
-            digest = sha256(vectors.tobytes()).hexdigest()[:12]
-            name = str(config.get("structrag_name") or f"static/{Path(model).name}-{digest}")
-        unknown = unknown_token(tokenizer)
-        if unknown is not None and unknown < len(vectors):
-            vectors[unknown] = 0.0
-        return cls(vectors, tokenizer, name, bool(config.get("normalize", True)))
+        return cls(load_model(model), name)
 
     @classmethod
     def distil(
@@ -197,19 +126,46 @@ class StaticEmbedder:
         cache: str | os.PathLike[str] | bool = True,
         progress: Progress | None = None,
     ) -> StaticEmbedder:
-        """The static vectors of an encoder: made once, then read from a folder; see
-        `structrag.models.distilling.distil`."""
-        from structrag.models.distilling import distil
+        """The static vectors of an encoder: made once, then read from a folder.
 
-        return distil(
+        See `structrag.models.distilling.distil` for the arguments.
+        """
+        model = distil(
             encoder, tokenizer, dimensions=dimensions, texts=texts, cache=cache, progress=progress
         )
+        return cls(model)
 
 
-def _encodable(text: str) -> str:
-    """The text with lone surrogates, which tokenizers refuse, replaced by U+FFFD."""
-    return (
-        text
-        if text.isascii()
-        else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    )
+def static_of(encoder: Embedder, *, progress: Progress | None = None) -> Embedder:
+    """The static vectors of an encoder that has a tokenizer, from the default folder.
+
+    An encoder that is instant is returned as it is. Raises InvalidParameter for one without a
+    tokenizer: what it costs to embed a vocabulary is for its owner to decide.
+    """
+    if getattr(encoder, "instant", False):
+        return encoder
+    if own_tokenizer(encoder) is None:
+        raise InvalidParameter(
+            "boundary_embedder can be 'static' with an encoder that has a tokenizer, such as a "
+            f"SentenceTransformer; {encoder.name!r} has "
+            "none. Pass boundary_embedder=StaticEmbedder.distil(encoder, texts=[...])."
+        )
+    return StaticEmbedder.distil(encoder, progress=progress)
+
+
+def _check_vectors(model: Any) -> None:
+    """Raises InvalidParameter unless every token of the tokenizer has a finite vector."""
+    vectors, mapping, weights = model.embedding, model.token_mapping, model.weights
+    if vectors.ndim != 2 or not vectors.size or not np.isfinite(vectors).all():
+        raise InvalidParameter(
+            "model must have finite vectors of shape (tokens, dimension), not empty; got shape "
+            f"{vectors.shape}."
+        )
+    tokens = 1 + max(model.tokenizer.get_vocab(with_added_tokens=True).values())
+    rows = len(vectors) if mapping is None else len(mapping)
+    beyond = mapping is not None and mapping.max(initial=0) >= len(vectors)
+    if beyond or min(rows, rows if weights is None else len(weights)) < tokens:
+        raise InvalidParameter(
+            f"model must have a vector for each of its tokenizer's {tokens} tokens; got {rows} "
+            "rows, or a mapping or weights that do not fit. They belong to different models."
+        )

@@ -94,7 +94,7 @@ class HuggingFaceCounter:
     tokenizer: Any = field(repr=False, compare=False)
 
     def __call__(self, text: str) -> int:
-        text = _without_lone_surrogates(text)
+        text = without_lone_surrogates(text)
         if hasattr(self.tokenizer, "to_str"):
             return len(self.tokenizer.encode(text, add_special_tokens=False).ids)
         options = {
@@ -201,7 +201,7 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _without_lone_surrogates(text: str) -> str:
+def without_lone_surrogates(text: str) -> str:
     """`text` with halves of surrogate pairs, which have no UTF-8 form, replaced by U+FFFD."""
     try:
         text.encode()

@@ -167,7 +167,7 @@ def test_both_runs_cost_the_same_with_a_cache(tmp_path: Any) -> None:
     assert len(embedder.texts) == len(set(embedder.texts)) == 120
 
 
-tokenizers = pytest.importorskip("tokenizers", reason="the extra 'models' is not installed")
+pytest.importorskip("model2vec", reason="the extra 'static' is not installed")
 
 
 SUBJECTS = [
@@ -272,8 +272,8 @@ def test_tokens_of_an_encoder_are_embedded_between_its_own_special_tokens(encode
     ]
     direct = encoder.embed(names)
     centred = direct - direct.mean(axis=0)
-    rows = static.vectors[6:]
-    assert not static.vectors[:6].any() and static.dimension == 32
+    rows = static.model.embedding[6:]
+    assert not static.model.embedding[:6].any() and static.dimension == 32
     cosines = (centred @ centred.T) / np.outer(*[np.linalg.norm(centred, axis=1)] * 2)
     assert np.allclose(
         (rows @ rows.T) / np.outer(*[np.linalg.norm(rows, axis=1)] * 2), cosines, atol=1e-4
