@@ -3,7 +3,7 @@ slow model server is kept busy.
 
 python benchmarks/d3.py --oracle                    a scripted model that answers from the gold
 evidence python benchmarks/d3.py --llm package.module:name   any function str -> str, or object with
-name, complete and acomplete python benchmarks/d3.py --evidence                  without a language
+name and complete python benchmarks/d3.py --evidence                  without a language
 model, against plain retrieval of paragraphs python benchmarks/d3.py --slow-server               a
 model that takes 0.2 s for every answer
 """

@@ -17,7 +17,7 @@ from typing_extensions import Self
 
 from llama_index_structrag.settings import refuse_saved
 from structrag.asking.embedding_plan import check_vectors
-from structrag.asking.requests import Embedder
+from structrag.asking.requests import Embedder, acall
 from structrag.errors import InvalidParameter
 from structrag.models.embedders import as_fixed_embedder
 
@@ -93,7 +93,7 @@ class StructragEmbedding(BaseEmbedding):
         return self._lists(self.embedder.embed(texts), texts)
 
     async def _aget_text_embeddings(self, texts: list[str]) -> list[list[float]]:
-        return self._lists(await self.embedder.aembed(texts), texts)
+        return self._lists(await acall(self.embedder, "embed", texts), texts)
 
     def _get_text_embedding(self, text: str) -> list[float]:
         return self._get_text_embeddings([text])[0]
@@ -105,7 +105,8 @@ class StructragEmbedding(BaseEmbedding):
         return self._lists(self.embedder.embed([query], query=True), [query])[0]
 
     async def _aget_query_embedding(self, query: str) -> list[float]:
-        return self._lists(await self.embedder.aembed([query], query=True), [query])[0]
+        vectors = await acall(self.embedder, "embed", [query], query=True)
+        return self._lists(vectors, [query])[0]
 
     def _lists(self, answer: Any, texts: Sequence[str]) -> list[list[float]]:
         return check_vectors(answer, texts, self.embedder.name).tolist()  # type: ignore[no-any-return]

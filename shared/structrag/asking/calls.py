@@ -3,14 +3,13 @@ it can be used."""
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from structrag.asking.cache import cache_key
-from structrag.asking.requests import Ask, Choose, Failed, LanguageModel
+from structrag.asking.requests import Ask, Choose, Failed, LanguageModel, acall
 from structrag.errors import InvalidAnswer, StructragError
 
 
@@ -112,15 +111,13 @@ def ask_model(job: Sequence[Call], own: LanguageModel | None) -> list[Any]:
 
 
 async def aask_model(job: Sequence[Call], own: LanguageModel | None) -> list[Any]:
-    """`ask_model` by the model's own asynchronous calls."""
+    """`ask_model` on an event loop."""
     if len(job) == 1:
         return [await _aask_one(job[0], own)]
     model: Any = own
     prompts, options = _choices(job)
     try:
-        if hasattr(model, "achoose_many"):
-            return _matching(job, await model.achoose_many(prompts, options))
-        return _matching(job, await asyncio.to_thread(model.choose_many, prompts, options))
+        return _matching(job, await acall(model, "choose_many", prompts, options))
     except StructragError:
         raise
     except Exception:  # noqa: BLE001 - as in ask_model
@@ -145,8 +142,8 @@ async def _aask_one(call: Call, own: LanguageModel | None) -> Any:
     model: Any = model_for(request, own)
     try:
         if isinstance(request, Choose):
-            return await model.achoose(request.prompt, request.options)
-        return await model.acomplete(request.prompt)
+            return await acall(model, "choose", request.prompt, request.options)
+        return await acall(model, "complete", request.prompt)
     except StructragError:
         raise
     except Exception as error:  # noqa: BLE001 - as in ask_model

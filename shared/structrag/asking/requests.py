@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
@@ -87,31 +88,32 @@ Steps = Generator[Sequence[Request], list[Any], T]
 
 
 class LanguageModel(Protocol):
-    """A model that completes prompts. `name` goes into cache keys, so it must tell models and
-    settings apart."""
+    """A model that completes prompts.
+
+    `name` goes into cache keys, so it must tell models and settings apart. On an event loop
+    `acomplete(prompt)` is awaited where there is one; else `complete` runs in a worker thread.
+    """
 
     @property
     def name(self) -> str: ...
 
     def complete(self, prompt: str) -> str: ...
 
-    async def acomplete(self, prompt: str) -> str: ...
-
 
 class Chooser(Protocol):
-    """A language model that can also weigh two options."""
+    """A language model that can also weigh two options.
+
+    On an event loop `achoose` with the same parameters is awaited where there is one.
+    """
 
     def choose(self, prompt: str, options: tuple[str, str]) -> float | None: ...
 
-    async def achoose(self, prompt: str, options: tuple[str, str]) -> float | None: ...
-
 
 class ManyChooser(Chooser, Protocol):
-    """A `Chooser` that weighs the same options after several prompts at once; one margin or None a
-    prompt, in their order.
+    """A `Chooser` that weighs the same options after several prompts at once.
 
-    `achoose_many` with the same parameters is awaited where there is one; else `choose_many` runs
-    in a worker thread.
+    It gives one margin or None a prompt, in their order. On an event loop `achoose_many` with the
+    same parameters is awaited where there is one.
     """
 
     def choose_many(
@@ -120,22 +122,38 @@ class ManyChooser(Chooser, Protocol):
 
 
 class Embedder(Protocol):
-    """A model that turns texts into vectors, one row a text."""
+    """A model that turns texts into vectors, one row a text.
+
+    On an event loop `aembed` with the same parameters is awaited where there is one; else `embed`
+    runs in a worker thread.
+    """
 
     @property
     def name(self) -> str: ...
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Any: ...
 
-    async def aembed(self, texts: Sequence[str], *, query: bool = False) -> Any: ...
-
 
 class Route(Protocol):
-    """Something that ranks chunks: an index here, or a store or retriever of the host."""
+    """Something that ranks chunks: an index here, or a store or retriever of the host.
+
+    On an event loop `asearch(request)` is awaited where there is one; else `search` runs in a
+    worker thread.
+    """
 
     def search(self, request: Search) -> Ranking: ...
 
-    async def asearch(self, request: Search) -> Ranking: ...
+
+async def acall(model: Any, method: str, *arguments: Any, **options: Any) -> Any:
+    """Call a model's method on an event loop.
+
+    The method of the same name with an "a" in front is awaited; a model without one is called in a
+    worker thread.
+    """
+    awaitable = getattr(model, f"a{method}", None)
+    if awaitable is not None:
+        return await awaitable(*arguments, **options)
+    return await asyncio.to_thread(getattr(model, method), *arguments, **options)
 
 
 @dataclass(slots=True)

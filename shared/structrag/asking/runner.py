@@ -39,6 +39,7 @@ from structrag.asking.requests import (
     Steps,
     T,
     Usage,
+    acall,
 )
 from structrag.asking.steps import adrive, drive, in_thread
 from structrag.errors import BudgetExceeded, InvalidParameter, ModelFailed, NoModel, check_at_least
@@ -106,8 +107,10 @@ class Runner:
             steps.close()
 
     async def arun(self, steps: Steps[T]) -> T:
-        """`run` on an event loop: models are awaited; the algorithm itself and searches of our own
-        index run in worker threads."""
+        """`run` on an event loop: models and routes are awaited, or called in worker threads.
+
+        The algorithm itself runs in worker threads.
+        """
         try:
             return await adrive(steps, self._aanswer)
         finally:
@@ -159,7 +162,7 @@ class Runner:
         self._check_budget(granted, calls)
 
         async def search(i: int, request: Search) -> None:
-            answers[i] = await self._route(request).asearch(request)
+            answers[i] = await acall(self._route(request), "search", request)
 
         await _all_or_none([search(i, r) for i, r in enumerate(requests) if isinstance(r, Search)])
         for i, request in enumerate(requests):
@@ -269,7 +272,7 @@ class Runner:
             return NO_VECTORS
         plan: EmbeddingPlan = await in_thread(self._plan, request)
         for batch in plan.batches():
-            plan.take(batch, await plan.embedder.aembed(batch, query=request.query))
+            plan.take(batch, await acall(plan.embedder, "embed", batch, query=request.query))
             self._report_batch(plan)
         return plan.result()
 

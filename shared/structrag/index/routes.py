@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -34,11 +33,11 @@ class DenseStore(Protocol):
         """Remove entries by (chunk id, view)."""
 
     def search(self, request: Search) -> Ranking:
-        """The best chunks of the view that `request.route` names ("dense:raw"); none for a blank
-        query, whose vector is None."""
+        """The best chunks of the view that `request.route` names, such as "dense:raw".
 
-    async def asearch(self, request: Search) -> Ranking:
-        """`search` on an event loop."""
+        None for a blank query, whose vector is None. On an event loop `asearch(request)` is awaited
+        where there is one; else this runs in a worker thread.
+        """
 
 
 class HostVectors:
@@ -109,10 +108,6 @@ class OwnRoute:
         if request.vector is None:
             return []
         return [*self.store.search_dense(view, request.vector, request.n, request.where)]
-
-    async def asearch(self, request: Search) -> Ranking:
-        """`search` in a worker thread."""
-        return await asyncio.to_thread(self.search, request)
 
 
 def row_numbers(selection: Selection | None, n_rows: int) -> Sequence[int]:

@@ -2,15 +2,15 @@
 model.
 
 An embedder has a `name` (it goes into cache keys and saved indexes) and `embed(texts,
-query=False)`. Two more attributes are optional: `max_tokens` with `count_tokens(text)` lets long
-texts be embedded in windows instead of being truncated; `fit(texts)` says that vectors depend on
-the whole corpus; `instant = True` that vectors are cheaper to make than to keep, so that texts come
-in one call and no cache is used.
+query=False)`. More attributes are optional: `max_tokens` with `count_tokens(text)` lets long texts
+be embedded in windows instead of being truncated. `aembed(texts, query=False)` is awaited on an
+event loop; without it `embed` runs in a worker thread. `fit(texts)` says that vectors depend on the
+whole corpus. `instant = True` says that vectors are cheaper to make than to keep, so that texts
+come in one call and no cache is used.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -109,10 +109,6 @@ class SentenceTransformerEmbedder:
             options["prompt"] = prompt
         return self.model.encode([_encodable(text) for text in texts], **options)
 
-    async def aembed(self, texts: Sequence[str], *, query: bool = False) -> Any:
-        """`embed` in a worker thread."""
-        return await asyncio.to_thread(self.embed, texts, query=query)
-
 
 @dataclass(frozen=True)
 class FunctionEmbedder:
@@ -125,10 +121,6 @@ class FunctionEmbedder:
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
         """What the function returns for the texts; queries and documents alike."""
         return self.function(list(texts))
-
-    async def aembed(self, texts: Sequence[str], *, query: bool = False) -> Any:
-        """`embed` in a worker thread."""
-        return await asyncio.to_thread(self.embed, texts, query=query)
 
 
 @dataclass(frozen=True)
@@ -186,10 +178,6 @@ class LsaEmbedder:
             dtype=np.float32,
         )
 
-    async def aembed(self, texts: Sequence[str], *, query: bool = False) -> Array:
-        """`embed` in a worker thread."""
-        return await asyncio.to_thread(self.embed, texts, query=query)
-
 
 def as_embedder(value: Any) -> Embedder:
     """An embedder from what a caller has: None (LSA), a model name or folder, a
@@ -201,7 +189,7 @@ def as_embedder(value: Any) -> Embedder:
     """
     if value is None:
         return LsaEmbedder()
-    if hasattr(value, "embed") and hasattr(value, "aembed") and hasattr(value, "name"):
+    if hasattr(value, "embed") and hasattr(value, "name"):
         return value  # type: ignore[no-any-return]
     if isinstance(value, str) or hasattr(value, "encode"):
         return SentenceTransformerEmbedder(value)
@@ -210,7 +198,7 @@ def as_embedder(value: Any) -> Embedder:
     raise InvalidParameter(
         "embedder must be None (LSA), the name or folder of a sentence-transformers model, a "
         "SentenceTransformer, a function "
-        "list[str] -> array, or an object with name, embed and aembed; got "
+        "list[str] -> array, or an object with name and embed; got "
         f"{type(value).__name__}. Objects of LangChain and "
         "LlamaIndex go through langchain_structrag and llama_index_structrag."
     )
@@ -232,8 +220,7 @@ def as_fixed_embedder(value: Any) -> Embedder:
             f"{', for which None stands,' if value is None else ''} is fitted to the documents. "
             "Pass the "
             "name or folder of a sentence-transformers model, a SentenceTransformer, a function "
-            "list[str] -> array, or an object with "
-            "name, embed and aembed."
+            "list[str] -> array, or an object with name and embed."
         )
     return embedder
 

@@ -3,7 +3,6 @@ through their adapters."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -24,26 +23,21 @@ class FunctionModel:
         """The function's answer."""
         return self.function(prompt)
 
-    async def acomplete(self, prompt: str) -> str:
-        """The function's answer, from a worker thread."""
-        return await asyncio.to_thread(self.function, prompt)
-
 
 def as_language_model(value: Any) -> LanguageModel | None:
-    """A language model from what a caller has: None, a function `str -> str`, or an object with
-    name, complete and acomplete.
+    """A language model from what a caller has.
+
+    That is None, a function `str -> str`, or an object with name and complete.
 
     Raises:
         InvalidParameter: none of these.
     """
-    if value is None or (
-        hasattr(value, "complete") and hasattr(value, "acomplete") and hasattr(value, "name")
-    ):
+    if value is None or (hasattr(value, "complete") and hasattr(value, "name")):
         return value  # type: ignore[no-any-return]
     if callable(value) and not hasattr(value, "invoke"):
         return FunctionModel(value, name=counter_name(value))
     raise InvalidParameter(
-        "llm must be None, a function str -> str, or an object with name, complete and acomplete; "
+        "llm must be None, a function str -> str, or an object with name and complete; "
         f"got {type(value).__name__}. Models of LangChain and LlamaIndex go through "
         "langchain_structrag and llama_index_structrag."
     )

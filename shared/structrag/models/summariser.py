@@ -3,7 +3,6 @@ section 3.3.1)."""
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -96,10 +95,6 @@ class TransformersSummariser:
                 do_sample=False,
             )
             return str(tokenizer.decode(written[0], skip_special_tokens=True)).strip()
-
-    async def acomplete(self, prompt: str) -> str:
-        """`complete` in a worker thread."""
-        return await asyncio.to_thread(self.complete, prompt)
 
 
 def _local(name: str) -> tuple[Any, Any]:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -106,10 +105,6 @@ class TransformersMargin:
             None if weighed is None else weighed.margin for weighed in self.weigh(prompts, options)
         ]
 
-    async def achoose(self, prompt: str, options: tuple[str, str]) -> float | None:
-        """`choose` in a worker thread."""
-        return await asyncio.to_thread(self.choose, prompt, options)
-
     def complete(self, prompt: str) -> str:
         """The most likely answer, at most `max_new_tokens` tokens. Raises ValueError for a prompt
         that leaves no room."""
@@ -134,10 +129,6 @@ class TransformersMargin:
                 pad_token_id=getattr(self.tokenizer, "pad_token_id", None) or 0,
             )
         return str(self.tokenizer.decode(answer[0, len(ids) :], skip_special_tokens=True))
-
-    async def acomplete(self, prompt: str) -> str:
-        """`complete` in a worker thread."""
-        return await asyncio.to_thread(self.complete, prompt)
 
     def weigh(self, prompts: Sequence[str], options: tuple[str, str]) -> list[TwoWay | None]:
         """Margin and mass of the options for every prompt; None for a prompt that is too long, or

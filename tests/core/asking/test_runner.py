@@ -122,6 +122,60 @@ def test_answers_stand_where_their_requests_stood(drive: Drive) -> None:
     assert runner.usage.embedded == 2
 
 
+class Local:
+    """A model, an embedder and a route in one, without any method to await."""
+
+    name = "local"
+
+    def __init__(self) -> None:
+        self.threads: set[int] = set()
+        self.open, self.most, self.lock = 0, 0, threading.Lock()
+
+    def _called(self) -> None:
+        self.threads.add(threading.get_ident())
+        with self.lock:
+            self.open += 1
+            self.most = max(self.most, self.open)
+        time.sleep(0.002)
+        with self.lock:
+            self.open -= 1
+
+    def complete(self, prompt: str) -> str:
+        self._called()
+        return prompt.upper()
+
+    def choose(self, prompt: str, options: tuple[str, str]) -> float:
+        self._called()
+        return 0.25
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
+        self._called()
+        return [[float(len(text)), float(query)] for text in texts]
+
+    def search(self, request: Search) -> Any:
+        self._called()
+        return [(request.query, 1.0)]
+
+
+async def test_models_without_async_methods_run_in_worker_threads() -> None:
+    requests = [
+        Ask("one"),
+        Choose("x", ("a", "b")),
+        Embed(("aa",), query=True),
+        Search("r", "q", None, 3),
+        *[Ask(f"prompt {i}") for i in range(20)],
+    ]
+    local = Local()
+    runner = Runner(llm=local, embedder=local, routes={"r": local}, max_concurrency=3)
+    answers = await runner.arun(yields(*requests))
+    assert answers[:2] == ["ONE", 0.25]
+    assert answers[2].tolist() == [[2.0, 1.0]]
+    assert answers[3] == [("q", 1.0)]
+    assert answers[4:] == [f"PROMPT {i}" for i in range(20)]
+    assert threading.get_ident() not in local.threads
+    assert local.most <= 3
+
+
 def test_texts_are_sent_once_in_bounded_batches(drive: Drive) -> None:
     vectors = Vectors()
     texts = tuple("x" * (i % 7 + 1) for i in range(50))

@@ -6,6 +6,7 @@ import hashlib
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,6 +24,7 @@ from structrag import (
     LsaEmbedder,
     SentenceTransformerEmbedder,
 )
+from structrag.asking.requests import acall
 from structrag.errors import InvalidDocument, InvalidParameter, MissingExtra
 from structrag.index.windows import split_windows
 from structrag.models import bundled
@@ -98,9 +100,20 @@ def test_lsa_is_equal_in_every_process() -> None:
 
 async def test_async_gives_the_same() -> None:
     lsa = LsaEmbedder().fit(CORPUS)
-    assert np.array_equal(await lsa.aembed(CORPUS), lsa.embed(CORPUS))
+    assert np.array_equal(await acall(lsa, "embed", CORPUS), lsa.embed(CORPUS))
     ones = FunctionEmbedder(lambda texts: np.ones((len(texts), 3)), name="ones")
-    assert np.array_equal(await ones.aembed(["a"], query=True), ones.embed(["a"]))
+    assert np.array_equal(await acall(ones, "embed", ["a"], query=True), ones.embed(["a"]))
+
+
+def test_an_embedder_needs_a_name_and_embed_alone() -> None:
+    class Ones:
+        name = "ones"
+
+        def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
+            return np.ones((len(texts), 2))
+
+    embedder = Ones()
+    assert as_embedder(embedder) is embedder
 
 
 # -- what callers pass
@@ -166,7 +179,7 @@ def test_as_language_model_refuses_the_rest(value: Any) -> None:
 
 async def test_a_function_as_language_model() -> None:
     model = FunctionModel(str.upper, name="upper")
-    assert model.complete("a") == await model.acomplete("a") == "A"
+    assert model.complete("a") == await acall(model, "complete", "a") == "A"
     assert as_language_model(model) is model and as_language_model(None) is None
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 
-from structrag.asking.requests import Ranking, Route, Steps
+from structrag.asking.requests import Ranking, Route, Steps, acall
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.index.adding import embedder_errors
 from structrag.index.index import Index
@@ -87,9 +87,9 @@ class HiQARetriever:
             second alone and so on, and after all these from chunks with none.
         view: Which view of the index is searched.
         order: "score", or "document" for reading order.
-        lexical: Takes the place of the index's BM25: an object with `search` and `asearch` that are
-            given a `Search` and return a `Ranking` by chunk id, such as a host's Elasticsearch
-            retriever. Scores must be higher for better chunks and above 0.
+        lexical: Takes the place of the index's BM25: an object with `search` (and `asearch`, if it
+            can be awaited) that is given a `Search` and returns a `Ranking` by chunk id, such as a
+            host's Elasticsearch retriever. Scores must be higher for better chunks and above 0.
 
     Raises:
         InvalidParameter: a setting is not allowed.
@@ -170,7 +170,9 @@ class HiQARetriever:
             check_query(query)
             request = self.source.lexical_search(query, self._pool_size(k), where)
             with embedder_errors(self.index.embedder.name):
-                lexical = await self.source.lexical.asearch(request) if query.strip() else []
+                lexical = (
+                    await acall(self.source.lexical, "search", request) if query.strip() else []
+                )
         return await self.index.arun(self.steps(query, k, where=where, lexical=lexical))
 
     def steps(
