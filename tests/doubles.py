@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import Any
@@ -117,3 +119,58 @@ class HostStore:
 
     async def asearch(self, request: Search) -> Ranking:
         return self.search(request)
+
+
+class Weigher(ScriptedModel):
+    """Weighs two options by a function of the prompt; what it returns is for "2", keep."""
+
+    def __init__(self, weigh: Callable[[str], float | None], script: Any = "no idea") -> None:
+        super().__init__(script)
+        self.weigh = weigh
+
+    def choose(self, prompt: str, options: tuple[str, str]) -> float | None:
+        self.prompts.append(prompt)
+        margin = self.weigh(prompt)
+        return margin if margin is None or options == ("2", "1") else -margin
+
+    async def achoose(self, prompt: str, options: tuple[str, str]) -> float | None:
+        return self.choose(prompt, options)
+
+
+class Similarities:
+    """Vectors at the given cosines to (1, 0), by the number in a sentence."""
+
+    name = "similarities"
+
+    def __init__(self, values: list[float]) -> None:
+        self.values = values
+
+    def embed(self, sentences: list[str], *, query: bool = False) -> np.ndarray:
+        found = [self.values[int("".join(filter(str.isdigit, sentence)))] for sentence in sentences]
+        return np.array([[value, math.sqrt(max(0.0, 1 - value * value))] for value in found])
+
+    async def aembed(self, sentences: list[str], *, query: bool = False) -> np.ndarray:
+        return self.embed(sentences, query=query)
+
+
+REFUSAL = "I'm sorry, but I cannot help with that."
+
+
+class Reluctant:
+    """Refuses every prompt that holds `word` the first `times` times; else answers by a function of
+    the prompt."""
+
+    def __init__(self, answer: Any, word: str = "", times: int = 1) -> None:
+        self.asked: Counter[str] = Counter()
+        self.model = ScriptedModel(self._answer)
+        self.answer, self.word, self.times = answer, word, times
+
+    def _answer(self, prompt: str) -> str:
+        self.asked[prompt] += 1
+        if self.word in prompt and self.asked[prompt] <= self.times:
+            return REFUSAL
+        return self.answer(prompt) if callable(self.answer) else self.answer
+
+    @property
+    def calls(self) -> int:
+        return sum(self.asked.values())

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from structrag.reading.files import read_text
-from structrag.records import Document
+from structrag.records import Chunk, Document
+from structrag.text.tokens import count_tokens
 
 # Input that breaks splitters.
 BAD = {
@@ -80,3 +81,62 @@ def manual(topics: Sequence[str] = TOPICS) -> Document:
     return read_text(
         f"# Manual\n\n{contents}\n\n" + "\n".join(sections), format="markdown", id="docs/manual.md"
     )
+
+
+def numbered(n: int) -> Document:
+    """Sentences of 20 estimated tokens."""
+    return read_text(
+        " ".join(f"This is number {i}" + " word" * 11 + "." for i in range(n)),
+        format="text",
+        id="n",
+    )
+
+
+def topics() -> Document:
+    cats = "Cats purr and cats sleep. A cat hunts mice at night. Kittens drink milk. "
+    engines = (
+        "Engines burn fuel in cylinders. A piston moves the crankshaft. Valves open and close. "
+    )
+    return read_text(
+        cats * 2 + engines * 2 + cats, format="text", id="t", title="Animals and machines"
+    )
+
+
+DEFINING = (
+    "A gated network called Long Short-Term Memory (LSTM) keeps a state. It was proposed "
+    "long ago by others. "
+)
+
+
+FILLER = (
+    "The garden is green and quiet in the morning light. Nothing much happens there until "
+    "noon comes around. "
+)
+
+
+DENSE = "LSTM beats GRU on WMT14 by 2 BLEU. The LSTM has 12 MB of weights on a V100 card. "
+
+
+LONG = "ACME makes steel. " + "The workers at the plant like the river very much indeed. " * 12
+
+
+def dense_document() -> tuple[Document, list[Chunk]]:
+    """A defining chunk, dull ones, a dense one; each piece is a chunk."""
+    pieces = [DEFINING, FILLER, FILLER.replace("garden", "park"), DENSE, LONG]
+    found = read_text("".join(pieces), format="text", id="d")
+    chunks, start = [], 0
+    for piece in pieces:
+        end = start + len(piece)
+        chunks.append(
+            Chunk(
+                f"d:{start}-{end}",
+                "d",
+                "d#0",
+                start,
+                end,
+                piece,
+                extras={"index_tokens": count_tokens(piece)},
+            )
+        )
+        start = end
+    return found, chunks

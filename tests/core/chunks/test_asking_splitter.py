@@ -12,9 +12,8 @@ import pytest
 from doubles import HashEmbedder, ScriptedModel
 
 from structrag.asking.cache import Cache
-from structrag.asking.requests import Ask, Embed
+from structrag.asking.requests import Embed
 from structrag.asking.runner import Runner
-from structrag.asking.steps import remembering, together
 from structrag.chunks.asking_splitter import (
     ReadingSplitter,
     groups_of,
@@ -37,55 +36,6 @@ DOCUMENTS = [
     for d in range(3)
 ]
 SPLITTER = PICSplitter(max_tokens=60, min_tokens=10)
-
-
-def asking(*rounds: Any) -> Any:
-    answers = []
-    for requests in rounds:
-        answers.append((yield list(requests)))
-    return answers
-
-
-class Counting(Runner):
-    """A runner that notes the requests of each round."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self.rounds: list[Any] = []
-
-    def _answer(self, requests: Any) -> list[Any]:
-        self.rounds.append(list(requests))
-        return super()._answer(requests)
-
-
-def test_side_by_side_all_texts_of_a_round_are_one_request() -> None:
-    runner = Counting(embedder=HashEmbedder(), llm=ScriptedModel(str.upper))
-    first = asking([Embed(("a", "b")), Ask("one")], [Embed(("c",), query=True)])
-    second = asking([Ask("two"), Embed(("b",)), Embed((), query=True), Embed(("q",), query=True)])
-    one, two = runner.run(together([first, second]))
-    assert [len(requests) for requests in runner.rounds] == [4, 1]
-    vector = HashEmbedder().vector
-    assert one[0][1] == "ONE" and np.array_equal(one[0][0], [vector("a"), vector("b")])
-    assert np.array_equal(one[1][0], [vector("c")])
-    assert two[0][0] == "TWO" and np.array_equal(two[0][1], [vector("b")])
-    assert two[0][2].shape[0] == 0 and np.array_equal(two[0][3], [vector("q")])
-    assert runner.run(together([])) == []
-
-
-def test_what_was_answered_is_not_asked_again_except_votes() -> None:
-    llm, embedder = ScriptedModel(str.upper), HashEmbedder()
-    vote = Ask("vote", use_cache=False)
-    rounds = [
-        [Ask("one"), Embed(("a", "b")), vote, vote],
-        [Ask("one"), Ask("two"), Embed(("b", "c")), Embed(("a",), query=True), vote, Embed(())],
-        [Ask("two"), Embed(("c", "a"))],
-    ]
-    remembered = Runner(embedder=embedder, llm=llm).run(remembering(asking(*rounds)))
-    plain = Runner(embedder=HashEmbedder(), llm=ScriptedModel(str.upper)).run(asking(*rounds))
-    for ours, expected in zip(remembered, plain, strict=True):
-        assert all(np.array_equal(a, b) for a, b in zip(ours, expected, strict=True))
-    assert sorted(llm.prompts) == ["one", "two", "vote", "vote", "vote"]
-    assert sorted(embedder.texts) == ["a", "b", "c"] and embedder.queries == ["a"]
 
 
 def test_groups_are_bounded_and_lazy() -> None:
@@ -300,27 +250,6 @@ def test_static_vectors_are_not_kept_in_a_cache_of_answers() -> None:
     runner = Runner(embedder=STATICS, cache=cache, batch_size=2)
     splitter("idms").split(DOCUMENT, runner=runner)
     assert len(cache) == 0 and runner.usage.embedded == 36 and runner.usage.cache_hits == 0
-
-
-def test_requests_of_different_models_are_embedded_apart() -> None:
-    def asking(*requests: Embed) -> Any:
-        answers = yield list(requests)
-        return answers
-
-    one, two = HashEmbedder(8, "one"), HashEmbedder(8, "two")
-    own = HashEmbedder(8)
-    runner = Runner(embedder=own)
-    first = asking(Embed(("a", "b"), embedder=one), Embed(("a",)))
-    second = asking(
-        Embed(("b", "c"), embedder=one), Embed(("a",), embedder=two), Embed((), embedder=two)
-    )
-    found = runner.run(remembering(together([first, second])))
-    assert (one.texts, two.texts, own.texts) == (["a", "b", "c"], ["a"], ["a"])
-    assert (
-        np.array_equal(found[1][0], [own.vector("b"), own.vector("c")])
-        and found[1][2].shape[0] == 0
-    )
-    assert hash(Embed(("a",), embedder=[])) == hash(Embed(("a",)))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", ["pic", "idms"])

@@ -136,14 +136,6 @@ def test_section_chunks_of_the_worked_example() -> None:
     assert [chunk.context for chunk in chunks] == ["", "", "A"]
 
 
-def test_later_pieces_of_a_section_carry_its_own_title_too() -> None:
-    first, *later = split("# Top\n\n## Part\n\n" + "Some words stand here. " * 30, max_tokens=40)
-    assert first.context == ""
-    assert first.text.startswith("# Top\n\n## Part\n\nSome")
-    assert later
-    assert {chunk.context for chunk in later} == {"Top > Part"}
-
-
 @pytest.mark.parametrize("heading", ["", "# The table\n\n", "# The table\n\nText before it.\n\n"])
 def test_each_piece_of_a_table_is_a_table_with_the_same_header(heading: str) -> None:
     rows = [f"| row {i} | value {i} |\n" for i in range(60)]

@@ -21,12 +21,8 @@ from structrag.chunks.series import (
     weighted_mean,
 )
 from structrag.errors import InvalidParameter
-from structrag.text.vectors import central, similarity, unit_vectors
 
 series = arrays(np.float64, st.integers(1, 30), elements=st.floats(-1, 1, width=32))
-matrices = arrays(
-    np.float64, st.tuples(st.integers(1, 12), st.just(4)), elements=st.floats(-5, 5, width=32)
-)
 
 
 def test_the_papers_case_study_has_two_irrelevant_and_three_relevant_sentences() -> None:
@@ -95,28 +91,6 @@ def test_hysteresis_changes_the_label_only_past_the_margin() -> None:
     assert labels(values, 0.5, margin=0.1).tolist() == [True, True, True, False, False, False, True]
 
 
-@given(matrices, matrices, st.floats(0.5, 20))
-def test_similarity_is_the_highest_cosine_and_ignores_lengths(
-    sentences: np.ndarray, instructions: np.ndarray, factor: float
-) -> None:
-    found = similarity(sentences, instructions)
-    for i, sentence in enumerate(sentences):
-        cosines = [
-            float(sentence @ other / (np.linalg.norm(sentence) * np.linalg.norm(other)))
-            if np.linalg.norm(sentence) > 0 and np.linalg.norm(other) > 0
-            else 0.0
-            for other in instructions
-        ]
-        assert found[i] == pytest.approx(max(cosines), abs=1e-6)
-    assert similarity(sentences * factor, instructions) == pytest.approx(found, abs=1e-6)
-
-
-def test_zero_vectors_and_no_instruction_give_zero() -> None:
-    assert similarity(np.zeros((2, 3)), np.ones((1, 3))).tolist() == [0.0, 0.0]
-    assert similarity(np.ones((2, 3)), np.zeros((0, 3))).tolist() == [0.0, 0.0]
-    assert unit_vectors(np.zeros((2, 3))).tolist() == np.zeros((2, 3)).tolist()
-
-
 def test_a_sentence_of_the_summary_is_compared_with_the_others_only() -> None:
     vectors = np.eye(3)
     assert similarity_to_own(vectors, [0, 1]) == pytest.approx([0.0, 0.0, 0.0])
@@ -127,23 +101,6 @@ def test_a_sentence_of_the_summary_is_compared_with_the_others_only() -> None:
     assert one[1] == pytest.approx((one[0] + one[2]) / 2)
     assert similarity_to_own(near[:1], [0]).tolist() == [1.0]
     assert similarity_to_own(near, []).tolist() == [0.0, 0.0, 0.0]
-
-
-def test_central_sentences_are_near_the_centre_and_unlike_each_other() -> None:
-    vectors = np.array([[1.0, 0.0], [1.0, 0.01], [0.6, 0.8], [-1.0, 0.0]])
-    assert central(vectors, [5] * 4, max_sentences=2) == [0, 2]
-    assert central(vectors, [5, 5, 5, 5], max_words=9) == [0]
-    assert central(vectors, [500] * 4) == [0]
-    assert central(np.zeros((0, 2)), []) == []
-
-
-@given(matrices, st.integers(1, 12), st.integers(1, 60))
-def test_central_keeps_both_limits(sentences: np.ndarray, most: int, words: int) -> None:
-    lengths = [3 + i for i in range(len(sentences))]
-    picked = central(sentences, lengths, max_sentences=most, max_words=words)
-    assert picked == sorted(set(picked)) and 1 <= len(picked) <= most
-    assert len(picked) == 1 or sum(lengths[i] for i in picked) <= words
-    assert picked == central(sentences, lengths, max_sentences=most, max_words=words)
 
 
 @given(arrays(np.float64, st.integers(1, 20), elements=st.floats(-1, 1, width=32)), st.data())

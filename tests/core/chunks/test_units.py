@@ -3,13 +3,11 @@ mean vectors of long ones."""
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structrag.chunks.divisions import divide
-from structrag.chunks.run_vectors import pooled, run_vectors, unit_text, windows_of
+from structrag.chunks.run_vectors import unit_text
 from structrag.chunks.units import Unit, units_of
 from structrag.reading.files import read_text
 from structrag.reading.sections import parse
@@ -83,27 +81,3 @@ def test_units_tile_any_text_and_keep_the_limit(text: str, most: int | None) -> 
         assert unit.start <= unit.text_start < unit.end
         assert unit.tokens == count_tokens(text[unit.start : unit.end])
         assert most is None or unit.tokens <= most or unit.end - unit.start <= 2 or most == 1
-
-
-def test_long_texts_are_windows_of_even_size() -> None:
-    assert windows_of("short text") == ["short text"]
-    assert windows_of("") == windows_of(" \n") == []
-    parts = windows_of("word " * 301)
-    assert [len(part.split()) for part in parts] == [101, 101, 99]
-    assert "".join(windows_of("天" * 4000)) == "天" * 4000
-    assert max(len(part) for part in windows_of("天" * 4000)) <= 1500
-
-
-def test_a_units_vector_is_the_mean_of_its_windows() -> None:
-    rows = np.array([[3.0, 0.0], [1.0, 0.0], [0.0, 5.0], [0.0, 0.0]])
-    found = pooled(rows, [1, 2, 0, 1])
-    assert found == pytest.approx(np.array([[1, 0], [0.5**0.5, 0.5**0.5], [0, 0], [0, 0]]))
-    assert pooled(np.zeros((0, 0)), [0, 0]).shape == (2, 1)
-    assert pooled(np.zeros((0, 3)), []).shape[0] == 0
-
-
-def test_a_runs_vector_is_the_weighted_mean() -> None:
-    rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
-    found = run_vectors(rows, [3, 4, 7], [(0, 2), (2, 3)])
-    assert found == pytest.approx(np.array([[0.6, 0.8], [0.0, 1.0]]))
-    assert run_vectors(rows, [1, 1, 1], []).shape == (0, 2)

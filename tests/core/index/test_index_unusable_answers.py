@@ -4,12 +4,11 @@ answered well."""
 from __future__ import annotations
 
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
-from doubles import HashEmbedder, ScriptedModel
+from doubles import HashEmbedder, Reluctant, ScriptedModel
 
 from structrag import (
     Cache,
@@ -21,9 +20,6 @@ from structrag import (
     SelfAsk,
     read_text,
 )
-from structrag.asking.replies.ids import usable_ids
-from structrag.asking.replies.lists import answers_list, is_refusal
-from structrag.asking.replies.titles import usable_names
 from structrag.asking.requests import Ask
 from structrag.asking.runner import Runner
 from structrag.chunks.enriching.density import DensitySettings, density_steps
@@ -33,7 +29,6 @@ from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.retriever import D3Retriever
 
-REFUSAL = "I'm sorry, but I cannot help with that."
 WORDS = "The red engine pulls the long train over the high bridge near Oslo every morning. " * 20
 TEXT = f"# Guide\n\n## Engines\n\n{WORDS}\n\n## Bridges\n\n{WORDS.replace('engine', 'crane')}\n"
 VIEWS = json.dumps({"summary": "A red machine crosses a bridge.", "keywords": ["Oslo", "bridge"]})
@@ -41,26 +36,6 @@ VIEWS = json.dumps({"summary": "A red machine crosses a bridge.", "keywords": ["
 
 def guide(**options: Any) -> Document:
     return read_text(TEXT, id="guide.md", **options)
-
-
-class Reluctant:
-    """Refuses every prompt that holds `word` the first `times` times; else answers by a function of
-    the prompt."""
-
-    def __init__(self, answer: Any, word: str = "", times: int = 1) -> None:
-        self.asked: Counter[str] = Counter()
-        self.model = ScriptedModel(self._answer)
-        self.answer, self.word, self.times = answer, word, times
-
-    def _answer(self, prompt: str) -> str:
-        self.asked[prompt] += 1
-        if self.word in prompt and self.asked[prompt] <= self.times:
-            return REFUSAL
-        return self.answer(prompt) if callable(self.answer) else self.answer
-
-    @property
-    def calls(self) -> int:
-        return sum(self.asked.values())
 
 
 def make_index(llm: Reluctant, cache: Cache | None) -> Index:
@@ -315,56 +290,3 @@ def test_formatter_asks_again_for_the_last_answer_only(tmp_path: Path) -> None:
         HiQAFormatter(llm=llm.model, cache=Cache(tmp_path / "c")).format(text)
         calls.append(llm.calls - before)
     assert calls == [2, 1, 0]
-
-
-@pytest.mark.parametrize(
-    ("answer", "good"),
-    [
-        ("[]", True),
-        ("None.", True),
-        ("Keywords: none", True),
-        ('["a"]', True),
-        ("a, b", True),
-        ("{}", True),
-        (REFUSAL, False),
-        ("", False),
-        (
-            "I looked through all of the text and it seems to me that nothing fits here at all.",
-            False,
-        ),
-        ('{"a": ', False),
-    ],
-)
-def test_answers_to_questions_for_a_list(answer: str, good: bool) -> None:
-    assert answers_list(answer) is good
-
-
-@pytest.mark.parametrize(
-    ("answer", "good"),
-    [
-        ("[1, 2]", True), ("2", True), ("none", True), ("[]", True), ("No section is relevant.", True), ("Keine.", True),
-        ("[1, 99]", True), ("[99]", False), (REFUSAL, False), ("", False), ("As an AI I do not "
-                                                                            "know.", False), ("Hello!", False),
-    ],
-)  # fmt: skip
-def test_ids(answer: str, good: bool) -> None:
-    assert usable_ids({1, 2, 3}, answer) is good
-
-
-@pytest.mark.parametrize(
-    ("answer", "good"),
-    [
-        ("Engines", True),
-        ("none", True),
-        ("[]", True),
-        ('["Ships"]', False),
-        ("", False),
-        (REFUSAL, False),
-    ],
-)
-def test_names(answer: str, good: bool) -> None:
-    assert usable_names([("Guide", "Engines"), ("Guide", "Bridges")], answer) is good
-
-
-def test_refusals() -> None:
-    assert is_refusal(f"```\n{REFUSAL}\n```") and not is_refusal("Sorrel is a plant.")

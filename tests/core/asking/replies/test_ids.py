@@ -6,10 +6,11 @@ import json
 import time
 
 import pytest
+from doubles import REFUSAL
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structrag.asking.replies.ids import parse_ids
+from structrag.asking.replies.ids import parse_ids, usable_ids
 
 NINE = range(1, 10)
 
@@ -265,3 +266,15 @@ def test_every_shown_id_in_a_list_is_found(ids: set[int], shape: str) -> None:
 )
 def test_any_json_gives_a_valid_subset(value: object) -> None:
     assert set(parse_ids(json.dumps(value), NINE)[0]) <= set(NINE)
+
+
+@pytest.mark.parametrize(
+    ("answer", "good"),
+    [
+        ("[1, 2]", True), ("2", True), ("none", True), ("[]", True), ("No section is relevant.", True), ("Keine.", True),
+        ("[1, 99]", True), ("[99]", False), (REFUSAL, False), ("", False), ("As an AI I do not "
+                                                                            "know.", False), ("Hello!", False),
+    ],
+)  # fmt: skip
+def test_ids(answer: str, good: bool) -> None:
+    assert usable_ids({1, 2, 3}, answer) is good

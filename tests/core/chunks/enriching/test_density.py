@@ -4,7 +4,6 @@ and list."""
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from typing import Any
 
@@ -23,12 +22,10 @@ from structrag.chunks.enriching.density import (
     mean_pair_cosine,
     similarity_to_others,
 )
-from structrag.chunks.enriching.entities import ner_entities
 from structrag.chunks.fixed import FixedSplitter
 from structrag.errors import InvalidParameter
 from structrag.reading.files import read_text
 from structrag.records import Chunk
-from structrag.text.names import contains
 
 TEXT = (
     "The NASA probe Voyager One left Earth. Voyager One carries a record. NASA built it. "
@@ -133,32 +130,6 @@ def test_modes_and_weights() -> None:
     assert all(own.similarity == 1 for own in measured(chunks, use_similarity=False))
 
 
-def test_entities_in_more_than_half_of_the_chunks_are_dropped() -> None:
-    text = " ".join(f"The ACME report says X{i}Y grew by a lot this year again." for i in range(6))
-    names = {entity.name for own in measured(chunks_of(text, 16)) for entity in own.entities}
-    assert names == {f"X{i}Y" for i in range(6)}
-
-
-def test_entities_by_a_function_or_a_model_must_occur() -> None:
-    chunks = chunks_of()
-    found = measured(chunks, entities=lambda text: ["flour", "sugar", "", "FLOUR"])
-    assert [[entity.name for entity in own.entities] for own in found] == [[], ["flour"], []]
-    model = ScriptedModel(json.dumps(["a record", "brown", "unicorn", "comet"]))
-    found = measured(chunks, entities="llm", llm=model)
-    assert [[entity.name for entity in own.entities] for own in found] == [
-        ["a record"],
-        ["brown"],
-        ["comet"],
-    ]
-    for broken in (ScriptedModel("I cannot help with that."), ScriptedModel(OSError("down")), None):
-        assert measured(chunks, entities="llm", llm=broken) == measured(chunks)
-
-
-def test_a_pipeline_gives_slices() -> None:
-    found = ner_entities(lambda text: [{"start": 4, "end": 8, "word": "nasa"}])
-    assert list(found("The NASA probe")) == ["NASA"]
-
-
 def test_ratings_fall_back_to_the_median_of_the_others() -> None:
     answers = {"Voyager": "8", "Bread": "no idea", "Rosetta": "4"}
 
@@ -169,14 +140,6 @@ def test_ratings_fall_back_to_the_median_of_the_others() -> None:
         own.rating for own in measured(chunks_of(), rate=True, llm=ScriptedModel(rate))
     ] == pytest.approx([0.8, 0.6, 0.4])
     assert [own.rating for own in measured(chunks_of(), rate=True)] == [1, 1, 1]
-
-
-def test_names_are_whole_words() -> None:
-    assert contains("She said AI and ai.", "AI") == 2
-    assert contains("main trail", "AI") == 0
-    assert contains("deep\n learning", "Deep Learning") == 1
-    assert contains("我们用深度学习模型", "深度学习") == 1
-    assert contains("anything", " ") == 0
 
 
 def test_each_text_is_embedded_once() -> None:

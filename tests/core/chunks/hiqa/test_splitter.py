@@ -206,35 +206,6 @@ def test_a_section_without_a_body_stays_in_the_paths_below_it() -> None:
     assert table.context == "A > B"
 
 
-def test_titles_of_sections_without_a_body_beside_a_table_are_indexed() -> None:
-    (chunk,) = split("# A\n\n## Lost\n\n## B\n\n" + TABLE + "\n## Left\n")
-    assert chunk.kind == "table"
-    assert chunk.index_text.split("\n")[:3] == ["A > B", "Lost", "Left"]
-    (bare,) = split("# A\n\n## Lost\n\n## B\n\n" + TABLE, metadata="none")
-    assert "Lost" not in bare.index_text
-
-
-@pytest.mark.parametrize(
-    ("mode", "contexts"),
-    [("path", ["Manual > Top"] * 2), ("section", ["Part"] * 2), ("none", [""] * 2)],
-)
-def test_metadata_is_a_switch_of_titles_in_the_index_text(mode: str, contexts: list[str]) -> None:
-    text = f"# Top\n\n## Part\n\nSome words.\n\n# Other\n\n{TABLE}"
-    document = read_text(text, format="markdown", title="Manual")
-    words, table = HiQASplitter(metadata=mode).split(document)
-    assert words.context == ("Manual" if mode == "path" else contexts[0])
-    assert table.context == {"path": "Manual > Other", "section": "Other", "none": ""}[mode]
-    titles = {"Manual", "Top", "Part", "Other"}
-    shown = {title for title in titles if title in words.index_text + table.index_text}
-    assert shown == {"path": titles, "section": {"Part", "Other"}, "none": set()}[mode]
-    assert words.text == "# Top\n\n## Part\n\nSome words.\n\n"
-
-
-def test_headings_alone_are_indexed_whatever_the_metadata() -> None:
-    (chunk,) = split("# A\n\n## B\n", metadata="none")
-    assert chunk.index_text == "# A\n\n## B\n"
-
-
 def test_a_path_longer_than_the_budget_is_cut() -> None:
     text = (
         "".join(f"{'#' * level} {'very long title ' * 20} {level}\n\n" for level in range(1, 7))
@@ -250,18 +221,6 @@ def test_a_path_longer_than_the_budget_is_cut() -> None:
         )
         assert any(chunk.extras.get("context_shortened") for chunk in chunks)
     assert [chunk.kind for chunk in HiQASplitter(512).split(document)][-1] == "table"
-
-
-def test_parts_of_a_split_section_are_numbered_in_extras_only() -> None:
-    chunks = split(
-        "# A\n\n" + "Some words stand here. " * 40 + "\n\n" + TABLE + "\nThe end of it.\n",
-        max_tokens=60,
-    )
-    texts = [chunk for chunk in chunks if chunk.kind == "text"]
-    assert [chunk.extras["part"] for chunk in texts] == list(range(1, len(texts) + 1))
-    assert {chunk.extras["parts"] for chunk in texts} == {len(texts)}
-    assert not any("part" in chunk.context for chunk in chunks)
-    assert "parts" not in split("# A\n\nShort.\n")[0].extras
 
 
 def test_long_texts_are_cut_at_sentence_ends() -> None:

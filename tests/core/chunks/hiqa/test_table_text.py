@@ -12,16 +12,10 @@ from hypothesis import strategies as st
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.reading.files import read_file, read_text
 from structrag.records import Chunk
-from structrag.text.tokens import count_tokens
 
 PRICES = (
     "| Product | Price | Weight |\n|---|--:|---|\n| Nova A10 | 129.90 | 310 g |\n| Nova B11 | "
     "149.00 | 295 g |\n"
-)
-HTML_PRICES = (
-    "<table>\n<caption>Prices in euros</caption>\n<thead><tr><th>Product</th><th>Price</th></tr>"
-    "<tr><th>code</th><th>gross</th></tr></thead>\n<tbody><tr><td>Nova&nbsp;A10</td><td>129.90</td></tr>\n"
-    "<tr><td>Nova B11</td><td>149.00</td></tr></tbody>\n</table>"
 )
 words = st.text("abcdefghijklmnopqrstuvwxyz", min_size=3, max_size=9)
 cells = st.lists(words, min_size=1, max_size=3).map(" ".join)
@@ -48,22 +42,6 @@ def test_a_table_is_indexed_by_line_before_headers_labels_and_sentence_behind() 
     )
 
 
-@pytest.mark.parametrize(
-    "caption",
-    ["Table 3. Prices", "**Table 3:** Prices", "Tab. 3 Prices", "表 3 Prices", ": Prices"],
-)
-@pytest.mark.parametrize("first", [True, False])
-def test_a_caption_is_known_before_and_behind(caption: str, first: bool) -> None:
-    text = (
-        f"One. Two.\n\n{caption}\n\n{PRICES}"
-        if first
-        else f"One. Two.\n\n{PRICES}\n{caption}\n\nThree.\n"
-    )
-    (table,) = tables(text)
-    assert table.extras["caption"] == caption
-    assert table.index_text.startswith(caption)
-
-
 def test_all_cells_are_indexed_on_request() -> None:
     (table,) = tables(PRICES, table_cells=True)
     assert (
@@ -88,33 +66,6 @@ def test_markup_in_headers_and_labels_is_read() -> None:
     assert table.extras["reduced"] == "Name | a|b\nNova A10\n{:id} & b\nsnake_case_x"
 
 
-@pytest.mark.parametrize("format", ["markdown", "html"])
-def test_tables_of_html_in_markdown_and_in_pages(format: str) -> None:
-    text = (
-        f"<h1>Nova</h1>\n\n<p>See here.</p>\n\n{HTML_PRICES}\n\n<p>Done.</p>"
-        if format == "html"
-        else f"# Nova\n\nSee here.\n\n{HTML_PRICES}\n\nDone.\n"
-    )
-    (table,) = tables(text, format)
-    lines = table.index_text.replace("\u00a0", " ").split("\n")
-    assert lines[0] == "Nova"
-    assert lines[-4:] == ["Product | Price | code | gross", "Nova A10", "Nova B11", "Done."]
-    assert "129.90" in table.text
-    assert "129.90" not in table.index_text
-    assert "Prices in euros" in "".join(chunk.index_text for chunk in split(text, format))
-    if format == "markdown":
-        assert table.text == HTML_PRICES + "\n\n"
-        assert table.extras["caption"] == "Prices in euros"
-
-
-def test_an_html_table_with_blank_lines_and_tables_in_a_row_are_found() -> None:
-    spread = HTML_PRICES.replace("\n", "\n\n")
-    chunks = split(f"Before.\n\n<div>\n{spread}\n{HTML_PRICES}</div>\n\nBehind.\n")
-    assert [chunk.kind for chunk in chunks] == ["text", "table", "table", "text"]
-    assert [chunk.text.count("129.90") for chunk in chunks] == [0, 1, 1, 0]
-    assert chunks[2].text.endswith("</table></div>\n\n")
-
-
 def test_a_nested_table_belongs_to_its_cell() -> None:
     (table,) = tables(
         "<table><tr><th>A</th><th>B</th></tr><tr><td>x<table><tr><td>in</td></tr></table></td><td>1</td></tr></table>\n"
@@ -130,23 +81,6 @@ def test_a_missing_or_blank_header_is_the_first_row() -> None:
         "html",
     )
     assert none.extras["reduced"] == "Key | Value\nColour"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "| a | b |\n| no | delimiter |\n",
-        "| a | b |\n|---|\n| x | y |\n",
-        "| a | b |\n|---|---|\n",
-        "| | |\n|---|---|\n| | |\n",
-        "<table><tr><td>never closed\n\nmore\n",
-        "<table></table>\n",
-        "<table><tr><td>• a point of a list</td></tr></table>\n",
-    ],
-)
-def test_what_is_no_table_is_text(text: str) -> None:
-    (chunk,) = split(text)
-    assert (chunk.kind, chunk.text, chunk.index_text) == ("text", text, text)
 
 
 def test_missing_cells_are_empty_and_cells_too_many_are_kept() -> None:
@@ -245,13 +179,6 @@ def test_many_tables_that_are_never_closed_take_linear_time() -> None:
     text = "<table>\n\nwords\n\n" * 4000 + "</table>\n"
     assert "".join(chunk.text for chunk in split(text)) == text
     assert process_time() - started < 5
-
-
-def test_of_a_neighbour_of_a_megabyte_the_nearest_sentences_are_taken() -> None:
-    long = "A sentence without a meaning stands here. " * 25_000
-    (table,) = tables(f"{long}\n\n{PRICES}\n{long}\n", max_tokens=2000)
-    assert table.index_text.count("A sentence") == 3
-    assert count_tokens(table.index_text) < 60
 
 
 def test_tables_of_real_documents(data_dir: Any) -> None:

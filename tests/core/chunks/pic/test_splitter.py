@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from doubles import HashEmbedder, ScriptedModel
+from doubles import HashEmbedder, ScriptedModel, Similarities
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import numbered, topics
 
 from structrag.asking.cache import Cache
 from structrag.asking.runner import Runner
@@ -57,31 +58,6 @@ texts = st.lists(
 ).map("".join)
 
 
-class Similarities:
-    """Vectors at the given cosines to (1, 0), by the number in a sentence."""
-
-    name = "similarities"
-
-    def __init__(self, values: list[float]) -> None:
-        self.values = values
-
-    def embed(self, sentences: list[str], *, query: bool = False) -> np.ndarray:
-        found = [self.values[int("".join(filter(str.isdigit, sentence)))] for sentence in sentences]
-        return np.array([[value, math.sqrt(max(0.0, 1 - value * value))] for value in found])
-
-    async def aembed(self, sentences: list[str], *, query: bool = False) -> np.ndarray:
-        return self.embed(sentences, query=query)
-
-
-def numbered(n: int) -> Document:
-    """Sentences of 20 estimated tokens."""
-    return read_text(
-        " ".join(f"This is number {i}" + " word" * 11 + "." for i in range(n)),
-        format="text",
-        id="n",
-    )
-
-
 def spans(chunks: list[Chunk]) -> list[tuple[int, int]]:
     """For each chunk its first sentence and the one behind its last."""
     counts = [chunk.text.count("number") for chunk in chunks]
@@ -112,20 +88,6 @@ def test_the_specifications_seven_sentences() -> None:
     assert spans(chunks) == [(0, 2), (2, 4), (4, 7)]
     assert [chunk.extras["relevant"] for chunk in chunks] == [True, False, True]
     assert chunks[2].extras["mean_similarity"] == pytest.approx(0.5)
-
-
-@pytest.mark.parametrize("value", [0.1, 0.3, 0.7, 0.55, 1 / 3])
-@pytest.mark.parametrize("n", [1, 2, 7, 59])
-def test_equal_similarities_make_one_relevant_chunk(value: float, n: int) -> None:
-    chunks = split_numbers([value] * n)
-    assert len(chunks) == 1 and chunks[0].extras["relevant"] is True
-
-
-@pytest.mark.parametrize(("threshold", "relevant"), [(-math.inf, True), (math.inf, False)])
-def test_infinite_thresholds_make_one_chunk(threshold: float, relevant: bool) -> None:
-    (chunk,) = split_numbers(SEVEN, threshold=threshold)
-    assert chunk.extras["relevant"] is relevant
-    assert json.loads(json.dumps(dict(chunk.extras), allow_nan=False))["threshold"] is None
 
 
 @settings(deadline=None, max_examples=40)
@@ -179,19 +141,6 @@ def test_real_documents(data_dir: Path, changes: dict[str, Any]) -> None:
     assert list(splitter.split_all(documents, embedder=embedder)) == alone
 
 
-def test_sections_are_never_crossed_unless_that_is_wished() -> None:
-    text = "".join(f"# H{i}\n\nAlpha beta gamma. Delta epsilon. Zeta {i}.\n\n" for i in range(6))
-    document = read_text(text, format="markdown", id="d")
-    starts = {text.index(f"# H{i}") for i in range(6)}
-    chunks = PICSplitter().split(document, embedder=HashEmbedder())
-    assert starts <= {chunk.start for chunk in chunks}
-    assert [chunk.context for chunk in chunks] == [""] * len(chunks)  # the text has its heading
-    (whole,) = PICSplitter(respect_sections=False, threshold=-1.0).split(
-        document, embedder=HashEmbedder()
-    )
-    assert whole.text == text
-
-
 def test_later_chunks_of_a_section_carry_its_path_and_count_it() -> None:
     text = "# A\n\n## B\n\n" + " ".join(
         f"Sentence number {i} about topic {i % 5}." for i in range(60)
@@ -204,122 +153,7 @@ def test_later_chunks_of_a_section_carry_its_path_and_count_it() -> None:
     assert all(chunk.n_tokens >= 20 for chunk in chunks[:-1])
 
 
-def test_long_documents_with_sections_have_a_threshold_for_each() -> None:
-    body = " ".join(f"Words about thing {i} and other {i % 7} things." for i in range(120))
-    short = "A short section. It has three sentences. They stay together."
-    document = read_text(
-        f"# One\n\n{body}\n\n# Two\n\n{short}\n\n# Three\n\n{body}", format="markdown", id="d"
-    )
-    found = PICSplitter().explain(document, embedder=HashEmbedder())
-    assert [len(series.values) > 0 for series in found.series] == [True, False, True]
-    small = next(chunk for chunk in found.chunks if "three sentences" in chunk.text)
-    assert small.extras["relevant"] is True and small.extras["threshold"] is None
-    assert len(PICSplitter(scope="document").explain(document, embedder=HashEmbedder()).series) == 1
-    runs = [run for series in found.series for run in series.runs]
-    assert len(runs) == len(found.chunks)
-
-
-def test_a_section_below_the_least_size_is_one_chunk() -> None:
-    document = read_text("# A\n\nOne. Two. Three.\n\n# B\n\nFour. Five.", format="markdown", id="d")
-    for scope in ("document", "section"):
-        chunks = PICSplitter(scope=scope).split(document, embedder=HashEmbedder())
-        assert [chunk.path for chunk in chunks] == [("A",), ("B",)]
-
-
 # -- instructions
-
-
-def topics() -> Document:
-    cats = "Cats purr and cats sleep. A cat hunts mice at night. Kittens drink milk. "
-    engines = (
-        "Engines burn fuel in cylinders. A piston moves the crankshaft. Valves open and close. "
-    )
-    return read_text(
-        cats * 2 + engines * 2 + cats, format="text", id="t", title="Animals and machines"
-    )
-
-
-def test_questions_take_the_place_of_the_summary() -> None:
-    splitter = PICSplitter.paper(instructions="Which cat will purr and sleep?")
-    assert splitter.instructions == ("Which cat will purr and sleep?",)
-    llm, embedder = ScriptedModel("never asked"), HashEmbedder(256)
-    found = splitter.explain(topics(), embedder=embedder, llm=llm)
-    assert not llm.prompts and embedder.queries == ["Which cat will purr and sleep?"]
-    relevant = " ".join(chunk.text for chunk in found.chunks if chunk.extras["relevant"])
-    assert "Cats purr" in relevant and "fuel" not in relevant
-    both = PICSplitter.paper(
-        instructions=["Which cat will purr and sleep?", "What do valves open and close?"]
-    )
-    values = both.explain(topics(), embedder=embedder).series[0].values
-    assert all(a >= b - 1e-9 for a, b in zip(values, found.series[0].values, strict=True))
-
-
-def test_the_language_model_is_asked_once_and_its_summary_embedded_as_a_query() -> None:
-    llm, embedder = ScriptedModel("Cats purr, sleep and hunt."), HashEmbedder(256)
-    runner = Runner(embedder=embedder, llm=llm)
-    chunks = PICSplitter.paper().split(topics(), runner=runner)
-    assert (
-        len(llm.prompts) == 1
-        and "Animals and machines" in llm.prompts[0]
-        and "crankshaft" in llm.prompts[0]
-    )
-    assert embedder.queries == ["Cats purr, sleep and hunt."]
-    assert sorted(embedder.texts) == sorted(set(embedder.texts))  # every sentence once
-    assert not any("degraded" in chunk.extras for chunk in chunks) and not runner.usage.fallbacks
-
-
-def test_a_long_document_is_summarised_in_windows() -> None:
-    document = numbered(300)
-    llm = ScriptedModel(lambda prompt: f"Summary of {prompt.count('number')} sentences.")
-    found = PICSplitter(summary_window=1000, scope="document").explain(
-        document, embedder=HashEmbedder(), llm=llm
-    )
-    assert (
-        len(llm.prompts) == 7 and [prompt.count("number") for prompt in llm.prompts[:6]] == [50] * 6
-    )
-    assert llm.prompts[6].count("Summary of 50 sentences.") == 6
-    assert found.series[0].note == "Summary of 0 sentences."
-
-
-def test_a_summary_that_runs_on_is_shortened_to_its_central_sentences() -> None:
-    long = " ".join(f"Cats purr and sleep, and this is sentence {i} about cats." for i in range(60))
-    embedder = HashEmbedder()
-    PICSplitter.paper().split(topics(), embedder=embedder, llm=lambda prompt: long)
-    (query,) = embedder.queries
-    assert len(query.split()) <= 200 and all(part in long for part in query.split(". "))
-
-
-def test_a_summariser_that_takes_the_bare_text() -> None:
-    llm = ScriptedModel("Cats.")
-    PICSplitter.paper(prompt="{text}").split(topics(), embedder=HashEmbedder(), llm=llm)
-    assert llm.prompts == [topics().text.strip()]
-
-
-@pytest.mark.parametrize(
-    "script", [RuntimeError("down"), "", "  \n", "I'm sorry, I cannot help with that.", 7]
-)
-def test_without_a_usable_summary_the_mean_vector_is_taken_and_said(script: Any) -> None:
-    runner = Runner(embedder=HashEmbedder(), llm=ScriptedModel(script))
-    chunks = PICSplitter.paper().split(topics(), runner=runner)
-    assert all(chunk.extras["degraded"] is True for chunk in chunks)
-    assert runner.usage.fallbacks["chunks"] == len(chunks)
-    mean = PICSplitter.paper(pseudo_instruction="mean").split(topics(), embedder=HashEmbedder())
-    assert [(c.start, c.end, c.extras["relevant"]) for c in mean] == [
-        (c.start, c.end, c.extras["relevant"]) for c in chunks
-    ]
-    assert not any("degraded" in chunk.extras for chunk in mean)
-
-
-def test_a_model_that_fails_half_way_keeps_what_it_said() -> None:
-    def script(prompt: str) -> str:
-        if "number 60 " in prompt:
-            raise RuntimeError("half-way")
-        return "A summary."
-
-    found = PICSplitter.paper(summary_window=1000).explain(
-        numbered(300), embedder=HashEmbedder(), llm=ScriptedModel(script)
-    )
-    assert found.series[0].note == "A summary." and found.chunks[0].extras["degraded"] is True
 
 
 def test_a_call_budget_stops_the_run_and_the_cache_resumes_it(tmp_path: Path) -> None:
@@ -346,16 +180,6 @@ def test_a_call_budget_stops_the_run_and_the_cache_resumes_it(tmp_path: Path) ->
     assert len(again.prompts) == 2
 
 
-def test_without_any_model_the_central_sentences_are_the_instruction() -> None:
-    found = PICSplitter.paper().explain(topics())
-    assert found.series[0].note and all(
-        part in topics().text for part in found.series[0].note.split(". ")
-    )
-    assert not any("degraded" in chunk.extras for chunk in found.chunks)
-    values = found.series[0].values
-    assert max(values) < 1 - 1e-6 or len(set(values)) == 1  # no sentence matches itself
-
-
 # -- bad input
 
 
@@ -372,15 +196,6 @@ def test_one_sentence_is_one_relevant_chunk_and_asks_nothing() -> None:
         (chunk,) = splitter.split(read_text("Only one sentence."), embedder=embedder, llm=llm)
         assert chunk.extras["relevant"] is True
     assert not llm.prompts and not embedder.texts
-
-
-def test_repeated_sentences_and_zero_vectors_make_one_relevant_chunk() -> None:
-    repeated = read_text("The same again. " * 12)
-    zero = lambda sentences: np.zeros((len(sentences), 4))  # noqa: E731
-    for embedder in (HashEmbedder(), zero, None):
-        (chunk,) = PICSplitter.paper().split(repeated, embedder=embedder)
-        assert chunk.extras["relevant"] is True
-    assert len(PICSplitter.paper().split(numbered(9), embedder=zero)) == 1
 
 
 def test_vectors_that_are_not_numbers_are_named() -> None:
@@ -428,11 +243,6 @@ def test_text_without_sentence_marks_is_cut_at_the_limit_and_nothing_is_lost(tex
 def test_settings_that_cannot_be_are_refused(changes: dict[str, Any], match: str) -> None:
     with pytest.raises(InvalidParameter, match=match):
         PICSplitter(**changes)
-
-
-def test_instruction_vectors_must_fit_the_embedder() -> None:
-    with pytest.raises(InvalidParameter, match="64 dimensions"):
-        PICSplitter.paper(instruction_vectors=[[1.0, 2.0]]).split(topics(), embedder=HashEmbedder())
 
 
 # -- one source, many ways

@@ -11,7 +11,6 @@ from doubles import ScriptedModel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structrag.asking.replies.titles import parse_names
 from structrag.asking.runner import Runner
 from structrag.errors import InvalidParameter, NoModel
 from structrag.retrieval.d3.layout import OutlineSection
@@ -44,7 +43,6 @@ OUTLINE = [
     section(5, "Results"),
     section(6, "Results", "Data"),
 ]
-PATHS = [s.path or ("D",) for s in OUTLINE]
 
 
 def routed(
@@ -53,29 +51,6 @@ def routed(
     model = ScriptedModel(answer)
     reading = Runner(llm=model).run(route_steps("What?", sections, Routing(**changes)))  # type: ignore[arg-type]
     return reading, model
-
-
-@pytest.mark.parametrize(
-    ("answer", "positions", "dropped"),
-    [
-        ("Intro, Results", [1, 5], 0),
-        ("Methods, data and code, Intro", [1, 2], 0),
-        ("Data", [3, 6], 0),
-        ("Results > Data; intro.", [1, 6], 0),
-        ('["Methods, data and code > Code", "RESULTS"]', [4, 5], 0),
-        ('{"sections": ["Intro"]}', [1], 0),
-        ("- Intro\n- Reslts\n- Conclusion", [1, 5], 1),
-        ("- Intro\n- Methods, data and cods", [1, 2], 0),
-        ("1. Intro\n2. Results", [1, 5], 0),
-        ("The section Intro may help here", [1], 1),
-        ("none", [], 0),
-        ("N/A", [], 0),
-        ("", [], 0),
-        ("Conclusion", [], 1),
-    ],
-)
-def test_names(answer: str, positions: list[int], dropped: int) -> None:
-    assert parse_names(answer, PATHS) == (positions, dropped)
 
 
 @given(answer=st.text(max_size=300))

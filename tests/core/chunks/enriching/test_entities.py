@@ -1,0 +1,60 @@
+"""Entities of chunks: by form, a function or a model."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from doubles import HashEmbedder, ScriptedModel
+
+from structrag.asking.runner import Runner
+from structrag.chunks.enriching.density import (
+    DensityFactors,
+    DensitySettings,
+    density_steps,
+)
+from structrag.chunks.enriching.entities import ner_entities
+from structrag.chunks.fixed import FixedSplitter
+from structrag.reading.files import read_text
+from structrag.records import Chunk
+
+TEXT = (
+    "The NASA probe Voyager One left Earth. Voyager One carries a record. NASA built it. "
+    "Bread needs flour and water. It rises in an hour. Bake it until brown. "
+    "The ESA probe Rosetta met a comet. ESA flew Rosetta for years. It sent back 5 GB of data."
+)
+
+
+def chunks_of(text: str = TEXT, size: int = 27) -> list[Chunk]:
+    return FixedSplitter(max_tokens=size).split(read_text(text))
+
+
+def measured(chunks: list[Chunk], *, llm: Any = None, **choices: Any) -> list[DensityFactors]:
+    runner = Runner(embedder=HashEmbedder(), llm=llm)
+    return runner.run(density_steps(chunks, DensitySettings(**choices)))[0]
+
+
+def test_entities_in_more_than_half_of_the_chunks_are_dropped() -> None:
+    text = " ".join(f"The ACME report says X{i}Y grew by a lot this year again." for i in range(6))
+    names = {entity.name for own in measured(chunks_of(text, 16)) for entity in own.entities}
+    assert names == {f"X{i}Y" for i in range(6)}
+
+
+def test_entities_by_a_function_or_a_model_must_occur() -> None:
+    chunks = chunks_of()
+    found = measured(chunks, entities=lambda text: ["flour", "sugar", "", "FLOUR"])
+    assert [[entity.name for entity in own.entities] for own in found] == [[], ["flour"], []]
+    model = ScriptedModel(json.dumps(["a record", "brown", "unicorn", "comet"]))
+    found = measured(chunks, entities="llm", llm=model)
+    assert [[entity.name for entity in own.entities] for own in found] == [
+        ["a record"],
+        ["brown"],
+        ["comet"],
+    ]
+    for broken in (ScriptedModel("I cannot help with that."), ScriptedModel(OSError("down")), None):
+        assert measured(chunks, entities="llm", llm=broken) == measured(chunks)
+
+
+def test_a_pipeline_gives_slices() -> None:
+    found = ner_entities(lambda text: [{"start": 4, "end": 8, "word": "nasa"}])
+    assert list(found("The NASA probe")) == ["NASA"]

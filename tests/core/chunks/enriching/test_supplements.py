@@ -1,0 +1,112 @@
+"""Sentences added to a chunk that lacks what its entities mean."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from doubles import HashEmbedder, ScriptedModel
+from samples import DENSE, LONG, dense_document
+
+from structrag.chunks.enriching.enricher import IDMSEnricher
+from structrag.records import Chunk
+from structrag.text.names import contains
+from structrag.text.tokens import count_tokens
+
+
+def enrich(llm: Any = None, **choices: Any) -> list[Chunk]:
+    source, chunks = dense_document()
+    return IDMSEnricher(**choices).enrich(source, chunks, embedder=HashEmbedder(), llm=llm)
+
+
+def check_untouched(before: list[Chunk], after: list[Chunk], growth: float = 0.2) -> None:
+    assert [(c.id, c.start, c.end, c.text, c.n_tokens, c.path) for c in before] == [
+        (c.id, c.start, c.end, c.text, c.n_tokens, c.path) for c in after
+    ]
+    for old, new in zip(before, after, strict=True):
+        assert count_tokens(new.index_text) <= max((1 + growth) * count_tokens(old.index_text), 1)
+        json.dumps(dict(new.extras))
+
+
+def test_without_a_model_undefined_acronyms_get_the_documents_definition() -> None:
+    source, chunks = dense_document()
+    found = enrich(high=0.01, low=0.0, reduce=False, growth=1.0)
+    added = found[3].extras["added"]
+    assert [item["entity"] for item in added] == ["LSTM"]
+    assert added[0]["text"] == "Long Short-Term Memory (LSTM)"
+    assert "Long Short-Term Memory (LSTM)" in source.text[added[0]["start"] : added[0]["end"]]
+    assert (
+        source.text[added[0]["start"] : added[0]["end"]]
+        == "A gated network called Long Short-Term Memory (LSTM) keeps a state."
+    )
+    assert found[3].context == "Long Short-Term Memory (LSTM)"
+    assert found[3].extras["action"] == "supplemented" and found[0].extras["action"] == "none"
+    assert found[3].extras["index_tokens"] == count_tokens(found[3].index_text)
+    assert "added" not in found[0].extras  # it defines the name itself
+    check_untouched(chunks, found, growth=1.0)
+
+
+def test_growth_and_the_hard_limit_are_kept() -> None:
+    assert "added" not in enrich(high=0.01, reduce=False, growth=0.05)[3].extras
+    size = count_tokens(DENSE)
+    assert "added" not in enrich(high=0.01, reduce=False, growth=1.0, max_tokens=size + 2)[3].extras
+    assert "added" in enrich(high=0.01, reduce=False, growth=1.0, max_tokens=size + 12)[3].extras
+
+
+def test_without_a_model_sentences_that_hold_the_entities_are_kept() -> None:
+    _, chunks = dense_document()
+    found = enrich(low=99.0, supplement=False)
+    reduced = found[4].extras["reduced"]
+    assert found[4].extras["action"] == "reduced"
+    assert "ACME" in reduced and count_tokens(reduced) <= 0.6 * count_tokens(LONG)
+    assert found[4].index_text.endswith(reduced)
+    assert all("reduced" not in chunk.extras for chunk in found[:4])  # below 120 tokens
+    check_untouched(chunks, found)
+
+
+@pytest.mark.parametrize(
+    ("answer", "usable"),
+    [
+        ("ACME makes steel near the river.", True),
+        ("The plant makes steel near the river.", False),  # lost ACME
+        ("ACME and NASA make steel by the river.", False),  # a name that the text has not
+        ("", False),
+        (LONG, False),  # too long
+    ],
+)
+def test_a_models_short_text_is_checked(answer: str, usable: bool) -> None:
+    found = enrich(ScriptedModel(answer), low=99.0, supplement=False)[4]
+    assert (found.extras.get("reduced") == answer) is usable
+    assert found.extras.get("dropped") == (None if usable else 1)
+    assert found.extras["action"] == ("reduced" if usable else "none")
+
+
+def test_entities_named_by_a_model_must_be_missing_and_supported() -> None:
+    answers = json.dumps(["gated network", "unicorn", "LSTM", "state of the art in many fields"])
+    model = ScriptedModel(answers)
+    source, chunks = dense_document()
+    found = enrich(model, high=1.0, reduce=False, growth=1.0, candidates=9, density=settings_of())
+    added = found[3].extras["added"]
+    assert [item["entity"] for item in added] == ["gated network"]
+    for item in added:
+        assert source.text[item["start"] : item["end"]] == item["text"]
+        assert contains(item["text"], item["entity"])
+    assert found[3].extras["dropped"] >= 3
+    check_untouched(chunks, found, growth=1.0)
+
+
+def settings_of() -> Any:
+    from structrag.chunks.enriching.density import DensitySettings
+
+    return DensitySettings(use_similarity=False)
+
+
+def test_rounds_are_bounded_and_end_when_nothing_is_missing() -> None:
+    nothing = ScriptedModel("[]")
+    enrich(nothing, high=1.0, reduce=False)
+    asked = len(nothing.prompts)
+    assert asked == len({prompt.split("Passage:")[1] for prompt in nothing.prompts})  # one round
+    greedy = ScriptedModel(lambda prompt: json.dumps([prompt.split("1. ")[1].split()[1]]))
+    enrich(greedy, high=1.0, reduce=False, growth=1.0, rounds=2)
+    assert len(greedy.prompts) <= 2 * asked

@@ -1,0 +1,107 @@
+"""What a chunk is indexed by beside its own words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from structrag.chunks.hiqa.splitter import HiQASplitter
+from structrag.reading.files import read_text
+from structrag.records import Chunk
+
+TABLE = "| Name | Price | Weight |\n|---|---|---|\n" + "".join(
+    f"| item {i} | {i}.50 | {i} g |\n" for i in range(7)
+)
+
+
+def split(text: str, **settings: Any) -> list[Chunk]:
+    return HiQASplitter(**settings).split(read_text(text, format="markdown"))
+
+
+def test_titles_of_sections_without_a_body_beside_a_table_are_indexed() -> None:
+    (chunk,) = split("# A\n\n## Lost\n\n## B\n\n" + TABLE + "\n## Left\n")
+    assert chunk.kind == "table"
+    assert chunk.index_text.split("\n")[:3] == ["A > B", "Lost", "Left"]
+    (bare,) = split("# A\n\n## Lost\n\n## B\n\n" + TABLE, metadata="none")
+    assert "Lost" not in bare.index_text
+
+
+@pytest.mark.parametrize(
+    ("mode", "contexts"),
+    [("path", ["Manual > Top"] * 2), ("section", ["Part"] * 2), ("none", [""] * 2)],
+)
+def test_metadata_is_a_switch_of_titles_in_the_index_text(mode: str, contexts: list[str]) -> None:
+    text = f"# Top\n\n## Part\n\nSome words.\n\n# Other\n\n{TABLE}"
+    document = read_text(text, format="markdown", title="Manual")
+    words, table = HiQASplitter(metadata=mode).split(document)
+    assert words.context == ("Manual" if mode == "path" else contexts[0])
+    assert table.context == {"path": "Manual > Other", "section": "Other", "none": ""}[mode]
+    titles = {"Manual", "Top", "Part", "Other"}
+    shown = {title for title in titles if title in words.index_text + table.index_text}
+    assert shown == {"path": titles, "section": {"Part", "Other"}, "none": set()}[mode]
+    assert words.text == "# Top\n\n## Part\n\nSome words.\n\n"
+
+
+def test_headings_alone_are_indexed_whatever_the_metadata() -> None:
+    (chunk,) = split("# A\n\n## B\n", metadata="none")
+    assert chunk.index_text == "# A\n\n## B\n"
+
+
+def test_parts_of_a_split_section_are_numbered_in_extras_only() -> None:
+    chunks = split(
+        "# A\n\n" + "Some words stand here. " * 40 + "\n\n" + TABLE + "\nThe end of it.\n",
+        max_tokens=60,
+    )
+    texts = [chunk for chunk in chunks if chunk.kind == "text"]
+    assert [chunk.extras["part"] for chunk in texts] == list(range(1, len(texts) + 1))
+    assert {chunk.extras["parts"] for chunk in texts} == {len(texts)}
+    assert not any("part" in chunk.context for chunk in chunks)
+    assert "parts" not in split("# A\n\nShort.\n")[0].extras
+
+
+AROUND = "# Setup\n\nZero. One here. Two here.\n\n{}\n\nThree here. Four here. Five.\n"
+
+
+def image(text: str, **settings: Any) -> Chunk:
+    (found,) = [chunk for chunk in split(text, **settings) if chunk.kind == "image"]
+    return found
+
+
+def test_what_does_not_fit_is_cut_between_words() -> None:
+    found = image(AROUND.format(f"![{'many words of an alt text ' * 40}](x.png)"), max_tokens=50)
+    assert 40 < found.extras["index_tokens"] <= 50
+    assert found.index_text.startswith("Setup\nmany words")
+
+
+def test_a_vision_model_describes_each_image_once() -> None:
+    asked = []
+
+    def describe(reference: str) -> str:
+        asked.append(reference)
+        return f"A drawing\nof {reference}. "
+
+    text = (
+        AROUND.format("![a](x.png)") + "\n![b](x.png)\n\n![c](y.png)\n\nPress ![inline](z.png).\n"
+    )
+    found = [chunk for chunk in split(text, describe_image=describe) if chunk.kind == "image"]
+    assert asked == ["x.png", "y.png"]
+    assert [chunk.extras["description"] for chunk in found] == ["A drawing of x.png."] * 2 + [
+        "A drawing of y.png."
+    ]
+    assert "\na\nA drawing of x.png.\n" in found[0].index_text
+
+
+@pytest.mark.parametrize("answer", [RuntimeError("out of memory"), None, "", " \n", 7])
+def test_a_vision_model_that_fails_costs_its_description_only(answer: Any) -> None:
+    def describe(reference: str) -> Any:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    text = AROUND.format("![a](x.png) ![b](y.png)")
+    found = image(text, describe_image=describe)
+    assert found.extras["description_failures"] == 2
+    assert found.extras["degraded"] is True
+    assert "description" not in found.extras
+    assert found.index_text == image(text).index_text

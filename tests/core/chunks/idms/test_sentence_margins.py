@@ -1,0 +1,205 @@
+"""Margins of the gaps between sentences: by vectors, words, a model or a function."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from doubles import HashEmbedder, ScriptedModel, Weigher
+
+from structrag.asking.runner import Runner
+from structrag.chunks.idms.splitter import IDMSSplitter
+from structrag.errors import InvalidAnswer, NoModel
+from structrag.reading.files import read_text
+from structrag.records import Chunk
+
+TEXT = (
+    "# Cats\n\nCats sleep. Cats eat fish. Cats purr. Dogs bark. Dogs run. Dogs dig holes.\n\n# "
+    "Rain\n\nRain falls. Rain is wet."
+)
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def split(text: str, *, embedder: Any = None, llm: Any = None, **choices: Any) -> list[Chunk]:
+    return IDMSSplitter(**choices).split(
+        read_text(text, format="markdown"), embedder=embedder or HashEmbedder(), llm=llm
+    )
+
+
+def sides(prompt: str) -> tuple[str, str]:
+    match = re.search(r"Passage A:\n(.*)\n\nPassage B:\n(.*)\n\nAnswer with", prompt, re.DOTALL)
+    assert match is not None
+    return match.group(1), match.group(2)
+
+
+def same_animal(prompt: str) -> float:
+    left, right = sides(prompt)
+    return (
+        0.8
+        if left.split()[-2:-1] and left.rsplit(". ", 1)[-1].split()[0] == right.split()[0]
+        else -0.8
+    )
+
+
+def test_the_similarity_margin_finds_the_change_of_topic() -> None:
+    text = (
+        "The cat sleeps on the mat. The cat eats on the mat. Rain fell over the hills. Rain "
+        "fell over the fields."
+    )
+    chunks = split(text, margin="similarity", context="adjacent", min_tokens=0)
+    assert [chunk.text.split()[0] for chunk in chunks] == ["The", "Rain"]
+    assert chunks[1].extras["margin"] < 0 and chunks[0].extras["margin"] is None
+    assert {chunk.extras["margin_source"] for chunk in chunks} == {"similarity"}
+
+
+def test_words_alone_find_it_too_and_need_no_embedder() -> None:
+    text = (
+        "The cat sleeps on the mat. The cat eats on the mat. Rain fell over the hills. Rain "
+        "fell over the fields."
+    )
+    chunks = IDMSSplitter(margin="words", context="adjacent", min_tokens=0).split(
+        read_text(text), runner=Runner()
+    )
+    assert [chunk.text.split()[0] for chunk in chunks] == ["The", "Rain"]
+    assert {chunk.extras["margin_source"] for chunk in chunks} == {"words"}
+    assert len(split("? ! . ?! ...", margin="words", min_tokens=0)) >= 1
+
+
+def test_the_model_is_asked_and_obeyed() -> None:
+    model = Weigher(same_animal)
+    chunks = split(TEXT, llm=model, context="adjacent", min_tokens=0)
+    assert [chunk.text.strip() for chunk in chunks] == [
+        "# Cats\n\nCats sleep. Cats eat fish. Cats purr.", "Dogs bark. Dogs run. Dogs dig holes.", "# Rain\n\nRain falls. Rain is wet.",
+    ]  # fmt: skip
+    assert len(model.prompts) == 6
+    assert {chunk.extras["margin_source"] for chunk in chunks} == {"log-probabilities"}
+
+
+def test_contexts_show_what_they_say() -> None:
+    seen: dict[str, set[tuple[str, str]]] = {}
+    for context in ("adjacent", "window:2", "chunk"):
+        model = Weigher(lambda prompt: 0.9 if "bark" not in sides(prompt)[1] else -0.9)
+        split(
+            "Ann ran. Cats nap. Eels bark. Gnus graze.",
+            llm=model,
+            context=context,
+            min_tokens=0,
+            warmup=99,
+        )
+        seen[context] = set(map(sides, model.prompts))
+    assert seen["adjacent"] == {
+        ("Ann ran.", "Cats nap."),
+        ("Cats nap.", "Eels bark."),
+        ("Eels bark.", "Gnus graze."),
+    }
+    assert seen["window:2"] == {
+        ("Ann ran.", "Cats nap. Eels bark."),
+        ("Ann ran. Cats nap.", "Eels bark. Gnus graze."),
+        ("Cats nap. Eels bark.", "Gnus graze."),
+    }
+    assert seen["chunk"] == {
+        ("Ann ran.", "Cats nap."),
+        ("Ann ran. Cats nap.", "Eels bark."),
+        ("Eels bark.", "Gnus graze."),
+    }
+
+
+def test_nothing_is_asked_about_a_gap_that_the_limit_cuts() -> None:
+    model = Weigher(lambda prompt: 0.9)
+    split("One two three. Four five six. Seven eight.", llm=model, context="chunk", min_tokens=0, max_tokens=4,
+          counter=words, warmup=99)  # fmt: skip
+    assert model.prompts == []
+
+
+def test_any_callable_gives_margins() -> None:
+    class Unhashable:
+        __hash__ = None  # type: ignore[assignment]
+
+        def __call__(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+            return [0.5] * len(pairs)
+
+    for context in ("adjacent", "chunk"):
+        chunks = split("Ann ran. Cats nap.", margin=Unhashable(), context=context)
+        assert [chunk.text for chunk in chunks] == ["Ann ran. Cats nap."]
+
+
+def test_a_function_gives_margins() -> None:
+    def margin(pairs: Sequence[tuple[str, str]]) -> list[float | None]:
+        return [None if "Cats" in left else 0.5 for left, _ in pairs]
+
+    chunks = split("Ann ran. Cats nap. Eels swim.", margin=margin, context="adjacent", min_tokens=0)
+    assert {chunk.extras["margin_source"] for chunk in chunks} == {"function"}
+    assert sum(chunk.extras.get("margin_fallbacks", 0) for chunk in chunks) <= 1
+    with pytest.raises(InvalidAnswer, match="margins from -1 to 1"):
+        split("Ann ran. Cats nap.", margin=lambda pairs: [7.0])
+    with pytest.raises(InvalidAnswer, match="got 0"):
+        split("Ann ran. Cats nap.", margin=lambda pairs: [])
+
+
+def test_a_model_that_says_keep_to_everything_leaves_ties_and_the_merge_decides() -> None:
+    text = " ".join(f"Sentence number {i} here." for i in range(40))
+    chunks = split(
+        text, llm=Weigher(lambda prompt: 1.0), min_tokens=20, max_tokens=40, counter=words
+    )
+    assert all(words(chunk.text) <= 40 for chunk in chunks)
+    assert all(words(chunk.text) >= 20 for chunk in chunks[:-1])
+
+
+def test_a_model_without_log_probabilities_rates() -> None:
+    with pytest.warns(UserWarning, match="ratings"):
+        chunks = split("Ann ran. Cats nap.", llm=ScriptedModel("9"), min_tokens=0)
+    assert len(chunks) == 1 and chunks[0].extras["margin_source"] == "rating"
+    assert "degraded" not in chunks[0].extras
+
+
+def test_a_model_that_can_do_neither_is_replaced_and_counted() -> None:
+    runner = Runner(llm=ScriptedModel("Yes!"), embedder=HashEmbedder())
+    document = read_text(TEXT, format="markdown")
+    with pytest.warns(UserWarning, match="similarities"):
+        chunks = IDMSSplitter(theta0=-9, warmup=99).split(document, runner=runner)
+    plain = split(TEXT, theta0=-9, warmup=99)
+    assert [(c.start, c.end) for c in chunks] == [(c.start, c.end) for c in plain]
+    assert [chunk.extras["margin_fallbacks"] for chunk in chunks] == [5, 1]
+    assert all(chunk.extras["degraded"] for chunk in chunks)
+    assert runner.usage.fallbacks["chunks"] == 2
+    assert not any("degraded" in chunk.extras for chunk in plain)
+
+
+def test_failed_calls_take_the_similarity_of_their_gaps() -> None:
+    def weigh(prompt: str) -> float:
+        if "dig" in sides(prompt)[1]:
+            raise OSError("gone")
+        return 0.9
+
+    document = read_text(TEXT, format="markdown")
+    for context in ("adjacent", "chunk"):
+        splitter = IDMSSplitter(context=context, theta0=-1, warmup=99)
+        chunks = splitter.split(document, llm=Weigher(weigh), embedder=HashEmbedder())
+        assert [chunk.extras.get("margin_fallbacks", 0) for chunk in chunks] == [1, 0]
+
+
+def test_a_model_that_must_be_there() -> None:
+    with pytest.raises(NoModel):
+        split(TEXT, margin="llm")
+    assert split("One sentence.", margin="llm")[0].text == "One sentence."
+
+
+def test_unusable_vectors() -> None:
+    class Zero(HashEmbedder):
+        def vector(self, text: str) -> Any:
+            return super().vector(text) * 0
+
+    class Bad(HashEmbedder):
+        def vector(self, text: str) -> Any:
+            return super().vector(text) * math.nan
+
+    chunks = split(TEXT, embedder=Zero(), min_tokens=0)
+    assert "".join(chunk.text for chunk in chunks) == TEXT
+    with pytest.raises(InvalidAnswer, match="NaN"):
+        split(TEXT, embedder=Bad())

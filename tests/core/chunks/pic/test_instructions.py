@@ -1,0 +1,72 @@
+"""What sentences are compared with: questions, a summary, central sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from doubles import HashEmbedder, ScriptedModel
+from samples import topics
+
+from structrag.asking.runner import Runner
+from structrag.chunks.pic.splitter import PICSplitter
+from structrag.errors import InvalidParameter
+
+
+def test_questions_take_the_place_of_the_summary() -> None:
+    splitter = PICSplitter.paper(instructions="Which cat will purr and sleep?")
+    assert splitter.instructions == ("Which cat will purr and sleep?",)
+    llm, embedder = ScriptedModel("never asked"), HashEmbedder(256)
+    found = splitter.explain(topics(), embedder=embedder, llm=llm)
+    assert not llm.prompts and embedder.queries == ["Which cat will purr and sleep?"]
+    relevant = " ".join(chunk.text for chunk in found.chunks if chunk.extras["relevant"])
+    assert "Cats purr" in relevant and "fuel" not in relevant
+    both = PICSplitter.paper(
+        instructions=["Which cat will purr and sleep?", "What do valves open and close?"]
+    )
+    values = both.explain(topics(), embedder=embedder).series[0].values
+    assert all(a >= b - 1e-9 for a, b in zip(values, found.series[0].values, strict=True))
+
+
+def test_the_language_model_is_asked_once_and_its_summary_embedded_as_a_query() -> None:
+    llm, embedder = ScriptedModel("Cats purr, sleep and hunt."), HashEmbedder(256)
+    runner = Runner(embedder=embedder, llm=llm)
+    chunks = PICSplitter.paper().split(topics(), runner=runner)
+    assert (
+        len(llm.prompts) == 1
+        and "Animals and machines" in llm.prompts[0]
+        and "crankshaft" in llm.prompts[0]
+    )
+    assert embedder.queries == ["Cats purr, sleep and hunt."]
+    assert sorted(embedder.texts) == sorted(set(embedder.texts))  # every sentence once
+    assert not any("degraded" in chunk.extras for chunk in chunks) and not runner.usage.fallbacks
+
+
+@pytest.mark.parametrize(
+    "script", [RuntimeError("down"), "", "  \n", "I'm sorry, I cannot help with that.", 7]
+)
+def test_without_a_usable_summary_the_mean_vector_is_taken_and_said(script: Any) -> None:
+    runner = Runner(embedder=HashEmbedder(), llm=ScriptedModel(script))
+    chunks = PICSplitter.paper().split(topics(), runner=runner)
+    assert all(chunk.extras["degraded"] is True for chunk in chunks)
+    assert runner.usage.fallbacks["chunks"] == len(chunks)
+    mean = PICSplitter.paper(pseudo_instruction="mean").split(topics(), embedder=HashEmbedder())
+    assert [(c.start, c.end, c.extras["relevant"]) for c in mean] == [
+        (c.start, c.end, c.extras["relevant"]) for c in chunks
+    ]
+    assert not any("degraded" in chunk.extras for chunk in mean)
+
+
+def test_without_any_model_the_central_sentences_are_the_instruction() -> None:
+    found = PICSplitter.paper().explain(topics())
+    assert found.series[0].note and all(
+        part in topics().text for part in found.series[0].note.split(". ")
+    )
+    assert not any("degraded" in chunk.extras for chunk in found.chunks)
+    values = found.series[0].values
+    assert max(values) < 1 - 1e-6 or len(set(values)) == 1  # no sentence matches itself
+
+
+def test_instruction_vectors_must_fit_the_embedder() -> None:
+    with pytest.raises(InvalidParameter, match="64 dimensions"):
+        PICSplitter.paper(instruction_vectors=[[1.0, 2.0]]).split(topics(), embedder=HashEmbedder())

@@ -1,0 +1,61 @@
+"""Which sentences are relevant."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from doubles import HashEmbedder, Similarities
+from samples import numbered
+
+from structrag.chunks.pic.splitter import PICSplitter
+from structrag.reading.files import read_text
+from structrag.records import Chunk
+
+SEVEN = [0.62, 0.58, 0.31, 0.44, 0.71, 0.40, 0.39]
+
+
+def split_numbers(values: list[float], **changes: Any) -> list[Chunk]:
+    splitter = PICSplitter.paper(instruction_vectors=[1.0, 0.0], **changes)
+    return splitter.split(numbered(len(values)), embedder=Similarities(values))
+
+
+@pytest.mark.parametrize("value", [0.1, 0.3, 0.7, 0.55, 1 / 3])
+@pytest.mark.parametrize("n", [1, 2, 7, 59])
+def test_equal_similarities_make_one_relevant_chunk(value: float, n: int) -> None:
+    chunks = split_numbers([value] * n)
+    assert len(chunks) == 1 and chunks[0].extras["relevant"] is True
+
+
+@pytest.mark.parametrize(("threshold", "relevant"), [(-math.inf, True), (math.inf, False)])
+def test_infinite_thresholds_make_one_chunk(threshold: float, relevant: bool) -> None:
+    (chunk,) = split_numbers(SEVEN, threshold=threshold)
+    assert chunk.extras["relevant"] is relevant
+    assert json.loads(json.dumps(dict(chunk.extras), allow_nan=False))["threshold"] is None
+
+
+def test_long_documents_with_sections_have_a_threshold_for_each() -> None:
+    body = " ".join(f"Words about thing {i} and other {i % 7} things." for i in range(120))
+    short = "A short section. It has three sentences. They stay together."
+    document = read_text(
+        f"# One\n\n{body}\n\n# Two\n\n{short}\n\n# Three\n\n{body}", format="markdown", id="d"
+    )
+    found = PICSplitter().explain(document, embedder=HashEmbedder())
+    assert [len(series.values) > 0 for series in found.series] == [True, False, True]
+    small = next(chunk for chunk in found.chunks if "three sentences" in chunk.text)
+    assert small.extras["relevant"] is True and small.extras["threshold"] is None
+    assert len(PICSplitter(scope="document").explain(document, embedder=HashEmbedder()).series) == 1
+    runs = [run for series in found.series for run in series.runs]
+    assert len(runs) == len(found.chunks)
+
+
+def test_repeated_sentences_and_zero_vectors_make_one_relevant_chunk() -> None:
+    repeated = read_text("The same again. " * 12)
+    zero = lambda sentences: np.zeros((len(sentences), 4))  # noqa: E731
+    for embedder in (HashEmbedder(), zero, None):
+        (chunk,) = PICSplitter.paper().split(repeated, embedder=embedder)
+        assert chunk.extras["relevant"] is True
+    assert len(PICSplitter.paper().split(numbered(9), embedder=zero)) == 1
