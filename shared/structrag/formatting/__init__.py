@@ -1,2 +1,1 @@
-"""From any source to structured Markdown: pages of a PDF, plain text, HTML, with a model or by
-rules."""
+"""Any source to structured Markdown, with a model or by rules."""

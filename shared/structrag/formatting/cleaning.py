@@ -1,4 +1,4 @@
-"""Plain text before it is read: line ends, pages, running heads, words hyphenated at line ends."""
+"""Plain text cleaned: line ends, running heads, broken words."""
 
 from __future__ import annotations
 
@@ -24,69 +24,81 @@ _COLUMNS = re.compile(r"\S(?:[ \t]{3,}|\t)\S|\|")
 
 
 def unified(text: str) -> str:
-    """The text with `\\n` at the ends of all its lines and no byte order mark."""
+    """The text with `\\n` at all line ends, without a byte order mark."""
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def cleaned_text(text: str) -> Draft:
-    """The text in one piece, still plain: running heads out, paragraphs that run over a page break
-    and hyphenated words rejoined.
+    """A plain text in one piece, without pages.
 
-    A running head is on at least 60 % of three or more pages, page numbers aside, among the first
-    or last three lines with nothing but running heads outside it; pages end at form feeds. Its
-    first occurrence stays, so that its words do; page numbers go. Letters and digits of what stays
-    keep their order.
+    Running heads go. Paragraphs that run over a page break and hyphenated words are rejoined.
+
+    Pages end at form feeds. A running head, page numbers aside, is on at least 60 % of three or
+    more pages. It is among the first or last three lines, with nothing but running heads outside
+    it. Its first occurrence stays, so that its words do, and page numbers go. Letters and digits
+    of what stays keep their order.
     """
     joined, removed, numbers = _without_running_heads(unified(text))
     rejoined, unsure = _without_hyphens(joined)
     notes = []
     if removed:
+        # Running heads first: a page number says little as an example.
         heads = sorted(dict.fromkeys(removed), key=numbers.__contains__)
-        shown = ", ".join(repr(head) for head in heads[:5])
         notes.append(
-            f"Lines left out as repeated running heads or page numbers: {len(removed)}, such as "
-            f"{shown}."
+            "Lines left out as repeated running heads or page numbers: "
+            f"{len(removed)}, such as {_first_five(heads)}."
         )
     if unsure:
-        shown = ", ".join(repr(word) for word in unsure[:5])
         notes.append(
-            f"Words broken at line ends and rejoined by guess: {len(unsure)}, such as {shown}."
+            "Words broken at line ends and rejoined by guess: "
+            f"{len(unsure)}, such as {_first_five(unsure)}."
         )
     return Draft(rejoined, tuple(notes), tuple(removed))
 
 
+def _first_five(texts: list[str]) -> str:
+    return ", ".join(repr(text) for text in texts[:5])
+
+
 def _without_running_heads(text: str) -> tuple[str, list[str], set[str]]:
-    """The text, the lines left out, and which of these are page numbers."""
+    """The text, the lines left out, and the page numbers among these."""
     if "\f" not in text:
         return text, [], set()
     pages = [page.split("\n") for page in text.split("\f")]
     margins = [_margin(page) for page in pages]
-    filled = sum(bool(margin) for margin in margins)
-    on_pages: Counter[HeadKey] = Counter()
-    for number, (page, margin) in enumerate(zip(pages, margins, strict=True)):
-        on_pages.update({key for i in margin for key in head_keys(page[i], number)})
-    heads = {
-        key for key, count in on_pages.items() if filled >= MIN_PAGES and count >= SHARE * filled
-    }
+    heads = _repeated_heads(pages, margins)
     seen: set[HeadKey] = set()
     removed: list[str] = []
     numbers: set[str] = set()
-    kept_pages = []
+    bodies = []
     for number, (page, margin) in enumerate(zip(pages, margins, strict=True)):
         outer = _outermost(page, margin, heads, number)
-        kept: list[str] = []
+        body: list[str] = []
         for i, line in enumerate(page):
             keys = heads.intersection(head_keys(line, number)) if i in outer else set()
             if not keys:
-                kept.append(line)
-            elif keys & seen or any(map(is_page_number, keys)):
+                body.append(line)
+            elif any(map(is_page_number, keys)):
                 removed.append(line.strip())
-                numbers |= {line.strip()} if any(map(is_page_number, keys)) else set()
-            else:
-                kept += ["", line, ""]
+                numbers.add(line.strip())
+            elif keys & seen:
+                removed.append(line.strip())
+            else:  # the first of its kind stays, as a paragraph of its own
+                body += ["", line, ""]
             seen |= keys
-        kept_pages.append(kept)
-    return _joined_pages(kept_pages), removed, numbers
+        bodies.append(body)
+    return _joined_pages(bodies), removed, numbers
+
+
+def _repeated_heads(pages: list[list[str]], margins: list[set[int]]) -> set[HeadKey]:
+    """What stands in the margins of enough pages."""
+    filled = sum(bool(margin) for margin in margins)
+    if filled < MIN_PAGES:
+        return set()
+    on_pages: Counter[HeadKey] = Counter()
+    for number, (page, margin) in enumerate(zip(pages, margins, strict=True)):
+        on_pages.update({key for i in margin for key in head_keys(page[i], number)})
+    return {key for key, count in on_pages.items() if count >= SHARE * filled}
 
 
 def _margin(page: list[str]) -> set[int]:
@@ -96,63 +108,60 @@ def _margin(page: list[str]) -> set[int]:
 
 
 def _outermost(page: list[str], margin: set[int], heads: set[HeadKey], number: int) -> set[int]:
-    """Numbers of the lines that are heads with nothing but heads between them and the page's edge."""
-    found: set[int] = set()
+    """Lines that are heads with only heads outside them."""
+    outer: set[int] = set()
     for lines in (sorted(margin), sorted(margin, reverse=True)):
-        found.update(takewhile(lambda i: heads.intersection(head_keys(page[i], number)), lines))
-    return found
+        outer.update(takewhile(lambda i: heads.intersection(head_keys(page[i], number)), lines))
+    return outer
 
 
 def _joined_pages(pages: list[list[str]]) -> str:
-    """Pages in one text; a paragraph that plainly goes on is not broken."""
+    """Pages in one text, without a break where a paragraph plainly goes on."""
     parts: list[str] = []
     above = ""  # the page before, as it stands in `parts`
     for page in pages:
         body = "\n".join(page)
-        text = body.strip()
-        if not text:
+        if not body.strip():
             continue
         if above:
-            last = above.rstrip()
-            whole = (
-                above[len(last) :].count("\n") < 2 and body[: body.index(text[0])].count("\n") < 2
-            )
-            goes_on = (
-                whole
-                and text[0].islower()
-                and not _SENTENCE_END.search(last[last.rfind("\n") + 1 :])
-            )
-            parts.append("\n" if goes_on else "\n\n")
+            parts.append("\n" if _goes_on(above, body) else "\n\n")
         parts.append(body.strip("\n"))
         above = body
     return "".join(parts)
 
 
+def _goes_on(above: str, below: str) -> bool:
+    """Whether a page's last paragraph goes on at the next page's top."""
+    last, first = above.rstrip(), below.lstrip()
+    if not first[0].islower() or _SENTENCE_END.search(last[last.rfind("\n") + 1 :]):
+        return False
+    behind, before = above[len(last) :], below[: len(below) - len(first)]
+    return behind.count("\n") < 2 and before.count("\n") < 2
+
+
 def _without_hyphens(text: str) -> tuple[str, list[str]]:
-    """The text with words broken at line ends in one piece, and the words where only a guess told
-    how."""
+    """The text with words broken at line ends rejoined, and the guesses."""
     if not _HYPHEN_AT_END.search(text):
         return text, []
     hyphens = Hyphens.of(text.split("\n"))
     parts: list[str] = []
     position = 0
-    for found in _BROKEN.finditer(text):
-        first, hyphen, second = found[1], found[2], found[3]
-        line = text[text.rfind("\n", 0, found.start()) + 1 : found.end(2)]
-        if (
-            found.start() < position
-            or not second[0].islower()
-            or _COLUMNS.search(line)
-            or not _LETTERS.search(first)
-        ):
+    for broken in _BROKEN.finditer(text):
+        first, hyphen, second = broken[1], broken[2], broken[3]
+        if broken.start() < position or not second[0].islower() or not _LETTERS.search(first):
             continue
-        if hyphen != "\u00ad" and hyphens.is_suspended(first, second):
+        line = text[text.rfind("\n", 0, broken.start()) + 1 : broken.end(2)]
+        if _COLUMNS.search(line):  # the next line goes on with another cell
             continue
-        keeps = hyphen != "\u00ad" and hyphens.keep(first, second)
-        end = found.end() + len(second)
+        soft = hyphen == "\u00ad"  # only ever stands for a break
+        if not soft and hyphens.is_suspended(first, second):
+            continue
+        keeps = not soft and hyphens.keep(first, second)
+        end = broken.end() + len(second)
         tail = _NO_SPACE.match(text, end)
         end = tail.end() if tail else end
-        parts += [text[position : found.start(2)], "-" if keeps else "", text[found.end() : end]]
+        parts += [text[position : broken.start(2)], "-" if keeps else "", text[broken.end() : end]]
+        # The line ends behind the rejoined word instead.
         rest = _LINE_REST.match(text, end)
         position = rest.end() if rest else end
         if end < len(text):

@@ -1,34 +1,42 @@
-"""A long text to Markdown by a language model, window after window, each checked and none lost."""
+"""A long text to Markdown by a language model, window after window."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from structrag.asking.requests import Ask, Failed, Progress, Steps
 from structrag.errors import NoModel
-from structrag.formatting.guards import fault_of, invented_words
+from structrag.formatting.answers import bare, fault_of, forms, invented_words, restored
 from structrag.formatting.joining import (
     separator,
     with_closed_fences,
     without_overlap,
     without_padding,
 )
-from structrag.formatting.messages import again, bare, message
-from structrag.formatting.restoring import restored
-from structrag.formatting.sources import Span
-from structrag.formatting.windows import Window, last_words, windows
-from structrag.formatting.words import forms
+from structrag.formatting.windows import Window, again, last_words, message, windows
 from structrag.reading.escaping import assembled
 
 COMPONENT = "hiqa.format/1"
 FORMATTING = "formatting"  # what `progress` is told
 
+# Part of a text as Markdown without a model, and what is uncertain in it.
+Span = Callable[[int, int], tuple[str, list[str]]]
+
+_HOPELESS = 5  # times as long as what was shown: a loop
+_FAILED = "failed"
+_NO_MODEL = "failed, there is no language model"
+
 
 @dataclass(frozen=True, slots=True)
 class Converting:
-    """How a text is converted; see `HiQAFormatter`."""
+    """How a text is converted: the settings of `HiQAFormatter`.
+
+    Example:
+        >>> Converting(1500, 150, "Turn this into Markdown.").repeat_prompt
+        False
+    """
 
     window_words: int
     padding_words: int
@@ -39,7 +47,12 @@ class Converting:
 
 @dataclass(slots=True)
 class Converted:
-    """The Markdown of a text, and what happened on the way."""
+    """The Markdown of a text, and what happened on the way.
+
+    Example:
+        >>> Converted("# Title").fallbacks
+        0
+    """
 
     text: str = ""
     windows: int = 0
@@ -50,33 +63,34 @@ class Converted:
 
 
 def convert_steps(text: str, span: Span, settings: Converting) -> Steps[Converted]:
-    """The text as Markdown. `span` gives a window's Markdown where the model's answers fail."""
+    """Convert a text by a model, window after window.
+
+    `span` gives a window's Markdown where the model's answers fail.
+    """
     result = Converted()
-    found = windows(text, settings.window_words, settings.padding_words)
+    all_windows = windows(text, settings.window_words, settings.padding_words)
     parts: list[str] = []
-    for window in found:
+    for window in all_windows:
         previous = parts[-1] if parts else ""
         parts.append((yield from _window_steps(text, window, previous, span, settings, result)))
         if settings.progress is not None:
-            settings.progress(FORMATTING, window.number, len(found))
+            settings.progress(FORMATTING, window.number, len(all_windows))
     parts, closed = with_closed_fences(parts)
-    result.uncertain += [
-        f"Window {i + 1}: a code block was left open and closed at the window's end."
-        for i in closed
-    ]
-    result.text = _joined(text, found, parts)
-    result.windows = len(found)
+    for i in closed:
+        result.uncertain.append(
+            f"Window {i + 1}: a code block was left open and closed at the window's end."
+        )
+    result.text = _joined(text, all_windows, parts)
+    result.windows = len(all_windows)
     return result
 
 
 def _window_steps(
     text: str, window: Window, previous: str, span: Span, settings: Converting, result: Converted
 ) -> Steps[str]:
-    """A window's Markdown: the model's first or second answer that passes the guards, else
-    `span`'s."""
+    """A window's Markdown: an answer that passes the guards, else `span`'s."""
     core = text[window.start : window.end].strip()
-    fault = "has no words"
-    if forms(core):
+    if forms(core):  # rules and dashes alone need no model
         prompt = message(
             text,
             window,
@@ -88,8 +102,9 @@ def _window_steps(
         answer, fault = yield from _asked(prompt, text, window, previous)
         if fault and fault != _NO_MODEL:
             result.retries += 1
-            failed = fault.startswith(_FAILED)
-            prompt = prompt if failed else again(prompt, fault)
+            # A call that failed gave no answer that could be criticised.
+            if not fault.startswith(_FAILED):
+                prompt = again(prompt, fault)
             answer, fault = yield from _asked(prompt, text, window, previous, last=True)
         if not fault:
             return _accepted(core, answer, window, result)
@@ -103,16 +118,13 @@ def _window_steps(
     return written.strip()
 
 
-_HOPELESS = 5  # times as long as what was shown: a loop
-_FAILED = "failed"
-_NO_MODEL = "failed, there is no language model"
-
-
 def _asked(
     prompt: str, text: str, window: Window, previous: str, *, last: bool = False
 ) -> Steps[tuple[str, str]]:
-    """The model's Markdown for the core, and what is wrong with it ("" if nothing is). Of a `last`
-    prompt a bad answer is not kept: one before it is, for the prompt that names its fault.
+    """The model's Markdown for the core, and what is wrong with it.
+
+    A bad answer to the `last` prompt is not cached. One to the first prompt is, since the second
+    prompt names its fault.
     """
 
     def usable(answer: str) -> bool:
@@ -129,20 +141,20 @@ def _asked(
 
 
 def _checked(answer: str, text: str, window: Window, previous: str) -> tuple[str, str]:
-    """The Markdown in an answer for the core of a window, and what is wrong with it."""
+    """The Markdown in an answer, and its fault ("" if none)."""
     core = text[window.start : window.end].strip()
     written = bare(answer, core)
+    # Padding is not looked for in an answer that loops: it is refused by its length, and fast.
     if len(written) <= _HOPELESS * (window.padded_end - window.padded_start + 100):
-        before, after = (
-            text[window.padded_start : window.start],
-            text[window.end : window.padded_end],
-        )
-        written = without_overlap(previous, without_padding(written, before, core, after), core)
+        before = text[window.padded_start : window.start]
+        after = text[window.end : window.padded_end]
+        written = without_padding(written, before, core, after)
+        written = without_overlap(previous, written, core)
     return written, fault_of(core, written)
 
 
 def _accepted(core: str, answer: str, window: Window, result: Converted) -> str:
-    """The answer with what it left out put back, and with notes on what was."""
+    """The answer with what it left out put back, noted in `result`."""
     invented = invented_words(core, answer)
     answer, passages = restored(core, answer)
     if invented:
@@ -165,11 +177,11 @@ def _count(words: int) -> str:
     return f"{words} word{'s' if words != 1 else ''}"
 
 
-def _joined(text: str, found: Sequence[Window], parts: Sequence[str]) -> str:
+def _joined(text: str, all_windows: Sequence[Window], parts: Sequence[str]) -> str:
     """All windows' Markdown as one."""
     written: list[str] = []
     above = ""
-    for window, part in zip(found, parts, strict=True):
+    for window, part in zip(all_windows, parts, strict=True):
         if not part:
             continue
         if above:

@@ -1,11 +1,11 @@
-"""The Markdown formatter of HiQA: any source to structured Markdown, with a language model or
-without, and no word lost."""
+"""HiQA's Markdown formatter: any source to structured Markdown, no word lost."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from structrag.asking.cache import Cache
@@ -14,20 +14,31 @@ from structrag.asking.runner import Runner
 from structrag.asking.steps import together
 from structrag.chunks.asking_splitter import groups_of
 from structrag.errors import InvalidParameter, check_at_least
-from structrag.formatting.converting import Converted, Converting, convert_steps
-from structrag.formatting.messages import PAPER_PROMPT, PROMPT
-from structrag.formatting.sources import Source, read_source
+from structrag.formatting.cleaning import cleaned_text, unified
+from structrag.formatting.converting import Converted, Converting, Span, convert_steps
+from structrag.formatting.heuristic import markdown_of_span, markdown_of_text, sound_headings
+from structrag.formatting.html import markdown_of_html
+from structrag.formatting.windows import PAPER_PROMPT, PROMPT
 from structrag.models.llm import as_language_model
+from structrag.reading.drafts import Draft
 from structrag.reading.files import read_text
 from structrag.reading.pdf.pages import Page
+from structrag.reading.sections import headings_of_markdown
 from structrag.records import Document
 
 Formattable = str | Document | Sequence[Page]
 
+_PAGE_LENGTH = 2000  # characters that a page counts for when sources are grouped
+
 
 @dataclass(frozen=True, slots=True)
 class FormatReport:
-    """How a source became Markdown, and what to look at."""
+    """How a source became Markdown, and what to look at.
+
+    Example:
+        >>> HiQAFormatter().format("1. Battery\\n\\nIt lasts long.").report.mode
+        'rules'
+    """
 
     mode: str  # "kept" (Markdown already), "layout" (HTML, pages), "rules" (plain text) or "model"
     windows: int = 0  # that the language model was shown
@@ -35,48 +46,62 @@ class FormatReport:
     fallbacks: int = 0  # windows formatted without the model, because the second answer failed too
     restored: int = 0  # words that the model left out and that were put back
     uncertain: tuple[str, ...] = ()  # what may be wrong, one sentence each, with its window or page
-    removed: tuple[
-        str, ...
-    ] = ()  # running heads and page numbers left out, as they stood, in order
+    removed: tuple[str, ...] = ()  # running heads and page numbers left out, in order
 
 
 @dataclass(frozen=True, slots=True)
 class Formatted:
-    """A document in Markdown and how it came about."""
+    """A document in Markdown and how it came about.
+
+    Example:
+        >>> HiQAFormatter().format("1. Battery\\n\\nIt lasts long.").document.format
+        'markdown'
+    """
 
     document: Document  # format "markdown"; its id is the original's, which `meta["source"]` names
     report: FormatReport
 
 
 class HiQAFormatter:
-    """Turns plain text, HTML and PDF pages into structured Markdown (HiQA, "Markdown Formatter"),
-    losing none of their words.
+    """Turns plain text, HTML and PDF pages into structured Markdown.
 
-    Without a language model: plain text by its numbering, capitals and underlines, HTML and pages
-    by their layout. With one: plain text, pages, and markup without headings are converted window
-    by window, in sequence; each message shows the end of the previous input and output, and the
-    window between words of padding. An answer must have 0.7 to 1.5 words for each of the source's,
-    at least 95 % of the source's words, next to no others, and heading numbers that do not go down;
-    else the model is asked once more, and then this window is formatted without it. Words that an
-    accepted answer leaves out are put back where they stood. Markdown that has headings is kept as
-    it is.
+    This is the "Markdown Formatter" of HiQA. No word of the source is lost.
 
-    Pages of plain text end at form feeds: running heads that repeat on 60 % of the pages stay once,
-    page numbers are left out; the report lists them.
+    Example:
+        >>> text = "1. Battery\\n\\nIt lasts long.\\n\\n2. Camera\\n\\nIt sees far."
+        >>> HiQAFormatter().format(text).document.text
+        '# 1. Battery\\n\\nIt lasts long.\\n\\n# 2. Camera\\n\\nIt sees far.\\n'
+
+    Without a language model, plain text is formatted by its numbering, capitals and underlines,
+    HTML and pages by their layout. Markdown that has headings is kept as it is.
+
+    With a model, plain text, pages, and markup without headings are converted window by window, in
+    sequence. Each message shows the end of the previous input and output, and the window between
+    words of padding. An answer must pass these guards:
+
+    - it has 0.7 to 1.5 words for each of the source's;
+    - it has at least 95 % of the source's words, and next to no others;
+    - the numbers of its headings do not go down.
+
+    An answer that fails is asked for once more. If that fails too, the window is formatted without
+    the model. Words that an accepted answer leaves out are put back where they stood.
+
+    Pages of plain text end at form feeds. Running heads that repeat on 60 % of the pages stay once
+    and page numbers are left out. The report lists both.
 
     Args:
-        llm: A function `str -> str` or a `LanguageModel`; None: no model.
+        llm: A function `str -> str` or a `LanguageModel`. None: no model.
         window_words: Words that a call converts, W.
-        padding_words: Words shown before and behind them, K; twice as many of the previous input
-            and output are shown.
-        prompt: The instruction at the head of each message; what the marks around a window mean is
+        padding_words: Words shown before and behind them, K. Of the previous input and output
+            twice as many are shown.
+        prompt: The instruction at the head of each message. What the marks around a window mean is
             added.
         repeat_prompt: Whether the instruction also stands at the end of each message.
-        cache: A `Cache` or the path of one: a run that is started again pays for no finished call
+        cache: A `Cache` or the path of one. A run that is started again pays for no finished call
             twice.
-        max_concurrency: Most calls in flight when several sources are formatted; those of one
+        max_concurrency: Most calls in flight when several sources are formatted. Those of one
             source go one after another.
-        max_calls: Most calls in all; then BudgetExceeded. None: no limit.
+        max_calls: Most calls in all, then BudgetExceeded. None: no limit.
         progress: Called with ("formatting", windows done, windows) as a source's windows are
             converted.
 
@@ -115,14 +140,18 @@ class HiQAFormatter:
 
     @classmethod
     def paper(cls, llm: Any = None, **changes: Any) -> HiQAFormatter:
-        """As in the paper: every heading at level 1, with a number that shows its depth. Window
-        sizes are not given there."""
+        """The paper's prompt: all headings at level 1, numbers show the depth.
+
+        The paper does not give window sizes.
+        """
         return cls(llm, **{"prompt": PAPER_PROMPT, **changes})
 
     @classmethod
     def code(cls, llm: Any = None, **changes: Any) -> HiQAFormatter:
-        """Near the paper's code: windows of 500 words (3,000 characters there) with 50 of padding,
-        the instruction before and after."""
+        """Near the paper's code: windows of 500 words, 50 of padding.
+
+        Windows there are 3,000 characters. The instruction stands before and after.
+        """
         settings = {
             "prompt": PAPER_PROMPT,
             "window_words": 500,
@@ -133,14 +162,16 @@ class HiQAFormatter:
 
     @property
     def usage(self) -> Usage:
-        """What this formatter has cost so far; windows formatted without the model are counted as
-        `fallbacks["windows"]`."""
+        """What this formatter has cost so far.
+
+        Windows that had to be formatted without the model are counted as `fallbacks["windows"]`.
+        """
         return self.runner.usage
 
     def format(self, source: Formattable) -> Formatted:
-        """Format a string (taken as plain text), a Document, or the pages of one.
+        """Format one source.
 
-        An empty source gives an empty document.
+        A string is taken as plain text. An empty source gives an empty document.
 
         Raises:
             InvalidParameter: the source is none of these.
@@ -153,23 +184,25 @@ class HiQAFormatter:
         return self._counted(await self.runner.arun(self.steps(source)))
 
     def format_all(self, sources: Iterable[Formattable]) -> Iterator[Formatted]:
-        """Format several sources side by side, results in order as groups of bounded size are
-        ready."""
+        """Format several sources side by side.
+
+        Results come in order, as groups of bounded size are ready.
+        """
         for group in groups_of(sources, _length):
-            for formatted in self.runner.run(together([self.steps(source) for source in group])):
+            steps = together([self.steps(source) for source in group])
+            for formatted in self.runner.run(steps):
                 yield self._counted(formatted)
 
     async def aformat_all(self, sources: Iterable[Formattable]) -> AsyncIterator[Formatted]:
         """`format_all` on an event loop."""
         for group in groups_of(sources, _length):
-            for formatted in await self.runner.arun(
-                together([self.steps(source) for source in group])
-            ):
+            steps = together([self.steps(source) for source in group])
+            for formatted in await self.runner.arun(steps):
                 yield self._counted(formatted)
 
     def steps(self, source: Formattable) -> Steps[Formatted]:
         """`format` as steps."""
-        read = read_source(source, with_model=self.runner.llm is not None)
+        read = _read_source(source, with_model=self.runner.llm is not None)
         converted = Converted(read.draft.text)
         if read.mode == "model":
             converted = yield from convert_steps(read.draft.text, read.span, self.settings)
@@ -190,7 +223,76 @@ class HiQAFormatter:
         return formatted
 
 
-def _document(read: Source, text: str) -> Document:
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A source that was read: Markdown already, or a text to convert."""
+
+    document: Document | None  # the original; None for pages
+    mode: str  # how it becomes Markdown: "kept", "layout", "rules" or "model"
+    draft: Draft  # the Markdown; with mode "model" the text that the model is shown
+    span: Span  # with mode "model": the way out where the model fails
+
+
+def _read_source(source: Any, *, with_model: bool) -> _Source:
+    """Read a string (plain text), a Document or a sequence of Page."""
+    if isinstance(source, str):
+        source = Document(source)
+    if isinstance(source, Document):
+        return _read_document(source, with_model)
+    if isinstance(source, Sequence) and all(isinstance(page, Page) for page in source):
+        return _marked_up(None, _draft_of_pages(source), "model" if with_model else "layout")
+    kind = type(source).__name__
+    if isinstance(source, Sequence) and source:
+        kind = f"a sequence of {type(source[0]).__name__}"
+    raise InvalidParameter(
+        f"source must be a string, a Document or a sequence of Page; got {kind}. "
+        "Read a file with structrag.read_file(path)."
+    )
+
+
+def _read_document(document: Document, with_model: bool) -> _Source:
+    if document.format == "html":
+        draft = markdown_of_html(document)
+        titled = document.layout is not None and bool(document.layout.headings)
+        return _marked_up(document, draft, "layout" if titled or not with_model else "model")
+    if document.format == "markdown":
+        return _read_markdown(document, with_model)
+    if not with_model:
+        return _Source(document, "rules", markdown_of_text(document.text), _as_it_is(""))
+    cleaned = cleaned_text(document.text)
+    return _Source(document, "model", cleaned, _by_rules(cleaned.text))
+
+
+def _read_markdown(document: Document, with_model: bool) -> _Source:
+    if headings_of_markdown(document.text) or not document.text.strip():
+        return _marked_up(document, Draft(document.text), "kept")
+    if with_model:
+        return _marked_up(document, Draft(unified(document.text)), "model")
+    note = "The Markdown has no headings; it was kept as it is, as one section."
+    return _marked_up(document, Draft(document.text, (note,)), "kept")
+
+
+def _marked_up(document: Document | None, draft: Draft, mode: str) -> _Source:
+    return _Source(document, mode, draft, _as_it_is(draft.text))
+
+
+def _by_rules(text: str) -> Span:
+    """Parts of a plain text by the rules, with the whole text's headings."""
+    headings = cache(lambda: sound_headings(text))  # only looked for when the model fails
+    return lambda start, end: markdown_of_span(text, headings(), start, end)
+
+
+def _as_it_is(text: str) -> Span:
+    return lambda start, end: (text[start:end], [])
+
+
+def _draft_of_pages(pages: Sequence[Page]) -> Draft:
+    from structrag.reading.pdf.layout import markdown_of_pages
+
+    return markdown_of_pages(pages)
+
+
+def _document(read: _Source, text: str) -> Document:
     """The new document, with the identity, metadata and title of the original."""
     original = read.document
     title = (original.title if original else "") or read_text(text, format="markdown").title
@@ -203,7 +305,7 @@ def _document(read: Source, text: str) -> Document:
 def _length(source: Any) -> int:
     if isinstance(source, Document):
         return len(source.text)
-    return len(source) if isinstance(source, str) else 2000 * len(source)
+    return len(source) if isinstance(source, str) else _PAGE_LENGTH * len(source)
 
 
 def _check_whole(name: str, value: int, minimum: int) -> None:

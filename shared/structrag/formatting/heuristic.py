@@ -1,38 +1,54 @@
-"""Plain text to structured Markdown by rules: no model, no word lost, nothing a heading by
-accident."""
+"""Plain text to structured Markdown by rules, tables drawn in it included.
+
+No word is lost, and nothing becomes a heading by accident.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import chain
 
 from structrag.formatting.cleaning import cleaned_text
-from structrag.formatting.tables import drawn_table, has_columns, is_pipe_table
 from structrag.reading.drafts import Draft
 from structrag.reading.escaping import assembled, escaped_line, escaped_lines, fenced, heading_line
 from structrag.reading.plain import plain_blocks, plain_headings
 from structrag.records import Heading
 
 _CODE_LINE = re.compile(
-    r"""[{};\\]$ | ^(?:>>>|\.\.\.|\$|\#!|//|/\*|\#include|@\w) | \)\s*[:{;]?$ | [\w\])]\s(?:=|==|:=|\+=|->|=>)\s\S | \w\(\S*\)
-    | ^(?:def|class|import|from|return|if|elif|else|for|while|try|except|with|fn|let|const|var|public|private|end)\b.*[^.,]$""",
+    r"""[{};\\]$
+    | ^(?:>>>|\.\.\.|\$|\#!|//|/\*|\#include|@\w)
+    | \)\s*[:{;]?$
+    | [\w\])]\s(?:=|==|:=|\+=|->|=>)\s\S
+    | \w\(\S*\)
+    | ^(?:def|class|import|from|return|if|elif|else|for|while|try|except|with
+        |fn|let|const|var|public|private|end)\b.*[^.,]$""",
     re.VERBOSE,
 )
 _LETTERS_AND_DIGITS = re.compile(r"[^\W_]+")
+_GAP = re.compile(r"[ ]{2,}")
+_RULE = re.compile(r"[-=]{2,}(?:[ ]+[-=]{2,})*")
+_GRID_RULE = re.compile(r"\+(?:[-=]+\+)+")
+_NUMBER = re.compile(r"[-+(]?[$€£¥]?[ ]?[-+]?\d[\d.,']*[ ]?[%)]{0,2}|[-–—]|n/?a", re.IGNORECASE)
+_DELIMITERS = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?")
+_WIDE = re.compile(r"\S(?:[ ]{3,}|\t)\S")
+
+Rows = list[list[str]]
 
 
 def markdown_of_text(text: str) -> Draft:
     """Structured Markdown of a plain text.
 
-    Headings are those of `plain_headings`, cut off the text that runs on behind them and written
-    with as many `#` as their level, at most six. Running heads, page breaks and hyphens at line
-    ends are mended by `cleaned_text`. Pipe tables pass; drawn and aligned tables become pipe tables
-    where cells and header are certain, else they are fenced as they stand. Indented code is fenced.
-    What would be a heading, a fence, HTML or front matter by accident is escaped. An empty or blank
-    text gives "".
+    - Headings are those of `plain_headings`, cut off the text that runs on behind them. They are
+      written with as many `#` as their level, at most six.
+    - Running heads, page breaks and hyphens at line ends are mended by `cleaned_text`.
+    - Pipe tables pass. Drawn and aligned tables become pipe tables where cells and header are
+      certain, else they are fenced as they stand.
+    - Indented code is fenced.
+    - What would be a heading, a fence, HTML or front matter by accident is escaped.
 
-    Every letter and digit of the text is in the result, in order, except for the lines that the
-    draft lists as removed.
+    An empty or blank text gives "". Every letter and digit of the text is in the result, in order,
+    except for the lines that the draft lists as removed.
     """
     cleaned = cleaned_text(text)
     headings = sound_headings(cleaned.text)
@@ -44,19 +60,21 @@ def markdown_of_text(text: str) -> Draft:
 
 
 def sound_headings(text: str) -> list[Heading]:
-    """The headings of a plain text whose titles say all that stands in their place."""
-    return [
-        heading
-        for heading in plain_headings(text)
-        if _letters(heading.title) == _letters(text[heading.start : heading.end])
-    ]
+    """Headings whose titles say all that stands in their place."""
+    headings = []
+    for heading in plain_headings(text):
+        if _letters(heading.title) == _letters(text[heading.start : heading.end]):
+            headings.append(heading)
+    return headings
 
 
 def markdown_of_span(
     text: str, headings: Sequence[Heading], start: int, end: int
 ) -> tuple[str, list[str]]:
-    """`text[start:end]` as Markdown with those of the headings that lie inside, and what was
-    uncertain, without full stops."""
+    """`text[start:end]` as Markdown, and what was uncertain.
+
+    Of the headings those are used that lie inside. The notes have no full stops.
+    """
     parts: list[str] = []
     unsure: list[str] = []
     position = start
@@ -69,11 +87,12 @@ def markdown_of_span(
 
 
 def _blocks(text: str, start: int, end: int, unsure: list[str]) -> list[str]:
-    return [
-        _block(text[block.start : block.end], block.kind, unsure)
-        for block in plain_blocks(text, start, end)
-        if text[block.start : block.end].strip()
-    ]
+    blocks = []
+    for block in plain_blocks(text, start, end):
+        raw = text[block.start : block.end]
+        if raw.strip():
+            blocks.append(_block(raw, block.kind, unsure))
+    return blocks
 
 
 def _block(raw: str, kind: str, unsure: list[str]) -> str:
@@ -81,31 +100,31 @@ def _block(raw: str, kind: str, unsure: list[str]) -> str:
     if is_pipe_table(lines):
         return "\n".join(escaped_line(line.strip()) for line in lines)
     if _is_code(lines):
-        return fenced(
-            "\n".join(
-                _dedented([line.expandtabs(4) for line in raw.strip("\n").split("\n")])
-            ).rstrip()
-        )
+        # Empty lines inside the code stay.
+        code = [line.expandtabs(4) for line in raw.strip("\n").split("\n")]
+        return fenced("\n".join(_dedented(code)).rstrip())
     table = drawn_table(lines)
     if table:
         return "\n".join(table)
     if has_columns(lines) or all(line.lstrip().startswith(("+-", "|")) for line in lines):
         if len(lines) > 1:
+            start = " ".join(lines[0].split())[:60]
             unsure.append(
-                f"Columns beginning {_shown(lines[0])} were kept as they stand: it is not certain "
-                "that they are a table"
+                f"Columns beginning {start!r} were kept as they stand: "
+                "it is not certain that they are a table"
             )
         return fenced("\n".join(_dedented([line.expandtabs(8).rstrip() for line in lines])))
-    if kind == "list":
+    if kind == "list":  # its indents say what belongs to which item
         return "\n".join(escaped_lines([line.rstrip() for line in lines]))
     return "\n".join(escaped_lines([line.strip() for line in lines]))
 
 
 def _is_code(lines: Sequence[str]) -> bool:
-    """Two or more lines, all indented by four or more, most of which look like a program."""
+    """Whether two or more lines are indented and mostly look like code."""
     if len(lines) < 2 or not all(line.expandtabs(4).startswith("    ") for line in lines):
         return False
-    return 2 * sum(bool(_CODE_LINE.search(line.strip()[:200])) for line in lines) > len(lines)
+    code_lines = sum(bool(_CODE_LINE.search(line.strip()[:200])) for line in lines)
+    return 2 * code_lines > len(lines)
 
 
 def _dedented(lines: list[str]) -> list[str]:
@@ -113,9 +132,132 @@ def _dedented(lines: list[str]) -> list[str]:
     return [line[indent:] for line in lines]
 
 
-def _shown(line: str) -> str:
-    return repr(" ".join(line.split())[:60])
-
-
 def _letters(text: str) -> str:
     return "".join(_LETTERS_AND_DIGITS.findall(text))
+
+
+def is_pipe_table(lines: Sequence[str]) -> bool:
+    """Whether the second line is a delimiter row that fits the first."""
+    if len(lines) < 2 or "|" not in lines[0]:
+        return False
+    head, rule = lines[0].strip(), lines[1].strip()
+    bars = rule.strip("|").count("|")
+    return bool(_DELIMITERS.fullmatch(rule)) and "-" in rule and bars == head.strip("|").count("|")
+
+
+def has_columns(lines: Sequence[str]) -> bool:
+    """Whether lines seem to be columns of some kind.
+
+    Three of them or more, and most of all, have a wide gap inside.
+    """
+    wide = sum(bool(_WIDE.search(line.strip())) for line in lines)
+    return wide >= 3 and wide >= 0.6 * len(lines) and max(map(len, lines)) <= 250
+
+
+def pipe_rows(rows: Rows, *, header: bool) -> list[str]:
+    """Rows of equal length as a pipe table.
+
+    Without a header row an empty one stands on top.
+    """
+    width = len(rows[0])
+    top = rows if header else [[""] * width, *rows]
+    written = [f"| {' | '.join(row)} |" for row in top]
+    return [written[0], f"|{' --- |' * width}", *written[1:]]
+
+
+def drawn_table(lines: Sequence[str]) -> list[str] | None:
+    """The pipe table for one drawn with spaces or lines.
+
+    None where its cells or its header are not certain.
+    """
+    lines = [line.expandtabs(8).rstrip() for line in lines]
+    if any("`" in line or "\\" in line for line in lines):  # code, or escapes that a cell changes
+        return None
+    return _grid_table([line.strip() for line in lines]) or _aligned_table(lines)
+
+
+def _grid_table(lines: Sequence[str]) -> list[str] | None:
+    """A table with `+---+` above and below, `|` between the cells.
+
+    Every row is one line, or one header line stands over all others.
+    """
+    first = lines[0]
+    if len(lines) < 3 or not _GRID_RULE.fullmatch(first) or not _GRID_RULE.fullmatch(lines[-1]):
+        return None
+    borders = _places("+", first)
+    groups: list[Rows] = [[]]  # the lines between two rules
+    rules = []
+    for line in lines[1:]:
+        is_rule = bool(_GRID_RULE.fullmatch(line))
+        if len(line) != len(first) or _places("+" if is_rule else "|", line) != borders:
+            return None
+        if is_rule:
+            rules.append(line)
+            groups.append([])
+        else:
+            groups[-1].append([cell.strip() for cell in line[1:-1].split("|")])
+    groups.pop()
+    if not groups or not all(groups):
+        return None
+    single = all(len(group) == 1 for group in groups)
+    under_header = len(groups) == 2 and len(groups[0]) == 1
+    # Where lines are not ruled off, one with an empty cell may go on the row above.
+    if not single and not (under_header and all(all(row) for row in groups[1])):
+        return None
+    header = "=" in rules[0] or (under_header and not single)
+    return pipe_rows(list(chain.from_iterable(groups)), header=header)
+
+
+def _places(sign: str, line: str) -> list[int]:
+    return [i for i, character in enumerate(line) if character == sign]
+
+
+def _aligned_table(lines: Sequence[str]) -> list[str] | None:
+    """A table whose columns begin or end at one place.
+
+    Its header is ruled off or stands over numbers.
+    """
+    rules = [i for i, line in enumerate(lines) if _RULE.fullmatch(line.strip())]
+    content = [line for i, line in enumerate(lines) if i not in rules]
+    if len(content) < 3 or any("|" in line for line in content):
+        return None
+    spans = [_cell_spans(line) for line in content]
+    if not _are_columns(spans):
+        return None
+    first = next(i for i in range(len(lines)) if i not in rules)
+    inner = [i for i in rules if first < i < len(lines) - 1]
+    rows = []
+    for line, row in zip(content, spans, strict=True):
+        rows.append([line[start:end] for start, end in row])
+    if inner != [first + 1] and (inner or not _over_numbers(rows)):
+        return None
+    return pipe_rows(rows, header=True)
+
+
+def _are_columns(spans: Sequence[Sequence[tuple[int, int]]]) -> bool:
+    """Whether all rows have the same two or more aligned columns."""
+    width = len(spans[0])
+    if width < 2 or any(len(row) != width for row in spans):
+        return False
+    for column in zip(*spans, strict=True):
+        starts, ends = zip(*column, strict=True)
+        if len(set(starts)) > 1 and len(set(ends)) > 1:
+            return False
+    return True
+
+
+def _over_numbers(rows: Rows) -> bool:
+    """Whether a column is all numbers except for its first cell."""
+    for head, *cells in zip(*rows, strict=True):
+        if not any(map(str.isdigit, head)) and all(map(_NUMBER.fullmatch, cells)):
+            return True
+    return False
+
+
+def _cell_spans(line: str) -> list[tuple[int, int]]:
+    spans = []
+    position = len(line) - len(line.lstrip(" "))
+    for gap in _GAP.finditer(line, position):
+        spans.append((position, gap.start()))
+        position = gap.end()
+    return [*spans, (position, len(line))]

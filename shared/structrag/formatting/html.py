@@ -1,11 +1,11 @@
-"""HTML documents to Markdown: the headings, tables, lists and code that their layout knows."""
+"""HTML documents to Markdown, by the layout that was read with them."""
 
 from __future__ import annotations
 
 import re
 
 from structrag.errors import InvalidParameter
-from structrag.formatting.tables import is_pipe_table
+from structrag.formatting.heuristic import is_pipe_table
 from structrag.reading.drafts import Draft
 from structrag.reading.escaping import assembled, escaped_line, escaped_lines, fenced, heading_line
 from structrag.records import Block, Document, Heading, Layout
@@ -16,9 +16,9 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 def markdown_of_html(document: Document) -> Draft:
     """Markdown of a document that `read_text` made of HTML.
 
-    Headings keep their levels (at most six), tables their rows, with an empty header row where
-    there was no header; code is fenced. Every letter and digit of the visible text is in the
-    result, in order. Images are their alternative text.
+    Headings keep their levels, at most six. Tables keep their rows, with an empty header row where
+    there was no header. Code is fenced. Images are their alternative text. Every letter and digit
+    of the visible text is in the result, in order.
 
     Raises:
         InvalidParameter: the document has no layout.
@@ -26,8 +26,8 @@ def markdown_of_html(document: Document) -> Draft:
     layout = document.layout
     if layout is None:
         raise InvalidParameter(
-            "document must have been read from HTML by structrag.read_text or structrag.read_file; "
-            "it has no layout."
+            "document must have been read from HTML by structrag.read_text or "
+            "structrag.read_file; it has no layout."
         )
     parts: list[str] = []
     unsure: list[str] = []
@@ -55,9 +55,7 @@ def _block(block: Block, raw: str, unsure: list[str]) -> str:
     if block.kind == "table":
         return _table(lines, unsure)
     if block.kind == "quote":
-        return "\n".join(
-            f"> {line.strip()}" if line.strip() else ">" for line in escaped_lines(lines)
-        )
+        return "\n".join(f"> {line.strip()}".rstrip() for line in escaped_lines(lines))
     if block.kind == "list":
         return "\n".join(escaped_lines([line.rstrip() for line in lines]))
     return "\n".join(escaped_lines([line.strip() for line in lines]))

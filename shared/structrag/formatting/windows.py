@@ -1,4 +1,7 @@
-"""A long text in windows that a language model can read (HiQA, section 3.1 "Markdown formatter")."""
+"""Windows of a long text, and the message that shows one.
+
+HiQA, section 3.1 "Markdown formatter".
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,47 @@ import regex
 
 from structrag.text.scripts import SPACELESS
 
+BEGIN, END = "<<<BEGIN>>>", "<<<END>>>"
+
+PROMPT = """\
+You turn the raw text of a document into Markdown, part by part. Rules:
+- Keep every word, number and sign of the part, in its order. \
+Add nothing, explain nothing, summarise nothing, correct nothing.
+- Write each heading on a line of its own with as many # as its depth in the document; \
+keep its number if it has one.
+- Go on with the levels and the numbering of your Markdown so far.
+- Write tables as pipe tables, lists as lists, program code in fences. \
+Let paragraphs that are broken into lines run on."""
+
+PAPER_PROMPT = """\
+You turn the raw text of a document into structured Markdown, part by part. Rules:
+- Keep every word, number and sign of the part, in its order. \
+Add nothing else, explain nothing, summarise nothing.
+- Write every heading at the first level, as "# 3.2. Title": \
+a single #, then its hierarchical number, then its title.
+- Go on with the numbering of your Markdown so far: numbers never go down.
+- Write tables as pipe tables."""
+
+_ORDER = (
+    f"Convert only what stands between the lines {BEGIN} and {END}; "
+    "the rest is there for orientation. "
+    "Answer with the Markdown and nothing else."
+)
+# A character of a script without spaces is a word, and so are 200 characters of any longer run.
 _PIECE = regex.compile(rf"[{SPACELESS}]|[^\s{SPACELESS}]{{1,200}}")
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The part of a text that one call converts, and what is shown around it. The cores of all
-    windows tile the text."""
+    """The part of a text that one call converts, its core.
+
+    The cores of all windows tile the text. All places are characters of the text.
+
+    Example:
+        >>> text = "one two three four five"
+        >>> [text[window.start : window.end] for window in windows(text, 2, 1)]
+        ['one two ', 'three four ', 'five']
+    """
 
     number: int  # from 1
     start: int  # of the core
@@ -25,13 +62,13 @@ class Window:
 
 
 def windows(text: str, size: int, padding: int) -> list[Window]:
-    """Cores of `size` words with `padding` words before and behind; T = ceil(N / size) windows,
-    none for a text without words.
+    """Cut a text into cores of `size` words with `padding` words around.
 
-    Words are separated by white space; a character of a script without spaces counts as a word, and
-    so does every 200 characters of a longer run.
+    There are ceil(N / size) windows for N words, and none for a text without words. Words are
+    separated by white space. A character of a script without spaces counts as a word. So does
+    every 200 characters of a longer run.
     """
-    words = [found.span() for found in _PIECE.finditer(text)]
+    words = [match.span() for match in _PIECE.finditer(text)]
     result: list[Window] = []
     for first in range(0, len(words), size):
         last = min(first + size, len(words))
@@ -49,9 +86,43 @@ def windows(text: str, size: int, padding: int) -> list[Window]:
 
 
 def last_words(text: str, count: int) -> str:
-    """The end of a text: its last `count` words, counted as in `windows`, with what stands between
-    them."""
-    starts = [found.start() for found in _PIECE.finditer(text)]
+    """The last `count` words of a text, counted as in `windows`."""
+    starts = [match.start() for match in _PIECE.finditer(text)]
     if count < 1 or not starts:
         return ""
     return text[starts[max(0, len(starts) - count)] :].rstrip()
+
+
+def message(
+    text: str,
+    window: Window,
+    instruction: str,
+    previous_input: str,
+    previous_output: str,
+    *,
+    repeat: bool = False,
+) -> str:
+    """The prompt for one window.
+
+    It holds the instruction, the end of the text before and of its Markdown, and the window with
+    its core marked. With `repeat` the instruction stands at the end again.
+    """
+    head = f"{instruction}\n\n{_ORDER}"
+    parts = [head]
+    if previous_output:
+        parts.append(f"The end of the text before, as it was:\n{previous_input}")
+        parts.append(f"The end of your Markdown so far:\n{previous_output}")
+    before = text[window.padded_start : window.start].strip("\n")
+    core = text[window.start : window.end].rstrip()
+    after = text[window.end : window.padded_end].strip("\n")
+    parts.append("The text:")
+    parts.append("\n".join(part for part in (before, BEGIN, core, END, after) if part))
+    if repeat:
+        parts.append(head)
+    return "\n\n".join(parts)
+
+
+def again(prompt: str, fault: str) -> str:
+    """The prompt once more, with what was wrong with the first answer."""
+    order = f"Convert the part between {BEGIN} and {END} again, whole and word for word."
+    return f"{prompt}\n\nYour last answer cannot be used: it {fault}. {order}"

@@ -17,18 +17,15 @@ from hypothesis import strategies as st
 
 from structrag import read_text
 from structrag.errors import BudgetExceeded, InvalidParameter
+from structrag.formatting.answers import fault_of, forms, restored
 from structrag.formatting.formatter import Formatted, HiQAFormatter
-from structrag.formatting.guards import fault_of
 from structrag.formatting.joining import (
     separator,
     with_closed_fences,
     without_overlap,
     without_padding,
 )
-from structrag.formatting.messages import BEGIN, END
-from structrag.formatting.restoring import restored
-from structrag.formatting.windows import windows
-from structrag.formatting.words import forms
+from structrag.formatting.windows import BEGIN, END, windows
 from structrag.reading.markdown import markdown_headings
 from structrag.reading.pdf.pages import Line, Page
 from structrag.reading.sections import parse

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from structrag import read_file, read_text
 from structrag.errors import InvalidParameter
 from structrag.formatting.cleaning import cleaned_text
-from structrag.formatting.heuristic import markdown_of_text, sound_headings
+from structrag.formatting.heuristic import drawn_table, markdown_of_text, sound_headings
 from structrag.formatting.html import markdown_of_html
-from structrag.formatting.tables import drawn_table
 from structrag.reading.escaping import heading_line
 from structrag.reading.markdown import front_matter, markdown_headings
 from structrag.reading.sections import parse

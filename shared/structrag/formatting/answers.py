@@ -1,0 +1,226 @@
+"""A model's answer compared with its source, by words.
+
+Guards refuse an answer (HiQA's formatter), words left out are put back. "Core" is the part of the
+source that was to be converted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+from itertools import pairwise
+from typing import NamedTuple
+from unicodedata import normalize
+
+import regex
+
+from structrag.formatting.windows import BEGIN, END
+from structrag.reading.escaping import escaped_line
+from structrag.reading.markdown import markdown_headings
+from structrag.text.scripts import SPACELESS
+
+SHORTEST, LONGEST = 0.7, 1.5  # words of the answer for each word of the core
+RECALL = 0.95  # share of the core's words that the answer must have
+# Words of the answer that the core may not have: a share of the core's words, plus a few.
+INVENTED_SHARE, INVENTED_WORDS = 0.02, 4
+
+_WORD = regex.compile(rf"[{SPACELESS}]|[[\p{{L}}\p{{M}}\p{{N}}]--[{SPACELESS}]]+", regex.VERSION1)
+_FENCED = re.compile(
+    r"(?:[^\n`]{0,200}\n\s*)?(`{3,}|~{3,})[ \t]*(?:markdown|md)?[ \t]*\n(.*)\n[ \t]*\1",
+    re.DOTALL | re.IGNORECASE,
+)
+_HEADING_NUMBER = re.compile(
+    r"^ {0,3}#{1,6}[ \t]+[*_]*(\d{1,3}(?:\.\d{1,3})*)\.?(?=[ \t])", re.MULTILINE
+)
+_TITLE_NUMBER = re.compile(r"(\d{1,3}(?:\.\d{1,3})*)\.?(?=\s)")
+
+
+class Word(NamedTuple):
+    """A word and its place in the text, in characters.
+
+    Example:
+        >>> words_of("Two Words")[1]
+        Word(form='words', start=4, end=9)
+    """
+
+    form: str  # NFKC, casefolded
+    start: int
+    end: int
+
+
+def words_of(text: str) -> list[Word]:
+    """Runs of letters, marks and digits with their places.
+
+    A character of a script without spaces is a word of its own.
+    """
+    return [Word(_form(match[0]), match.start(), match.end()) for match in _WORD.finditer(text)]
+
+
+def forms(text: str) -> list[str]:
+    """The words of a text without their places."""
+    return [_form(word) for word in _WORD.findall(text)]
+
+
+def missing(source: Iterable[str], answer: Iterable[str]) -> Counter[str]:
+    """How often each form is in `source` more often than in `answer`."""
+    return Counter(source) - Counter(answer)
+
+
+def if_lossless(before: str, after: str, source: Sequence[str]) -> str:
+    """`after`, unless it lacks more of the source's words than `before`."""
+    if after == before:
+        return before
+    lost_before = missing(source, forms(before)).total()
+    lost_after = missing(source, forms(after)).total()
+    return before if lost_after > lost_before else after
+
+
+def bare(answer: str, core: str) -> str:
+    """The Markdown in an answer, without what the model put around it.
+
+    The marks go, and a fence (with a line of introduction) around all of it. The fence stays
+    where the core has one itself, and where words of the core would go with it.
+    """
+    if BEGIN not in core and END not in core:
+        if BEGIN in answer:
+            answer = answer.partition(BEGIN)[2]
+        answer = answer.partition(END)[0]
+    answer = answer.strip()
+    whole = _FENCED.fullmatch(answer)
+    if whole and not core.lstrip().startswith(("```", "~~~")):
+        return if_lossless(answer, whole[2].strip(), forms(core))
+    return answer
+
+
+def fault_of(core: str, answer: str) -> str:
+    """What is wrong with an answer, "" if it can be used.
+
+    The fault is the end of a sentence that begins with "it". Four guards are asked in turn:
+
+    - words out for each word in are within [0.7, 1.5];
+    - at least 95 % of the core's words are there;
+    - at most 2 % and four words are new;
+    - the numbers of headings do not go down, unless the core has that heading.
+
+    Numbers that the answer puts in front of headings do not count as words. A core without words
+    asks for an answer without words.
+    """
+    source_words, answer_words = forms(core), forms(answer)
+    if not answer_words and source_words:
+        return "is empty"
+    if not source_words:
+        return "has words where the source has none" if answer_words else ""
+    numbers = _new_numbers(source_words, answer_words, answer)
+    length = len(answer_words) - numbers.total()
+    if not SHORTEST <= length / len(source_words) <= LONGEST:
+        return f"has {length} words where the source has {len(source_words)}"
+    lost = missing(source_words, answer_words).total()
+    if lost > (1 - RECALL) * len(source_words):
+        return f"leaves out {lost} of the source's {len(source_words)} words"
+    invented = (missing(answer_words, source_words) - numbers).total()
+    if invented > INVENTED_SHARE * len(source_words) + INVENTED_WORDS:
+        return f"has {invented} words that the source has not"
+    return _numbering_fault(source_words, answer)
+
+
+def invented_words(core: str, answer: str) -> list[str]:
+    """The words that the answer has more often than the core.
+
+    They come in the order of the answer, numbers of headings left aside.
+    """
+    source_words, answer_words = forms(core), forms(answer)
+    extra = missing(answer_words, source_words)
+    return list((extra - _new_numbers(source_words, answer_words, answer)).elements())
+
+
+def _new_numbers(source: Sequence[str], words: Sequence[str], answer: str) -> Counter[str]:
+    """The numbers that the answer put in front of headings."""
+    written = Counter(form for number in _HEADING_NUMBER.findall(answer) for form in forms(number))
+    return missing(words, source) & written
+
+
+def _numbering_fault(source: Sequence[str], answer: str) -> str:
+    """The first heading number that goes down without the source's doing so."""
+    text = f" {' '.join(source)} "
+    numbered = []
+    for heading in markdown_headings(answer):
+        match = _TITLE_NUMBER.match(f"{heading.title} ")
+        if match:
+            numbered.append((tuple(map(int, match[1].split("."))), heading.title))
+    for (above, _), (number, title) in pairwise(numbered):
+        if number < above and f" {' '.join(forms(title))} " not in text:
+            shown = ".".join(map(str, above))
+            return f"numbers the heading {title[:60]!r} after one numbered {shown}"
+    return ""
+
+
+def restored(core: str, answer: str) -> tuple[str, list[str]]:
+    """Put words that the answer lacks back, and list the passages.
+
+    A passage goes behind the word that it follows in the core. Where that word is in a heading or
+    a table, the passage goes behind the block, as a paragraph. Words that the answer has elsewhere
+    are not put back.
+    """
+    source_words, answer_words = words_of(core), words_of(answer)
+    lost = missing((word.form for word in source_words), (word.form for word in answer_words))
+    if not lost:
+        return answer, []
+    passages = []
+    parts: list[str] = []
+    position = 0
+    for first, last, place in _lost_runs(source_words, answer_words, lost):
+        passage = " ".join(core[source_words[first].start : source_words[last - 1].end].split())
+        after = answer_words[place - 1].end if place else 0
+        at, text = _insertion(answer, after, passage)
+        at = max(at, position)
+        parts += [answer[position:at], text]
+        position = at
+        passages.append(passage)
+    return "".join([*parts, answer[position:]]).strip(), passages
+
+
+def _lost_runs(
+    source: list[Word], answer: list[Word], lost: dict[str, int]
+) -> Iterator[tuple[int, int, int]]:
+    """Runs `[first, last)` of the source's words to put back, in order.
+
+    The third number is the answer's word before which a run belongs.
+    """
+    left = dict(lost)
+    source_forms = [word.form for word in source]
+    answer_forms = [word.form for word in answer]
+    matcher = SequenceMatcher(None, source_forms, answer_forms, autojunk=False)
+    for tag, first, last, place, _ in matcher.get_opcodes():
+        if tag not in ("delete", "replace"):
+            continue
+        i = first
+        while i < last:
+            run = i
+            while run < last and left.get(source_forms[run], 0) > 0:
+                left[source_forms[run]] -= 1
+                run += 1
+            if run > i:
+                yield i, run, place
+            i = max(run, i + 1)
+
+
+def _insertion(answer: str, after: int, passage: str) -> tuple[int, str]:
+    """Where in the answer a passage goes, and with what around it."""
+    if not after:
+        return 0, f"{escaped_line(passage)}\n\n"
+    start = answer.rfind("\n", 0, after) + 1
+    line_end = answer.find("\n", after)
+    line_end = len(answer) if line_end < 0 else line_end
+    line = answer[start:line_end].lstrip()
+    if not line.startswith(("#", "|")):
+        return after, f" {passage}"
+    # A heading is one line, a table all lines down to the next empty one.
+    block_end = answer.find("\n\n", after) if line.startswith("|") else line_end
+    block_end = len(answer) if block_end < 0 else block_end
+    return block_end, f"\n\n{escaped_line(passage)}"
+
+
+def _form(word: str) -> str:
+    return word.lower() if word.isascii() else normalize("NFKC", normalize("NFKC", word).casefold())
