@@ -1,5 +1,4 @@
-"""The visible text of a page in lines and blocks: white space, line breaks, list markers, where
-text goes."""
+"""A page's visible text in lines and blocks."""
 
 from __future__ import annotations
 
@@ -13,9 +12,7 @@ from structrag.reading.html.tables import Table, has_text, write_rows
 from structrag.reading.html.text import MappedText
 from structrag.records import BlockKind
 
-_SPACE: Final = (
-    " \t\n\r\f"  # HTML's white space; a non-breaking space is a character like any other
-)
+_SPACE: Final = " \t\n\r\f"  # HTML's: a non-breaking space is a character like any other
 _UNEVEN_SPACE = re.compile(r" [ \t\n\r\f]+|[\t\n\r\f][ \t\n\r\f]*")
 _REFERENCE = re.compile(r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[A-Za-z][A-Za-z0-9]{1,31};?)")
 _MAX_INDENT: Final = 20  # levels; deeper lists are written at this depth
@@ -23,7 +20,12 @@ _MAX_INDENT: Final = 20  # levels; deeper lists are written at this depth
 
 @dataclass(slots=True)
 class Piece:
-    """A heading (kind None) or a block of the text."""
+    """A heading (kind None) or a block of the text.
+
+    Example:
+        >>> Piece("paragraph").start
+        -1
+    """
 
     kind: BlockKind | None
     start: int = -1  # -1: nothing written yet
@@ -37,16 +39,33 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """What the next line of a list begins with, and where its item begins in the page."""
+    """What the next line of a list begins with.
+
+    Example:
+        >>> Marker("- ", place=12).cut
+        True
+    """
 
     text: str
-    place: int
-    cut: bool = True
+    place: int  # where the item begins in the page
+    cut: bool = True  # whether the list may be cut before it
 
 
 class Lists:
-    """The open lists. Those below `base` hold a heading: what follows it is no longer written as
-    their item."""
+    """The open lists.
+
+    Those below `base` hold a heading. What follows it is no longer written as their item.
+
+    Example:
+        >>> lists = Lists()
+        >>> lists.push("ul")
+        >>> lists.push("ol", number=3)
+        >>> lists.depth
+        2
+        >>> lists.pop("ul")
+        >>> lists.depth
+        0
+    """
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -60,13 +79,13 @@ class Lists:
         return len(self.names) - self.base
 
     def push(self, name: str, number: int = 0) -> None:
-        """Open a list; `number` is that of the item before its first."""
+        """Open a list. `number` is that of the item before its first."""
         self.names.append(name)
         self.numbers.append(number)
         self._open[name] += 1
 
     def pop(self, name: str) -> None:
-        """Close the innermost list of this name and those inside it; nothing if there is none."""
+        """Close the innermost list of this name and those inside it."""
         while self._open[name]:
             closed = self.names.pop()
             self.numbers.pop()
@@ -77,8 +96,17 @@ class Lists:
 
 
 class Flow:
-    """Writes text to the page or to the open table cell. `gap` is the number of line ends owed
-    before the next text."""
+    """Writes text to the page or to the open table cell.
+
+    `gap` is the number of line ends owed before the next text.
+
+    Example:
+        >>> source = "Nova &amp; co"
+        >>> flow = Flow(source)
+        >>> flow.text(0, len(source))
+        >>> "".join(flow.out.parts)
+        'Nova & co'
+    """
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -95,9 +123,8 @@ class Flow:
         self.in_image = False
         self.images: list[tuple[int, int]] = []  # source spans of the tags
         self.gap = 0
-        self._blanks: list[
-            tuple[str, int, int, bool]
-        ] = []  # non-breaking spaces at a line's start, shown if text follows
+        # Non-breaking spaces at a line's start, shown if text follows.
+        self._blanks: list[tuple[str, int, int, bool]] = []
         self._outer_lists = self.lists
 
     def text(self, start: int, end: int) -> None:
@@ -107,7 +134,7 @@ class Flow:
         if self.source.find("&", start, end) >= 0:
             for match in _REFERENCE.finditer(self.source, start, end):
                 value = unescape(match[0])
-                if value == match[0]:
+                if value == match[0]:  # no character has this name
                     continue
                 self._run(position, match.start(), verbatim)
                 position = match.end()
@@ -118,21 +145,24 @@ class Flow:
         self._run(position, end, verbatim)
 
     def space(self, place: int) -> None:
-        """White space at `place`: shown as one space if text stands before and after it on the
-        line."""
+        """Take white space, which shows as one space inside a line."""
         sink = self.out if self.table is None else self.table.cell
         if sink and not sink.fresh and sink.space < 0:
             sink.space = place
 
     def break_line(self, lines: int, place: int, *, force: bool = False) -> None:
-        """End the line (1) or the block (2); inside lists, `pre` and headings only the line, unless
-        forced."""
+        """End the line (1) or the block (2).
+
+        Inside lists, `pre` and headings only the line ends, unless `force` is set. In a table cell
+        a break is a space.
+        """
         if self.table is not None:
             self.space(place)
             if self.table.stray:
                 self.table.cell, self.table.stray = None, False
             return
         if self.heading:
+            # A heading without an end tag ends with its first line.
             if self.heading.start >= 0 and not self.heading_closes:
                 self.close_heading()
             else:
@@ -143,7 +173,7 @@ class Flow:
         self._end_line()
 
     def line_feed(self, start: int, end: int) -> None:
-        """`br`: the second one in a row ends the block."""
+        """Take a `br`. The second one in a row ends the block."""
         if self.table is not None:
             self.space(start)
         elif self.pre and not self.heading:
@@ -154,7 +184,7 @@ class Flow:
             self._end_line()
 
     def open_heading(self, level: int, depth: int, *, closes: bool) -> None:
-        """A heading begins, on a line of its own; one that is open ends."""
+        """Begin a heading on a new line, and end one that is open."""
         self.break_line(2, 0, force=True)
         self.close_heading()
         self.marker = None
@@ -162,7 +192,7 @@ class Flow:
         self.heading, self.heading_closes = Piece(None, level=level, depth=depth), closes
 
     def close_heading(self) -> None:
-        """The open heading ends, if there is one."""
+        """End the open heading, if there is one."""
         heading, self.heading = self.heading, None
         if heading:
             heading.title_end = self.out.length
@@ -170,18 +200,18 @@ class Flow:
             self._end_line()
 
     def open_table(self) -> None:
-        """A table begins, on a line of its own."""
+        """Begin a table on a line of its own."""
         self.break_line(2, 0, force=True)
         self.table = Table()
         self._outer_lists = self.lists
         self.reset_cell()
 
     def reset_cell(self) -> None:
-        """A new cell knows nothing of the lists outside it."""
+        """Forget the lists outside a new cell."""
         self.lists, self.marker, self._blanks = Lists(), None, []
 
     def close_table(self) -> None:
-        """Write the open table to the page, its caption as a paragraph before it."""
+        """Write the open table, its caption as a paragraph before it."""
         table, self.table = self.table, None
         if table is None:
             return
@@ -219,39 +249,48 @@ class Flow:
             self.space(stop)
 
     def _put(self, piece: str, start: int, end: int, *, exact: bool) -> None:
-        sink = self.out
-        if self.table is not None:
-            if self.table.cell is None and piece.isspace():
-                return
+        """Write `piece`, which stands for `source[start:end]`, and what is owed before it."""
+        blank = piece.isspace()
+        if self.table is None:
+            sink = self.out
+        elif self.table.cell is None and blank:
+            return
+        else:
             sink = self.table.cell or self.table.open_stray()
-        if sink.fresh:
-            if piece.isspace():
-                self._blanks.append((piece, start, end, exact))
-                return
-            if self.table is None:
-                self._begin_line()
-        elif sink.space >= 0:
-            if self.source[sink.space] == " ":
-                sink.add(" ", sink.space, sink.space + 1, True)
-            else:
-                sink.insert(" ", sink.space)
+        if sink.fresh and blank:
+            self._blanks.append((piece, start, end, exact))
+            return
+        if not sink.fresh:
+            self._put_space(sink)
+        elif self.table is None:
+            self._begin_line()
         sink.fresh, sink.space = False, -1
         if self.marker:
             sink.insert(self.marker.text, self.marker.place)
             self.marker = None
-        for blank in self._blanks:
-            sink.add(*blank)
+        for blanks in self._blanks:
+            sink.add(*blanks)
         self._blanks.clear()
         sink.add(piece, start, end, exact)
         if self.block and not self.in_image:
             self.block.words = True
 
+    def _put_space(self, sink: MappedText) -> None:
+        """Write the space owed before the next text."""
+        if sink.space < 0:
+            return
+        if self.source[sink.space] == " ":  # an exact copy; a line end is not
+            sink.add(" ", sink.space, sink.space + 1, True)
+        else:
+            sink.insert(" ", sink.space)
+
     def _begin_line(self, kind: BlockKind | None = None) -> Piece:
-        """Write the line ends owed and a list's indent; open a heading or a block where one begins."""
+        """Begin a line, and a piece of the text where one begins."""
         if self.out.length:
             self.out.insert("\n" * (self.gap - self.out.newlines()))
         place = self.out.length
         piece = self.heading or self.block
+        # An empty line ends a block, but not a heading.
         if piece is None or piece.start < 0 or (self.gap > 1 and not self.heading):
             piece = self.heading or Piece(kind or self._kind())
             piece.start = place

@@ -1,4 +1,4 @@
-"""Reads a page's tokens: what each tag means for the flow of the text."""
+"""What each tag means for the flow of a page's text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from structrag.reading.html.flow import Flow, Marker
-from structrag.reading.html.tokens import START, TEXT, attributes
+from structrag.reading.html.tokens import START, TEXT, attribute_number, attributes
 
 _HEADING_TAG = re.compile(r"<(/?)[hH][1-6](?=[\t\n\f\r />])")
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -15,49 +15,30 @@ _LINE_END = re.compile(r"\r\n|\n|\r")
 _HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
 _LISTS: Final = ("ul", "ol", "menu", "dir", "dl")
 _PREFORMATTED: Final = ("pre", "listing", "xmp", "textarea")
-_BOXES: Final = (
-    "button",
-    "select",
-    "optgroup",
-    "option",
-    "text",
-    "desc",
-)  # in a line, but words end at their edges
+# In a line, but words end at their edges.
+_BOXES: Final = ("button", "select", "optgroup", "option", "text", "desc")
+# fmt: off
 _BLOCKS: Final = (
-    *(
-        "address",
-        "article",
-        "aside",
-        "body",
-        "center",
-        "details",
-        "dialog",
-        "div",
-        "fieldset",
-        "figcaption",
-        "figure",
-    ),
-    *(
-        "footer",
-        "form",
-        "frameset",
-        "header",
-        "hgroup",
-        "hr",
-        "html",
-        "legend",
-        "main",
-        "nav",
-        "p",
-        "search",
-        "summary",
-    ),
+    "address", "article", "aside", "body", "center", "details", "dialog", "div", "fieldset",
+    "figcaption", "figure", "footer", "form", "frameset", "header", "hgroup", "hr", "html",
+    "legend", "main", "nav", "p", "search", "summary",
 )
+# fmt: on
 Handler = Callable[[str, int, int], None]
 
 
 class PageReader:
-    """Takes the tokens of one page in order; `finish` gives what was read."""
+    """Takes the tokens of one page in order.
+
+    Example:
+        >>> source = "Nova<br>phone"
+        >>> page = PageReader(source)
+        >>> page.take(TEXT, "", 0, 4)
+        >>> page.take(START, "br", 4, 8)
+        >>> page.take(TEXT, "", 8, 13)
+        >>> "".join(page.finish().out.parts)
+        'Nova\\nphone'
+    """
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -93,7 +74,7 @@ class PageReader:
         self._starts, self._ends = starts, ends
 
     def take(self, kind: int, name: str, start: int, end: int) -> None:
-        """One token of html_tokens."""
+        """Take one token of `visible_tokens`."""
         if kind == TEXT:
             if self.in_title:
                 self.title = self.source[start:end] if self.title is None else self.title
@@ -108,7 +89,7 @@ class PageReader:
             handler(name, start, end)
 
     def finish(self) -> Flow:
-        """The flow with everything written."""
+        """Close what is open and return the flow with everything written."""
         self.flow.close_heading()
         self.flow.close_table()
         return self.flow
@@ -116,10 +97,10 @@ class PageReader:
     def _closes_later(self, name: str, place: int) -> bool:
         """Whether an end tag of this name begins behind `place`."""
         if name not in self._last:
-            found = [
-                match.start() for match in re.finditer(f"</{name}", self.source, re.IGNORECASE)
-            ]
-            self._last[name] = found[-1] if found else -1
+            last = -1
+            for match in re.finditer(f"</{name}", self.source, re.IGNORECASE):
+                last = match.start()
+            self._last[name] = last
         return self._last[name] > place
 
     def _break(self, name: str, start: int, end: int) -> None:
@@ -134,8 +115,9 @@ class PageReader:
     def _start_heading(self, name: str, start: int, end: int) -> None:
         flow = self.flow
         if flow.table is not None and flow.table.in_cell and self._closes_later("table", start):
-            flow.break_line(1, start)
+            flow.break_line(1, start)  # in a cell a heading is text
             return
+        # A table, `pre` or quote that is never closed ends here.
         flow.close_table()
         flow.pre = flow.pre if self._closes_later("pre", start) else 0
         flow.quotes = flow.quotes if self._closes_later("blockquote", start) else 0
@@ -151,7 +133,9 @@ class PageReader:
     def _start_list(self, name: str, start: int, end: int) -> None:
         lists = self.flow.lists
         self.flow.break_line(2, start, force=not lists.depth)
-        first = self._number(start, end, "start") if name == "ol" else 1
+        first = 1
+        if name == "ol":
+            first = attribute_number(self.source, attributes(self.source, start, end), "start")
         lists.push(name, first - 1)
         self.flow.marker = None
 
@@ -171,10 +155,10 @@ class PageReader:
         lists.base = min(lists.base, len(lists.names) - 1)
         if name == "li":
             lists.numbers[-1] += 1
-            flow.marker = Marker(
-                f"{lists.numbers[-1]}. " if lists.names[-1] == "ol" else "- ", start
-            )
+            numbered = lists.names[-1] == "ol"
+            flow.marker = Marker(f"{lists.numbers[-1]}. " if numbered else "- ", start)
         elif flow.table is None:
+            # A term and what is said of it are not cut apart.
             follows_term = name == "dd" and lists.numbers[-1] == 1
             lists.numbers[-1] = 1 if name == "dt" else 0
             flow.marker = Marker("" if name == "dt" else "  ", start, cut=not follows_term)
@@ -307,17 +291,13 @@ class PageReader:
         self.svg = max(self.svg - 1, 0)
 
     def _image(self, name: str, start: int, end: int) -> None:
-        flow, span = self.flow, attributes(self.source, start, end).get("alt")
+        flow = self.flow
         flow.images.append((start, end))
-        if span is None:
+        alt = attributes(self.source, start, end).get("alt")
+        if alt is None:
             return
         flow.space(start)
         flow.in_image = True
-        flow.text(*span)
+        flow.text(*alt)
         flow.in_image = False
         flow.space(end - 1)
-
-    def _number(self, start: int, end: int, name: str) -> int:
-        a, b = attributes(self.source, start, end).get(name, (0, 0))
-        digits = self.source[a:b].strip()
-        return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 9 else 1

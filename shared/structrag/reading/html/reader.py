@@ -1,18 +1,21 @@
-"""HTML: from a page to its visible text, the headings and blocks in it, and the way back to the
-page.
+"""HTML to visible text with headings, blocks and the way back.
 
-Why the page is read by a tokenizer of our own (html_tokens.py): exact source offsets were the first
-demand. selectolax (lexbor) and lxml read the 2.4 MB 10-K of our data at about 200 and 110 MB/s, but
-give no character offset of a text node: lxml keeps a line number, selectolax nothing. The standard
-library's HTMLParser has offsets (about 20 MB/s with getpos), but needs 40 s for the 60 KB `"<a " *
-20000`, and what it makes of unclosed comments and quotes changed between patch releases of Python.
-The tokenizer runs at 85 MB/s, in linear time, with offsets by construction; the whole reader at 21
-MB/s there and 5.5 on dense Wikipedia tables. No dependency, and the same result on every Python.
+Why the page is read by a tokenizer of our own (tokens.py): exact source offsets were the first
+demand.
 
-Decisions: text of form controls (option, button, textarea) and of svg and MathML is text; `value`
-attributes are not. Hidden elements (`hidden`, `display:none`) are kept, except Inline XBRL's
-`ix:header`, which is never shown. Text in a table cell is one line: lists, headings, `pre` and
-tables inside a cell lose their line breaks, never their words.
+- selectolax (lexbor) and lxml read the 2.4 MB 10-K of our data at about 200 and 110 MB/s, but give
+  no character offset of a text node. lxml keeps a line number, selectolax nothing.
+- The standard library's HTMLParser has offsets (about 20 MB/s with getpos), but needs 40 s for the
+  60 KB `"<a " * 20000`. What it makes of unclosed comments and quotes changed between patch
+  releases of Python.
+- This tokenizer runs at 85 MB/s, in linear time, with offsets by construction. The whole reader
+  runs at 21 MB/s there and at 5.5 on dense Wikipedia tables. It needs no dependency and gives the
+  same result on every Python.
+
+Decisions: the text of form controls (option, button, textarea) and of svg and MathML is text,
+`value` attributes are not. Hidden elements (`hidden`, `display:none`) are kept, except Inline
+XBRL's `ix:header`, which is never shown. Text in a table cell is one line: lists, headings, `pre`
+and tables inside a cell lose their line breaks, never their words.
 """
 
 from __future__ import annotations
@@ -31,13 +34,20 @@ _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 def read_html(source: str, *, drop_navigation: bool = False) -> tuple[str, str, Layout]:
-    """Return (visible text, document title or "", layout) of an HTML page or fragment.
+    """Read an HTML page or fragment as (visible text, title, layout).
 
-    All offsets in the layout are characters of the visible text; its source map leads back to
-    `source`. Blocks and headings tile the text, white space joins what stands before it; the text
-    itself neither begins nor ends with white space outside `pre`. `drop_navigation` leaves out
-    `nav`, `footer` and `aside`. Any string is read, broken markup included; a page without visible
-    text gives "".
+    Example:
+        >>> text, title, layout = read_html("<h1>Nova</h1><p>A phone.</p>")
+        >>> text
+        'Nova\\n\\nA phone.'
+        >>> layout.headings[0].level
+        1
+
+    All offsets in the layout are characters of the visible text. Its source map leads back to
+    `source`. Blocks and headings tile the text, white space joins what stands before it. The text
+    neither begins nor ends with white space outside `pre`. `drop_navigation` leaves out `nav`,
+    `footer` and `aside`. Any string is read, broken markup included. A page without visible text
+    gives "", one without a title the title "".
     """
     dropped = ["template", "ix:header"]
     if drop_navigation:
@@ -55,10 +65,10 @@ def read_html(source: str, *, drop_navigation: bool = False) -> tuple[str, str, 
 
 
 def html_blocks_between(layout: Layout, start: int, end: int) -> list[Block]:
-    """The blocks that tile `text[start:end]`, normally a section's own body; [] if it is empty.
+    """The blocks that tile `text[start:end]`, normally a section's own body.
 
     Blocks that reach over an edge are cut there. A body in which nothing was written is one block
-    of kind "other". O(log of all blocks + blocks returned).
+    of kind "other", an empty one has none. O(log of all blocks + blocks returned).
     """
     if start >= end:
         return []
@@ -74,11 +84,11 @@ def html_blocks_between(layout: Layout, start: int, end: int) -> list[Block]:
 
 
 def text_offset(source_map: SourceMap, source_offset: int) -> int:
-    """The first text character that came from `source_offset` or later; the text's length if there
-    is none.
+    """The first text character that came from `source_offset` or later.
 
-    The other way round than `SourceMap.to_source`: a source span `[a, b)` lies at
-    `[text_offset(m, a), text_offset(m, b))` of the text. For maps made by `read_html`.
+    If there is none, the text's length. This is the way back of `SourceMap.to_source`: a source
+    span `[a, b)` lies at `[text_offset(m, a), text_offset(m, b))` of the text. For maps made by
+    `read_html`.
     """
     run = bisect_left(source_map.source_starts, source_offset)
     if run == len(source_map.source_starts):
@@ -90,30 +100,35 @@ def text_offset(source_map: SourceMap, source_offset: int) -> int:
 
 
 def _placed(source: str, tag: tuple[int, int], source_map: SourceMap, length: int) -> PlacedImage:
-    """The image of a tag. One without alt text is placed at the text behind it, at the end of the
-    page at the last character."""
+    """The image of a tag.
+
+    One without alt text is placed at the text behind it, at the end of the page at the last
+    character.
+    """
     spans = attributes(source, *tag)
-    file, alt, title = (
-        unescape(source[slice(*spans.get(name, (0, 0)))]) for name in ("src", "alt", "title")
-    )
-    offset = text_offset(source_map, spans["alt"][0] if alt.strip() else tag[1])
+
+    def value(name: str) -> str:
+        return unescape(source[slice(*spans.get(name, (0, 0)))])
+
+    alt = " ".join(value("alt").split())
+    offset = text_offset(source_map, spans["alt"][0] if alt else tag[1])
     return PlacedImage(
         min(offset, max(length - 1, 0)),
-        file.strip(),
-        " ".join(alt.split()),
-        " ".join(title.split()),
+        value("src").strip(),
+        alt,
+        " ".join(value("title").split()),
     )
 
 
 def _split_pieces(pieces: list[Piece], text: str) -> tuple[list[Heading], list[Block]]:
-    """Headings and blocks of the whole text; each ends where the next one starts."""
+    """Headings and blocks of the text, from each start to the next."""
     headings: list[Heading] = []
     blocks: list[Block] = []
-    deeper = _section_levels([piece for piece in pieces if piece.kind is None])
+    added = _added_to_depth([piece for piece in pieces if piece.kind is None])
     for i, piece in enumerate(pieces):
         end = pieces[i + 1].start if i + 1 < len(pieces) else len(text)
         if piece.kind is None:
-            level = piece.level if deeper is None or not piece.depth else piece.depth + deeper
+            level = piece.level if added is None or not piece.depth else piece.depth + added
             title = " ".join(text[piece.start : piece.title_end].split())
             headings.append(Heading(level, title, piece.start, end))
         else:
@@ -121,12 +136,12 @@ def _split_pieces(pieces: list[Piece], text: str) -> tuple[list[Heading], list[B
     return headings, blocks
 
 
-def _section_levels(headings: list[Piece]) -> int | None:
-    """What to add to the depth of sections to get the level; None: levels are the numbers of the h
-    tags.
+def _added_to_depth(headings: list[Piece]) -> int | None:
+    """What to add to a heading's depth of sections for its level.
 
-    Some authors write h1 in every nested `<section>`. Only where all headings inside sections are
-    h1 does the depth count, one deeper if the page's own h1 stands before them.
+    None: levels are the numbers of the h tags. Some authors write h1 in every nested `<section>`.
+    Only where all headings inside sections are h1 does the depth count, one deeper if the page's
+    own h1 stands before them.
     """
     inside = [heading for heading in headings if heading.depth]
     if not inside or any(heading.level != 1 for heading in inside):
@@ -150,7 +165,7 @@ def _start(block: Block) -> int:
 
 
 def _fit(block: Block, start: int, end: int) -> Block:
-    """The block with other edges, and with what lies outside them forgotten."""
+    """The block with other edges, without the cuts and header outside them."""
     if (start, end) == (block.start, block.end):
         return block
     cuts = tuple(cut for cut in block.cuts if start < cut < end)

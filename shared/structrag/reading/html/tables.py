@@ -1,30 +1,39 @@
-"""HTML tables: cells are collected while the page is read and written as pipe rows when the table
-ends."""
+"""HTML tables: their cells are collected, then written as pipe rows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 from structrag.reading.html.text import MappedText
-from structrag.reading.html.tokens import attributes
+from structrag.reading.html.tokens import attribute_number, attributes
 
 MAX_COLUMNS = 100  # a wider table, and spans beyond this column, are not aligned
 
 
 @dataclass(slots=True)
 class Cell:
-    """A cell; `column` is set when the table is laid out."""
+    """A cell of a table.
+
+    Example:
+        >>> Cell(MappedText(), header=True).colspan
+        1
+    """
 
     text: MappedText
     header: bool = False
     colspan: int = 1
     rowspan: int = 1
-    column: int = 0
+    column: int = 0  # set when the table is laid out
 
 
 @dataclass(slots=True)
 class Row:
-    """A table row that begins at `source` in the page."""
+    """A table row that begins at `source` in the page.
+
+    Example:
+        >>> Row(source=120).cells
+        []
+    """
 
     source: int
     in_head: bool = False
@@ -32,13 +41,21 @@ class Row:
 
 
 class Table:
-    """An open table. `cell` is where text goes; None between cells."""
+    """An open table.
+
+    Example:
+        >>> table = Table()
+        >>> table.open_row(0).cells
+        []
+        >>> table.in_cell
+        False
+    """
 
     def __init__(self) -> None:
         self.caption = MappedText()
         self.rows: list[Row] = []
         self.row: Row | None = None
-        self.cell: MappedText | None = None
+        self.cell: MappedText | None = None  # where text goes; None between cells
         self.stray = False  # the open cell was made for text that stands outside cells
         self.in_head = False
         self.inner = 0  # open tables inside the cell; their text stays in the cell
@@ -56,7 +73,7 @@ class Table:
         return row
 
     def open_cell(self, source: str, start: int, end: int, *, header: bool) -> MappedText:
-        """`<td>` or `<th>`; in a row of its own if no row is open."""
+        """`<td>` or `<th>`, in a new row if none is open."""
         row = self.row or self.open_row(start)
         colspan, rowspan = _spans(source, start, end)
         cell = Cell(MappedText(), header, colspan, rowspan)
@@ -65,7 +82,10 @@ class Table:
         return cell.text
 
     def open_stray(self) -> MappedText:
-        """A place for text outside cells: the caption before the first row, else a cell of its own."""
+        """A place for text outside cells.
+
+        It is the caption before the first row, else a cell of its own.
+        """
         self.cell = cell = self.open_cell("", 0, 0, header=False) if self.rows else self.caption
         self.stray = True
         return cell
@@ -82,12 +102,13 @@ def has_text(table: Table) -> bool:
 
 
 def write_rows(table: Table, out: MappedText) -> tuple[list[int], int]:
-    """Append the table to `out` as pipe rows. Return the starts of the rows it can be cut before,
-    and the header's end.
+    """Append a table to `out` as pipe rows.
+
+    Returns the starts of the rows that it can be cut before, and the header's end.
 
     Rows and columns in which no cell shows anything are left out. A cell stands in its first row
     and column, the others that it spans are empty. The leading rows made of `th` cells or inside
-    `thead` are header rows, unless no other row follows: then the first one alone is, if there are
+    `thead` are header rows. If no other row follows, only the first one is, and only if there are
     two.
     """
     _place(table.rows)
@@ -126,7 +147,7 @@ def _write_row(row: Row, columns: dict[int, int], out: MappedText) -> None:
 
 
 def _place(rows: list[Row]) -> None:
-    """Give every cell the first free column of its row, as the HTML standard's table model does."""
+    """Give every cell the first free column, as HTML's table model does."""
     taken: dict[int, int] = {}  # column -> the last row that a cell from above covers
     for i, row in enumerate(rows):
         column = 0
@@ -135,10 +156,8 @@ def _place(rows: list[Row]) -> None:
                 column += 1
             cell.column = column
             if cell.rowspan > 1:
-                last = i + cell.rowspan - 1
-                taken.update(
-                    dict.fromkeys(range(column, min(column + cell.colspan, MAX_COLUMNS)), last)
-                )
+                spanned = range(column, min(column + cell.colspan, MAX_COLUMNS))
+                taken.update(dict.fromkeys(spanned, i + cell.rowspan - 1))
             column += cell.colspan
 
 
@@ -157,11 +176,7 @@ def _spans(source: str, start: int, end: int) -> tuple[int, int]:
     """colspan and rowspan of a cell's start tag, within the standard's limits."""
     if "span" not in source[start:end].lower():
         return 1, 1
-    found = attributes(source, start, end)
-    numbers = []
-    for name, most in (("colspan", 1000), ("rowspan", 65534)):
-        a, b = found.get(name, (0, 0))
-        digits = source[a:b].strip()
-        number = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 9 else 1
-        numbers.append(min(max(number, 1), most))
-    return numbers[0], numbers[1]
+    spans = attributes(source, start, end)
+    columns = attribute_number(source, spans, "colspan")
+    rows = attribute_number(source, spans, "rowspan")
+    return min(max(columns, 1), 1000), min(max(rows, 1), 65534)

@@ -1,4 +1,4 @@
-"""Visible text under construction, with the place in the source that every run of it came from."""
+"""Visible text under construction, with the place every run came from."""
 
 from __future__ import annotations
 
@@ -6,8 +6,19 @@ from structrag.records import SourceMap
 
 
 class MappedText:
-    """A growing text and its source map. `fresh` and `space` are the writer's state at the end of
-    the text."""
+    """A growing text and its source map.
+
+    `fresh` and `space` are the writer's state at the end of the text.
+
+    Example:
+        >>> text = MappedText()
+        >>> text.add("Nova", 3, 7, exact=True)
+        >>> text.insert("!")
+        >>> "".join(text.parts)
+        'Nova!'
+        >>> text.source_map(10).to_source(2)
+        5
+    """
 
     def __init__(self) -> None:
         self.parts: list[str] = []
@@ -17,20 +28,18 @@ class MappedText:
         self.exact: list[bool] = []
         self.source_end = 0  # behind the last source character that was written
         self.fresh = True  # nothing visible yet on the current line
-        self.space = (
-            -1
-        )  # source offset of white space that shows if something follows on the line; -1: none
+        # Source offset of white space that shows if something follows on the line; -1: none.
+        self.space = -1
 
     def add(self, piece: str, start: int, end: int, exact: bool) -> None:
-        """Append `piece`, which stands for `source[start:end]`, character by character if `exact`.
+        """Append `piece`, which stands for `source[start:end]`.
 
-        Calls come with ascending source offsets, so that the map can be searched from both sides.
+        With `exact` it does so character by character. Calls come with ascending source offsets,
+        so that the map can be searched from both sides.
         """
-        joins = (
-            self.exact
-            and self.exact[-1] == exact
-            and (start == self.source_end if exact else start == self.source_starts[-1])
-        )
+        joins = False  # an exact run goes on, an inexact one stands for the same place
+        if self.exact and self.exact[-1] == exact:
+            joins = start == (self.source_end if exact else self.source_starts[-1])
         if not joins:
             self.text_starts.append(self.length)
             self.source_starts.append(start)
@@ -40,8 +49,10 @@ class MappedText:
         self.source_end = end
 
     def insert(self, piece: str, place: int = 0) -> None:
-        """Append characters that are not in the source, at `place` there or where the text before
-        them ended."""
+        """Append characters that are not in the source.
+
+        Their place is `place` or, if that is later, where the text before them ended.
+        """
         if piece:
             place = max(place, self.source_end)
             self.add(piece, place, place, False)
@@ -62,8 +73,7 @@ class MappedText:
         return len(tail) - len(tail.rstrip("\n")) if not tail.endswith("\n\n") else 2
 
     def source_map(self, source_length: int) -> SourceMap:
-        """The map, closed by an empty run that leads from the end of the text to the end of the
-        source."""
+        """The map, closed by an empty run at the ends of both."""
         return SourceMap(
             text_starts=(*self.text_starts, self.length),
             source_starts=(*self.source_starts, source_length),

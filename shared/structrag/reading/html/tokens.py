@@ -1,11 +1,15 @@
-"""Cuts HTML into text, start tags and end tags, each with its place in the source.
+"""HTML in text, start tags and end tags, with their places.
 
-The rules are the HTML standard's tokenizer (quoted attributes, comments, raw text of `script` and
-`style`, `textarea` and `title` without tags inside) with three lenient exceptions, so that a page
-cut short or badly typed keeps its text: a quote in a tag that is never closed does not count as
-one, a `<` that no `>` follows is text, and a `title`, `noscript` or `iframe` that is never closed
-does not swallow the page. A comment, script or style that is never closed does, as it does in
-browsers. A CDATA section is text, as XHTML means it. Every function takes linear time on any input.
+The rules are the HTML standard's tokenizer: quoted attributes, comments, raw text of `script` and
+`style`, `textarea` and `title` without tags inside. Three lenient exceptions keep the text of a
+page that is cut short or badly typed:
+
+- a quote in a tag that is never closed does not count as one;
+- a `<` that no `>` follows is text;
+- a `title`, `noscript` or `iframe` that is never closed does not swallow the page.
+
+A comment, script or style that is never closed does, as it does in browsers. A CDATA section is
+text, as XHTML means it. Every function takes linear time on any input.
 """
 
 from __future__ import annotations
@@ -17,9 +21,8 @@ from typing import Final
 TEXT: Final = 0
 START: Final = 1
 END: Final = 2
-Token = tuple[
-    int, str, int, int
-]  # TEXT, START or END; the tag's name in lower case; source[start:end]
+# TEXT, START or END; the tag's name in lower case; source[start:end].
+Token = tuple[int, str, int, int]
 Span = tuple[int, int]
 
 _OPEN = re.compile(r"<(?:(/?)([A-Za-z][^\t\n\f\r />]*)|[!?/])")
@@ -32,14 +35,8 @@ _ATTRIBUTE = re.compile(
     re.VERBOSE,
 )
 _COMMENT_END = re.compile(r"--!?>")
-_UNSEEN = (
-    "script",
-    "style",
-    "noscript",
-    "iframe",
-    "noframes",
-    "noembed",
-)  # their content is never shown
+# The content of these is never shown.
+_UNSEEN = ("script", "style", "noscript", "iframe", "noframes", "noembed")
 _SHOWN = ("title", "textarea", "xmp")  # their content is text without tags
 _CLOSERS = {
     name: re.compile(rf"</{name}(?=[\t\n\f\r />])", re.IGNORECASE) for name in (*_UNSEEN, *_SHOWN)
@@ -47,9 +44,12 @@ _CLOSERS = {
 
 
 def attributes(source: str, start: int, end: int) -> dict[str, Span]:
-    """The attributes of the start tag `source[start:end]`: name in lower case -> span of the raw
-    value."""
-    found: dict[str, Span] = {}
+    """The attributes of the start tag `source[start:end]`.
+
+    The keys are names in lower case, the values spans of the raw values. The first of a name
+    counts.
+    """
+    spans: dict[str, Span] = {}
     opening = _OPEN.match(source, start, end)
     position = opening.end() if opening else end
     while position < end:
@@ -58,13 +58,22 @@ def attributes(source: str, start: int, end: int) -> dict[str, Span]:
             break
         position = match.end()
         if match[1] and match.lastindex and match.lastindex > 1:
-            found.setdefault(match[1].lower(), match.span(match.lastindex))
-    return found
+            spans.setdefault(match[1].lower(), match.span(match.lastindex))
+    return spans
+
+
+def attribute_number(source: str, spans: dict[str, Span], name: str) -> int:
+    """An attribute's whole number of up to eight digits, else 1."""
+    start, end = spans.get(name, (0, 0))
+    digits = source[start:end].strip()
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 9 else 1
 
 
 def tokens(source: str, position: int = 0) -> Iterator[Token]:
-    """The text runs and tags of `source[position:]` in order, without comments, declarations and
-    unseen content."""
+    """The text runs and tags of `source[position:]` in order.
+
+    Comments, declarations and unseen content are left out.
+    """
     last_close = source.rfind(">")
     is_xml = source.lstrip("\ufeff\t\n\f\r ").startswith("<?xml")
     unclosed: set[str] = set()  # what was looked for in vain once is not looked for again
@@ -73,7 +82,7 @@ def tokens(source: str, position: int = 0) -> Iterator[Token]:
         if start > position:
             yield TEXT, "", position, start
         if start > last_close and not source.startswith("<!--", start):
-            position = start
+            position = start  # no tag can end any more: the rest is text
             break
         name = match[2]
         if name is None:
@@ -95,8 +104,10 @@ def tokens(source: str, position: int = 0) -> Iterator[Token]:
 
 
 def visible_tokens(source: str, dropped: Collection[str]) -> Iterator[Token]:
-    """`tokens` without the elements named in `dropped` and all they hold; one that is never closed
-    is kept."""
+    """`tokens` without the elements named in `dropped` and all they hold.
+
+    An element that is never closed is kept.
+    """
     names = set(dropped)
     position = 0
     while True:
@@ -112,12 +123,13 @@ def visible_tokens(source: str, dropped: Collection[str]) -> Iterator[Token]:
                 yield token
         if not depth:
             return
+        # Never closed: read again from where it began, without dropping its like.
         names.discard(skipped)
         position = resume
 
 
 def _tag_end(source: str, position: int, unclosed: set[str]) -> int:
-    """Where the tag whose name ends at `position` ends; some `>` follows."""
+    """Where a tag ends whose name ends at `position`; a `>` follows."""
     quick = _NO_QUOTES.match(source, position)
     if quick:
         return quick.end()
@@ -133,8 +145,10 @@ def _tag_end(source: str, position: int, unclosed: set[str]) -> int:
 
 
 def _declaration(source: str, start: int, unclosed: set[str]) -> tuple[Span | None, int]:
-    """What begins with `<!`, `<?` or `</` and no letter: the span of a CDATA section's text, and
-    where it ends."""
+    """What begins with `<!`, `<?` or `</` and no letter.
+
+    Returns the span of a CDATA section's text, None for all else, and where it ends.
+    """
     if source.startswith("<!--", start):
         for short in ("<!-->", "<!--->"):
             if source.startswith(short, start):
@@ -150,7 +164,7 @@ def _declaration(source: str, start: int, unclosed: set[str]) -> tuple[Span | No
 
 
 def _raw(source: str, name: str, start: int, end: int, unclosed: set[str]) -> Iterator[Token]:
-    """The tokens of an element whose content holds no tags, up to its end tag."""
+    """Tokens of an element whose content holds no tags."""
     closing = None if name in unclosed else _CLOSERS[name].search(source, end)
     if closing is None:
         unclosed.add(name)
