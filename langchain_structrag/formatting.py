@@ -12,13 +12,15 @@ from typing import Any
 from langchain_core.document_loaders import BaseBlobParser, Blob
 from langchain_core.documents import BaseDocumentTransformer, Document
 
-from langchain_structrag.conversion import check_documents, json_safe
+from langchain_structrag.conversion import check_documents
 from langchain_structrag.models import as_language_model
 from langchain_structrag.reading import DocumentQueue
 from structrag.asking.requests import Usage
 from structrag.errors import check_choice
 from structrag.formatting.formatter import Formatted
 from structrag.formatting.formatter import HiQAFormatter as CoreFormatter
+from structrag.hosts.documents import is_pdf
+from structrag.hosts.json_values import json_values
 from structrag.hosts.metadata import FORMAT_KEY, FORMAT_REPORT_KEY, PAGES_KEY
 from structrag.reading.files import FORMATS
 
@@ -135,7 +137,7 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
             MissingExtra: a PDF, and pypdfium2 is not installed (an ImportError).
         """
         metadata = {**blob.metadata, **({"source": str(blob.source)} if blob.source else {})}
-        if blob.mimetype != "application/pdf":
+        if not is_pdf(blob.source, blob.mimetype):
             yield from self.transform_documents(
                 [Document(page_content=blob.as_string(), metadata=metadata)]
             )
@@ -151,7 +153,7 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
     def _made(self, parent: Document, formatted: Formatted) -> Document:
         metadata = {**deepcopy(parent.metadata), FORMAT_KEY: formatted.document.format}
         if self._add_report:
-            report = json_safe(asdict(formatted.report))
+            report = json_values(asdict(formatted.report))
             metadata[FORMAT_REPORT_KEY] = (
                 json.dumps(report, ensure_ascii=False) if self._flat_metadata else report
             )

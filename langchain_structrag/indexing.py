@@ -12,12 +12,13 @@ from langchain_core.vectorstores import VectorStore
 from langchain_text_splitters import TextSplitter
 
 import structrag.records as core
-from langchain_structrag.conversion import check_documents, digest, document_id, to_core
+from langchain_structrag.conversion import as_host, check_documents
 from langchain_structrag.hiqa import HiQATransformer
 from langchain_structrag.models import as_embedder, as_language_model
 from langchain_structrag.splitters import ContentAwareTextSplitter, FixedTextSplitter
 from langchain_structrag.stores import LangChainDenseStore
 from structrag.errors import InvalidParameter
+from structrag.hosts.documents import read_document, with_own_names
 from structrag.index.index import Index
 
 
@@ -57,23 +58,9 @@ def index_options(
 
 
 def core_documents(documents: Iterable[Document], format: str) -> Iterator[core.Document]:
-    """Structrag documents, each with an id of its own.
-
-    A document that is there twice counts once. Different ones whose ids would be the same (rows or
-    pages of one source that the metadata does not tell apart) are numbered; an id that the caller
-    gave twice is left for the index to refuse.
-    """
-    numbers: dict[str, int] = {}
-    seen: set[tuple[str, str]] = set()
-    for document in check_documents(documents):
-        name = document_id(document)
-        key = (name, digest(document))
-        if key in seen:
-            continue
-        seen.add(key)
-        numbers[name] = numbers.get(name, 0) + 1
-        numbered = not document.id and numbers[name] > 1
-        yield to_core(document, format=format, id=f"{name}#{numbers[name]}" if numbered else name)
+    """Structrag documents, each with an id of its own."""
+    for name, host in with_own_names(map(as_host, check_documents(documents))):
+        yield read_document(host, format=format, id=name)
 
 
 def vectorstore_of(index: Index) -> VectorStore | None:

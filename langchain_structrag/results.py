@@ -9,7 +9,9 @@ from langchain_core.documents import Document
 
 import structrag.records as core
 from langchain_structrag.conversion import stable_uuid
-from structrag.hosts.metadata import CHUNK_KEY, DOCUMENT_KEY, SOURCE_KEYS, chunk_notes
+from structrag.hosts.metadata import CHUNK_KEY, DOCUMENT_KEY
+from structrag.hosts.results import context_notes, oversize_notes, source_notes
+from structrag.hosts.trimming import trimmed
 from structrag.index.store import Store
 from structrag.text.heading_path import SEPARATOR
 
@@ -29,48 +31,40 @@ def chunk_document(
     `key` tells the parent apart, `strip` leaves out white space around the content, `context` puts
     the chunk's context in front, `flat` makes the heading path one string.
     """
-    lead = f"{chunk.context}\n" if context and chunk.context else ""
-    start, end = chunk.start, chunk.end
     if strip:
-        end -= len(chunk.text) - len(chunk.text.rstrip())
-        start += 0 if lead else len(chunk.text) - len(chunk.text.lstrip())
+        chunk = trimmed(chunk)
     metadata: dict[str, Any] = {
         **deepcopy(parent.metadata),
-        "start_index": start,
-        "end_index": end,
+        "start_index": chunk.start,
+        "end_index": chunk.end,
         "heading_path": SEPARATOR.join(chunk.path) if flat else list(chunk.path),
         "section_id": chunk.section_id,
+        **source_notes(chunk, source),
+        **(context_notes(chunk) if context else {}),
+        **oversize_notes(chunk),
     }
-    if source.layout is not None:
-        to_source = source.layout.source_map.to_source
-        metadata |= {"source_start": to_source(start), "source_end": to_source(end - 1) + 1}
-    if context and chunk.extras.get("context_shortened"):
-        metadata["context_shortened"] = True
-    if chunk.extras.get("oversize"):
-        metadata["oversize"] = True
-    name = stable_uuid(source.id, key, start, end)
-    return Document(page_content=lead + source.text[start:end], metadata=metadata, id=name)
+    lead = f"{chunk.context}\n" if context and chunk.context else ""
+    name = stable_uuid(source.id, key, chunk.start, chunk.end)
+    return Document(page_content=lead + chunk.text, metadata=metadata, id=name)
 
 
 def hit_document(hit: core.Hit, store: Store) -> Document:
-    """A hit as a LangChain document: the text without white space around it, offsets moved with it,
-    JSON metadata."""
-    chunk = hit.chunk
-    start = chunk.start + len(chunk.text) - len(chunk.text.lstrip())
-    text = chunk.text.strip()
+    """A hit as a LangChain document: the text without blank lines before and white space after it,
+    offsets moved with it, JSON metadata."""
+    chunk = trimmed(hit.chunk)
     metadata = {
         **store.document(chunk.doc_id).meta,
         "doc_id": chunk.doc_id,
         "heading_path": list(chunk.path),
         "section_id": chunk.section_id,
-        "start_index": start,
-        "end_index": start + len(text),
+        "start_index": chunk.start,
+        "end_index": chunk.end,
         "score": float(hit.score),
         "rank": hit.rank,
-        **({"oversize": True} if chunk.extras.get("oversize") else {}),
-        **chunk_notes(chunk, SOURCE_KEYS),
+        **oversize_notes(chunk),
+        **source_notes(chunk),
     }
-    return Document(page_content=text, metadata=metadata, id=chunk.id)
+    return Document(page_content=chunk.text, metadata=metadata, id=chunk.id)
 
 
 def segment_documents(store: Store, view: str) -> list[Document]:

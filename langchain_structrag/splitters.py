@@ -26,9 +26,9 @@ class ContentAwareTextSplitter(StructureSplitter):
         length_function: What measures sizes.
         keep_separator: Accepted and without effect: nothing of the text is ever left out.
         add_start_index: Accepted and without effect: the index is exact and always there.
-        strip_whitespace: Whether the white space around a chunk is left out; offsets move with it.
-            False: the chunks of a document without overlap, joined, are the document, and a chunk's
-                first line keeps its indentation.
+        strip_whitespace: Whether blank lines before a chunk and white space after it are left out;
+            its first line keeps its indentation, and offsets move. False: the chunks of a document
+            without overlap, joined, are the document.
         format: "markdown", "html", "text" or "auto": told by the suffix of `metadata["source"]` or
             by the text.
         exclude_titles: Titles (any case) of sections left out with everything below them.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, ClassVar, Literal
 
 from langchain_core.documents import Document
@@ -14,6 +14,7 @@ from typing_extensions import Self
 from langchain_structrag.conversion import as_documents, check_documents, digest, to_core
 from langchain_structrag.results import chunk_document
 from structrag.errors import InvalidParameter, check_at_least, check_choice, require
+from structrag.hosts.trimming import TrimmedLength
 from structrag.reading.files import FORMATS
 from structrag.records import Chunk
 from structrag.records import Document as CoreDocument
@@ -21,19 +22,6 @@ from structrag.text.tokens import huggingface_counter, tiktoken_counter
 
 LengthFunction = Callable[[str], int]
 UNLIMITED = 10**9  # as chunk_size
-
-
-@dataclass(frozen=True, slots=True)
-class StrippedLength:
-    """The greater length of a text with and without the white space around it, so that a limit
-    holds for both."""
-
-    length_function: LengthFunction
-
-    def __call__(self, text: str) -> int:
-        stripped = text.strip()
-        length = self.length_function(text)
-        return length if stripped == text else max(length, self.length_function(stripped))
 
 
 class StructureSplitter(TextSplitter):
@@ -99,7 +87,7 @@ class StructureSplitter(TextSplitter):
 
     def _counter(self) -> LengthFunction:
         return (
-            StrippedLength(self._length_function)
+            TrimmedLength(self._length_function)
             if self._strip_whitespace
             else self._length_function
         )

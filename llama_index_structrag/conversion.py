@@ -6,7 +6,6 @@ import copy
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import PurePath
 from typing import Any
 
 from llama_index.core.schema import (
@@ -20,51 +19,26 @@ from llama_index.core.schema import (
 )
 
 from llama_index_structrag.keys import CONTEXT_KEY, HIDDEN_KEYS
-from structrag.hosts.metadata import FORMAT_KEY, SOURCE_KEYS, chunk_notes
-from structrag.reading.files import FORMATS, SUFFIXES, read_text
+from structrag.hosts.documents import HostDocument, read_document
+from structrag.hosts.results import context_notes, oversize_notes, source_notes
+from structrag.hosts.trimming import trimmed
 from structrag.records import Chunk, Document, Hit
 from structrag.text.heading_path import SEPARATOR
 
-_MIME_TYPES = {"text/html": "html", "application/xhtml+xml": "html", "text/markdown": "markdown"}
 EXCLUSIONS_KEY = "llama_index"  # of a core document's meta
 _EXCLUSIONS = ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
-_SOURCE_KEYS = ("source", "file_path", "file_name")
 
 
 def read_node(
     node: BaseNode, id: str, *, format: str = "auto", drop_navigation: bool = False
 ) -> Document:
-    """A node's text as a document of the core; with "auto" its metadata tells the format, else the
-    text does."""
-    metadata = node.metadata
-    source = next((str(metadata[key]) for key in _SOURCE_KEYS if metadata.get(key)), "")
+    """A node's text as a document of the core; see `structrag.hosts.documents.read_document`."""
     text = node.get_content(metadata_mode=MetadataMode.NONE)
-    if format == "auto":
-        format = _told_format(metadata, source, text)
-    title = metadata.get("title")
-    return read_text(
-        text,
-        format=format,
-        id=id,
-        title=title if isinstance(title, str) else "",
-        meta={"source": source} if source else {},
-        drop_navigation=drop_navigation,
-    )
+    host = HostDocument(text, node.metadata, id)
+    return read_document(host, format=format, drop_navigation=drop_navigation)
 
 
-def _told_format(metadata: Mapping[str, Any], source: str, text: str) -> str:
-    """The format by a formatter here, by the type or by the file's suffix; "auto" where none of
-    them tells."""
-    if metadata.get(FORMAT_KEY) in FORMATS:
-        return str(metadata[FORMAT_KEY])
-    by_type = _MIME_TYPES.get(str(metadata.get("file_type", "")).lower())
-    told = by_type or SUFFIXES.get(PurePath(source).suffix.lower(), "auto")
-    return (
-        "auto" if told == "html" and "</" not in text else told
-    )  # many readers have rendered it to text already
-
-
-def chunk_metadata(chunk: Chunk, document: Document | None = None) -> dict[str, Any]:
+def chunk_metadata(chunk: Chunk, document: Document | None = None, base: int = 0) -> dict[str, Any]:
     """A chunk's structure as flat metadata: every value is a string, a number or a bool, as flat
     vector stores demand.
 
@@ -72,22 +46,14 @@ def chunk_metadata(chunk: Chunk, document: Document | None = None) -> dict[str, 
     JSON list; heading_context: what the text does not say itself, the titles above its first line
     and the header rows of a cut table.
     """
-    found: dict[str, Any] = {
+    notes: dict[str, Any] = {
         "heading_path": SEPARATOR.join(chunk.path),
         "heading_titles": json.dumps(chunk.path, ensure_ascii=False),
         "section_id": chunk.section_id,
     }
     if chunk.context:
-        found[CONTEXT_KEY] = chunk.context
-    if chunk.extras.get("context_shortened"):
-        found["context_shortened"] = True
-    if document is None:
-        found |= chunk_notes(chunk, SOURCE_KEYS)  # an index keeps the place with the chunk
-    elif document.layout is not None:
-        to_source = document.layout.source_map.to_source
-        found["source_start"] = to_source(chunk.start)
-        found["source_end"] = to_source(chunk.end - 1) + 1
-    return found
+        notes[CONTEXT_KEY] = chunk.context
+    return {**notes, **context_notes(chunk), **source_notes(chunk, document, base)}
 
 
 def make_node(
@@ -132,17 +98,15 @@ def index_document(node: BaseNode, *, format: str = "auto") -> Document:
     do not see."""
     document = read_node(node, node.node_id, format=format)
     hidden = {name: list(getattr(node, name)) for name in _EXCLUSIONS if getattr(node, name)}
-    meta = json.loads(json.dumps(node.metadata, default=str))
-    return replace(document, meta={**meta, **({EXCLUSIONS_KEY: hidden} if hidden else {})})
+    return replace(document, meta={**document.meta, EXCLUSIONS_KEY: hidden}) if hidden else document
 
 
 def hit_to_node(hit: Hit, document: Document, notes: Mapping[str, Any]) -> NodeWithScore:
     """A hit as a scored text node. `ref_doc_id` is the document's id; offsets are exact; the
     metadata also tells the notes."""
-    chunk = stripped(hit.chunk)
+    chunk = trimmed(hit.chunk)
     metadata = {key: value for key, value in document.meta.items() if key != EXCLUSIONS_KEY}
-    oversize = {"oversize": True} if chunk.extras.get("oversize") else {}
-    own = {**chunk_metadata(chunk), **oversize, **notes}
+    own = {**chunk_metadata(chunk), **oversize_notes(chunk), **notes}
     source = RelatedNodeInfo(
         node_id=chunk.doc_id, node_type=ObjectType.DOCUMENT, metadata=copy.deepcopy(metadata)
     )
@@ -152,12 +116,3 @@ def hit_to_node(hit: Hit, document: Document, notes: Mapping[str, Any]) -> NodeW
     for name, keys in document.meta.get(EXCLUSIONS_KEY, {}).items():
         setattr(node, name, list(dict.fromkeys([*keys, *getattr(node, name)])))
     return NodeWithScore(node=node, score=hit.score)
-
-
-def stripped(chunk: Chunk) -> Chunk:
-    """The chunk without blank lines before and white space after it; its first line keeps its
-    indentation."""
-    text = chunk.text
-    lead = text.rfind("\n", 0, len(text) - len(text.lstrip())) + 1
-    end = len(text.rstrip())
-    return replace(chunk, start=chunk.start + lead, end=chunk.start + end, text=text[lead:end])

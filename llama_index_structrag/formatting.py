@@ -25,6 +25,7 @@ from structrag.asking.steps import together
 from structrag.errors import InvalidDocument
 from structrag.formatting.formatter import Formatted
 from structrag.formatting.formatter import HiQAFormatter as CoreFormatter
+from structrag.hosts.documents import is_pdf
 from structrag.hosts.metadata import FORMAT_KEY, FORMAT_REPORT_KEY, PAGES_KEY
 from structrag.reading.files import decoded
 from structrag.reading.pdf.pages import Page
@@ -208,14 +209,14 @@ def _opened(
     """A file as a document, and of a PDF its pages, whose text is still to come."""
     name = os.fspath(file)
     metadata = {"file_path": name, "file_name": PurePath(name).name, **(extra_info or {})}
-    is_pdf = PurePath(name).suffix.lower() == ".pdf"
+    has_pages = is_pdf(name)
     data: Any = name  # PDFium reads a file itself
-    if fs is not None or not is_pdf:
+    if fs is not None or not has_pages:
         try:
             data = Path(name).read_bytes() if fs is None else fs.read_bytes(name)
         except OSError as error:
             raise InvalidDocument(f"Cannot read {name!r}: {error.strerror or error}.") from error
-    if not is_pdf:
+    if not has_pages:
         return Document(text=decoded(data, name), id_=name, metadata=metadata), []
     from structrag.reading.pdf.reader import read_pdf  # with the packages of an extra
 

@@ -30,6 +30,7 @@ from llama_index_structrag.settings import (
 from structrag.asking.requests import Steps
 from structrag.asking.runner import Runner
 from structrag.errors import check_choice
+from structrag.hosts.results import is_oversize
 from structrag.records import Chunk, Document
 from structrag.text.sentences import LANGUAGES
 from structrag.text.tokens import TokenCounter
@@ -187,7 +188,7 @@ class StructureNodeParser(NodeParser):
             whole = [
                 size
                 for size, chunk in zip(sizes, chunks, strict=True)
-                if context or not _is_oversize(chunk)
+                if context or not is_oversize(chunk)
             ]
             excess = max(whole, default=0) - self.chunk_size
             if context and _is_better_without(chunks, excess, limit):
@@ -251,11 +252,7 @@ def _is_better_without(chunks: Sequence[Chunk], excess: int, limit: int) -> bool
     of the limit."""
     if not any(chunk.context for chunk in chunks):
         return True
-    return excess > 0 and (excess * 4 > limit or any(map(_is_oversize, chunks)))
-
-
-def _is_oversize(chunk: Chunk) -> bool:
-    return bool(chunk.extras.get("oversize"))
+    return excess > 0 and (excess * 4 > limit or any(map(is_oversize, chunks)))
 
 
 def _fresh_id(child: TextNode, settings: str, seen: dict[str, int]) -> str:

@@ -9,9 +9,11 @@ from typing import Any
 
 from llama_index.core.schema import BaseNode, MetadataMode, RelatedNodeInfo, TextNode
 
-from llama_index_structrag.conversion import chunk_metadata, make_node, stripped
+from llama_index_structrag.conversion import chunk_metadata, make_node
 from llama_index_structrag.keys import EMBED_EXCLUDED_KEY, OWN_KEYS
 from llama_index_structrag.settings import stable_id
+from structrag.hosts.results import original_span
+from structrag.hosts.trimming import trimmed
 from structrag.records import Chunk, Document
 from structrag.text.tokens import TokenCounter
 
@@ -52,17 +54,12 @@ class Inherited:
 
     def make(self, chunk: Chunk, document: Document, *, strip: bool) -> TextNode:
         """The node of a chunk; its id is still to be set."""
-        chunk = stripped(chunk) if strip else chunk
-        metadata = (
-            {**self.metadata, **chunk_metadata(chunk, document)} if self.with_metadata else {}
-        )
-        base, html = self.place.base, document.layout is not None
-        span: tuple[int | None, int | None] = (None, None)
-        if base is not None and not (html and base):
-            span = (chunk.start + base, chunk.end + base)
-        if html and metadata:
-            for key in ("source_start", "source_end"):
-                metadata[key] += base or 0
+        chunk = trimmed(chunk) if strip else chunk
+        metadata: dict[str, Any] = {}
+        if self.with_metadata:
+            place = chunk_metadata(chunk, document, self.place.base or 0)
+            metadata = {**self.metadata, **place}
+        span = original_span(chunk, document, self.place.base)
         made = make_node("", chunk.text, span, metadata, self.node, self.place.source)
         made.excluded_embed_metadata_keys += self.excluded
         return made

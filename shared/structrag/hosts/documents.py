@@ -1,0 +1,155 @@
+"""A host framework's documents as structrag's: format, title, metadata, and ids that stay."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import PurePath
+from typing import Any
+
+from structrag.errors import check_choice
+from structrag.hosts.json_values import json_values
+from structrag.hosts.metadata import FORMAT_KEY
+from structrag.reading.files import FORMATS, PDF_SUFFIX, SUFFIXES, read_text
+from structrag.records import Document
+
+FILE_KEYS = ("source", "file_path", "file_name")  # where loaders tell a text's file
+TYPE_KEYS = ("file_type", "mimetype", "mime_type", "content_type")  # and its media type
+MEDIA_TYPES = {
+    "text/markdown": "markdown",
+    "text/x-markdown": "markdown",
+    "text/html": "html",
+    "application/xhtml+xml": "html",
+}
+PDF_TYPE = "application/pdf"
+# Where loaders tell which part of a source a text is.
+PART_KEYS = ("page", "page_number", "row", "seq_num", "sheet", "slide", "start_index")
+
+
+@dataclass(frozen=True, slots=True)
+class HostDocument:
+    """What is asked of a host framework's document.
+
+    Attributes:
+        text: Its text, and nothing of the metadata.
+        metadata: As the host has it, of any types.
+        id: Its identity; "" where it has none.
+    """
+
+    text: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    id: str = ""
+
+
+def read_document(
+    host: HostDocument, *, format: str = "auto", id: str = "", drop_navigation: bool = False
+) -> Document:
+    """Read a host's document as one of structrag, with metadata in JSON values.
+
+    With the format "auto" the metadata tells it, else the text does. The title is the metadata's,
+    else as in `read_text`, at last the stem of the file's name.
+
+    Example:
+        >>> page = HostDocument("# Terms\\n\\nNet 30.", {"file_path": "/a/terms.md"})
+        >>> document = read_document(page)
+        >>> document.format, document.title
+        ('markdown', 'Terms')
+
+    Args:
+        format: "markdown", "html", "text" or "auto".
+        id: Default: `document_name` of it.
+        drop_navigation: HTML: whether nav, footer and aside are left out.
+
+    Raises:
+        InvalidParameter: `format` is none of these.
+    """
+    check_choice("format", format, FORMATS)
+    if format == "auto":
+        format = metadata_format(host.metadata, host.text)
+    title, file = host.metadata.get("title"), file_of(host.metadata)
+    document = read_text(
+        host.text,
+        format=format,
+        id=id or document_name(host),
+        title=title if isinstance(title, str) else "",
+        meta={"source": file} if file else {},  # for the title
+        drop_navigation=drop_navigation,
+    )
+    return replace(document, meta=json_values(host.metadata))
+
+
+def file_of(metadata: Mapping[str, Any]) -> str:
+    """The file or address that metadata names; "" if none."""
+    return next((str(metadata[key]) for key in FILE_KEYS if metadata.get(key)), "")
+
+
+def metadata_format(metadata: Mapping[str, Any], text: str) -> str:
+    """The format of a text that its metadata tells: "markdown", "html", "text", else "auto".
+
+    A formatter's own note comes first, then the media type, then the suffix of the file. HTML is
+    believed only of a text that begins with a tag: many loaders have rendered pages to text.
+    """
+    if metadata.get(FORMAT_KEY) in FORMATS:
+        return str(metadata[FORMAT_KEY])
+    types = [_media_type(metadata[key]) for key in TYPE_KEYS if metadata.get(key)]
+    by_type = next((MEDIA_TYPES[name] for name in types if name in MEDIA_TYPES), None)
+    suffix = PurePath(file_of(metadata)).suffix.lower()
+    format = by_type or SUFFIXES.get(suffix, "auto")
+    is_rendered = format == "html" and not text.lstrip("\ufeff \t\r\n").startswith("<")
+    return "auto" if is_rendered else format
+
+
+def is_pdf(name: Any, media_type: Any = None) -> bool:
+    """Whether a file is a PDF, by its media type where that is known, else by its name's suffix."""
+    if media_type:
+        return _media_type(media_type) == PDF_TYPE
+    return PurePath(str(name or "")).suffix.lower() == PDF_SUFFIX
+
+
+def document_name(host: HostDocument) -> str:
+    """The id of a document: its own, else its source with the part of it, else a digest.
+
+    So a document that changed at its source keeps its id, and two pages of one file have two.
+    """
+    if host.id:
+        return host.id
+    source = host.metadata.get("source")
+    if not source:
+        return document_digest(host)
+    parts = [f"{key}={host.metadata[key]}" for key in PART_KEYS if key in host.metadata]
+    return "#".join([str(source), *parts])
+
+
+def document_digest(host: HostDocument) -> str:
+    """16 hexadecimal digits of the text and the metadata."""
+    metadata = json.dumps(
+        json_values(host.metadata), sort_keys=True, default=lambda value: type(value).__name__
+    )
+    return sha256(f"{metadata}\n{host.text}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def with_own_names(hosts: Iterable[HostDocument]) -> Iterator[tuple[str, HostDocument]]:
+    """Every document with an id of its own.
+
+    A document that is there twice counts once. Different ones whose ids would be the same (rows or
+    pages of one source that the metadata does not tell apart) are numbered: "a.csv", "a.csv#2". An
+    id that the caller gave twice is left for the index to refuse.
+    """
+    numbers: dict[str, int] = {}
+    seen: set[tuple[str, str]] = set()
+    for host in hosts:
+        name = document_name(host)
+        key = (name, document_digest(host))
+        if key in seen:
+            continue
+        seen.add(key)
+        numbers[name] = numbers.get(name, 0) + 1
+        is_repeated = not host.id and numbers[name] > 1
+        yield (f"{name}#{numbers[name]}" if is_repeated else name), host
+
+
+def _media_type(value: Any) -> str:
+    """A media type without its parameters, such as the character set."""
+    return str(value).partition(";")[0].strip().lower()

@@ -1,0 +1,126 @@
+"""From a host framework's documents to those of structrag."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from structrag.errors import InvalidParameter
+from structrag.hosts.documents import (
+    HostDocument,
+    document_digest,
+    document_name,
+    is_pdf,
+    metadata_format,
+    read_document,
+    with_own_names,
+)
+
+HTML = "<html><body><h1>T</h1><p>one</p></body></html>"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "text", "format"),
+    [
+        ({"source": "a/x.md"}, "x", "markdown"),
+        ({"source": "https://x.org/log.TXT"}, "# x", "text"),
+        ({"file_path": "/docs/x.markdown"}, "x", "markdown"),
+        ({"file_name": "x.txt"}, "x", "text"),
+        ({"source": "", "file_name": "x.txt"}, "x", "text"),
+        ({"file_type": "text/markdown"}, "x", "markdown"),
+        ({"mimetype": "Text/Markdown; charset=utf-8"}, "x", "markdown"),
+        ({"content_type": "text/html; charset=utf-8"}, HTML, "html"),
+        ({"file_type": "text/plain", "file_path": "x.md"}, "x", "markdown"),
+        ({"file_type": "application/pdf", "file_path": "x.pdf"}, "x", "auto"),
+        ({"source": "p.html"}, "\n " + HTML, "html"),
+        ({"source": "p.html"}, "rendered: 1 < 2, </p>", "auto"),
+        ({"text_format": "markdown", "source": "p.html"}, "x", "markdown"),
+        ({"text_format": "rtf", "source": "p.txt"}, "x", "text"),
+        ({"source": "x.unknown"}, "x", "auto"),
+        ({}, "x", "auto"),
+    ],
+)
+def test_metadata_tells_the_format(metadata: dict[str, Any], text: str, format: str) -> None:
+    assert metadata_format(metadata, text) == format
+
+
+def test_a_format_that_is_chosen_counts_more_than_the_metadata() -> None:
+    page = HostDocument("# A\n\nx", {"source": "a.md"})
+    assert read_document(page, format="text").format == "text"
+    with pytest.raises(InvalidParameter, match="format must be"):
+        read_document(page, format="pdf")
+
+
+def test_title_and_metadata() -> None:
+    when = datetime(2020, 1, 2, 3, 4)
+    document = read_document(HostDocument("words", {"file_path": "/a/terms.txt", "when": when}))
+    assert document.title == "terms"
+    assert document.meta == {"file_path": "/a/terms.txt", "when": "2020-01-02T03:04:00"}
+    titled = HostDocument("words", {"source": "a.txt", "title": "Terms"})
+    assert read_document(titled).title == "Terms"
+    assert read_document(HostDocument("words", {"title": 7})).title == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "media_type", "answer"),
+    [
+        ("a.PDF", None, True),
+        ("a.md", None, False),
+        ("a", "application/pdf; version=1.7", True),
+        ("a.pdf", "text/html", False),
+        (None, None, False),
+    ],
+)
+def test_pdf_is_told_by_type_or_suffix(name: Any, media_type: Any, answer: bool) -> None:
+    assert is_pdf(name, media_type) is answer
+
+
+def test_a_document_goes_by_its_id_or_source_and_part_or_digest() -> None:
+    assert document_name(HostDocument("x", {"source": "a.pdf"}, "own")) == "own"
+    assert document_name(HostDocument("x", {"source": "a.pdf"})) == "a.pdf"
+    parts = {"source": "a.xlsx", "row": 3, "sheet": "S"}
+    assert document_name(HostDocument("x", parts)) == "a.xlsx#row=3#sheet=S"
+    nameless = HostDocument("x", {"n": 1})
+    assert document_name(nameless) == document_digest(nameless)
+    assert document_digest(nameless) != document_digest(HostDocument("x", {"n": 2}))
+
+
+def test_digests_do_not_depend_on_the_order_of_keys_nor_on_addresses() -> None:
+    first = HostDocument("x", {"a": 1, "b": object()})
+    second = HostDocument("x", {"b": object(), "a": 1})
+    assert document_digest(first) == document_digest(second)
+
+
+def test_parts_without_a_place_are_numbered_and_equal_ones_count_once() -> None:
+    source = {"source": "a.csv"}
+    rows = [HostDocument(text, source) for text in ("one", "two", "one", "three")]
+    assert [(name, host.text) for name, host in with_own_names(rows)] == [
+        ("a.csv", "one"),
+        ("a.csv#2", "two"),
+        ("a.csv#3", "three"),
+    ]
+
+
+def test_an_id_that_was_given_twice_is_not_numbered() -> None:
+    twice = [HostDocument("one", id="a"), HostDocument("two", id="a")]
+    assert [name for name, _ in with_own_names(twice)] == ["a", "a"]
+
+
+def test_both_frameworks_give_one_document_one_fingerprint() -> None:
+    langchain, llama_index = (
+        pytest.importorskip("langchain_structrag"),
+        pytest.importorskip("llama_index_structrag"),
+    )
+    from langchain_core.documents import Document
+    from llama_index.core.schema import Document as LlamaDocument
+
+    text = "# A\n\nwords\n"
+    metadata = {"source": "a.md", "when": datetime(2020, 1, 2, 3, 4), "tags": {"b", "a"}}
+    first = langchain.MultiViewRetriever.from_documents([Document(text, metadata=metadata, id="a")])
+    second = llama_index.MultiViewRetriever.from_documents(
+        [LlamaDocument(text=text, metadata=metadata, id_="a")]
+    )
+    fingerprint = first.index.store.fingerprint("a")
+    assert fingerprint == second.index.store.fingerprint("a") is not None
