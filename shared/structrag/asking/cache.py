@@ -24,7 +24,7 @@ def cache_key(*parts: str) -> str:
 
 
 class Cache:
-    """Answers and vectors by key in one SQLite file; safe for threads and for a crash at any
+    """Answers, scores and vectors by key in one SQLite file; safe for threads and for a crash at any
     moment.
 
     Each answer is written when it comes. `":memory:"` keeps it for this process only.
@@ -60,7 +60,11 @@ class Cache:
 
     def put(self, key: str, value: Any) -> None:
         """Keep a JSON value."""
-        self._write({key: json.dumps(value).encode("ascii")})
+        self.put_all({key: value})
+
+    def put_all(self, values: Mapping[str, Any]) -> None:
+        """Keep JSON values by their keys, all or none."""
+        self._write({key: json.dumps(value).encode("ascii") for key, value in values.items()})
 
     def get_vector(self, key: str) -> NDArray[np.float32] | None:
         """The vector kept under the key, or None."""

@@ -76,6 +76,18 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
+class Score:
+    """Texts to judge by their relevance to a query. Answered by a list of one finite float a text.
+
+    Higher is better; on which scale, the scorer decides.
+    """
+
+    query: str
+    texts: tuple[str, ...]
+    scorer: Scorer = field(hash=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Failed:
     """Instead of an answer: the model raised. The algorithm falls back, or raises `reason`."""
 
@@ -83,7 +95,7 @@ class Failed:
 
 
 EmbedderOf = Callable[["Embedder", "Progress | None"], "Embedder"]
-Request = Ask | Choose | Embed | Search
+Request = Ask | Choose | Embed | Search | Score
 Steps = Generator[Sequence[Request], list[Any], T]
 
 
@@ -134,6 +146,17 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Any: ...
 
 
+class Scorer(Protocol):
+    """A model that judges how relevant texts are to a query, one float a text.
+
+    Where it has a `name`, which must tell models and settings apart, its scores are kept in the
+    cache. On an event loop `ascore` with the same parameters is awaited where there is one; else
+    `score` runs in a worker thread.
+    """
+
+    def score(self, query: str, texts: Sequence[str]) -> Sequence[float]: ...
+
+
 class Route(Protocol):
     """Something that ranks chunks: an index here, or a store or retriever of the host.
 
@@ -165,7 +188,8 @@ class Usage:
     answer_tokens: int = 0
     embedded: int = 0  # texts sent to the embedder
     embedding_tokens: int = 0
-    cache_hits: int = 0  # answers and vectors that cost nothing
+    scored: int = 0  # texts sent to a scorer
+    cache_hits: int = 0  # answers, vectors and scores that cost nothing
     fallbacks: Counter[str] = field(default_factory=Counter)  # what fell back -> how often
 
     def as_dict(self) -> dict[str, Any]:
@@ -175,10 +199,12 @@ class Usage:
 
     def __str__(self) -> str:
         fell_back = ", ".join(f"{count} {what}" for what, count in sorted(self.fallbacks.items()))
+        scored = f"{_counted(self.scored, 'text')} scored; " if self.scored else ""
         return (
             f"{calls_line(self.calls, self.prompt_tokens, self.answer_tokens)}; "
             f"{_counted(self.embedded, 'text')} embedded, "
-            f"{_counted(self.embedding_tokens, 'token')}; {_counted(self.cache_hits, 'cache hit')}"
+            f"{_counted(self.embedding_tokens, 'token')}; {scored}"
+            f"{_counted(self.cache_hits, 'cache hit')}"
             f"{f'; fell back: {fell_back}' if fell_back else ''}"
         )
 

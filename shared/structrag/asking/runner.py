@@ -35,17 +35,20 @@ from structrag.asking.requests import (
     Progress,
     Request,
     Route,
+    Score,
     Search,
     Steps,
     T,
     Usage,
     acall,
 )
+from structrag.asking.scoring_plan import ScoringPlan
 from structrag.asking.steps import adrive, drive, in_thread
 from structrag.errors import BudgetExceeded, InvalidParameter, ModelFailed, NoModel, check_at_least
 from structrag.text.tokens import count_tokens
 
-ASKING, EMBEDDING = "asking the language model", "embedding"  # what `progress` is told
+# what `progress` is told
+ASKING, EMBEDDING, SCORING = "asking the language model", "embedding", "scoring"
 
 
 class Runner:
@@ -56,10 +59,10 @@ class Runner:
             those are answered by `Failed`.
         embedder: Answers `Embed` that names no model itself.
         routes: Name -> route, answers `Search`.
-        cache: Keeps language-model answers that could be used, and vectors, by model name and
-            request; None: nothing is kept.
-        batch_size: Most texts in one embedding call, and most choices in one call of an `llm` with
-            `choose_many`.
+        cache: Keeps language-model answers that could be used, vectors and scores, by model name
+            and request; None: nothing is kept.
+        batch_size: Most texts in one call of an embedder or scorer, and most choices in one call
+            of an `llm` with `choose_many`.
         max_concurrency: Most language-model calls in flight, of each `run` and of all `arun` on one
             event loop together.
         max_calls: Most language-model calls in all; those are made, and the next one raises
@@ -138,6 +141,8 @@ class Runner:
         for i, request in enumerate(requests):
             if isinstance(request, Embed):
                 answers[i] = self._embed(request)
+            elif isinstance(request, Score):
+                answers[i] = self._score(request)
             elif isinstance(request, Search):
                 answers[i] = self._route(request).search(request)
         return answers
@@ -168,6 +173,8 @@ class Runner:
         for i, request in enumerate(requests):
             if isinstance(request, Embed):
                 answers[i] = await self._aembed(request)
+            elif isinstance(request, Score):
+                answers[i] = await self._ascore(request)
         return answers
 
     def _route(self, request: Search) -> Route:
@@ -293,6 +300,25 @@ class Runner:
         if chosen not in self._derived:
             self._derived[chosen] = chosen(self.embedder, self.progress)
         return self._derived[chosen]
+
+    # -- scorers
+
+    def _score(self, request: Score) -> list[float]:
+        plan = self._scoring(request)
+        for batch in plan.batches():
+            plan.take(batch, request.scorer.score(request.query, batch))
+            self._report(SCORING, plan.done, len(plan.missing))
+        return plan.result()
+
+    async def _ascore(self, request: Score) -> list[float]:
+        plan: ScoringPlan = await in_thread(self._scoring, request)
+        for batch in plan.batches():
+            plan.take(batch, await acall(request.scorer, "score", request.query, batch))
+            self._report(SCORING, plan.done, len(plan.missing))
+        return plan.result()
+
+    def _scoring(self, request: Score) -> ScoringPlan:
+        return ScoringPlan(request, self.cache, self.usage, self.batch_size)
 
     def _report_batch(self, plan: EmbeddingPlan) -> None:
         if not plan.request.query:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from structrag.asking.scoring_plan import scorer_name
 from structrag.errors import InvalidAnswer, InvalidParameter, check_at_least, require
 from structrag.records import Block
 from structrag.text.cutting import Cutter
@@ -29,6 +30,8 @@ class CrossEncoderScorer:
             into one number each.
         batch_size: Most pairs in one pass; for a model of sentence-transformers.
         window_tokens: Estimated tokens of a text that the model reads beside a question.
+        name: For cache keys; default: the model's name or folder with `window_tokens`. "", for a
+            model that has none: its scores are not cached.
 
     Raises:
         InvalidParameter: there is no such model on this machine, or it cannot predict.
@@ -38,6 +41,7 @@ class CrossEncoderScorer:
     model: Any
     batch_size: int = 16
     window_tokens: int = 300
+    name: str = ""
 
     def __post_init__(self) -> None:
         check_at_least("batch_size", self.batch_size, 1)
@@ -50,8 +54,11 @@ class CrossEncoderScorer:
                 "of one on this machine, or an object "
                 f"with predict(pairs); got {type(self.model).__name__}."
             )
+        config = getattr(self.model, "config", None)
+        label = getattr(config, "_name_or_path", "") or getattr(self.model, "name", "")
+        self.name = self.name or scorer_name(label, self.window_tokens)
 
-    def scores(self, question: str, texts: Sequence[str]) -> list[float]:
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """One score for each text, in the order given. No text gives none.
 
         Raises:
@@ -59,13 +66,13 @@ class CrossEncoderScorer:
         """
         windows = {text: self._windows(text) for text in dict.fromkeys(texts)}
         shown = sorted(
-            {window for several in windows.values() for window in several},
+            {window for of_text in windows.values() for window in of_text},
             key=lambda text: (len(text), text),
         )
         if not shown:
             return []
         predicted = np.asarray(
-            self.model.predict([(question, window) for window in shown], **self._options())
+            self.model.predict([(query, window) for window in shown], **self._options())
         )
         if predicted.shape != (len(shown),):
             raise InvalidAnswer(
@@ -73,9 +80,8 @@ class CrossEncoderScorer:
                 f"array of shape {predicted.shape}. "
                 "Take a model with one label."
             )
-        known = dict(zip(shown, predicted.astype(np.float64).tolist(), strict=True))
-        best = {text: max(known[window] for window in several) for text, several in windows.items()}
-        return [best[text] for text in texts]
+        scores = dict(zip(shown, predicted.astype(np.float64).tolist(), strict=True))
+        return [max(scores[window] for window in windows[text]) for text in texts]
 
     def _windows(self, text: str) -> list[str]:
         if count_tokens(text) <= self.window_tokens:
@@ -101,9 +107,11 @@ class CrossEncoderScorer:
 
 
 def as_cross_encoder(value: Any) -> Any:
-    """A scorer from what a caller has: None, an object with `scores(question, texts)`, or what
-    `CrossEncoderScorer` takes."""
-    if value is None or callable(getattr(value, "scores", None)):
+    """A scorer from what a caller has.
+
+    That is None, an object with `score(query, texts)`, or what `CrossEncoderScorer` takes.
+    """
+    if value is None or callable(getattr(value, "score", None)):
         return value
     return CrossEncoderScorer(value)
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from structrag.asking.scoring_plan import scorer_name
 from structrag.errors import InvalidParameter, check_at_least, require
 from structrag.records import Block
 from structrag.text.cutting import Cutter, Piece
@@ -35,7 +36,8 @@ class MonoT5:
             Portuguese ones.
         batch_size: Most inputs in one forward pass; they are sorted by length.
         max_tokens: Most tokens of an input, its end token included.
-        name: For reports; default: the model's name or path.
+        name: For cache keys; default: the model's name or path with the words and `max_tokens`.
+            "", for a model that has none: its scores are not cached.
 
     Raises:
         InvalidParameter: there is no such model on this machine, it is no encoder-decoder, or a
@@ -58,7 +60,6 @@ class MonoT5:
         check_at_least("max_tokens", self.max_tokens, 32)
         if isinstance(self.model, str):
             package: Any = require("transformers", extra="models")
-            self.name = self.name or self.model
             self.tokenizer = self.tokenizer or self.model
             self.model = _local("model", package.AutoModelForSeq2SeqLM, self.model).eval()
         if isinstance(self.tokenizer, str):
@@ -73,30 +74,30 @@ class MonoT5:
             )
         if self.tokenizer is None:
             raise InvalidParameter("tokenizer must be given with a model object; got None.")
-        self.name = self.name or str(
-            getattr(config, "_name_or_path", "") or type(self.model).__name__
-        )
+        label = getattr(config, "_name_or_path", "")
+        self.name = self.name or scorer_name(label, self.true, self.false, self.max_tokens)
         self._words = (self._word("false", self.false), self._word("true", self.true))
         if self._words[0] == self._words[1]:
             raise InvalidParameter(
                 f"true and false must be different tokens; got {self.true!r} and {self.false!r}."
             )
 
-    def scores(self, question: str, texts: Sequence[str]) -> list[float]:
-        """log p(true) of each text, at most 0, in the order given; equal texts have equal scores.
-        No text gives none."""
-        question = self._shortened(question)
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        """log p(true) of each text, at most 0, in the order given.
+
+        Equal texts have equal scores. No text gives none.
+        """
+        question = self._shortened(query)
         windows = {text: self._windows(question, text) for text in dict.fromkeys(texts)}
         inputs = sorted(
-            {ids for several in windows.values() for ids in several},
+            {ids for of_text in windows.values() for ids in of_text},
             key=lambda ids: (len(ids), ids),
         )
-        known: dict[tuple[int, ...], float] = {}
+        scores: dict[tuple[int, ...], float] = {}
         for start in range(0, len(inputs), self.batch_size):
             batch = inputs[start : start + self.batch_size]
-            known.update(zip(batch, self._log_true(batch), strict=True))
-        best = {text: max(known[ids] for ids in several) for text, several in windows.items()}
-        return [best[text] for text in texts]
+            scores.update(zip(batch, self._log_true(batch), strict=True))
+        return [max(scores[ids] for ids in windows[text]) for text in texts]
 
     def _log_true(self, batch: Sequence[tuple[int, ...]]) -> list[float]:
         torch: Any = require("torch", extra="models")
@@ -170,11 +171,14 @@ class MonoT5:
         unknown = getattr(self.tokenizer, "unk_token_id", None)
         if ids[0] is None or ids[0] == unknown:
             raise InvalidParameter(
-                f"{parameter} must be a word that is one token of the tokenizer of {self.name!r}; "
+                f"{parameter} must be a word that is one token of the tokenizer of {self._label()!r}; "
                 f"got {word!r}. Pass the two words that "
                 'the checkpoint was trained to answer, such as true="yes", false="no".'
             )
         return int(ids[0])
+
+    def _label(self) -> str:
+        return self.name or type(self.model).__name__
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}
@@ -184,19 +188,18 @@ class MonoT5:
 
 
 def as_monot5(value: Any) -> Any:
-    """A scorer from what a caller has: None, a folder or name, or an object with `scores(question,
-    texts)`.
+    """A scorer from what a caller has: None, a folder or name, or an object with `score`.
 
     Raises:
         InvalidParameter: none of these, or the folder holds no such model.
     """
-    if value is None or callable(getattr(value, "scores", None)):
+    if value is None or callable(getattr(value, "score", None)):
         return value
     if isinstance(value, str):
         return MonoT5(value)
     raise InvalidParameter(
         "monot5 must be a MonoT5, the folder or name of a checkpoint on this machine, or an object "
-        "with scores(question, texts); "
+        "with score(query, texts); "
         f"got {type(value).__name__}."
     )
 

@@ -31,11 +31,20 @@ class Overlap:
 def test_any_object_that_predicts() -> None:
     model = Overlap()
     scorer = as_cross_encoder(model)
-    assert scorer.scores(QUESTION, TEXTS) == [0.5, 0.0, 0.0, 0.5]
+    assert scorer.score(QUESTION, TEXTS) == [0.5, 0.0, 0.0, 0.5]
     assert len(model.pairs) == 3  # equal texts are one pair
-    assert scorer.scores(QUESTION, []) == []
+    assert scorer.score(QUESTION, []) == []
     assert as_cross_encoder(scorer) is scorer
     assert as_cross_encoder(None) is None
+    assert scorer.name == ""  # nothing tells the model from others
+
+
+def test_the_name_tells_models_and_settings_apart() -> None:
+    model = Overlap()
+    model.name = "overlap"  # type: ignore[attr-defined]
+    assert CrossEncoderScorer(model).name == "overlap|300"
+    assert CrossEncoderScorer(model, window_tokens=60).name == "overlap|60"
+    assert CrossEncoderScorer(model, name="mine").name == "mine"
 
 
 def test_a_long_text_counts_by_its_best_window() -> None:
@@ -45,7 +54,7 @@ def test_a_long_text_counts_by_its_best_window() -> None:
         + "So cats eat fish . "
         + "Dogs sleep. " * 9
     )
-    assert CrossEncoderScorer(model, window_tokens=60).scores(QUESTION, [text]) == [0.5]
+    assert CrossEncoderScorer(model, window_tokens=60).score(QUESTION, [text]) == [0.5]
     assert len(model.pairs) > 10
     assert max(len(window.split()) for _, window in model.pairs) <= 46
     assert sum(len(window.split()) for _, window in model.pairs) == len(text.split())
@@ -64,7 +73,7 @@ def test_bad_models_and_bad_answers() -> None:
     with pytest.raises(
         InvalidAnswer, match=r"one number for each of 3 pairs; got an array of shape \(3, 2\)"
     ):
-        CrossEncoderScorer(TwoLabels()).scores(QUESTION, TEXTS)
+        CrossEncoderScorer(TwoLabels()).score(QUESTION, TEXTS)
 
 
 @pytest.fixture(scope="module")
@@ -114,12 +123,13 @@ def test_a_model_of_sentence_transformers_gives_probabilities(folder: str) -> No
             logit = float(model(**tokenizer(QUESTION, text, return_tensors="pt")).logits[0, 0])
         expected.append(1 / (1 + math.exp(-logit)))
     assert len({round(p, 3) for p in expected}) == 3
-    assert CrossEncoderScorer(folder).scores(QUESTION, TEXTS) == pytest.approx(expected, abs=1e-4)
+    assert CrossEncoderScorer(folder).score(QUESTION, TEXTS) == pytest.approx(expected, abs=1e-4)
     raw = CrossEncoder(folder, local_files_only=True)
     raw.activation_fn = torch.nn.Identity()  # as the checkpoints of ms-marco configure
     scorer = CrossEncoderScorer(raw, batch_size=1)
-    assert scorer.scores(QUESTION, TEXTS) == pytest.approx(expected, abs=1e-4)
-    assert scorer.scores(QUESTION, TEXTS[::-1]) == scorer.scores(QUESTION, TEXTS)[::-1]
+    assert scorer.name == CrossEncoderScorer(folder).name == f"{folder}|300"
+    assert scorer.score(QUESTION, TEXTS) == pytest.approx(expected, abs=1e-4)
+    assert scorer.score(QUESTION, TEXTS[::-1]) == scorer.score(QUESTION, TEXTS)[::-1]
 
 
 def test_a_folder_that_is_no_model(tmp_path: Path) -> None:

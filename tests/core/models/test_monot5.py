@@ -104,17 +104,17 @@ def direct(
 def test_padded_batches_equal_single_passes(model: Any, tokenizer: Any, batch_size: int) -> None:
     expected = [direct(model, tokenizer, text) for text in TEXTS]
     assert len({round(score, 3) for score in expected}) == len(TEXTS)  # the model tells them apart
-    scores = MonoT5(model, tokenizer, batch_size=batch_size).scores(QUESTION, TEXTS)
+    scores = MonoT5(model, tokenizer, batch_size=batch_size).score(QUESTION, TEXTS)
     assert scores == pytest.approx(expected, abs=1e-4)
     assert all(score <= 0 for score in scores)
 
 
 def test_the_words_are_a_parameter(model: Any, tokenizer: Any) -> None:
-    scores = MonoT5(model, tokenizer, true="yes", false="no").scores(QUESTION, TEXTS)
+    scores = MonoT5(model, tokenizer, true="yes", false="no").score(QUESTION, TEXTS)
     assert scores == pytest.approx(
         [direct(model, tokenizer, text, ("yes", "no")) for text in TEXTS], abs=1e-4
     )
-    assert MonoT5(model, tokenizer).scores(QUESTION, []) == []
+    assert MonoT5(model, tokenizer).score(QUESTION, []) == []
 
 
 class FixedLogits:
@@ -136,7 +136,7 @@ class FixedLogits:
 
 @pytest.mark.parametrize("constant", [0.0, 50.0, -50.0])
 def test_the_worked_numbers_and_a_constant_on_both_logits(tokenizer: Any, constant: float) -> None:
-    (score,) = MonoT5(FixedLogits(1.0, 3.0, constant), tokenizer).scores(QUESTION, ["cats"])
+    (score,) = MonoT5(FixedLogits(1.0, 3.0, constant), tokenizer).score(QUESTION, ["cats"])
     assert score == pytest.approx(-0.1269, abs=5e-5)
     assert math.exp(score) == pytest.approx(0.8808, abs=5e-5)
 
@@ -147,9 +147,9 @@ def test_permuting_the_texts_permutes_the_scores(
     model: Any, tokenizer: Any, order: list[int], repeats: int
 ) -> None:
     scorer = MonoT5(model, tokenizer, batch_size=2)
-    scores = scorer.scores(QUESTION, TEXTS)
+    scores = scorer.score(QUESTION, TEXTS)
     assert (
-        scorer.scores(QUESTION, [TEXTS[i] for i in order] * repeats)
+        scorer.score(QUESTION, [TEXTS[i] for i in order] * repeats)
         == [scores[i] for i in order] * repeats
     )
 
@@ -170,7 +170,7 @@ def test_a_long_text_counts_by_its_best_window_and_keeps_its_ending(
     pieces = [" ".join(WORDS[i] for i in ids[head:-3]) for ids in windows]
     assert all(piece.endswith(".") for piece in pieces)
     best = max(direct(model, tokenizer, piece) for piece in pieces)
-    assert scorer.scores(QUESTION, [text]) == pytest.approx([best], abs=1e-4)
+    assert scorer.score(QUESTION, [text]) == pytest.approx([best], abs=1e-4)
 
 
 def test_a_question_that_fills_the_input_is_shortened(model: Any, tokenizer: Any) -> None:
@@ -178,7 +178,7 @@ def test_a_question_that_fills_the_input_is_shortened(model: Any, tokenizer: Any
     (ids,) = scorer._windows(scorer._shortened("cats " * 500), "fish")
     assert len(ids) <= 40
     assert [WORDS[i] for i in ids[-6:]] == ["Document", ":", "fish", "Relevant", ":", "</s>"]
-    (score,) = scorer.scores("cats " * 500, ["dogs " * 900])
+    (score,) = scorer.score("cats " * 500, ["dogs " * 900])
     assert score <= 0
 
 
@@ -193,13 +193,13 @@ def test_an_input_that_cannot_be_cut_loses_what_is_in_front_of_the_ending(
 
 def test_a_folder_is_loaded_without_the_network(folder: str, model: Any, tokenizer: Any) -> None:
     scorer = MonoT5(folder)
-    assert scorer.name == folder
-    assert scorer.scores(QUESTION, TEXTS) == pytest.approx(
-        MonoT5(model, tokenizer).scores(QUESTION, TEXTS), abs=1e-6
+    assert scorer.name == f"{folder}|true|false|512"
+    assert scorer.score(QUESTION, TEXTS) == pytest.approx(
+        MonoT5(model, tokenizer).score(QUESTION, TEXTS), abs=1e-6
     )
-    assert as_monot5(folder).scores(QUESTION, TEXTS) == scorer.scores(QUESTION, TEXTS)
+    assert as_monot5(folder).score(QUESTION, TEXTS) == scorer.score(QUESTION, TEXTS)
     copy = pickle.loads(pickle.dumps(scorer))
-    assert copy.scores(QUESTION, TEXTS) == scorer.scores(QUESTION, TEXTS)
+    assert copy.score(QUESTION, TEXTS) == scorer.score(QUESTION, TEXTS)
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,11 @@ the scores keep (D3, section 3.3.2)."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from structrag.asking.requests import Embed, Steps
-from structrag.errors import InvalidAnswer
+from structrag.asking.requests import Embed, Score, Steps
 from structrag.index.lexical import LexicalIndex
 from structrag.index.ranking import best_positions
 from structrag.records import Chunk
@@ -39,8 +37,9 @@ def score_steps(
     texts = [
         with_path(paragraph) if settings.with_path else paragraph.text for paragraph in paragraphs
     ]
-    model = settings.monot5 if strategy == "monot5" else settings.cross_encoder
-    return checked_scores(model.scores(question, texts), len(texts), strategy)
+    scorer = settings.monot5 if strategy == "monot5" else settings.cross_encoder
+    (scores,) = yield [Score(question, tuple(texts), scorer)]
+    return list(scores)
 
 
 def keep(
@@ -84,22 +83,6 @@ def lexical_scores(
 def with_path(paragraph: Chunk) -> str:
     """The heading path, a newline, the whole text."""
     return f"{paragraph.context}\n{paragraph.text}" if paragraph.context else paragraph.text
-
-
-def checked_scores(scores: Sequence[float], n: int, name: str) -> list[float]:
-    """The scores as floats. Raises InvalidAnswer unless there are `n`, all finite numbers."""
-    try:
-        values = [float(score) for score in scores]
-    except (TypeError, ValueError) as error:
-        raise InvalidAnswer(
-            f"{name} must give one number for each of the {n} texts; {error}."
-        ) from error
-    if len(values) != n or not all(map(math.isfinite, values)):
-        raise InvalidAnswer(
-            f"{name} must give one finite number for each of the {n} texts; got {len(values)}: "
-            f"{values[:5]}."
-        )
-    return values
 
 
 def _cosines(question: str, paragraphs: Sequence[Chunk], settings: Selection) -> Steps[list[float]]:

@@ -13,13 +13,13 @@ import numpy as np
 
 from structrag.asking.replies.ids import parse_ids, usable_ids
 from structrag.asking.replies.titles import parse_names, usable_names
-from structrag.asking.requests import Ask, Failed, Steps
+from structrag.asking.requests import Ask, Failed, Score, Steps
 from structrag.errors import NoModel
 from structrag.retrieval.d3.costs import StageCost, call_cost
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.layout import Layout, OutlineSection, descendants, paths_of, row_mask
 from structrag.retrieval.d3.outlines import Routing, Window, section_name, windows
-from structrag.retrieval.d3.reranking import checked_scores, keep
+from structrag.retrieval.d3.reranking import keep
 from structrag.retrieval.d3.scoring import part_scores_steps, wide_route
 from structrag.retrieval.d3.selection import Selection
 
@@ -135,7 +135,7 @@ def routed_steps(
     if router == "llm":
         return (yield from _read_steps(question, scope, routing))
     if router == "cross_encoder":
-        return _ranked(question, scope, routing, cross_encoder)
+        return (yield from _ranked_steps(question, scope, routing, cross_encoder))
     scores = yield from part_scores_steps(scope.index.parts, question, scope.part_mask)
     routed = by_scores(scope, scores, routing)
     if routed.rows or routing.on_empty != "all":
@@ -230,16 +230,14 @@ def _all(scope: Scope) -> RouteResult:
     return RouteResult(tuple(scope.outline), "all")
 
 
-def _ranked(question: str, scope: Scope, routing: Routing, cross_encoder: Any) -> Routed:
+def _ranked_steps(
+    question: str, scope: Scope, routing: Routing, cross_encoder: Any
+) -> Steps[Routed]:
     """The sections that a cross-encoder puts first, by path and summary; their scores are its own."""
     filled = [i for i, section in enumerate(scope.outline) if section.rows]
     paths = paths_of(scope.outline)
     texts = [f"{section_name(paths[i])}\n{scope.outline[i].summary}" for i in filled]
-    values = (
-        checked_scores(cross_encoder.scores(question, texts), len(texts), "cross_encoder")
-        if texts
-        else []
-    )
+    (values,) = yield [Score(question, tuple(texts), cross_encoder)]
     threshold = routing.keep or None
     kept = [
         filled[i]

@@ -60,9 +60,9 @@ class Selection:
         with_path: Whether "monot5" and "cross_encoder" see the heading path in front of a
             paragraph; False: its text alone (paper).
         monot5: For "monot5": a `MonoT5`, the folder or name of a checkpoint on this machine, or an
-            object with `scores(question, texts) -> natural log-probabilities`.
+            object with `score(question, texts) -> natural log-probabilities`.
         cross_encoder: For "cross_encoder": a `CrossEncoder` of sentence-transformers, the folder or
-            name of one on this machine, or an object with `predict(pairs)` or `scores(question,
+            name of one on this machine, or an object with `predict(pairs)` or `score(question,
             texts)`.
         prompt: What the language model is asked, with {paragraphs} and {question}.
         counter: Token counter, `str -> int`, of the language model.

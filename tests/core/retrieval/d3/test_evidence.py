@@ -41,9 +41,9 @@ class Overlap:
         self.transform = transform
         self.texts: list[str] = []
 
-    def scores(self, question: str, texts: Sequence[str]) -> list[float]:
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
         self.texts += texts
-        words = set(question.split())
+        words = set(query.split())
         return [
             self.transform(len(words & set(re.findall(r"\w+", text.casefold()))) / len(words))
             for text in texts

@@ -34,9 +34,9 @@ class Overlap:
         self.transform = transform
         self.texts: list[str] = []
 
-    def scores(self, question: str, texts: Sequence[str]) -> list[float]:
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
         self.texts += texts
-        words = set(question.split())
+        words = set(query.split())
         return [
             self.transform(len(words & set(re.findall(r"\w+", text.casefold()))) / len(words))
             for text in texts
@@ -131,7 +131,7 @@ def test_cut_rules() -> None:
 @pytest.mark.parametrize("bad", [[0.1], [float("nan")] * 5, ["x"] * 5, [[0.1]] * 5, None])
 def test_a_reranker_must_give_one_number_a_text(bad: Any) -> None:
     class Bad:
-        def scores(self, question: str, texts: Sequence[str]) -> Any:
+        def score(self, query: str, texts: Sequence[str]) -> Any:
             return bad
 
     with pytest.raises(InvalidAnswer, match="for each of the 5 texts"):

@@ -12,7 +12,7 @@ from structrag.retrieval.d3.selection import PAPER_PROMPT, Selection
 
 
 class Scorer:
-    def scores(self, question: str, texts: list[str]) -> list[float]:
+    def score(self, query: str, texts: list[str]) -> list[float]:
         return [0.0] * len(texts)
 
 

@@ -1,0 +1,83 @@
+"""Answering one request for scores: which texts to send, and whether the answer can be used."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from structrag.asking.cache import Cache, cache_key
+from structrag.asking.requests import Score, Usage
+from structrag.errors import InvalidAnswer
+
+
+class ScoringPlan:
+    """One Score request: each different text once, in batches, checked and cached as it comes.
+
+    The answers of a scorer without a `name` are not kept: nothing tells it from others.
+    """
+
+    def __init__(self, request: Score, cache: Cache | None, usage: Usage, batch_size: int) -> None:
+        self.request = request
+        self.name = str(getattr(request.scorer, "name", "") or "")
+        self.cache = cache if self.name else None
+        self.usage = usage
+        self.batch_size = batch_size
+        self.done = 0  # of `missing`
+        self.scores: dict[str, float] = {}
+        self.missing = list(dict.fromkeys(request.texts))
+        if self.cache is not None:
+            for text in self.missing:
+                score = self.cache.get(self._key(text))
+                if score is not None:
+                    self.scores[text] = score
+            usage.cache_hits += len(self.scores)
+            self.missing = [text for text in self.missing if text not in self.scores]
+
+    def batches(self) -> list[list[str]]:
+        """The texts that the scorer must be asked for, at most `batch_size` in each list."""
+        return [
+            self.missing[i : i + self.batch_size]
+            for i in range(0, len(self.missing), self.batch_size)
+        ]
+
+    def take(self, batch: list[str], answer: Any) -> None:
+        """Check, count and keep the scorer's answer for one batch."""
+        label = self.name or type(self.request.scorer).__name__
+        scores = dict(zip(batch, check_scores(answer, len(batch), label), strict=True))
+        self.scores.update(scores)
+        self.done += len(batch)
+        self.usage.scored += len(batch)
+        if self.cache is not None:
+            self.cache.put_all({self._key(text): score for text, score in scores.items()})
+
+    def result(self) -> list[float]:
+        """The scores of the request's texts, in their order."""
+        return [self.scores[text] for text in self.request.texts]
+
+    def _key(self, text: str) -> str:
+        return cache_key("score", self.name, self.request.query, text)
+
+
+def check_scores(answer: Any, n: int, name: str) -> list[float]:
+    """A scorer's answer as `n` floats.
+
+    Raises:
+        InvalidAnswer: another number of them, or one that is no finite number.
+    """
+    try:
+        scores = [float(score) for score in answer]
+    except (TypeError, ValueError) as error:
+        raise InvalidAnswer(
+            f"The scorer {name!r} must give one number for each of the {n} texts; {error}."
+        ) from error
+    if len(scores) != n or not all(map(math.isfinite, scores)):
+        raise InvalidAnswer(
+            f"The scorer {name!r} must give one finite number for each of the {n} texts; got "
+            f"{len(scores)}: {scores[:5]}."
+        )
+    return scores
+
+
+def scorer_name(label: Any, *settings: object) -> str:
+    """The name of a scorer for cache keys: its model's with its settings, "" for a nameless one."""
+    return "|".join(map(str, (label, *settings))) if label else ""
