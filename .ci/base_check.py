@@ -7,10 +7,10 @@ from importlib.util import find_spec
 
 import structrag
 
-loaded = {"sklearn", "nltk", "bm25s"} & set(sys.modules)
+loaded = {"sklearn", "nltk"} & set(sys.modules)
 if loaded:
     sys.exit(f"import structrag loaded {loaded}")
-for module in ("torch", "langchain_core", "llama_index", "sentence_transformers", "typer"):
+for module in ("torch", "langchain_core", "llama_index", "sentence_transformers", "typer", "bm25s"):
     if find_spec(module) is not None:
         sys.exit(f"{module} is installed, so this is not the base install")
 

@@ -26,7 +26,7 @@ from structrag.index.views import VIEWS, Prompts, ViewSettings
 from structrag.models.embedders import as_embedder
 from structrag.models.llm import as_language_model
 from structrag.records import Chunk, Document, Hit
-from structrag.text.terms import STOPWORD_LISTS, Tokenizer
+from structrag.text.terms import STOPWORD_LANGUAGES, Tokenizer
 
 T = TypeVar("T")
 ATTEMPTS = 5  # of one search, when documents keep changing under it
@@ -105,7 +105,9 @@ class Index:
         self.overflow = "truncate" if paper else "windows"
         self.window_tokens = window_tokens
         self.dense_store = dense_store
-        tokenizer = Tokenizer(language) if language in STOPWORD_LISTS else Tokenizer(language, ())
+        tokenizer = (
+            Tokenizer(language) if language in STOPWORD_LANGUAGES else Tokenizer(language, ())
+        )
         self.store = Store(
             self.view_settings.names,
             dtype=dtype,

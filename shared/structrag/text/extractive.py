@@ -10,7 +10,7 @@ import numpy as np
 import regex
 
 from structrag.text.sentences import LANGUAGES, sentence_spans
-from structrag.text.terms import STOPWORD_LISTS, Tokenizer
+from structrag.text.terms import STOPWORD_LANGUAGES, Tokenizer
 from structrag.text.tokens import count_tokens
 from structrag.text.vectors import central
 
@@ -124,7 +124,7 @@ def _phrases(text: str, stop: frozenset[str]) -> list[str]:
 
 
 def _stop_words(language: str) -> frozenset[str]:
-    if language not in STOPWORD_LISTS:
+    if language not in STOPWORD_LANGUAGES:
         return frozenset()
     return frozenset(Tokenizer(language).to_json()["stopwords"])
 
@@ -134,7 +134,7 @@ def _tfidf(
 ) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
     """L2-normalised TF-IDF rows over the sentences' own vocabulary, hashed to 4,096 columns to
     bound memory."""
-    tokenizer = Tokenizer(language) if language in STOPWORD_LISTS else Tokenizer(stopwords=())
+    tokenizer = Tokenizer(language) if language in STOPWORD_LANGUAGES else Tokenizer(stopwords=())
     rows = [Counter(tokenizer(sentence)) for sentence in sentences]
     frequency = Counter(term for row in rows for term in row)
     columns = {term: i % 4096 for i, term in enumerate(frequency)}

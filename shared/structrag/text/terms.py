@@ -8,11 +8,13 @@ overlapping pairs of characters.
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.resources import files
 from typing import Any
 
 import regex
@@ -20,22 +22,23 @@ import regex
 from structrag.errors import InvalidParameter, check_choice
 from structrag.text.scripts import SPACELESS
 
-STOPWORD_LISTS = {
-    "chinese": "STOPWORDS_CHINESE",
-    "danish": "STOPWORDS_DANISH",
-    "dutch": "STOPWORDS_DUTCH",
-    "english": "STOPWORDS_EN_PLUS",
-    "french": "STOPWORDS_FRENCH",
-    "german": "STOPWORDS_GERMAN",
-    "italian": "STOPWORDS_ITALIAN",
-    "korean": "STOPWORDS_KOREAN",
-    "norwegian": "STOPWORDS_NORWEGIAN",
-    "portuguese": "STOPWORDS_PORTUGUESE",
-    "russian": "STOPWORDS_RUSSIAN",
-    "spanish": "STOPWORDS_SPANISH",
-    "swedish": "STOPWORDS_SWEDISH",
-    "turkish": "STOPWORDS_TURKISH",
-}  # language -> its list in bm25s.stopwords
+# Languages with a list in stopwords.json, which holds the lists of bm25s 0.3.16.
+STOPWORD_LANGUAGES = (
+    "chinese",
+    "danish",
+    "dutch",
+    "english",
+    "french",
+    "german",
+    "italian",
+    "korean",
+    "norwegian",
+    "portuguese",
+    "russian",
+    "spanish",
+    "swedish",
+    "turkish",
+)
 
 _WORD = r"[\p{L}\p{M}\p{N}]+"
 _OTHER_WORD = rf"[[\p{{L}}\p{{M}}\p{{N}}]--[{SPACELESS}]]+"
@@ -62,7 +65,7 @@ class Tokenizer:
 
     language: str = "english"  # whose stop words are removed when `stopwords` is None
     stopwords: tuple[str, ...] | None = (
-        None  # None: the list bm25s has for the language; (): none are removed
+        None  # None: the list for the language; (): none are removed
     )
 
     def __post_init__(self) -> None:
@@ -76,8 +79,7 @@ class Tokenizer:
         return [term for term in _all_terms(text) if term not in stop]
 
     def to_json(self) -> dict[str, Any]:
-        """The settings with the stop words spelled out, so that another release of bm25s changes
-        nothing."""
+        """The settings with the stop words spelled out, so that another list changes nothing."""
         return {
             "language": self.language,
             "stopwords": sorted(_stop_set(self.language, self.stopwords)),
@@ -94,7 +96,7 @@ def terms(
 ) -> list[str]:
     """The terms of `text` in order, repeats included; [] when it has none.
 
-    `stopwords=None` removes the words bm25s lists for `language`, `stopwords=()` removes nothing.
+    `stopwords=None` removes the listed words of `language`, `stopwords=()` removes nothing.
     Raises InvalidParameter for a language without a list.
     """
     return Tokenizer(language, stopwords)(text)
@@ -102,23 +104,24 @@ def terms(
 
 def _check_language(language: str) -> None:
     try:
-        check_choice("language", language, STOPWORD_LISTS)
+        check_choice("language", language, STOPWORD_LANGUAGES)
     except InvalidParameter as error:
         raise InvalidParameter(
             f"{error} For another language pass its stop words, or stopwords=() for none."
         ) from None
 
 
+@lru_cache(maxsize=1)
+def _lists() -> dict[str, tuple[str, ...]]:
+    file = files("structrag.text") / "stopwords.json"
+    lists: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))
+    return {language: tuple(words.split()) for language, words in lists.items()}
+
+
 @lru_cache(maxsize=64)
 def _stop_set(language: str, stopwords: tuple[str, ...] | None) -> frozenset[str]:
     if stopwords is None:
-        from bm25s import stopwords as lists  # 0.3 s, so only when a list is needed
-
-        stopwords = getattr(lists, STOPWORD_LISTS[language], None)
-        if stopwords is None:
-            raise InvalidParameter(
-                f"This release of bm25s has no stop words for {language!r}; pass stopwords=()."
-            )
+        stopwords = _lists()[language]
     return frozenset(_fold(word) for word in stopwords)
 
 

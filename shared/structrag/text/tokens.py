@@ -7,12 +7,12 @@ they hold names, and each process loads the tokenizer itself. None of them ever 
 
 from __future__ import annotations
 
-import base64
 import functools
 import hashlib
 import os
 import re
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, is_dataclass
 from importlib.util import find_spec
@@ -34,25 +34,15 @@ _MAYBE_UNSPACED = re.compile(
     "[^\x00-\u0e00\u2000-\u2e7f]"
 )  # all of them and others; three times as fast to look for
 
-_URL = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
-_P50K = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
-_O200K_WORD = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]%s[\p{Ll}\p{Lm}\p{Lo}\p{M}]%s(?i:'[stmd]|'re|'ve|'ll)?|"
-# name -> (sha256 of the file of merges, the pattern that pre-splits text)
+_FOLDER_VARIABLE = "TIKTOKEN_CACHE_DIR"  # where tiktoken looks for an encoding's file
+# Encodings and the checksum (sha256) of the file of each, so that tiktoken is never led to fetch it.
 _ENCODINGS = {
-    "r50k_base": ("306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930", _P50K),
-    "p50k_base": ("94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069", _P50K),
-    "cl100k_base": (
-        "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
-        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
-        r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
-    ),
-    "o200k_base": (
-        "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
-        _O200K_WORD % ("*", "+")
-        + _O200K_WORD % ("+", "*")
-        + r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-    ),
+    "r50k_base": "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",
+    "p50k_base": "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069",
+    "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+    "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
 }
+_TIKTOKEN_LOCK = threading.Lock()  # the environment is changed for a moment
 
 
 def count_tokens(text: str) -> int:
@@ -213,37 +203,38 @@ def without_lone_surrogates(text: str) -> str:
 @functools.lru_cache(maxsize=8)
 def _tiktoken_encoding(name: str) -> Any:
     tiktoken = require("tiktoken", extra="models")
-    sha256, pattern = _ENCODINGS[name]
-    ranks = {}
-    for line in _encoding_file(name, sha256).split(b"\n"):
-        if line:
-            token, rank = line.split()
-            ranks[base64.b64decode(token)] = int(rank)
-    return tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+    with _TIKTOKEN_LOCK:
+        folder, chosen = _folder_of(name), os.environ.get(_FOLDER_VARIABLE)
+        os.environ[_FOLDER_VARIABLE] = str(folder)
+        try:
+            return tiktoken.get_encoding(name)
+        finally:
+            if chosen is None:
+                del os.environ[_FOLDER_VARIABLE]
+            else:
+                os.environ[_FOLDER_VARIABLE] = chosen
 
 
-def _encoding_file(name: str, sha256: str) -> bytes:
-    """The file's content, from the first folder that holds it with the right checksum."""
-    file_name = hashlib.sha1(
-        _URL.format(name).encode(), usedforsecurity=False
-    ).hexdigest()  # tiktoken's cache key
+def _folder_of(name: str) -> Path:
+    """The first folder that holds the encoding's file with the right checksum."""
+    url = f"https://openaipublic.blob.core.windows.net/encodings/{name}.tiktoken"
+    file_name = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()  # tiktoken's own
     for folder in _encoding_folders():
         try:
             content = (folder / file_name).read_bytes()
         except OSError:
             continue
-        if hashlib.sha256(content).hexdigest() == sha256:
-            return content
+        if hashlib.sha256(content).hexdigest() == _ENCODINGS[name]:
+            return folder
     raise InvalidParameter(
-        f"encoding {name!r} is not on this machine, and nothing is downloaded here: save "
-        f"{_URL.format(name)} as "
-        f"{file_name!r} in the folder named by TIKTOKEN_CACHE_DIR, "
+        f"encoding {name!r} is not on this machine, and nothing is downloaded here: save {url} as "
+        f"{file_name!r} in the folder named by {_FOLDER_VARIABLE}, "
         "or install llama-index-core, which carries cl100k_base."
     )
 
 
 def _encoding_folders() -> Iterator[Path]:
-    chosen = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
+    chosen = os.environ.get(_FOLDER_VARIABLE, os.environ.get("DATA_GYM_CACHE_DIR"))
     if chosen != "":
         yield Path(chosen) if chosen else Path(tempfile.gettempdir(), "data-gym-cache")
     spec = find_spec("llama_index")

@@ -418,7 +418,7 @@ import json, sys
 from structrag.index import Store
 store = Store.load(sys.argv[1])
 print(json.dumps([store.search_lexical("raw", "apple plum", 9), store.search_dense("raw", [1, 2, 3], 9)]))
-print(sorted(name for name in ("bm25s", "scipy", "sklearn") if name in sys.modules))
+print(sorted(name for name in ("scipy", "sklearn") if name in sys.modules))
 """
 
 
