@@ -1,5 +1,4 @@
-"""What a text defines, and which of its sentences hold all of its entities: enrichment without a
-language model (IDMS spec, section 5)."""
+"""Definitions in a text, and its shortening: enrichment without a language model."""
 
 from __future__ import annotations
 
@@ -19,33 +18,35 @@ _SUBJECT = regex.compile(
     r"(?:is|are|refers to|stands for|means|denotes)\b"
 )
 _CODE = regex.compile(
-    r"\p{Lu}[\p{Lu}\p{N}]+(?:[-/][\p{Lu}\p{N}]+)*|(?=\w*\p{N})(?=\w*\p{L})[\p{L}\p{N}]+(?:[-_/.][\p{L}\p{N}]+)*"
+    r"\p{Lu}[\p{Lu}\p{N}]+(?:[-/][\p{Lu}\p{N}]+)*"
+    r"|(?=\w*\p{N})(?=\w*\p{L})[\p{L}\p{N}]+(?:[-_/.][\p{L}\p{N}]+)*"
 )
 
 
 def is_code(name: str) -> bool:
-    """Whether a name is an acronym or a code, which a text has to define: `LSTM`, `CA-IS3722HS`."""
+    """Whether a name is an acronym or a code, such as `LSTM`."""
     return bool(_CODE.fullmatch(name))
 
 
 def definition_in(sentence: str) -> list[tuple[str, str]]:
-    """The names a sentence defines, each with the words that do it: `long form (X)`, or the
-    sentence where it is `X is ...`.
+    """The names that a sentence defines, each with the defining words.
 
-    The long form begins with the first letter of X and has its letters in order (Schwartz and
-    Hearst 2003).
+    These are `long form (X)`, or the sentence where it is `X is ...`. The long form begins with
+    the first letter of X and has its letters in order (Schwartz and Hearst 2003).
     """
-    found = [
-        (match.group(1), f"{long} {match.group().strip()}")
-        for match in _IN_BRACKETS.finditer(sentence)
-        if (long := _long_form(match.group(1), sentence[: match.start()]))
-    ]
+    pairs = []
+    for match in _IN_BRACKETS.finditer(sentence):
+        long = _long_form(match.group(1), sentence[: match.start()])
+        if long:
+            pairs.append((match.group(1), f"{long} {match.group().strip()}"))
     subject = _SUBJECT.match(sentence)
-    return [*found, (subject.group(1), sentence.strip())] if subject else found
+    if subject:
+        pairs.append((subject.group(1), sentence.strip()))
+    return pairs
 
 
 def definitions(sentences: Sequence[str]) -> dict[str, tuple[int, str]]:
-    """For each name that a text defines the number of the first sentence that does, and the words."""
+    """The first definition of each name: number of the sentence, words."""
     first: dict[str, tuple[int, str]] = {}
     for i, sentence in enumerate(sentences):
         for name, words in definition_in(sentence):
@@ -60,23 +61,15 @@ def shortened(
     most: int,
     counter: TokenCounter,
 ) -> str | None:
-    """Sentences, in their order, that hold every entity and count at most `most` tokens together;
-    None if there are none.
+    """Sentences, in their order, that hold every entity in `most` tokens.
 
-    A greedy set cover, then the sentences closest to the mean of all, as long as they fit.
+    First a greedy set cover, then the sentences closest to the mean of all, as long as they fit.
+    None if the entities do not fit.
     """
     sizes = [counter(sentence + " ") for sentence in sentences]
-    holding = [{name for name in entities if contains(sentence, name)} for sentence in sentences]
-    open_names = set(entities)
-    picked: list[int] = []
-    while open_names:
-        best = max(
-            range(len(sentences)), key=lambda i: (len(holding[i] & open_names), -i), default=-1
-        )
-        if best < 0 or not holding[best] & open_names:
-            return None  # a name that runs over the end of a sentence
-        picked.append(best)
-        open_names -= holding[best]
+    picked = _cover(sentences, entities)
+    if picked is None:
+        return None
     used = sum(sizes[i] for i in picked)
     if used > most:
         return None
@@ -89,20 +82,40 @@ def shortened(
     return text if text and counter(text) <= most else None
 
 
+def _cover(sentences: Sequence[str], entities: Sequence[str]) -> list[int] | None:
+    """Sentences that hold all entities, the one with most new ones first."""
+    holding = [{name for name in entities if contains(sentence, name)} for sentence in sentences]
+    missing = set(entities)
+    picked: list[int] = []
+    while missing:
+        # Of equal sentences the first.
+        best = max(range(len(sentences)), key=lambda i: (len(holding[i] & missing), -i), default=-1)
+        if best < 0 or not holding[best] & missing:
+            return None  # a name that runs over the end of a sentence
+        picked.append(best)
+        missing -= holding[best]
+    return picked
+
+
 def _long_form(short: str, before: str) -> str:
-    """The end of a text that the letters of an acronym stand for; "" if there is none."""
+    """The end of a text that an acronym stands for, or ""."""
+    # Schwartz and Hearst look no farther back than this.
     words = before.split()[-min(len(short) + 5, 2 * len(short)) :]
     text = " ".join(words)
     letters = [letter.casefold() for letter in short if letter.isalnum()]
     place = len(text)
-    for number, letter in enumerate(reversed(letters)):
-        first = number == len(letters) - 1
+    for number in reversed(range(len(letters))):
         place -= 1
-        while place >= 0 and (
-            text[place].casefold() != letter or (first and place > 0 and text[place - 1].isalnum())
-        ):
+        while place >= 0 and not _stands_for(text, place, letters[number], begins_word=number == 0):
             place -= 1
         if place < 0:
             return ""
     long = text[place:]
     return long if len(long) > len(short) and len(long.split()) > 1 else ""
+
+
+def _stands_for(text: str, place: int, letter: str, *, begins_word: bool) -> bool:
+    """Whether `text[place]` is the letter, or begins a word with it."""
+    if text[place].casefold() != letter:
+        return False
+    return not begins_word or place == 0 or not text[place - 1].isalnum()

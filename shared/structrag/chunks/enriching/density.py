@@ -1,16 +1,17 @@
-"""Information density of chunks, every factor by itself (IDMS, equations 2 to 8).
+"""Information density of chunks and its factors (IDMS, equations 2 to 8).
 
-Equation 2 has factors of the whole chunk inside a sum over its entities; they are taken out of it
+Equation 2 has factors of the whole chunk inside a sum over its entities. They are taken out of it
 here:
 
-    density = 100 * C+ * S * alpha+ * sum over different entities e of (w_e * I+_e) / L        x+ =
-    x clipped to 0..1
+    density = 100 * C+ * S * alpha+ * sum over different entities e of (w_e * I+_e) / L
+    x+ = x clipped to 0..1
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from statistics import median
 
 import numpy as np
@@ -28,8 +29,11 @@ from structrag.text.vectors import unit_vectors
 
 FloatArray = NDArray[np.float64]
 
+_ROWS = 512  # of cosines that are held in memory at a time
+
 RATING_PROMPT = """\
-Rate the quality of the text below as a passage that has to stand by itself: is it coherent, consistent and complete, without needless
+Rate the quality of the text below as a passage that has to stand by itself: \
+is it coherent, consistent and complete, without needless
 repetition? Answer with one number from 0 (poor) to 10 (excellent) and nothing else.
 
 Text:
@@ -40,7 +44,12 @@ Rating:"""
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """An entity of a chunk."""
+    """An entity of a chunk.
+
+    Example:
+        >>> Entity("Nova", count=2, effectiveness=0.8).name
+        'Nova'
+    """
 
     name: str  # as it is written where it first occurs
     count: int  # occurrences in the chunk, case aside
@@ -49,7 +58,13 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class DensityFactors:
-    """What the density of a chunk is made of."""
+    """What the density of a chunk is made of.
+
+    Example:
+        >>> entities = (Entity("Nova", 2, 0.75), Entity("LSTM", 1, 0.25))
+        >>> DensityFactors(1.2, entities, 1.0, 1.0, 1.0, tokens=80).effectiveness
+        0.5
+    """
 
     density: float  # per 100 tokens, at least 0
     entities: tuple[Entity, ...]  # different ones
@@ -62,16 +77,18 @@ class DensityFactors:
     @property
     def effectiveness(self) -> float:
         """The mean of the entities'; 0 without any."""
-        return (
-            float(np.mean([entity.effectiveness for entity in self.entities]))
-            if self.entities
-            else 0.0
-        )
+        if not self.entities:
+            return 0.0
+        return float(np.mean([entity.effectiveness for entity in self.entities]))
 
 
 @dataclass(frozen=True, slots=True)
 class DensitySettings:
     """How density is measured.
+
+    Example:
+        >>> DensitySettings(entity_weight="count").mode
+        'full'
 
     Attributes:
         entity_weight: What an entity counts: "unique" 1, "count" its occurrences, "literal" the
@@ -115,7 +132,15 @@ def density(
     similarity: float = 1.0,
     entity_weight: str = "unique",
 ) -> float:
-    """Equation 2 per 100 tokens, from the factors of one chunk; 0 without tokens or entities."""
+    """Equation 2 per 100 tokens, from the factors of one chunk.
+
+    It is 0 without tokens or entities.
+
+    Example:
+        >>> factors = {"correlation": 0.5, "rating": 0.8, "similarity": 0.6}
+        >>> round(density([0.8, 0.6, 0.5], [2, 1, 1], tokens=40, **factors), 2)
+        1.14
+    """
     if not tokens or not len(effectiveness):
         return 0.0
     weights = {
@@ -128,107 +153,116 @@ def density(
 
 
 def mean_pair_cosine(vectors: ArrayLike) -> float:
-    """C of equation 5: the mean cosine of all pairs of different rows; 1 for fewer than two. O(n
-    d)."""
+    """The mean cosine of all pairs of different rows.
+
+    This is C of equation 5. It is 1 for fewer than two rows. O(n d).
+    """
     units = unit_vectors(vectors)
     n = len(units)
     if n < 2:
         return 1.0
-    return float((np.sum(units.sum(axis=0) ** 2) - np.sum(units**2)) / (n * (n - 1)))
+    # The square of the sum is the sum over all pairs, each row with itself included.
+    all_pairs = np.sum(units.sum(axis=0) ** 2)
+    return float((all_pairs - np.sum(units**2)) / (n * (n - 1)))
 
 
 def similarity_to_others(vectors: ArrayLike, *, top: int = 3) -> FloatArray:
-    """alpha of equation 7: for each row the mean of its `top` highest cosines with other rows; 1
-    for a single row."""
+    """The mean of each row's `top` highest cosines with other rows.
+
+    This is alpha of equation 7. It is 1 for a single row.
+    """
     units = unit_vectors(vectors)
     n = len(units)
     if n < 2:
         return np.ones(n)
     values = np.zeros(n)
     k = min(top, n - 1)
-    for start in range(0, n, 512):
-        cosines = units[start : start + 512] @ units.T
-        cosines[np.arange(len(cosines)), np.arange(start, start + len(cosines))] = -np.inf
-        values[start : start + 512] = np.partition(cosines, n - k, axis=1)[:, n - k :].mean(axis=1)
+    for start in range(0, n, _ROWS):
+        cosines = units[start : start + _ROWS] @ units.T
+        rows = np.arange(len(cosines))
+        cosines[rows, start + rows] = -np.inf  # no row is compared with itself
+        highest = np.partition(cosines, n - k, axis=1)[:, n - k :]
+        values[start : start + _ROWS] = highest.mean(axis=1)
     return values
 
 
 def density_steps(
     chunks: Sequence[Chunk], settings: DensitySettings
 ) -> Steps[tuple[list[DensityFactors], ChunkVectors]]:
-    """The density of a document's chunks, and the vectors that it was made of.
+    """The density of a document's chunks, and the vectors behind it.
 
-    Embeds every sentence and every entity once; a chunk's vector is the mean of its sentences'.
-    With "llm" entities or `rate`, one call a chunk each: a chunk whose entities cannot be read has
-    those by form, one without a rating has the median of the others (1 if none).
+    Embeds every sentence and every entity once. A chunk's vector is the mean of its sentences'.
+    With "llm" entities or `rate` the model is called once a chunk for each. A chunk whose entities
+    cannot be read has those by form. One without a rating has the median of the others (1 if there
+    is none).
     """
-    spans = [_sentences(chunk, settings.language) for chunk in chunks]
-    found = yield from entity_steps(
+    spans = [sentence_spans(chunk.text, language=settings.language) for chunk in chunks]
+    entities = yield from entity_steps(
         [chunk.text for chunk in chunks], settings.entities, settings.max_share
     )
     ratings = yield from _rating_steps(chunks, settings)
-    texts = [
-        [chunk.text[start:end].strip() for start, end in own]
-        for chunk, own in zip(chunks, spans, strict=True)
-    ]
-    flat = [text for own in texts for text in own]
-    names = list(dict.fromkeys(name for own in found for name in own.values()))
-    answer = (yield [Embed((*flat, *names))])[0] if flat or names else np.zeros((0, 1))
-    vectors = unit_vectors(answer)
-    of_name = dict(zip(names, vectors[len(flat) :], strict=True))
-    made: list[FloatArray] = []
-    row = 0
-    for own in texts:
-        made.append(vectors[row : row + len(own)])
-        row += len(own)
-    means = np.zeros((len(chunks), vectors.shape[1]))
-    for i, rows in enumerate(made):
+    sentences = []
+    for chunk, chunk_spans in zip(chunks, spans, strict=True):
+        sentences.append([chunk.text[start:end].strip() for start, end in chunk_spans])
+    vectors, of_name = yield from _vector_steps(sentences, entities)
+    means = np.zeros((len(chunks), vectors[0].shape[1] if vectors else 1))
+    for i, rows in enumerate(vectors):
         means[i] = rows.mean(axis=0) if len(rows) else 0.0
     similarity = similarity_to_others(means) if settings.use_similarity else np.ones(len(chunks))
     factors = []
     for i, chunk in enumerate(chunks):
-        entities = _weighed(found[i], chunk.text, texts[i], made[i], of_name)
-        factors.append(
-            _factors(
-                entities,
-                made[i],
-                ratings[i],
-                float(similarity[i]),
-                settings.counter(chunk.text),
-                settings,
-            )
-        )
-    return factors, ChunkVectors(tuple(map(tuple, spans)), tuple(made), means)
+        weighed = _weighed(entities[i], chunk.text, sentences[i], vectors[i], of_name)
+        alpha = float(similarity[i])
+        factors.append(_factors(chunk, weighed, vectors[i], ratings[i], alpha, settings))
+    return factors, ChunkVectors(tuple(map(tuple, spans)), tuple(vectors), means)
+
+
+def _vector_steps(
+    sentences: Sequence[Sequence[str]], entities: Sequence[dict[str, str]]
+) -> Steps[tuple[list[FloatArray], dict[str, FloatArray]]]:
+    """Unit vectors of each chunk's sentences and of all entities."""
+    texts = list(chain.from_iterable(sentences))
+    names = list(dict.fromkeys(chain.from_iterable(names.values() for names in entities)))
+    answer = (yield [Embed((*texts, *names))])[0] if texts or names else np.zeros((0, 1))
+    vectors = unit_vectors(answer)
+    of_chunks = []
+    row = 0
+    for chunk_sentences in sentences:
+        of_chunks.append(vectors[row : row + len(chunk_sentences)])
+        row += len(chunk_sentences)
+    return of_chunks, dict(zip(names, vectors[row:], strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkVectors:
-    """Sentences of the chunks of a document (spans in the chunk's text), their unit vectors, and
-    their mean for each chunk."""
+    """The sentences of a document's chunks and their vectors.
 
-    spans: tuple[tuple[tuple[int, int], ...], ...]
-    sentences: tuple[FloatArray, ...]
-    means: FloatArray
+    Example:
+        >>> vectors = ChunkVectors((((0, 5),),), (np.ones((1, 2)),), np.ones((1, 2)))
+        >>> vectors.means.shape
+        (1, 2)
+    """
+
+    spans: tuple[tuple[tuple[int, int], ...], ...]  # of sentences, in the chunk's text
+    sentences: tuple[FloatArray, ...]  # unit vectors, an array for each chunk
+    means: FloatArray  # of a chunk's sentences, a row for each chunk
 
 
 def _clip(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 
-def _sentences(chunk: Chunk, language: str) -> list[tuple[int, int]]:
-    return sentence_spans(chunk.text, language=language)
-
-
 def _weighed(
-    found: dict[str, str],
+    names: dict[str, str],
     text: str,
     sentences: Sequence[str],
     vectors: FloatArray,
     of_name: dict[str, FloatArray],
 ) -> tuple[Entity, ...]:
+    """A chunk's entities with their counts and their effectiveness."""
     folded = [fold(sentence) for sentence in sentences]
     entities = []
-    for key, name in found.items():
+    for key, name in names.items():
         holding = [i for i, sentence in enumerate(folded) if occurrences(sentence, key)]
         mean = vectors[holding].mean(axis=0) if holding else np.zeros_like(of_name[name])
         length = float(np.linalg.norm(mean))
@@ -238,13 +272,14 @@ def _weighed(
 
 
 def _factors(
+    chunk: Chunk,
     entities: tuple[Entity, ...],
     vectors: FloatArray,
     rating: float,
     similarity: float,
-    tokens: int,
     settings: DensitySettings,
 ) -> DensityFactors:
+    tokens = settings.counter(chunk.text)
     correlation = mean_pair_cosine(vectors)
     if settings.mode == "simple":
         value = 100 * len(entities) / tokens if tokens else 0.0
@@ -264,11 +299,9 @@ def _factors(
 def _rating_steps(chunks: Sequence[Chunk], settings: DensitySettings) -> Steps[list[float]]:
     if not settings.rate or not chunks:
         return [1.0] * len(chunks)
-    answers = yield [
-        Ask(RATING_PROMPT.format(text=chunk.text), "idms.rating/1", usable=holds_rating)
-        for chunk in chunks
-    ]
+    prompts = [RATING_PROMPT.format(text=chunk.text) for chunk in chunks]
+    answers = yield [Ask(prompt, "idms.rating/1", usable=holds_rating) for prompt in prompts]
     ratings = [None if isinstance(answer, Failed) else parse_rating(answer) for answer in answers]
-    known = [rating for rating in ratings if rating is not None]
-    middle = median(known) if known else 10.0
+    rated = [rating for rating in ratings if rating is not None]
+    middle = median(rated) if rated else 10.0
     return [(middle if rating is None else rating) / 10 for rating in ratings]

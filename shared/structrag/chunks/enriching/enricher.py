@@ -1,12 +1,12 @@
-"""Density-driven enrichment: shorten chunks that say little, supplement those that presuppose much
-(IDMS, "Information Density").
+"""Density-driven enrichment of chunks (IDMS, "Information Density").
 
-Only what is indexed changes: `context`, and the body of the index text. `text`, offsets and ids
-stay.
+Chunks that say little are shortened, those that presuppose much are supplemented. Only what is
+indexed changes: `context`, and the body of the index text. `text`, offsets and ids stay.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -30,8 +30,10 @@ from structrag.text.names import contains, names_by_form
 from structrag.text.tokens import TokenCounter
 
 REDUCE_PROMPT = """\
-Shorten the text below to at most {words} words. Keep every name, term, code, date and number that it contains, written as it is there.
-State nothing that the text does not state. Answer with the shortened text and nothing else, in the language of the text.
+Shorten the text below to at most {words} words. \
+Keep every name, term, code, date and number that it contains, written as it is there.
+State nothing that the text does not state. \
+Answer with the shortened text and nothing else, in the language of the text.
 
 Text:
 {text}
@@ -41,35 +43,40 @@ Shortened text:"""
 
 @dataclass(frozen=True, slots=True)
 class IDMSEnricher:
-    """Measures the density of a document's chunks and changes what is indexed of the least and the
-    most dense.
+    """Measures density and changes what is indexed of some chunks.
 
-    Low density and entities that are well explained: the body of the index text is shortened
-    (`extras["reduced"]`; a shortened text that lost an entity or brought a new one is dropped).
-    High density: sentences from elsewhere in the document that explain missing entities are added
-    to `context` (`extras["added"]`: entity, text, and the offsets `start`, `end` of the source
-    sentence). With a language model it shortens and names missing entities; without one, whole
-    sentences are picked and undefined acronyms and codes get the document's own definition. Every
-    added line is a slice of the document.
+    Example:
+        >>> IDMSEnricher(supplement=False).reduce_to
+        0.6
 
-    Every chunk gets the extras `density`, `density_factors`, `action` ("none", "reduced",
-    "supplemented") and, where answers of the model could not be used, `dropped`, their number;
-    where a call failed, `degraded`.
+    A chunk of low density whose entities are well explained gets a shorter body of its index text,
+    `extras["reduced"]`. A shortened text that lost an entity or brought a new one is dropped.
+
+    A chunk of high density gets sentences from elsewhere in the document that explain missing
+    entities. They are added to `context`. `extras["added"]` lists them with entity, text, and the
+    offsets `start`, `end` of the source sentence. Every added line is a slice of the document.
+
+    A language model shortens, and names missing entities. Without one, whole sentences are picked,
+    and undefined acronyms and codes get the document's own definition.
+
+    Every chunk gets the extras `density`, `density_factors` and `action` ("none", "reduced" or
+    "supplemented"). Where answers of the model could not be used, `dropped` is their number. Where
+    a call failed, `degraded` is set.
 
     Attributes:
         reduce, supplement: Whether each half is done.
-        low, high: Densities at or below, at or above which a chunk counts as low or high; None:
+        low, high: Densities at or below, at or above which a chunk counts as low or high. None:
             quantiles of the document.
-        low_quantile, high_quantile: Those quantiles, used from `min_chunks` chunks on; below that
+        low_quantile, high_quantile: Those quantiles, used from `min_chunks` chunks on. Below that
             nothing is changed.
         min_tokens: Shorter chunks are never reduced.
         reduce_to: Most tokens of a reduced text as a share of the chunk's.
         candidates: Sentences of the document shown to the model in a round.
         rounds: Most rounds of supplements for a chunk.
         growth: Most tokens that supplements add, as a share of the chunk's index text.
-        max_tokens: Hard limit of an index text in units of `counter`; None: `growth` alone.
-        counter: Measures for `max_tokens`; None: the token counter of `density`.
-        into_context: Whether added lines go to `context`; False: they are told in `extras["added"]`
+        max_tokens: Hard limit of an index text in units of `counter`. None: `growth` alone.
+        counter: Measures for `max_tokens`. None: the token counter of `density`.
+        into_context: Whether added lines go to `context`. False: they stand in `extras["added"]`
             only.
         use_llm: Whether the language model is asked, where there is one.
         density: How density is measured.
@@ -100,8 +107,8 @@ class IDMSEnricher:
                 raise InvalidParameter(f"{name} must be a number from 0 to 1; got {value!r}.")
         if self.low_quantile > self.high_quantile:
             raise InvalidParameter(
-                f"low_quantile must be at most high_quantile; got {self.low_quantile} and "
-                f"{self.high_quantile}."
+                "low_quantile must be at most high_quantile; "
+                f"got {self.low_quantile} and {self.high_quantile}."
             )
         for name in ("low", "high", "min_tokens"):
             if getattr(self, name) is not None:
@@ -120,7 +127,10 @@ class IDMSEnricher:
         llm: Any = None,
         runner: Runner | None = None,
     ) -> list[Chunk]:
-        """The chunks of a document with what is indexed changed; models as in `ReadingSplitter`."""
+        """Change what is indexed of a document's chunks.
+
+        Models are given as to `ReadingSplitter`.
+        """
         chosen = runner or runner_for(embedder, llm)
         return chosen.run(answered(self.enrich_steps(document, chunks), chosen))
 
@@ -138,7 +148,7 @@ class IDMSEnricher:
         return await chosen.arun(answered(self.enrich_steps(document, chunks), chosen))
 
     def enrich_steps(self, document: Document, chunks: Sequence[Chunk]) -> Steps[list[Chunk]]:
-        """`enrich` as steps. The chunks must be those of the document, in order."""
+        """`enrich` as steps. The chunks are the document's, in order."""
         factors, vectors = yield from density_steps(chunks, self.density)
         lowest, highest = self._chosen(factors)
         source = Source(document, tuple(chunks), vectors)
@@ -156,37 +166,42 @@ class IDMSEnricher:
             changes |= yield from supplement_steps(
                 chunks, factors, source, highest, limits, self.density, use_llm=self.use_llm
             )
-        return [
-            self._changed(chunk, own, changes.get(i, {}))
-            for i, (chunk, own) in enumerate(zip(chunks, factors, strict=True))
-        ]
+        enriched = []
+        for i, (chunk, measured) in enumerate(zip(chunks, factors, strict=True)):
+            enriched.append(self._changed(chunk, measured, changes.get(i, {})))
+        return enriched
 
     def _chosen(self, factors: Sequence[DensityFactors]) -> tuple[list[int], list[int]]:
         """The chunks to reduce and those to supplement."""
-        low, high = self.low, self.high
-        values = [own.density for own in factors]
-        if len(factors) >= self.min_chunks:
-            low = float(np.quantile(values, self.low_quantile)) if low is None else low
-            high = float(np.quantile(values, self.high_quantile)) if high is None else high
-            if self.low is None and self.high is None and low >= high:
-                return [], []
-        explained = [own.effectiveness for own in factors if own.entities]
+        low, high = self._cut_offs([chunk.density for chunk in factors])
+        explained = [chunk.effectiveness for chunk in factors if chunk.entities]
         middle = float(np.median(explained)) if explained else 0.0
-        lowest = [
-            i
-            for i, own in enumerate(factors)
-            if low is not None
-            and own.entities
-            and own.density <= low
-            and own.tokens >= self.min_tokens
-            and own.effectiveness >= middle - 1e-9
-        ]
-        highest = [
-            i
-            for i, own in enumerate(factors)
-            if high is not None and own.entities and own.density >= high and i not in lowest
-        ]
+        lowest: list[int] = []
+        highest: list[int] = []
+        for i, chunk in enumerate(factors):
+            if not chunk.entities:
+                continue
+            # Shortening is for chunks whose entities are "relatively complete".
+            complete = chunk.effectiveness >= middle - 1e-9
+            if chunk.density <= low and chunk.tokens >= self.min_tokens and complete:
+                lowest.append(i)
+            elif chunk.density >= high:
+                highest.append(i)
         return lowest, highest
+
+    def _cut_offs(self, densities: Sequence[float]) -> tuple[float, float]:
+        """The highest low density and the lowest high one."""
+        low = -math.inf if self.low is None else self.low
+        high = math.inf if self.high is None else self.high
+        if len(densities) < self.min_chunks:  # quantiles of a few say nothing
+            return low, high
+        if self.low is None:
+            low = float(np.quantile(densities, self.low_quantile))
+        if self.high is None:
+            high = float(np.quantile(densities, self.high_quantile))
+        if self.low is None and self.high is None and low >= high:
+            return -math.inf, math.inf  # chunks of one density: none stands out
+        return low, high
 
     def _reduce_steps(
         self,
@@ -195,24 +210,21 @@ class IDMSEnricher:
         source: Source,
         lowest: Sequence[int],
     ) -> Steps[dict[int, dict[str, Any]]]:
+        """Shortened texts of the lowest chunks, as changes of their extras."""
         limits = [int(self.reduce_to * factors[i].tokens) for i in lowest]
         entities = [[entity.name for entity in factors[i].entities] for i in lowest]
-        checks = [
-            partial(self._faithful, chunks[i].text, names, most)
-            for i, names, most in zip(lowest, entities, limits, strict=True)
-        ]
+        checks = []
+        for i, names, most in zip(lowest, entities, limits, strict=True):
+            checks.append(partial(self._faithful, chunks[i].text, names, most))
         answers: list[Any] = [None] * len(lowest)
         if self.use_llm:
-            answers = yield [
-                Ask(
-                    REDUCE_PROMPT.format(
-                        words=int(self.reduce_to * len(chunks[i].text.split())), text=chunks[i].text
-                    ),
-                    "idms.reduce/1",
-                    usable=check,
-                )
-                for i, check in zip(lowest, checks, strict=True)
-            ]
+            questions = []
+            for i, check in zip(lowest, checks, strict=True):
+                text = chunks[i].text
+                words = int(self.reduce_to * len(text.split()))
+                prompt = REDUCE_PROMPT.format(words=words, text=text)
+                questions.append(Ask(prompt, "idms.reduce/1", usable=check))
+            answers = yield questions
         changes: dict[int, dict[str, Any]] = {}
         for i, names, most, check, answer in zip(
             lowest, entities, limits, checks, answers, strict=True
@@ -220,41 +232,48 @@ class IDMSEnricher:
             if isinstance(answer, str):
                 changes[i] = {"reduced": answer.strip()} if check(answer) else {"dropped": 1}
                 continue
-            text = shortened_text(source, i, names, most, self.density)
-            changes[i] = {} if text is None else {"reduced": text}
+            shorter = shortened_text(source, i, names, most, self.density)
+            changes[i] = {} if shorter is None else {"reduced": shorter}
+            # Without any model nothing failed: sentences are what was asked for.
             if isinstance(answer, Failed) and not isinstance(answer.reason, NoModel):
                 changes[i]["degraded"] = True
         return changes
 
     def _faithful(self, text: str, names: Sequence[str], most: int, answer: str) -> bool:
-        """Whether a shortened text is short enough, keeps every entity and has none that the text
-        has not."""
+        """Whether a shortened text is short and has the text's entities only."""
         answer = answer.strip()
-        return (
-            bool(answer)
-            and self.density.counter(answer) <= most
-            and all(contains(answer, name) for name in names)
-            and all(contains(text, name) for name in names_by_form(answer))
-        )
+        if not answer or self.density.counter(answer) > most:
+            return False
+        if not all(contains(answer, name) for name in names):
+            return False
+        return all(contains(text, name) for name in names_by_form(answer))
 
-    def _changed(self, chunk: Chunk, own: DensityFactors, change: dict[str, Any]) -> Chunk:
+    def _changed(self, chunk: Chunk, factors: DensityFactors, change: dict[str, Any]) -> Chunk:
+        """A chunk with its extras, and with added lines in its context."""
         added = change.get("added", [])
-        lines = [item["text"] for item in added] if self.into_context else []
+        action = "none"
+        if "reduced" in change:
+            action = "reduced"
+        elif added:
+            action = "supplemented"
         extras = {
             **chunk.extras,
-            "density": round(own.density, 6),
+            "density": round(factors.density, 6),
             "density_factors": {
-                "entities": len(own.entities),
-                "effectiveness": round(own.effectiveness, 6),
-                "correlation": round(own.correlation, 6),
-                "rating": round(own.rating, 6),
-                "similarity": round(own.similarity, 6),
-                "tokens": own.tokens,
+                "entities": len(factors.entities),
+                "effectiveness": round(factors.effectiveness, 6),
+                "correlation": round(factors.correlation, 6),
+                "rating": round(factors.rating, 6),
+                "similarity": round(factors.similarity, 6),
+                "tokens": factors.tokens,
             },
-            "action": "reduced" if "reduced" in change else "supplemented" if added else "none",
+            "action": action,
             **change,
         }
-        context = "\n".join([*([chunk.context] if chunk.context else []), *lines])
+        lines = [chunk.context] if chunk.context else []
+        if self.into_context:
+            lines += [item["text"] for item in added]
+        context = "\n".join(lines)
         enriched = replace(chunk, context=context, extras=extras)
         if context != chunk.context or "reduced" in change:
             extras["index_tokens"] = self.density.counter(enriched.index_text)
@@ -263,7 +282,15 @@ class IDMSEnricher:
 
 @dataclass(frozen=True, slots=True)
 class EnrichingSplitter(ReadingSplitter):
-    """A splitter whose chunks are enriched, as one: the same models, cache and counts serve both."""
+    """A splitter whose chunks are enriched.
+
+    The same models, cache and counts serve both.
+
+    Example:
+        >>> from structrag.chunks.content_aware import ContentAwareSplitter
+        >>> EnrichingSplitter(ContentAwareSplitter(), IDMSEnricher()).enricher.growth
+        0.2
+    """
 
     splitter: ReadingSplitter
     enricher: IDMSEnricher
@@ -286,10 +313,12 @@ def with_enrichment(
     counter: TokenCounter,
     into_context: bool = True,
 ) -> ReadingSplitter:
-    """The splitter with the halves of enrichment that `enrich` names, within the limit of its
-    chunks.
+    """The splitter with the halves of enrichment that `enrich` names.
 
-    Raises InvalidParameter unless `enrich` is one of ENRICHMENTS.
+    Index texts stay within the limit of the splitter's chunks.
+
+    Raises:
+        InvalidParameter: `enrich` is not one of ENRICHMENTS.
     """
     if check_choice("enrich", enrich, ENRICHMENTS) == "none":
         return splitter

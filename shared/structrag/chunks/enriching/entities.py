@@ -1,17 +1,18 @@
-"""The entities of many texts: by their form, by a language model or by a function (IDMS, equation
-4)."""
+"""Entities of texts by form, by a language model or a function."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 
 from structrag.asking.replies.lists import answers_list, parse_keywords
 from structrag.asking.requests import Ask, Failed, Steps
 from structrag.text.names import EntityFinder, fold, names_by_form, occurrences
 
 ENTITY_PROMPT = """\
-List the entities in the text below: people, organisations, places, products, technical terms, codes, dates and quantities, each as it
+List the entities in the text below: people, organisations, places, products, \
+technical terms, codes, dates and quantities, each as it
 is written there. Answer with a JSON list of strings and nothing else.
 
 Text:
@@ -23,43 +24,51 @@ Entities:"""
 def entity_steps(
     texts: Sequence[str], finder: str | EntityFinder, max_share: float
 ) -> Steps[list[dict[str, str]]]:
-    """For each text its different entities, folded name -> name as written; only names that occur
-    in it.
+    """The different entities of each text, folded name -> name as written.
 
-    `finder` is "form", "llm" or a function. A name in more than `max_share` of four texts or more
-    is left out.
+    Only names that occur in the text count. `finder` is "form", "llm" or a function. A name in
+    more than `max_share` of four texts or more is left out.
     """
     if callable(finder):
         lists: list[Iterable[str]] = [finder(text) for text in texts]
     elif finder == "llm" and texts:
-        answers = yield [
-            Ask(ENTITY_PROMPT.format(text=text), "idms.entities/1", usable=answers_list)
-            for text in texts
-        ]
-        lists = [[] if isinstance(answer, Failed) else parse_keywords(answer) for answer in answers]
-        lists = [names or names_by_form(text) for text, names in zip(texts, lists, strict=True)]
+        prompts = [ENTITY_PROMPT.format(text=text) for text in texts]
+        answers = yield [Ask(prompt, "idms.entities/1", usable=answers_list) for prompt in prompts]
+        lists = []
+        for text, answer in zip(texts, answers, strict=True):
+            names = [] if isinstance(answer, Failed) else parse_keywords(answer)
+            lists.append(names or names_by_form(text))
     else:
         lists = [names_by_form(text) for text in texts]
-    found: list[dict[str, str]] = []
-    for text, names in zip(texts, lists, strict=True):
-        folded = fold(text)
-        unique: dict[str, str] = {}
-        for name in names:
-            if (key := fold(name)) and occurrences(folded, key):
-                unique.setdefault(key, " ".join(name.split()))
-        found.append(unique)
-    if len(texts) >= 4:
-        frequency = Counter(key for own in found for key in own)
-        most = max_share * len(texts)
-        found = [
-            {key: name for key, name in own.items() if frequency[key] <= most} for own in found
-        ]
-    return found
+    entities = [_occurring(text, names) for text, names in zip(texts, lists, strict=True)]
+    if len(texts) < 4:  # too few to tell what is common
+        return entities
+    frequency = Counter(chain.from_iterable(entities))
+    most = max_share * len(texts)
+    rare = {key for key, count in frequency.items() if count <= most}
+    return [{key: name for key, name in names.items() if key in rare} for names in entities]
+
+
+def _occurring(text: str, names: Iterable[str]) -> dict[str, str]:
+    """The names that occur in a text, each once."""
+    folded = fold(text)
+    unique: dict[str, str] = {}
+    for name in names:
+        key = fold(name)
+        if key and occurrences(folded, key):
+            unique.setdefault(key, " ".join(name.split()))
+    return unique
 
 
 def ner_entities(pipeline: Callable[[str], Iterable[dict[str, object]]]) -> EntityFinder:
-    """An entity finder from a transformers token-classification pipeline with an aggregation
-    strategy; names are slices of the text."""
+    """An entity finder from a transformers token-classification pipeline.
+
+    The pipeline needs an aggregation strategy. Names are slices of the text.
+
+    Example:
+        >>> ner_entities(lambda text: [{"start": 4, "end": 8}])("The Nova rings.")
+        ['Nova']
+    """
 
     def find(text: str) -> list[str]:
         return [text[int(str(part["start"])) : int(str(part["end"]))] for part in pipeline(text)]

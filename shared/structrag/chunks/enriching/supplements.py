@@ -1,5 +1,7 @@
-"""Which sentences of a document explain what a dense chunk presupposes (IDMS, "Information
-Density"; spec, section 5)."""
+"""Sentences of a document that explain what a dense chunk presupposes.
+
+IDMS, "Information Density".
+"""
 
 from __future__ import annotations
 
@@ -26,11 +28,15 @@ from structrag.text.tokens import TokenCounter
 from structrag.text.vectors import FloatArray, unit_vectors
 
 MAX_NAMES = 3  # entities taken from one answer
+MAX_WORDS = 5  # of an entity
 
 MISSING_PROMPT = """\
-Below are a passage of a document and sentences from other places in the same document. Which entities that a reader needs in order to
-understand the passage are missing from it, and are named in one of the sentences? An entity is a name, a term or a code of at most 5
-words, written as in the sentence. Name at most 3. Answer with a JSON list of strings and nothing else; [] if nothing is missing.
+Below are a passage of a document and sentences from other places in the same document. \
+Which entities that a reader needs in order to
+understand the passage are missing from it, and are named in one of the sentences? \
+An entity is a name, a term or a code of at most 5
+words, written as in the sentence. Name at most 3. \
+Answer with a JSON list of strings and nothing else; [] if nothing is missing.
 
 Passage:
 {passage}
@@ -43,7 +49,12 @@ Missing entities:"""
 
 @dataclass(frozen=True, slots=True)
 class SupplementLimits:
-    """How much may be added; see `IDMSEnricher`."""
+    """How much may be added, as in `IDMSEnricher`.
+
+    Example:
+        >>> SupplementLimits(3, 3, 0.2, None, counter=len).growth
+        0.2
+    """
 
     candidates: int
     rounds: int
@@ -54,17 +65,28 @@ class SupplementLimits:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of a document, without the white space around it."""
+    """A sentence of a document, without the white space around it.
+
+    Example:
+        >>> Sentence(chunk=0, start=10, end=25, text="The Nova rings.").start
+        10
+    """
 
     chunk: int
-    start: int
+    start: int  # in the document's text
     end: int
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The sentences of a document's chunks with their unit vectors, in order."""
+    """The sentences of a document's chunks with their unit vectors, in order.
+
+    Example:
+        >>> vectors = ChunkVectors((), (), np.zeros((0, 1)))
+        >>> Source(Document(""), (), vectors).sentences
+        ()
+    """
 
     document: Document
     chunks: tuple[Chunk, ...]
@@ -73,28 +95,31 @@ class Source:
     matrix: FloatArray = field(init=False)
 
     def __post_init__(self) -> None:
-        found = []
+        sentences = []
         for i, (chunk, spans) in enumerate(zip(self.chunks, self.vectors.spans, strict=True)):
             for start, end in spans:
                 part = chunk.text[start:end]
                 first = chunk.start + start + len(part) - len(part.lstrip())
-                found.append(Sentence(i, first, first + len(part.strip()), part.strip()))
-        object.__setattr__(self, "sentences", tuple(found))
-        object.__setattr__(
-            self, "matrix", np.concatenate(self.vectors.sentences) if found else np.zeros((0, 1))
-        )
+                sentences.append(Sentence(i, first, first + len(part.strip()), part.strip()))
+        rows = np.concatenate(self.vectors.sentences) if sentences else np.zeros((0, 1))
+        object.__setattr__(self, "sentences", tuple(sentences))
+        object.__setattr__(self, "matrix", rows)
 
     def of(self, chunk: int) -> list[str]:
         """The sentences of a chunk."""
-        return [
-            self.chunks[chunk].text[start:end].strip() for start, end in self.vectors.spans[chunk]
-        ]
+        text = self.chunks[chunk].text
+        return [text[start:end].strip() for start, end in self.vectors.spans[chunk]]
 
     def nearest(self, chunk: int, n: int, without: set[int]) -> list[int]:
-        """The `n` sentences most like a chunk, best first: not its own, nor the one before and
-        behind it, nor one of `without`."""
-        own = [i for i, sentence in enumerate(self.sentences) if sentence.chunk == chunk]
-        barred = {*own, *((own[0] - 1, own[-1] + 1) if own else ()), *without}
+        """The `n` sentences of other places most like a chunk, best first.
+
+        The chunk's sentences, the ones next to them, and those of `without` are left out. Of equal
+        ones the first comes first.
+        """
+        inside = [i for i, sentence in enumerate(self.sentences) if sentence.chunk == chunk]
+        barred = {*inside, *without}
+        if inside:
+            barred |= {inside[0] - 1, inside[-1] + 1}
         closeness = np.round(self.matrix @ self.vectors.means[chunk], 9)
         order = np.argsort(-closeness, kind="stable").tolist()
         return [i for i in order if i not in barred][:n]
@@ -102,7 +127,15 @@ class Source:
 
 @dataclass(slots=True)
 class Supplement:
-    """The supplements of one chunk as they grow, within the limits."""
+    """The supplements of one chunk as they grow, within the limits.
+
+    Example:
+        >>> chunk = Chunk("d:0-4", "d", "s", 0, 4, "Nova")
+        >>> factors = DensityFactors(0.0, (), 1.0, 1.0, 1.0, tokens=1)
+        >>> limits = SupplementLimits(3, 3, 0.2, None, counter=len)
+        >>> Supplement(chunk, factors, limits, DensitySettings()).change()
+        {}
+    """
 
     chunk: Chunk
     factors: DensityFactors
@@ -110,9 +143,8 @@ class Supplement:
     settings: DensitySettings
     added: list[dict[str, Any]] = field(default_factory=list)
     used: set[int] = field(default_factory=set)  # sentences shown or added
-    effectiveness: list[float] = field(
-        default_factory=list
-    )  # of the entities, those added included
+    # Of the entities, those added included.
+    effectiveness: list[float] = field(default_factory=list)
     counts: list[int] = field(default_factory=list)
     level: float = 0.0  # density with what was added
     dropped: int = 0
@@ -127,54 +159,66 @@ class Supplement:
     @property
     def indexed(self) -> str:
         """The index text with what was added so far."""
-        lines = [
-            *([self.chunk.context] if self.chunk.context else []),
-            *(item["text"] for item in self.added),
-        ]
+        lines = [self.chunk.context] if self.chunk.context else []
+        lines += [item["text"] for item in self.added]
         return index_text("\n".join(lines), self.chunk.text)
 
     def add(
         self, name: str, text: str, sentence: Sentence, effectiveness: float | None = None
     ) -> bool:
-        """Add a line if it is not there yet and fits; with `effectiveness`, that of its entity,
-        only if density falls."""
+        """Add a line if it is new and fits, and tell whether.
+
+        With `effectiveness`, that of its entity, it is added only if density falls.
+        """
         if any(item["text"] == text for item in self.added):
             return False
-        count = self.settings.counter
-        before = count(self.chunk.index_text)
-        self.added.append(
-            {"entity": name, "text": text, "start": sentence.start, "end": sentence.end}
-        )
-        after = count(self.indexed)
+        item = {"entity": name, "text": text, "start": sentence.start, "end": sentence.end}
+        self.added.append(item)
+        if self._fits() and self._is_less_dense(effectiveness):
+            return True
+        self.added.pop()
+        return False
+
+    def _fits(self) -> bool:
+        """Whether the index text is within the limits."""
         most = self.limits.max_tokens
-        fits = after <= int((1 + self.limits.growth) * before)
-        fits = fits and (most is None or self.limits.counter(self.indexed) <= most)
-        if fits and effectiveness is not None:
-            values, counts = [*self.effectiveness, effectiveness], [*self.counts, 1]
-            level = self._density(values, counts, self.factors.tokens + after - before)
-            fits = level < self.level - 1e-9
-            if fits:
-                self.effectiveness, self.counts, self.level = values, counts, level
-        if not fits:
-            self.added.pop()
-        return fits
+        before = self.settings.counter(self.chunk.index_text)
+        if self.settings.counter(self.indexed) > int((1 + self.limits.growth) * before):
+            return False
+        return most is None or self.limits.counter(self.indexed) <= most
+
+    def _is_less_dense(self, effectiveness: float | None) -> bool:
+        """Take an entity into account, if density falls by it."""
+        if effectiveness is None:
+            return True
+        count = self.settings.counter
+        grown = count(self.indexed) - count(self.chunk.index_text)
+        values, counts = [*self.effectiveness, effectiveness], [*self.counts, 1]
+        level = self._density(values, counts, self.factors.tokens + grown)
+        if level >= self.level - 1e-9:
+            return False
+        self.effectiveness, self.counts, self.level = values, counts, level
+        return True
 
     def change(self) -> dict[str, Any]:
         """What goes into the chunk's extras."""
-        found: dict[str, Any] = {"added": self.added} if self.added else {}
+        extras: dict[str, Any] = {}
+        if self.added:
+            extras["added"] = self.added
         if self.dropped:
-            found["dropped"] = self.dropped
-        return {**found, "degraded": True} if self.degraded else found
+            extras["dropped"] = self.dropped
+        if self.degraded:
+            extras["degraded"] = True
+        return extras
 
     def _density(self, effectiveness: Sequence[float], counts: Sequence[int], tokens: int) -> float:
-        own = self.factors
         return density(
             effectiveness,
             counts,
             tokens,
-            correlation=own.correlation,
-            rating=own.rating,
-            similarity=own.similarity,
+            correlation=self.factors.correlation,
+            rating=self.factors.rating,
+            similarity=self.factors.similarity,
             entity_weight=self.settings.entity_weight,
         )
 
@@ -182,26 +226,27 @@ class Supplement:
 def shortened_text(
     source: Source, chunk: int, names: Sequence[str], most: int, settings: DensitySettings
 ) -> str | None:
-    """Sentences of a chunk that hold all of its entities in at most `most` tokens; None if there
-    are none."""
-    return shortened(
-        source.of(chunk), source.vectors.sentences[chunk], names, most, settings.counter
-    )
+    """Sentences of a chunk that hold its entities in `most` tokens."""
+    vectors = source.vectors.sentences[chunk]
+    return shortened(source.of(chunk), vectors, names, most, settings.counter)
 
 
 def defined(works: Sequence[Supplement], places: Sequence[int], source: Source) -> None:
-    """Add the document's own definitions of the acronyms and codes that chunks use and do not
-    define."""
-    known = definitions([sentence.text for sentence in source.sentences])
+    """Add the document's definitions of codes that chunks do not define."""
+    in_document = definitions([sentence.text for sentence in source.sentences])
     for work, place in zip(works, places, strict=True):
-        own = {name for sentence in source.of(place) for name, _ in definition_in(sentence)}
+        in_chunk = {name for sentence in source.of(place) for name, _ in definition_in(sentence)}
         for entity in work.factors.entities:
-            name = entity.name if entity.name in known else entity.name.removesuffix("s")
-            if is_code(name) and name in known and name not in own:
-                number, words = known[name]
-                sentence = source.sentences[number]
-                if sentence.chunk != place:
-                    work.add(name, words if words in sentence.text else sentence.text, sentence)
+            name = entity.name
+            if name not in in_document:
+                name = name.removesuffix("s")  # the plural of an acronym
+            if not is_code(name) or name not in in_document or name in in_chunk:
+                continue
+            number, words = in_document[name]
+            sentence = source.sentences[number]
+            if sentence.chunk != place:
+                # A long form across a line end is no slice of the document.
+                work.add(name, words if words in sentence.text else sentence.text, sentence)
 
 
 def supplement_steps(
@@ -214,8 +259,10 @@ def supplement_steps(
     *,
     use_llm: bool,
 ) -> Steps[dict[int, dict[str, Any]]]:
-    """Supplements for the chunks at `places`, as changes of their extras; one list of questions a
-    round for all of them."""
+    """Supplements for the chunks at `places`, as changes of their extras.
+
+    A round asks one list of questions for all of them.
+    """
     works = {i: Supplement(chunks[i], factors[i], limits, settings) for i in places}
     without_model = [] if use_llm else list(places)
     for _ in range(limits.rounds if use_llm else 0):
@@ -223,11 +270,9 @@ def supplement_steps(
         if not active:
             break
         shown = {i: source.nearest(i, limits.candidates, works[i].used) for i in active}
-        answers = yield [
-            Ask(_question(works[i], source, shown[i]), "idms.missing/1", usable=answers_list)
-            for i in active
-        ]
-        found: dict[int, list[tuple[str, int]]] = {}
+        prompts = [_question(works[i], source, shown[i]) for i in active]
+        answers = yield [Ask(prompt, "idms.missing/1", usable=answers_list) for prompt in prompts]
+        named: dict[int, list[tuple[str, int]]] = {}
         for i, answer in zip(active, answers, strict=True):
             works[i].used.update(shown[i])
             if isinstance(answer, Failed):
@@ -235,58 +280,51 @@ def supplement_steps(
                 works[i].degraded = not isinstance(answer.reason, NoModel)
                 without_model.append(i)
             else:
-                found[i] = _named(works[i], parse_keywords(answer), source, shown[i])
-        yield from _add_steps(works, found, source)
+                named[i] = _named(works[i], parse_keywords(answer), source, shown[i])
+        yield from _add_steps(works, named, source)
     defined([works[i] for i in without_model], without_model, source)
     return {i: work.change() for i, work in works.items()}
 
 
 def _add_steps(
-    works: dict[int, Supplement], found: dict[int, list[tuple[str, int]]], source: Source
+    works: dict[int, Supplement], named: dict[int, list[tuple[str, int]]], source: Source
 ) -> Steps[None]:
-    """Add the sentences of the named entities as long as density falls; a chunk that gets none is
-    done."""
-    names = tuple(dict.fromkeys(name for pairs in found.values() for name, _ in pairs))
-    vectors = (
-        dict(zip(names, unit_vectors((yield [Embed(names, query=True)])[0]), strict=True))
-        if names
-        else {}
-    )
-    for i, pairs in found.items():
-        grown = [
-            works[i].add(
-                name,
-                source.sentences[place].text,
-                source.sentences[place],
-                float(vectors[name] @ source.matrix[place]),
-            )
-            for name, place in pairs
-        ]
-        works[i].done = not any(grown)
+    """Add the sentences of the named entities as long as density falls.
+
+    A chunk that gets none is done.
+    """
+    names = tuple(dict.fromkeys(name for pairs in named.values() for name, _ in pairs))
+    vectors: dict[str, Any] = {}
+    if names:
+        answer = (yield [Embed(names, query=True)])[0]
+        vectors = dict(zip(names, unit_vectors(answer), strict=True))
+    for i, pairs in named.items():
+        works[i].done = True
+        for name, place in pairs:
+            sentence = source.sentences[place]
+            effectiveness = float(vectors[name] @ source.matrix[place])
+            if works[i].add(name, sentence.text, sentence, effectiveness):
+                works[i].done = False
 
 
 def _named(
     work: Supplement, names: Sequence[str], source: Source, shown: Sequence[int]
 ) -> list[tuple[str, int]]:
-    """The entities that are missing and occur in a sentence shown, with that sentence; the others
-    are counted as dropped."""
-    found: list[tuple[str, int]] = []
+    """The missing entities that a sentence shown names, with that sentence.
+
+    The others are counted as dropped.
+    """
+    pairs: list[tuple[str, int]] = []
     for name in names:
         place = next((i for i in shown if contains(source.sentences[i].text, name)), None)
-        if (
-            place is None
-            or contains(work.indexed, name)
-            or len(found) == MAX_NAMES
-            or len(name.split()) > 5
-        ):
+        too_many = len(pairs) == MAX_NAMES or len(name.split()) > MAX_WORDS
+        if place is None or too_many or contains(work.indexed, name):
             work.dropped += 1
         else:
-            found.append((name, place))
-    return found
+            pairs.append((name, place))
+    return pairs
 
 
 def _question(work: Supplement, source: Source, shown: Sequence[int]) -> str:
-    listed = "\n".join(
-        f"{number}. {source.sentences[i].text}" for number, i in enumerate(shown, start=1)
-    )
-    return MISSING_PROMPT.format(passage=work.indexed, sentences=listed)
+    lines = [f"{number}. {source.sentences[i].text}" for number, i in enumerate(shown, start=1)]
+    return MISSING_PROMPT.format(passage=work.indexed, sentences="\n".join(lines))
