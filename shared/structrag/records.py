@@ -144,7 +144,12 @@ class Section:
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """A span of one document. `document.text[start:end] == text` always holds; a chunk is never
-    blank."""
+    blank.
+
+    `[start, body_start)` is the front matter or the headings that the text starts with. It is empty
+    where the text starts with neither, and where nothing else is in it. A `body_start` outside of
+    the chunk is moved to its nearer end.
+    """
 
     id: str  # "{doc_id}:{start}-{end}"
     doc_id: str
@@ -159,11 +164,20 @@ class Chunk:
     path: tuple[str, ...] = ()  # heading titles, outermost first, the own one included
     kind: str = "text"
     extras: Mapping[str, Any] = field(default_factory=dict)  # JSON values only
+    body_start: int = 0  # like `start`, an offset into the document's text; default: `start`
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "body_start", min(max(self.body_start, self.start), self.end))
 
     @property
     def span(self) -> tuple[str, int, int]:
         """The document's id, start and end: what `structrag.evaluation` measures."""
         return self.doc_id, self.start, self.end
+
+    @property
+    def body(self) -> str:
+        """The text without the headings it starts with; a chunk of headings only keeps them."""
+        return self.text[self.body_start - self.start :]
 
     @property
     def index_text(self) -> str:

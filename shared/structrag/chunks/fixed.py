@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from structrag.chunks.divisions import divide
 from structrag.chunks.maker import ChunkMaker
 from structrag.errors import check_at_least
-from structrag.reading.outline import build_outline
-from structrag.reading.sections import check_document, parse
+from structrag.reading.sections import check_document, flat_outline, parse
 from structrag.records import Block, Chunk, Document, Section
 from structrag.text.cutting import Cutter, Piece, SentenceSplitter
 from structrag.text.heading_path import Context
@@ -55,13 +54,7 @@ class FixedSplitter:
         if self.within_sections:
             spans = [(d.start, d.end, d.section) for d in divide(parse(document))]
         else:
-            spans = [
-                (
-                    0,
-                    len(document.text),
-                    build_outline(document, [], lambda start, end: []).sections[0],
-                )
-            ]
+            spans = [(0, len(document.text), flat_outline(document).sections[0])]
         return [
             chunk
             for start, end, section in spans

@@ -98,7 +98,14 @@ class ChunkMaker:
             n_tokens=n_tokens,
             path=section.path,
             extras=notes,
+            body_start=self._body_start(section, piece),
         )
+
+    def _body_start(self, section: Section, piece: Piece) -> int:
+        """Behind the heading that the piece starts with, if more than headings is in it."""
+        behind = section.body_start
+        inside = piece.start < behind < piece.end
+        return behind if inside and self.document.text[behind : piece.end].strip() else piece.start
 
 
 def index_text(context: str, text: str) -> str:

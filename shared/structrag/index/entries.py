@@ -186,6 +186,7 @@ def _to_line(chunk: Chunk, texts: Mapping[str, str | None]) -> bytes:
         "path": list(chunk.path),
         "kind": chunk.kind,
         "extras": chunk.extras,
+        "body_start": chunk.body_start,
         # true stands for the chunk's own index text, which need not be written twice
         "views": {view: True if text == own else text for view, text in texts.items()},
     }

@@ -13,7 +13,7 @@ from structrag.index.entries import plain_json
 from structrag.records import Document
 from structrag.text.tokens import counter_name
 
-ALGORITHM_VERSION = "1"  # changes when the same input would be indexed differently
+ALGORITHM_VERSION = "2"  # changes when the same input would be indexed differently
 
 
 def fingerprint(document: Document, settings: str) -> str:

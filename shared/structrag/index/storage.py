@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from structrag.errors import IndexDamaged, InvalidParameter
 
 FORMAT = "structrag-index"
-VERSION = 1
+VERSION = 2
 MANIFEST = "manifest.json"
 SMALL_FILE = 1 << 20  # bytes; the checksum of a file up to this size is checked at every load
 
@@ -154,11 +154,11 @@ def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
             "path."
         )
     version = manifest.get("version")
-    if isinstance(version, int) and version > VERSION:
+    if isinstance(version, int) and version != VERSION:
+        remedy = "Update structrag, or build" if version > VERSION else "Build"
         raise IndexDamaged(
-            f"The index at {str(place)!r} has format version {version}, this release reads up to "
-            f"{VERSION}. "
-            "Update structrag, or build the index again."
+            f"The index at {str(place)!r} has format version {version}, this release reads "
+            f"{VERSION}. {remedy} the index again."
         )
     if version != VERSION or manifest.get("checksum") != _checksum(manifest):
         raise _damaged(place, f"{MANIFEST} was altered")

@@ -12,7 +12,6 @@ from structrag.asking.prompts import check_template
 from structrag.asking.replies.lists import parse_answer, parse_keywords
 from structrag.asking.requests import Ask, Failed, Steps
 from structrag.errors import InvalidParameter, check_at_least
-from structrag.reading.sections import parse
 from structrag.records import Chunk, Document
 from structrag.text.extractive import keywords as extract_keywords
 from structrag.text.extractive import section_frequencies
@@ -126,7 +125,7 @@ def view_steps(
     A call that fails, or an answer that cannot be used, falls back to the extractive default for
     that chunk and view, and is counted.
     """
-    bodies = _bodies(document, chunks)
+    bodies = [chunk.body for chunk in chunks]
     titles = [" > ".join(chunk.path) or document.title for chunk in chunks]
     long = [counter(body) > settings.summary_min_tokens for body in bodies]
     plan = _plan(settings, bodies, long)
@@ -195,22 +194,6 @@ def _plan(
 
 def _fill(template: str, title: str, text: str) -> str:
     return template.format(title=title, text=text)
-
-
-def _bodies(document: Document, chunks: Sequence[Chunk]) -> list[str]:
-    """The chunks' texts without the heading lines they start with; a chunk of headings only keeps
-    them."""
-    sections = {section.id: section for section in parse(document).sections}
-    bodies = []
-    for chunk in chunks:
-        section = sections.get(chunk.section_id)
-        body = (
-            chunk.text[section.body_start - chunk.start :]
-            if section and chunk.start < section.body_start < chunk.end
-            else chunk.text
-        )
-        bodies.append(body if body.strip() else chunk.text)
-    return bodies
 
 
 def _raw(

@@ -70,6 +70,17 @@ def headings_of_markdown(text: str) -> tuple[Heading, ...]:
     return tuple(markdown_headings(text, front_matter(text).end))
 
 
+def flat_outline(document: Document) -> Outline:
+    """The outline of a document whose headings are not looked for: the root alone, without blocks."""
+    check_document(document)
+    body_start = 0
+    if document.format == "markdown":
+        from structrag.reading.markdown import front_matter
+
+        body_start = front_matter(document.text).end
+    return build_outline(document, [], lambda start, end: [], body_start=body_start)
+
+
 def nest_by_number(headings: list[Heading]) -> list[Heading]:
     """Levels from the numbers where every heading has level 1 and at least half of them are
     numbered; else unchanged.

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from structrag.errors import IndexDamaged, InvalidAnswer, InvalidParameter
 from structrag.index.entries import Entry, Vectors
-from structrag.index.storage import manifest_config
+from structrag.index.storage import VERSION, manifest_config
 from structrag.index.store import Store
 from structrag.records import Chunk, Document
 from structrag.text.terms import Tokenizer
@@ -577,11 +577,13 @@ def test_foreign_missing_and_newer_indexes(tmp_path: Path) -> None:
         Store.load(tmp_path / "file")
     path = saved(tmp_path)
     manifest = json.loads((path / "manifest.json").read_text())
-    (path / "manifest.json").write_text(json.dumps({**manifest, "version": 2}))
-    with pytest.raises(
-        IndexDamaged, match=r"format version 2, this release reads up to 1\. Update structrag"
-    ):
-        Store.load(path)
+    for version, remedy in ((VERSION + 1, "Update structrag, or build"), (VERSION - 1, "Build")):
+        (path / "manifest.json").write_text(json.dumps({**manifest, "version": version}))
+        with pytest.raises(
+            IndexDamaged,
+            match=rf"format version {version}, this release reads {VERSION}\. {remedy}",
+        ):
+            Store.load(path)
     (path / "manifest.json").write_text(json.dumps({"format": "faiss"}))
     with pytest.raises(IndexDamaged, match="not an index of structrag"):
         manifest_config(path)
