@@ -17,6 +17,7 @@ PLACES = {
 }
 # A room may import the rooms before it, never one behind it.
 ROOMS = [
+    "_lazy",
     "errors",
     "records",
     "_version",

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rooms import ROOMS
 
 import structrag
 
@@ -27,6 +28,24 @@ HEAVY = [
     "bm25s",
     "numpy",
 ]
+# packages whose public names are loaded when they are first used
+PACKAGES = [
+    "structrag",
+    "structrag.asking",
+    "structrag.chunks",
+    "structrag.formatting",
+    "structrag.index",
+    "structrag.models",
+    "structrag.reading",
+    "structrag.retrieval",
+    "structrag.show",
+    "structrag.text",
+]
+NAMES = {
+    name: getattr(importlib.import_module(package), name)
+    for package in PACKAGES
+    for name in importlib.import_module(package).__all__
+}
 
 
 def in_fresh_python(code: str) -> Any:
@@ -36,16 +55,20 @@ def in_fresh_python(code: str) -> Any:
     return json.loads(result.stdout)
 
 
-def test_names_are_sorted_real_and_at_home() -> None:
-    assert structrag.__all__ == sorted(structrag.__all__) == sorted(structrag._HOMES)
-    for name, home in structrag._HOMES.items():
-        value = getattr(structrag, name)
+@pytest.mark.parametrize("package", PACKAGES)
+def test_names_are_sorted_real_and_at_home(package: str) -> None:
+    module = importlib.import_module(package)
+    assert module.__all__ == sorted(module.__all__) == sorted(module._HOMES)
+    for name, home in module._HOMES.items():
+        value = getattr(module, name)
         assert value is getattr(importlib.import_module(home), name)
         assert value.__module__.startswith("structrag.")
 
 
-def test_type_checkers_see_the_same_names() -> None:
-    tree = ast.parse(Path(structrag.__file__).read_text(encoding="utf-8"))
+@pytest.mark.parametrize("package", PACKAGES)
+def test_type_checkers_see_the_same_names(package: str) -> None:
+    module = importlib.import_module(package)
+    tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
     (block,) = [node for node in tree.body if isinstance(node, ast.If)]
     seen = {
         alias.name: node.module
@@ -53,37 +76,52 @@ def test_type_checkers_see_the_same_names() -> None:
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    assert seen == structrag._HOMES
+    assert seen == module._HOMES
 
 
-def test_dir_and_unknown_names() -> None:
-    assert set(structrag.__all__) <= set(dir(structrag))
-    with pytest.raises(AttributeError, match="module 'structrag' has no attribute 'Nothing'"):
-        _ = structrag.Nothing
+def test_the_top_has_what_is_used_most_and_rooms_have_all_of_it() -> None:
+    assert len(structrag.__all__) <= 32
+    for name, home in structrag._HOMES.items():
+        room = home.split(".")[1]
+        if f"structrag.{room}" in PACKAGES:
+            assert name in importlib.import_module(f"structrag.{room}").__all__
 
 
-@pytest.mark.parametrize("name", structrag.__all__)
+@pytest.mark.parametrize("package", PACKAGES)
+def test_dir_and_unknown_names(package: str) -> None:
+    module = importlib.import_module(package)
+    assert set(module.__all__) <= set(dir(module))
+    with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'Nothing'"):
+        _ = module.Nothing
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_every_public_name_has_a_docstring(name: str) -> None:
-    value = getattr(structrag, name)
+    value = NAMES[name]
     assert value.__doc__ and not value.__doc__.startswith(f"{name}(")
     if inspect.isclass(value):
-        for member, found in vars(value).items():
-            documented = inspect.isfunction(found) or isinstance(found, classmethod | staticmethod)
+        for member, attribute in vars(value).items():
+            documented = inspect.isfunction(attribute) or isinstance(
+                attribute, classmethod | staticmethod
+            )
             if documented and not member.startswith("_"):
                 assert getattr(value, member).__doc__, f"{name}.{member}"
 
 
+def test_every_room_says_what_is_in_it() -> None:
+    for room in ROOMS:
+        assert importlib.import_module(f"structrag.{room}").__doc__, room
+
+
 def test_import_is_light() -> None:
     code = (
-        f"import json, sys, structrag; print(json.dumps([n for n in {HEAVY!r} if n in "
+        f"import json, sys, {', '.join(PACKAGES)}; print(json.dumps([n for n in {HEAVY!r} if n in "
         "sys.modules]))"
     )
     assert in_fresh_python(code) == []
 
 
-@pytest.mark.parametrize(
-    "name", ["Document", "Outline", "parse", "StructragError", "ContentAwareSplitter"]
-)
+@pytest.mark.parametrize("name", ["Document", "parse", "StructragError", "ContentAwareSplitter"])
 def test_splitting_needs_no_model_package(name: str) -> None:
     heavy = [
         "torch",

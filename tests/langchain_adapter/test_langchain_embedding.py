@@ -19,8 +19,9 @@ from langchain_tests.integration_tests import EmbeddingsIntegrationTests
 from langchain_tests.unit_tests import EmbeddingsUnitTests
 
 from langchain_structrag import MultiViewRetriever, StructragEmbeddings
-from structrag import Cache, LsaEmbedder
+from structrag import Cache
 from structrag.errors import InvalidAnswer, InvalidParameter
+from structrag.models import LsaEmbedder
 
 
 def lengths(texts: list[str]) -> list[list[float]]:

@@ -20,8 +20,9 @@ from llama_index.core.schema import TextNode
 from llama_index_fakes import HashEmbedding
 
 from llama_index_structrag import ContentAwareNodeParser, MultiViewRetriever, StructragEmbedding
-from structrag import FunctionEmbedder, LsaEmbedder
+from structrag import FunctionEmbedder
 from structrag.errors import InvalidAnswer, InvalidParameter
+from structrag.models import LsaEmbedder
 
 TEXTS = [f"text number {i}" for i in range(7)]
 

@@ -1,0 +1,1 @@
+"""What both adapters share: metadata, names, limits and documents of a host framework."""

@@ -1,21 +1,21 @@
-"""Stores that chunks are searched in: exact vectors, BM25, and both for every view of many
-documents."""
+"""From chunks to views, and the store that they are searched in."""
 
-from structrag.index.dense import DenseIndex
-from structrag.index.entries import Entry, Vectors
-from structrag.index.lexical import Bm25, LexicalIndex
-from structrag.index.storage import manifest_config
-from structrag.index.store import Store
-from structrag.text.terms import Tokenizer, terms
+from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from structrag._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from structrag.index.index import Index
+    from structrag.index.views import Prompts
+
+_HOMES = {
+    "Index": "structrag.index.index",
+    "Prompts": "structrag.index.views",
+}
 __all__ = [
-    "Bm25",
-    "DenseIndex",
-    "Entry",
-    "LexicalIndex",
-    "Store",
-    "Tokenizer",
-    "Vectors",
-    "manifest_config",
-    "terms",
+    "Index",
+    "Prompts",
 ]
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

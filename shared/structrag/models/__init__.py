@@ -1,0 +1,47 @@
+"""Embedders, language models and scorers that run here, and functions in their place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from structrag._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from structrag.models.bundled import minilm
+    from structrag.models.cross_encoder import CrossEncoderScorer
+    from structrag.models.embedders import (
+        FunctionEmbedder,
+        LsaEmbedder,
+        SentenceTransformerEmbedder,
+    )
+    from structrag.models.llm import FunctionModel
+    from structrag.models.monot5 import MonoT5
+    from structrag.models.static import StaticEmbedder
+    from structrag.models.summariser import TransformersSummariser
+    from structrag.models.transformers_margin import TransformersMargin
+
+_HOMES = {
+    "CrossEncoderScorer": "structrag.models.cross_encoder",
+    "FunctionEmbedder": "structrag.models.embedders",
+    "FunctionModel": "structrag.models.llm",
+    "LsaEmbedder": "structrag.models.embedders",
+    "MonoT5": "structrag.models.monot5",
+    "SentenceTransformerEmbedder": "structrag.models.embedders",
+    "StaticEmbedder": "structrag.models.static",
+    "TransformersMargin": "structrag.models.transformers_margin",
+    "TransformersSummariser": "structrag.models.summariser",
+    "minilm": "structrag.models.bundled",
+}
+__all__ = [
+    "CrossEncoderScorer",
+    "FunctionEmbedder",
+    "FunctionModel",
+    "LsaEmbedder",
+    "MonoT5",
+    "SentenceTransformerEmbedder",
+    "StaticEmbedder",
+    "TransformersMargin",
+    "TransformersSummariser",
+    "minilm",
+]
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

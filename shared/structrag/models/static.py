@@ -30,7 +30,8 @@ class StaticEmbedder:
     """An embedder that takes the mean of the fixed vectors of a text's tokens.
 
     Example:
-        >>> from structrag import FunctionEmbedder, StaticEmbedder
+        >>> from structrag import FunctionEmbedder
+        >>> from structrag.models import StaticEmbedder
         >>> lengths = FunctionEmbedder(lambda words: [[len(word), 1.0] for word in words], "lengths")
         >>> static = StaticEmbedder.distil(lengths, texts=["one two three"], cache=False)
         >>> static.embed(["one three", ""]).shape

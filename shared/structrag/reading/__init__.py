@@ -1,0 +1,31 @@
+"""From a file or a string to a `Document`, and from there to its `Outline` of sections.
+
+Markdown, HTML, PDF and plain text; all offsets are characters of the document's text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from structrag._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from structrag.reading.files import find_files, read_file, read_text
+    from structrag.reading.outline import Outline
+    from structrag.reading.sections import parse
+
+_HOMES = {
+    "Outline": "structrag.reading.outline",
+    "find_files": "structrag.reading.files",
+    "parse": "structrag.reading.sections",
+    "read_file": "structrag.reading.files",
+    "read_text": "structrag.reading.files",
+}
+__all__ = [
+    "Outline",
+    "find_files",
+    "parse",
+    "read_file",
+    "read_text",
+]
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

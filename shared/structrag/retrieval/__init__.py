@@ -1,0 +1,45 @@
+"""From a query to hits: MultiView, HiQA (`hiqa`), D3 (`d3`) and several searches (`multihop`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from structrag._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from structrag.retrieval.d3.index import D3Index
+    from structrag.retrieval.d3.outlines import Routing
+    from structrag.retrieval.d3.retriever import D3Retriever
+    from structrag.retrieval.d3.selection import Selection
+    from structrag.retrieval.hiqa.retriever import HiQARetriever
+    from structrag.retrieval.hiqa.tuning import LabelledQuestion
+    from structrag.retrieval.multihop.selfask import SelfAsk
+    from structrag.retrieval.multihop.twohop import TwoHop
+    from structrag.retrieval.multiview import MultiViewRetriever
+    from structrag.retrieval.packing import pack
+
+_HOMES = {
+    "D3Index": "structrag.retrieval.d3.index",
+    "D3Retriever": "structrag.retrieval.d3.retriever",
+    "HiQARetriever": "structrag.retrieval.hiqa.retriever",
+    "LabelledQuestion": "structrag.retrieval.hiqa.tuning",
+    "MultiViewRetriever": "structrag.retrieval.multiview",
+    "Routing": "structrag.retrieval.d3.outlines",
+    "Selection": "structrag.retrieval.d3.selection",
+    "SelfAsk": "structrag.retrieval.multihop.selfask",
+    "TwoHop": "structrag.retrieval.multihop.twohop",
+    "pack": "structrag.retrieval.packing",
+}
+__all__ = [
+    "D3Index",
+    "D3Retriever",
+    "HiQARetriever",
+    "LabelledQuestion",
+    "MultiViewRetriever",
+    "Routing",
+    "Selection",
+    "SelfAsk",
+    "TwoHop",
+    "pack",
+]
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

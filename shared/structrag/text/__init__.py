@@ -1,0 +1,20 @@
+"""Strings only: tokens, sentences, terms, cuts, heading paths and names; no document, no model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from structrag._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from structrag.text.tokens import huggingface_counter, tiktoken_counter
+
+_HOMES = {
+    "huggingface_counter": "structrag.text.tokens",
+    "tiktoken_counter": "structrag.text.tokens",
+}
+__all__ = [
+    "huggingface_counter",
+    "tiktoken_counter",
+]
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -20,9 +20,7 @@ from structrag import (
     FixedSplitter,
     FunctionEmbedder,
     Index,
-    LsaEmbedder,
     MultiViewRetriever,
-    Prompts,
     read_text,
 )
 from structrag.errors import (
@@ -32,9 +30,10 @@ from structrag.errors import (
     InvalidParameter,
     ModelFailed,
 )
-from structrag.index import adding
+from structrag.index import Prompts, adding
 from structrag.index.index import ALGORITHM_VERSION, AddReport
 from structrag.index.store import Store
+from structrag.models import LsaEmbedder
 from structrag.records import Block, Heading, Layout, SourceMap
 
 QUERIES = ["pump pressure", "a valve", "the gearbox of document 2", "unknownword", "water"]

@@ -415,7 +415,7 @@ def test_chunk_ids_of_another_form_are_found() -> None:
 
 SEARCH = """
 import json, sys
-from structrag.index import Store
+from structrag.index.store import Store
 store = Store.load(sys.argv[1])
 print(json.dumps([store.search_lexical("raw", "apple plum", 9), store.search_dense("raw", [1, 2, 3], 9)]))
 print(sorted(name for name in ("scipy", "sklearn") if name in sys.modules))

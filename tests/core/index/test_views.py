@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from doubles import ScriptedModel
 
-from structrag import ContentAwareSplitter, Document, Prompts
+from structrag import ContentAwareSplitter, Document
 from structrag.asking.runner import Runner
 from structrag.errors import InvalidParameter
+from structrag.index import Prompts
 from structrag.index.views import VIEWS, ViewSettings, ViewTexts, view_steps
 
 MERGED = json.dumps({"summary": "A short summary.", "keywords": ["pump", "valve"]})

@@ -16,18 +16,11 @@ import numpy as np
 import pytest
 from doubles import HashEmbedder
 
-from structrag import (
-    Document,
-    FunctionEmbedder,
-    FunctionModel,
-    Index,
-    LsaEmbedder,
-    SentenceTransformerEmbedder,
-)
+from structrag import Document, FunctionEmbedder, FunctionModel, Index, SentenceTransformerEmbedder
 from structrag.asking.requests import acall
 from structrag.errors import InvalidDocument, InvalidParameter, MissingExtra
 from structrag.index.windows import split_windows
-from structrag.models import bundled
+from structrag.models import LsaEmbedder, bundled
 from structrag.models.embedders import as_embedder, as_fixed_embedder
 from structrag.models.llm import as_language_model
 
@@ -79,7 +72,7 @@ def test_fitting_leaves_the_embedder_as_it_was() -> None:
 @pytest.mark.slow
 def test_lsa_is_equal_in_every_process() -> None:
     code = (
-        "import sys, json, hashlib; from structrag import LsaEmbedder; t = "
+        "import sys, json, hashlib; from structrag.models import LsaEmbedder; t = "
         "json.loads(sys.stdin.read()); "
         "m = LsaEmbedder().fit(t).embed(t); print(hashlib.sha256(m.round(5).tobytes()).hexdigest())"
     )

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from structrag import IDMSSplitter, PICSplitter, plot_explanation, read_text
+from structrag import IDMSSplitter, PICSplitter, read_text
 from structrag.chunks.asking_splitter import ReadingSplitter
 from structrag.errors import InvalidParameter
+from structrag.show import plot_explanation
 
 pytest.importorskip("matplotlib", reason="the extra 'plot' is not installed")
 

@@ -1,0 +1,33 @@
+"""Public names of a package that are loaded when they are first used.
+
+So `import structrag` is quick and needs no optional package, and the same holds for each room.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def lazy_names(
+    package: str, homes: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` for a package, from each public name to its module (PEP 562).
+
+    A package imports the same names under TYPE_CHECKING, for type checkers and editors;
+    tests/core/test_public.py compares the two.
+    """
+
+    def load(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(homes[name]), name)
+        setattr(sys.modules[package], name, value)  # the next use does not come here
+        return value
+
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *homes})
+
+    return load, names
