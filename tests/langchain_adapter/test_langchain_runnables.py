@@ -21,6 +21,7 @@ from langchain_core.runnables import (
 )
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_fakes import DOCUMENTS, EMBEDDING
+from places import ROOT
 from pydantic import BaseModel
 from test_langchain_models import Chat
 
@@ -237,11 +238,11 @@ def test_a_function_shares_no_cached_answer_unless_it_is_named(tmp_path: Path) -
 def test_names_are_equal_in_every_process() -> None:
     code = (
         "import sys; sys.path[:0] = sys.argv[1:]\n"
-        "from test_langchain_runnables import NAMED, LangChainModel\n"
+        "from tests.langchain_adapter.test_langchain_runnables import NAMED, LangChainModel\n"
         "print([LangChainModel(model).name for model in NAMED.values()])"
     )
     run = subprocess.run(
-        [sys.executable, "-c", code, str(Path(__file__).parent)],
+        [sys.executable, "-c", code, str(ROOT), str(ROOT / "tests"), str(Path(__file__).parent)],
         capture_output=True,
         text=True,
         check=True,

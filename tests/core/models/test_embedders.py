@@ -119,7 +119,7 @@ def local(texts: list[str]) -> Any:
 def test_as_embedder_takes_what_callers_have(embedder: HashEmbedder) -> None:
     assert isinstance(as_embedder(None), LsaEmbedder)
     assert as_embedder(embedder) is embedder
-    assert as_embedder(local).name.endswith("test_models_embedders.local")
+    assert as_embedder(local).name.endswith("test_embedders.local")
     assert as_embedder(local).embed(("a", "b")).shape == (2, 2)
 
 
