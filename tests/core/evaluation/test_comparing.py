@@ -10,7 +10,6 @@ import pytest
 from doubles import HashEmbedder
 from samples import manual
 
-from structrag.asking.runner import Runner
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
 from structrag.chunks.idms.splitter import IDMSSplitter
@@ -18,8 +17,6 @@ from structrag.chunks.pic.splitter import PICSplitter
 from structrag.errors import InvalidParameter
 from structrag.evaluation import comparing
 from structrag.evaluation.comparing import compare
-from structrag.evaluation.needs import model_calls
-from structrag.models.llm import FunctionModel
 from structrag.reading import markdown
 from structrag.reading.files import read_text
 from structrag.records import Document, Heading
@@ -101,33 +98,6 @@ def test_an_embedder_is_used_and_named() -> None:
     embedder = HashEmbedder()
     found = compare([manual()], {"pic": PICSplitter()}, embedder=embedder)
     assert found.embedder == embedder.name
-
-
-@pytest.mark.parametrize(
-    "splitter",
-    [PICSplitter(), IDMSSplitter(max_tokens=60, min_tokens=10), PICSplitter(max_tokens=60)],
-)
-def test_calls_are_those_that_a_model_gets(splitter: PICSplitter) -> None:
-    pumps, tanks = (
-        " ".join(f"The {name} of row {i} is rinsed with water." for i in range(30))
-        for name in ("pump", "tank")
-    )
-    document = read_text(f"# Pumps\n\n{pumps}\n\n## Tanks\n\n{tanks}", format="markdown")
-    asked: list[str] = []
-
-    class Weighing(FunctionModel):
-        def choose(self, prompt: str, options: tuple[str, str]) -> float:
-            asked.append(prompt)
-            return 0.0
-
-    def answer(prompt: str) -> str:
-        asked.append(prompt)
-        return "A summary."
-
-    splitter.split(
-        document, runner=Runner(llm=Weighing(answer, name="double"), embedder=HashEmbedder())
-    )
-    assert model_calls(splitter, document) == len(asked) > 0
 
 
 def test_a_splitter_that_asks_nothing_needs_nothing() -> None:

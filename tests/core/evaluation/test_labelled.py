@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
@@ -15,9 +13,7 @@ from structrag.errors import InvalidParameter
 from structrag.evaluation.labelled import GoldQuestion, evaluate, question_recall
 from structrag.evaluation.measure import SpanMeasure
 from structrag.evaluation.question_files import read_questions
-from structrag.evaluation.quotes import QuoteFinder
 from structrag.reading.files import read_text
-from structrag.records import Document
 from structrag.show.evaluation import plot_evaluation
 
 PUMP = (
@@ -61,109 +57,6 @@ def test_every_kind_of_gold_is_read(tmp_path: Path) -> None:
         inside.places == ((("docs/tank.md", TANK.index("Rinse"), TANK.index(" weekly")),),)
         and not inside.docs
     )
-
-
-def test_json_and_csv_hold_the_same(tmp_path: Path) -> None:
-    records = [
-        {"question": "a", "quote": "Keep it dry"},
-        {"question": "b", "doc": "pump.md"},
-        {"question": "c", "doc": "pump.md", "start": 2, "end": 6},
-    ]
-    expected = questions_of(tmp_path, *records)
-    (tmp_path / "q.json").write_text(json.dumps({"questions": records}))
-    (tmp_path / "list.json").write_text(json.dumps(records))
-    rows = ["question,quote,doc,start,end", "a,Keep it dry,,,", "b,,pump.md,,", "c,,pump.md,2,6"]
-    (tmp_path / "q.csv").write_text(
-        "\ufeff" + "\r\n".join(rows) + "\r\n", encoding="utf-8", newline=""
-    )
-    for name in ("q.json", "list.json", "q.csv"):
-        assert read_questions(tmp_path / name, DOCUMENTS) == expected
-
-
-@pytest.mark.parametrize(
-    ("line", "sentence"),
-    [
-        ("{", "Line 2 of q.jsonl is not JSON"),
-        ("3", "Line 2 of q.jsonl: a question must be an object"),
-        ('{"quote": "dry"}', "Line 2 of q.jsonl: 'question' must be a text"),
-        (
-            '{"question": "a"}',
-            "must have its gold as 'spans', 'quotes', 'answers' or 'docs'; got none",
-        ),
-        ('{"question": "a", "quote": "dry", "answer": "dry"}', "must have one kind of gold"),
-        (
-            '{"question": "a", "quote": "Rinse the tank"}',
-            "'Rinse the tank' was not found in the documents; it must",
-        ),
-        (
-            '{"question": "a", "quote": "dry", "doc": "docs/tank.md"}',
-            "'dry' was not found in 'docs/tank.md'",
-        ),
-        (
-            '{"question": "a", "answers": ["x9", "y9"]}',
-            "'x9' was not found in the documents (nor its 1 other spellings)",
-        ),
-        ('{"question": "a", "quotes": [4]}', "'quotes' must be a text or a list of texts"),
-        ('{"question": "a", "doc": "well.md"}', "there is no document 'well.md'; there are 3"),
-        ('{"question": "a", "doc": "tank.md"}', "'tank.md' is the end of 2 documents' names"),
-        (
-            '{"question": "a", "doc": ""}',
-            "'docs' must be a text or a list of texts, none of them blank",
-        ),
-        ('{"question": "a", "spans": [["pump.md", 4]]}', "a span must be [document, start, end]"),
-        (
-            '{"question": "a", "spans": [["pump.md", 4, 4]]}',
-            "a span must have 0 <= start < end <= ",
-        ),
-        ('{"question": "a", "spans": [["pump.md", 4, 4000]]}', "got 4 and 4000"),
-        (
-            '{"question": "a", "spans": [["pump.md", "x", 9]]}',
-            "a span must be [document, start, end]",
-        ),
-    ],
-)
-def test_a_bad_line_is_named(tmp_path: Path, line: str, sentence: str) -> None:
-    path = tmp_path / "q.jsonl"
-    path.write_text('{"question": "a", "quote": "dry"}\n' + line + "\n")
-    with pytest.raises(InvalidParameter) as error:
-        read_questions(path, DOCUMENTS)
-    assert sentence in str(error.value) and "Line 2 of q.jsonl" in str(error.value)
-
-
-def test_a_bad_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InvalidParameter, match=r"must end in \.jsonl, \.json or \.csv"):
-        read_questions(tmp_path / "q.txt", DOCUMENTS)
-    with pytest.raises(InvalidParameter, match=r"Cannot read the questions in .*No such file"):
-        read_questions(tmp_path / "q.jsonl", DOCUMENTS)
-    for name, text, sentence in (
-        ("q.jsonl", "\n \n", "There is no question"),
-        ("q.json", "[]", "There is no question"),
-        ("q.csv", "question,quote\n", "There is no question"),
-        ("q.json", "{}", "must hold a list of questions"),
-        ("q.json", "[", "q.json is not JSON"),
-    ):
-        (tmp_path / name).write_text(text)
-        with pytest.raises(InvalidParameter, match=sentence):
-            read_questions(tmp_path / name, DOCUMENTS)
-    (tmp_path / "q.jsonl").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InvalidParameter, match="it is not UTF-8"):
-        read_questions(tmp_path / "q.jsonl", DOCUMENTS)
-
-
-@given(st.text("ab \n", max_size=30), st.text("ab \n", max_size=4))
-@settings(max_examples=200, deadline=None)
-def test_a_place_holds_the_quote_and_every_place_is_found(text: str, quote: str) -> None:
-    document = Document(text, id="d")
-    found = QuoteFinder([document]).find(quote)
-    for _, start, end in found:
-        assert text[start:end].split() == quote.split()
-    words, wanted = text.split(), quote.split()
-    runs = (
-        sum(words[i : i + len(wanted)] == wanted for i in range(len(words) - len(wanted) + 1))
-        if wanted
-        else 0
-    )
-    assert len(found) == runs
 
 
 def test_recall_by_hand() -> None:

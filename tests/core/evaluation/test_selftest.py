@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from samples import TOPICS, manual
 
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
 from structrag.chunks.hiqa.splitter import HiQASplitter
-from structrag.evaluation.references import references
 from structrag.evaluation.selftest import make_selftest, selftest_scores
-from structrag.evaluation.withholding import title_key, withheld_chunks, withheld_spans
+from structrag.evaluation.withholding import withheld_chunks
 from structrag.index.index import Index
 from structrag.reading.files import read_text
-from structrag.reading.sections import parse
 from structrag.records import Document
 
 
@@ -108,73 +104,3 @@ def test_many_headings_are_drawn_the_same_each_time() -> None:
     asked = [question.question for question in first.questions if question.kind == "heading"]
     assert len(asked) == 11 and first.left_out["not drawn"] == 10
     assert len(first.questions) == 22
-
-
-def test_references_lead_by_anchor_file_definition_and_number() -> None:
-    guide = read_text(
-        "# Guide\n\n## 3.2 Cold start\n\nLet the engine run for a minute.\n\n## Notes "
-        "{#own-name}\n\n"
-        "For engines in winter see section 3.2 before you begin. All about that is written in [the "
-        "list][terms] of words. "
-        "Other things are told [elsewhere](https://example.org/x#terms) by other people. "
-        "Two things, [one](#32-cold-start) and [two](terms.md#terms), are told in different "
-        "sections.\n\n"
-        "[terms]: ../docs/terms.md#terms\n",
-        format="markdown",
-        id="docs/guide.md",
-    )
-    terms = read_text(
-        "# Words\n\nWhat they mean is told in [the notes](guide.md#own-name) of the guide.\n\n## "
-        "Terms\n\nSome.\n",
-        format="markdown",
-        id="docs/terms.md",
-    )
-    found = references([parse(guide), parse(terms)])
-    assert [(each.words, each.target.title) for each in found] == [
-        ("For engines in winter see section 3.2 before you begin.", "3.2 Cold start"),
-        ("All about that is written in the list of words.", "Terms"),
-        ("What they mean is told in the notes of the guide.", "Notes"),
-    ]
-    assert guide.text[found[0].start : found[0].end].strip() == found[0].words
-
-
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ("3.2 Drop scopes", "Drop Scopes"),
-        ("Appendix A: Terms", "terms"),
-        ("Chapter 4 `Use`", "use"),
-    ],
-)
-def test_titles_are_equal_by_their_words(first: str, second: str) -> None:
-    assert title_key(first) == title_key(second)
-
-
-def test_a_title_of_a_number_or_an_article_keeps_its_words() -> None:
-    assert title_key("7") == "7"
-    assert title_key("A simple example") == "a simple example"
-
-
-@given(
-    st.lists(
-        st.sampled_from(
-            ["# One two\n", "Some words here.\n", "\n", "- One two\n", "1. one two 7\n", "x\n"]
-        ),
-        max_size=12,
-    )
-)
-@settings(max_examples=60, deadline=None)
-def test_what_is_left_is_the_text_without_what_is_withheld(lines: list[str]) -> None:
-    document = read_text("".join(lines), format="markdown", id="d")
-    withheld = withheld_spans([parse(document)], [])
-    for splitter in (ContentAwareSplitter(max_tokens=8), FixedSplitter(5)):
-        kept = withheld_chunks(splitter.split(document), withheld)
-        for chunk in kept:
-            assert chunk.context == "" and chunk.index_text.strip()
-            assert set(chunk.index_text) <= set(chunk.text) | {"\n"}
-        left = "".join("".join(chunk.index_text for chunk in kept).split())
-        ranges = withheld.get("d", [])
-        expected = "".join(
-            c for i, c in enumerate(document.text) if not any(a <= i < b for a, b in ranges)
-        )
-        assert left == "".join(expected.split())

@@ -13,20 +13,14 @@ from structrag.errors import InvalidParameter
 from structrag.evaluation import (
     SpanMeasure,
     chunking_error,
-    heading_spans,
     paper_recall,
     recall_at_budget,
     span_f1,
     span_iou,
     span_precision,
     span_recall,
-    spans_at_budget,
-    spans_of,
-    texts_at_budget,
     tokens_taken,
 )
-from structrag.reading.outline import build_outline
-from structrag.records import Chunk, Document, Heading
 
 CHAR = SpanMeasure(unit="char")
 TEXTS = {"a": "one two\n\n three  four five six ", "b": " seven eight\t"}
@@ -71,40 +65,10 @@ def test_worked_numbers() -> None:
     assert span_f1(gold, chunks, CHAR) == pytest.approx(160 / 190)
 
 
-def test_trimmed_border_costs_nothing_in_nonspace() -> None:
-    texts = {"d": "gold  sentence"}
-    chunks = [("d", 0, 4), ("d", 6, 14)]
-    assert span_recall([("d", 0, 14)], chunks, SpanMeasure(texts)) == 1
-    assert span_recall([("d", 0, 14)], chunks, SpanMeasure(texts, "char")) == pytest.approx(12 / 14)
-
-
-def test_token_unit_counts_a_token_where_its_first_letter_is() -> None:
-    measure = SpanMeasure(
-        {"d": "ab cd ef"}, "token", token_spans=lambda _: [(0, 2), (2, 5), (5, 8)]
-    )
-    assert (
-        measure.size("d", 3, 8) == 2
-    )  # " cd" and " ef" although the span begins after the first space
-    assert span_recall([("d", 0, 8)], [("d", 3, 5)], measure) == pytest.approx(1 / 3)
-
-
 def test_any_mode_takes_the_best_occurrence() -> None:
     gold, found = [("d", 0, 10), ("e", 0, 10)], [("e", 0, 9), ("x", 0, 50)]
     assert span_recall(gold, found, CHAR, mode="any") == pytest.approx(0.9)
     assert span_recall(gold, found, CHAR) == pytest.approx(0.45)
-
-
-def test_headings_can_be_ignored() -> None:
-    document = Document("# Title\nbody text\n", id="d")
-    outline = build_outline(document, [Heading(1, "Title", 0, 8)], lambda start, end: [])
-    gold, chunks = [("d", 0, 18)], [("d", 8, 18)]
-    assert heading_spans(outline) == [("d", 0, 8)]
-    for unit, expected in (("nonspace", 8 / 14), ("char", 10 / 18)):
-        assert span_recall(gold, chunks, SpanMeasure({"d": document.text}, unit)) == pytest.approx(
-            expected
-        )
-        ignoring = SpanMeasure({"d": document.text}, unit, ignore=heading_spans(outline))
-        assert span_recall(gold, chunks, ignoring) == 1
 
 
 def test_gold_is_trimmed_before_chunking_error() -> None:
@@ -207,103 +171,6 @@ def test_chunking_error_against_all_pairs(gold, chunks) -> None:
 
 
 RANKING, SIZES, GOLD = [("d", 0, 400), ("d", 400, 1200)], [100, 200], [("d", 300, 900)]
-
-
-@pytest.mark.parametrize(
-    ("budget", "cut", "expected"),
-    [
-        (100, "truncate", 100 / 600),
-        (200, "truncate", 500 / 600),
-        (200, "stop", 100 / 600),
-        (300, "truncate", 1),
-        (300, "stop", 1),
-        (50, "truncate", 0),
-        (50, "stop", 100 / 600),
-    ],
-)
-def test_recall_at_budget_worked(budget, cut, expected) -> None:
-    assert recall_at_budget(GOLD, RANKING, budget, CHAR, sizes=SIZES, cut=cut) == pytest.approx(
-        expected
-    )
-
-
-def test_overlapping_text_costs_each_time() -> None:
-    twice = [("d", 0, 400), ("d", 0, 400), ("d", 400, 1200)]
-    assert recall_at_budget(GOLD, twice, 200, CHAR, sizes=[100, 100, 200]) == pytest.approx(
-        100 / 600
-    )
-
-
-def test_tokens_taken() -> None:
-    assert tokens_taken([100, 200, 5], 200) == [100, 100]
-    assert tokens_taken([100, 200, 5], 200, cut="stop") == [
-        100
-    ]  # the small one after it is left out too
-    assert tokens_taken([300], 200, cut="stop") == [300]
-    assert tokens_taken([100, 0, 1], 100) == [100, 0]
-    assert tokens_taken([], 100) == []
-
-
-def words(text: str) -> list[tuple[int, int]]:
-    return [match.span() for match in re.finditer(r"\S+", text)]
-
-
-def test_cuts_fall_on_tokens_and_context_is_paid_first() -> None:
-    text = "one two three four"
-    measure = SpanMeasure({"d": text})
-    chunk = [("d", 0, len(text))]
-
-    def kept(size, budget):
-        spans = spans_at_budget(chunk, budget, measure, sizes=[size], token_spans=words)
-        assert texts_at_budget([text], budget, sizes=[size], token_spans=words) == [
-            text[a:b] for _, a, b in spans
-        ]
-        return [text[a:b] for _, a, b in spans]
-
-    assert kept(4, 2) == ["one two"]
-    assert kept(4, 4) == [text]
-    assert kept(7, 5) == ["one two"]  # three tokens of context stand in front
-    assert kept(7, 2) == [""]
-    counter = lambda piece: len(words(piece))  # noqa: E731
-    assert texts_at_budget([text, "five six"], 5, sizes=counter, token_spans=words) == [
-        text,
-        "five",
-    ]
-    assert spans_at_budget(chunk, 2, measure, sizes=counter) == [
-        ("d", 0, 9)
-    ]  # half of 18 characters
-
-
-@given(gold=spans(1), ranking=spans(1), data=st.data())
-def test_budget_invariants(gold, ranking, data) -> None:
-    measure = MEASURES["nonspace"]
-    sizes = [data.draw(st.integers(0, 9)) for _ in ranking]
-    if span_recall(gold, ranking, measure) is None:
-        return
-    for token_spans in (None, words):
-        scores = {
-            cut: [
-                recall_at_budget(
-                    gold, ranking, b, measure, sizes=sizes, cut=cut, token_spans=token_spans
-                )
-                for b in range(1, sum(sizes) + 2)
-            ]
-            for cut in ("truncate", "stop")
-        }
-        for values in scores.values():
-            assert values == sorted(values)
-            assert values[-1] == span_recall(gold, ranking, measure)
-        assert all(
-            t >= s for t, s in list(zip(*scores.values(), strict=True))[max(0, sizes[0] - 1) :]
-        )
-    for budget in range(1, sum(sizes) + 2):
-        assert sum(tokens_taken(sizes, budget)) == min(budget, sum(sizes))
-
-
-def test_spans_of_chunks() -> None:
-    chunk = Chunk("x", "d", "s", 3, 5, "ab")
-    assert chunk.span == ("d", 3, 5)
-    assert spans_of([chunk, chunk]) == [("d", 3, 5), ("d", 3, 5)]
 
 
 @pytest.mark.parametrize(

@@ -13,15 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structrag import read_file, read_text
-from structrag.errors import InvalidParameter
+from structrag import read_text
 from structrag.formatting.cleaning import cleaned_text
 from structrag.formatting.heuristic import drawn_table, markdown_of_text, sound_headings
-from structrag.formatting.html import markdown_of_html
-from structrag.reading.escaping import heading_line
 from structrag.reading.markdown import front_matter, markdown_headings
 from structrag.reading.sections import parse
-from structrag.records import Document
 
 LINES = [
     "# not a heading",
@@ -138,20 +134,6 @@ def test_markup_of_other_formats_read_as_plain_text_is_kept(data_dir: Path) -> N
         ), path.name
 
 
-def test_real_pages_keep_headings_and_words(data_dir: Path) -> None:
-    paths = sorted((data_dir / "parsing").rglob("*.html"))
-    assert len(paths) > 10
-    for path in paths:
-        document = read_file(path)
-        if len(document.text) > 500_000:
-            continue
-        draft = markdown_of_html(document)
-        assert letters(draft.text) == letters(document.text), path.name
-        assert document.layout is not None
-        wanted = [pair for pair in titles(list(document.layout.headings)) if pair[1]]
-        assert titles(markdown_headings(draft.text)) == wanted, path.name
-
-
 def test_run_in_titles_become_headings_of_their_own() -> None:
     clause = "All notices shall be in writing and shall be sent to the address of the other party."
     text = f"1. Notices. {clause}\n\n2. Governing Law. {clause}\n\n2.1 Courts. {clause}\n"
@@ -165,88 +147,6 @@ def test_blank_text() -> None:
     for text in ("", "  \n\n \t", "\f\f"):
         assert markdown_of_text(text).text == ""
         assert markdown_of_text(text).uncertain == ()
-
-
-BODY = (
-    "Line {0} of the page says what it says and runs on\nto the next line, where it ends.\nThe "
-    "page has more to say about {0}."
-)
-
-
-def pages_of(count: int, head: str, foot: str) -> str:
-    words = ["alpha", "beta", "gamma", "delta", "epsilon"]
-    return "\f".join(
-        f"{head.format(i + 1)}\n\n{BODY.format(words[i])}\n\n{foot.format(i + 1, count)}\n"
-        for i in range(count)
-    )
-
-
-def test_running_heads_stay_once_and_page_numbers_go() -> None:
-    draft = markdown_of_text(pages_of(5, "ACME Widget Manual", "Page {0} of {1}"))
-    assert draft.text.count("ACME Widget Manual") == 1
-    assert "Page" not in draft.text.replace("The page", "")
-    assert draft.removed.count("ACME Widget Manual") == 4
-    assert "Page 5 of 5" in draft.removed
-    assert any("running heads" in note for note in draft.uncertain)
-
-
-def test_running_heads_with_numbers_and_chapters() -> None:
-    numbered = markdown_of_text(pages_of(5, "ACME Manual {0}", ""))
-    assert numbered.text.count("ACME Manual") == 1
-    parts = "\f".join(f"Figure {n} shows it\n\n{BODY.format(n)}\n\nend {n}" for n in (3, 4, 9, 17))
-    assert markdown_of_text(parts).removed == ()
-    chapters = markdown_of_text(pages_of(5, "Chapter {0}", ""))
-    assert [f"Chapter {i}" in chapters.text for i in range(1, 6)] == [True] * 5
-
-
-@pytest.mark.parametrize(("on", "removed"), [(3, 2), (2, 0)])
-def test_sixty_per_cent_of_the_pages(on: int, removed: int) -> None:
-    pages = [
-        f"{'HEAD' if i < on else f'other{chr(97 + i)}'}\n\n{BODY.format(chr(97 + i) * 3)}"
-        for i in range(5)
-    ]
-    assert len(markdown_of_text("\f".join(pages)).removed) == removed
-
-
-def test_roman_page_numbers_go_and_a_year_on_every_page_stays_once() -> None:
-    roman = "\f".join(f"{BODY.format(number)}\n\n{number}" for number in ("iv", "v", "vi", "vii"))
-    assert markdown_of_text(roman).removed == ("iv", "v", "vi", "vii")
-    years = markdown_of_text(pages_of(5, "2019", ""))
-    assert years.text.count("2019") == 1 and years.removed == ("2019",) * 4
-
-
-def test_two_pages_have_no_running_heads() -> None:
-    assert markdown_of_text(pages_of(2, "HEAD", "")).removed == ()
-
-
-def test_a_sentence_goes_on_over_a_page_break() -> None:
-    text = "The first page ends in the middle of\n\fa sentence.\n\fA new page."
-    assert (
-        markdown_of_text(text).text
-        == "The first page ends in the middle of\na sentence.\n\nA new page.\n"
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "expected", "unsure"),
-    [
-        ("an example, an exam-\nple of it", "an example, an example\nof it", False),
-        ("a well-known fact, a well-\nknown one", "a well-known fact, a well-known\none", False),
-        ("self-\ngoverning bodies", "self-governing\nbodies", False),
-        ("state-of-the-\nart", "state-of-the-art", False),
-        ("the con-\nclusion, then.", "the conclusion,\nthen.", True),
-        ("soft\u00ad\nhyphen", "softhyphen", False),
-        ("Anglo-\nSaxon", "Anglo-\nSaxon", False),
-        ("pre-\nand post-war years", "pre-\nand post-war years", False),
-        ("a factor, a fact-\nor of it", "a factor, a factor\nof it", False),
-        ("- item\n- other", "- item\n- other", False),
-        ("pages 10-\ntwelve", "pages 10-\ntwelve", False),
-    ],
-)
-def test_words_broken_at_line_ends(text: str, expected: str, unsure: bool) -> None:
-    draft = markdown_of_text(text)
-    assert draft.text == expected + "\n"
-    assert any("rejoined by guess" in note for note in draft.uncertain) is unsure
 
 
 def test_tables_that_are_certain_become_pipe_tables() -> None:
@@ -306,29 +206,3 @@ def test_uncertain_columns_are_reported_and_pipe_tables_pass() -> None:
     assert "Columns beginning 'name kind'" in draft.uncertain[0]
     table = "| # | kind |\n|---|---|\n| 1 | steel |"
     assert markdown_of_text(table).text == table + "\n"
-
-
-def test_html_tables_lists_and_code() -> None:
-    page = (
-        "<h2>A &amp; *b* #</h2><p># "
-        "no</p><ul><li>x<ul><li>y</li></ul></li></ul><table><tr><td>1</td><td>2</td></tr></table>"
-        "<pre># code\n```</pre><blockquote><p>said</p></blockquote>"
-    )
-    expected = (
-        "## A \\& \\*b\\* \\#\n\n\\# no\n\n- x\n  - y\n\n|  |  |\n| --- | --- |\n| 1 | 2 "
-        "|\n\n````\n# code\n```\n````\n\n> said\n"
-    )
-    draft = markdown_of_html(read_text(page, format="html"))
-    assert draft.text == expected
-    assert [h.title for h in markdown_headings(draft.text)] == ["A & *b* #"]
-    with pytest.raises(InvalidParameter, match="no layout"):
-        markdown_of_html(Document("x", format="html"))
-
-
-@given(
-    st.text(
-        st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp", "Zs"]), min_size=1, max_size=20
-    )
-)
-def test_titles_read_as_they_were(title: str) -> None:
-    assert [h.title for h in markdown_headings(heading_line(2, title))] == [title]

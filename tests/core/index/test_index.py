@@ -18,7 +18,6 @@ from structrag import (
     ContentAwareSplitter,
     Document,
     FixedSplitter,
-    FunctionEmbedder,
     Index,
     MultiViewRetriever,
     read_text,
@@ -731,51 +730,6 @@ def test_a_blank_query_finds_nothing_and_embeds_nothing(embedder: HashEmbedder) 
     index.add([document(1)])
     assert index.search("  ") == [] == index.search("", route="bm25")
     assert embedder.queries == []
-
-
-def test_a_chunk_longer_than_the_encoder_reads_scores_as_its_best_window() -> None:
-    embedder = HashEmbedder(dimensions=512, max_tokens=40)
-    sentences = [f"Sentence{i} tells of topic{i} and thing{i} with detail{i}." for i in range(30)]
-    index = Index(embedder=embedder, views=("raw",), splitter=ContentAwareSplitter(max_tokens=None))
-    index.add(
-        [Document(f"# Long\n\n{' '.join(sentences)}\n", id="d", format="markdown", title="Manual")]
-    )
-    (hit,) = index.search("topic29 thing29 detail29")
-    windows = embedder.texts
-    assert len(windows) > 4 and all(len(text.split()) <= 40 for text in windows)
-    assert all(any(sentence in window for window in windows) for sentence in sentences), (
-        "no sentence is lost or cut"
-    )
-    query = embedder.vector("topic29 thing29 detail29")
-    assert hit.score == pytest.approx(
-        max(float(embedder.vector(window) @ query) for window in windows), abs=1e-6
-    )
-    assert hit.score > float(embedder.vector(hit.chunk.index_text) @ query) + 0.1
-
-
-def test_windows_can_be_made_smaller_and_paper_leaves_truncation_to_the_encoder() -> None:
-    text = " ".join(f"Sentence{i} tells of topic{i}." for i in range(100))
-    smaller, paper = HashEmbedder(max_tokens=60), HashEmbedder(max_tokens=60)
-    Index(embedder=smaller, views=("raw",), window_tokens=20).add([Document(text, id="d")])
-    assert len(smaller.texts) >= 20 and max(len(window.split()) for window in smaller.texts) <= 20
-    Index(embedder=paper, views=("raw",), preset="paper").add(
-        [Document(f"# A\n{text}", id="d", format="markdown")]
-    )
-    assert paper.texts == [text]
-
-
-def test_a_function_with_a_limit_gets_windows_by_a_cautious_count() -> None:
-    seen: list[str] = []
-
-    def embed(texts: list[str]) -> np.ndarray:
-        seen.extend(texts)
-        return np.ones((len(texts), 4))
-
-    text = " ".join(f"Sentence{i} tells of topic{i}." for i in range(100))
-    Index(embedder=FunctionEmbedder(embed, name="ones", max_tokens=50), views=("raw",)).add(
-        [Document(text, id="d")]
-    )
-    assert len(seen) > 10 and max(map(len, seen)) <= 150
 
 
 # -- a host's vector store

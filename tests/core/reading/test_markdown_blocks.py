@@ -89,3 +89,23 @@ def test_cuts_are_items_rows_and_lines() -> None:
     assert table.cuts == (text.index("| 1"), text.index("| 2"))
     assert text[table.header_start : table.header_end] == "| h |\n|---|\n"
     assert code.cuts == (text.index("x\n"), text.index("y\n"), text.rindex("```"))
+
+
+def test_code_table_and_list_say_where_they_can_be_cut() -> None:
+    text = (
+        "intro\n\n| a |\n|---|\n| 1 |\n| 2 |\n\n```\nx\ny\n```\n\n- one\n- "
+        "two\n\n![alt](src)\n\n$$\nx\n$$\n"
+    )
+    blocks = markdown_blocks(text, 0, len(text))
+    assert [block.kind for block in blocks] == [
+        "paragraph",
+        "table",
+        "code",
+        "list",
+        "image",
+        "math",
+    ]
+    table = blocks[1]
+    assert text[table.start : table.header_end] == "| a |\n|---|\n"
+    assert "| 2 |" in [text[cut : cut + 5] for cut in table.cuts]
+    assert [text[cut : cut + 5] for cut in blocks[3].cuts] == ["- two"]

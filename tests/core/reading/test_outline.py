@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structrag.errors import InvalidParameter
-from structrag.reading.files import read_text
 from structrag.reading.outline import Outline, build_outline
-from structrag.reading.sections import parse
 from structrag.records import Document, Heading
 
 levels = st.lists(st.integers(1, 6), max_size=12)
@@ -48,37 +44,3 @@ def test_parent_is_the_nearest_earlier_section_of_a_smaller_level(levels: list[i
             other.start for other in sections[section.ordinal + 1 :] if other.level <= section.level
         ]
         assert section.end == (later[0] if later else sections[0].end)
-
-
-def test_html_sections_refer_to_the_visible_text() -> None:
-    document = read_text("<title>P</title><p>Intro</p><h1>A</h1><p>a<h3>B</h3><p>b", format="html")
-    outline = parse(document)
-    assert document.title == "P"
-    assert [section.path for section in outline.sections] == [(), ("A",), ("A", "B")]
-    bodies = [
-        document.text[section.body_start : section.body_end].strip() for section in outline.sections
-    ]
-    assert bodies == ["Intro", "a", "b"]
-    assert [block.kind for block in outline.blocks(outline.sections[2])] == ["paragraph"]
-
-
-def test_html_without_its_layout_says_what_to_do() -> None:
-    with pytest.raises(InvalidParameter, match="read_text"):
-        parse(Document("<p>x</p>", format="html"))
-
-
-def test_plain_text_headings_can_be_switched_off() -> None:
-    text = "1 Introduction\n\nSome words stand here.\n\n2 Methods\n\nMore words stand here.\n"
-    document = read_text(text, format="text")
-    assert [section.title for section in parse(document).sections[1:]] == [
-        "1 Introduction",
-        "2 Methods",
-    ]
-    assert len(parse(document, plain_headings=False).sections) == 1
-
-
-@pytest.mark.parametrize("format", ["markdown", "text", "html"])
-def test_an_empty_document_has_only_the_root(format: str) -> None:
-    outline = parse(read_text("", format=format))
-    assert len(outline.sections) == 1
-    assert outline.blocks(outline.sections[0]) == []

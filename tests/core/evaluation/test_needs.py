@@ -1,0 +1,40 @@
+"""What a splitter asks for."""
+
+from __future__ import annotations
+
+import pytest
+from doubles import HashEmbedder
+
+from structrag.asking.runner import Runner
+from structrag.chunks.idms.splitter import IDMSSplitter
+from structrag.chunks.pic.splitter import PICSplitter
+from structrag.evaluation.needs import model_calls
+from structrag.models.llm import FunctionModel
+from structrag.reading.files import read_text
+
+
+@pytest.mark.parametrize(
+    "splitter",
+    [PICSplitter(), IDMSSplitter(max_tokens=60, min_tokens=10), PICSplitter(max_tokens=60)],
+)
+def test_calls_are_those_that_a_model_gets(splitter: PICSplitter) -> None:
+    pumps, tanks = (
+        " ".join(f"The {name} of row {i} is rinsed with water." for i in range(30))
+        for name in ("pump", "tank")
+    )
+    document = read_text(f"# Pumps\n\n{pumps}\n\n## Tanks\n\n{tanks}", format="markdown")
+    asked: list[str] = []
+
+    class Weighing(FunctionModel):
+        def choose(self, prompt: str, options: tuple[str, str]) -> float:
+            asked.append(prompt)
+            return 0.0
+
+    def answer(prompt: str) -> str:
+        asked.append(prompt)
+        return "A summary."
+
+    splitter.split(
+        document, runner=Runner(llm=Weighing(answer, name="double"), embedder=HashEmbedder())
+    )
+    assert model_calls(splitter, document) == len(asked) > 0

@@ -1,0 +1,121 @@
+"""Files of questions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from structrag.errors import InvalidParameter
+from structrag.evaluation.labelled import GoldQuestion
+from structrag.evaluation.question_files import read_questions
+from structrag.reading.files import read_text
+
+PUMP = (
+    "# Pump\n\n## Cleaning\n\nRinse the filter\nmonthly with  water.\n\n## Storage\n\nKeep it "
+    "dry at 7 degrees.\n"
+)
+
+
+TANK = "# Tank\n\nFill it to 17 litres. Rinse the filter weekly.\n"
+
+
+DOCUMENTS = [
+    read_text(PUMP, format="markdown", id="docs/pump.md"),
+    read_text(TANK, format="markdown", id="docs/tank.md"),
+    read_text("Nothing of interest.", format="text", id="old/tank.md"),
+]
+
+
+def questions_of(tmp_path: Path, *records: object) -> list[GoldQuestion]:
+    path = tmp_path / "questions.jsonl"
+    path.write_text("\n".join(json.dumps(record) for record in records), encoding="utf-8")
+    return read_questions(path, DOCUMENTS)
+
+
+def test_json_and_csv_hold_the_same(tmp_path: Path) -> None:
+    records = [
+        {"question": "a", "quote": "Keep it dry"},
+        {"question": "b", "doc": "pump.md"},
+        {"question": "c", "doc": "pump.md", "start": 2, "end": 6},
+    ]
+    expected = questions_of(tmp_path, *records)
+    (tmp_path / "q.json").write_text(json.dumps({"questions": records}))
+    (tmp_path / "list.json").write_text(json.dumps(records))
+    rows = ["question,quote,doc,start,end", "a,Keep it dry,,,", "b,,pump.md,,", "c,,pump.md,2,6"]
+    (tmp_path / "q.csv").write_text(
+        "\ufeff" + "\r\n".join(rows) + "\r\n", encoding="utf-8", newline=""
+    )
+    for name in ("q.json", "list.json", "q.csv"):
+        assert read_questions(tmp_path / name, DOCUMENTS) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("{", "Line 2 of q.jsonl is not JSON"),
+        ("3", "Line 2 of q.jsonl: a question must be an object"),
+        ('{"quote": "dry"}', "Line 2 of q.jsonl: 'question' must be a text"),
+        (
+            '{"question": "a"}',
+            "must have its gold as 'spans', 'quotes', 'answers' or 'docs'; got none",
+        ),
+        ('{"question": "a", "quote": "dry", "answer": "dry"}', "must have one kind of gold"),
+        (
+            '{"question": "a", "quote": "Rinse the tank"}',
+            "'Rinse the tank' was not found in the documents; it must",
+        ),
+        (
+            '{"question": "a", "quote": "dry", "doc": "docs/tank.md"}',
+            "'dry' was not found in 'docs/tank.md'",
+        ),
+        (
+            '{"question": "a", "answers": ["x9", "y9"]}',
+            "'x9' was not found in the documents (nor its 1 other spellings)",
+        ),
+        ('{"question": "a", "quotes": [4]}', "'quotes' must be a text or a list of texts"),
+        ('{"question": "a", "doc": "well.md"}', "there is no document 'well.md'; there are 3"),
+        ('{"question": "a", "doc": "tank.md"}', "'tank.md' is the end of 2 documents' names"),
+        (
+            '{"question": "a", "doc": ""}',
+            "'docs' must be a text or a list of texts, none of them blank",
+        ),
+        ('{"question": "a", "spans": [["pump.md", 4]]}', "a span must be [document, start, end]"),
+        (
+            '{"question": "a", "spans": [["pump.md", 4, 4]]}',
+            "a span must have 0 <= start < end <= ",
+        ),
+        ('{"question": "a", "spans": [["pump.md", 4, 4000]]}', "got 4 and 4000"),
+        (
+            '{"question": "a", "spans": [["pump.md", "x", 9]]}',
+            "a span must be [document, start, end]",
+        ),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path: Path, line: str, sentence: str) -> None:
+    path = tmp_path / "q.jsonl"
+    path.write_text('{"question": "a", "quote": "dry"}\n' + line + "\n")
+    with pytest.raises(InvalidParameter) as error:
+        read_questions(path, DOCUMENTS)
+    assert sentence in str(error.value) and "Line 2 of q.jsonl" in str(error.value)
+
+
+def test_a_bad_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidParameter, match=r"must end in \.jsonl, \.json or \.csv"):
+        read_questions(tmp_path / "q.txt", DOCUMENTS)
+    with pytest.raises(InvalidParameter, match=r"Cannot read the questions in .*No such file"):
+        read_questions(tmp_path / "q.jsonl", DOCUMENTS)
+    for name, text, sentence in (
+        ("q.jsonl", "\n \n", "There is no question"),
+        ("q.json", "[]", "There is no question"),
+        ("q.csv", "question,quote\n", "There is no question"),
+        ("q.json", "{}", "must hold a list of questions"),
+        ("q.json", "[", "q.json is not JSON"),
+    ):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(InvalidParameter, match=sentence):
+            read_questions(tmp_path / name, DOCUMENTS)
+    (tmp_path / "q.jsonl").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InvalidParameter, match="it is not UTF-8"):
+        read_questions(tmp_path / "q.jsonl", DOCUMENTS)

@@ -1,0 +1,35 @@
+"""References within documents, and where they lead."""
+
+from __future__ import annotations
+
+from structrag.evaluation.references import references
+from structrag.reading.files import read_text
+from structrag.reading.sections import parse
+
+
+def test_references_lead_by_anchor_file_definition_and_number() -> None:
+    guide = read_text(
+        "# Guide\n\n## 3.2 Cold start\n\nLet the engine run for a minute.\n\n## Notes "
+        "{#own-name}\n\n"
+        "For engines in winter see section 3.2 before you begin. All about that is written in [the "
+        "list][terms] of words. "
+        "Other things are told [elsewhere](https://example.org/x#terms) by other people. "
+        "Two things, [one](#32-cold-start) and [two](terms.md#terms), are told in different "
+        "sections.\n\n"
+        "[terms]: ../docs/terms.md#terms\n",
+        format="markdown",
+        id="docs/guide.md",
+    )
+    terms = read_text(
+        "# Words\n\nWhat they mean is told in [the notes](guide.md#own-name) of the guide.\n\n## "
+        "Terms\n\nSome.\n",
+        format="markdown",
+        id="docs/terms.md",
+    )
+    found = references([parse(guide), parse(terms)])
+    assert [(each.words, each.target.title) for each in found] == [
+        ("For engines in winter see section 3.2 before you begin.", "3.2 Cold start"),
+        ("All about that is written in the list of words.", "Terms"),
+        ("What they mean is told in the notes of the guide.", "Notes"),
+    ]
+    assert guide.text[found[0].start : found[0].end].strip() == found[0].words

@@ -1,0 +1,55 @@
+"""Texts without what is withheld."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from structrag.chunks.content_aware import ContentAwareSplitter
+from structrag.chunks.fixed import FixedSplitter
+from structrag.evaluation.withholding import title_key, withheld_chunks, withheld_spans
+from structrag.reading.files import read_text
+from structrag.reading.sections import parse
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("3.2 Drop scopes", "Drop Scopes"),
+        ("Appendix A: Terms", "terms"),
+        ("Chapter 4 `Use`", "use"),
+    ],
+)
+def test_titles_are_equal_by_their_words(first: str, second: str) -> None:
+    assert title_key(first) == title_key(second)
+
+
+def test_a_title_of_a_number_or_an_article_keeps_its_words() -> None:
+    assert title_key("7") == "7"
+    assert title_key("A simple example") == "a simple example"
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["# One two\n", "Some words here.\n", "\n", "- One two\n", "1. one two 7\n", "x\n"]
+        ),
+        max_size=12,
+    )
+)
+@settings(max_examples=60, deadline=None)
+def test_what_is_left_is_the_text_without_what_is_withheld(lines: list[str]) -> None:
+    document = read_text("".join(lines), format="markdown", id="d")
+    withheld = withheld_spans([parse(document)], [])
+    for splitter in (ContentAwareSplitter(max_tokens=8), FixedSplitter(5)):
+        kept = withheld_chunks(splitter.split(document), withheld)
+        for chunk in kept:
+            assert chunk.context == "" and chunk.index_text.strip()
+            assert set(chunk.index_text) <= set(chunk.text) | {"\n"}
+        left = "".join("".join(chunk.index_text for chunk in kept).split())
+        ranges = withheld.get("d", [])
+        expected = "".join(
+            c for i, c in enumerate(document.text) if not any(a <= i < b for a, b in ranges)
+        )
+        assert left == "".join(expected.split())

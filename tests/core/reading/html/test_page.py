@@ -1,0 +1,91 @@
+"""Headings, title, navigation and blocks of a page."""
+
+from __future__ import annotations
+
+import pytest
+
+from structrag.reading.html.reader import read_html
+
+
+def read(source: str) -> str:
+    return read_html(source)[0]
+
+
+def headings(source: str) -> list[tuple[int, str]]:
+    return [(heading.level, heading.title) for heading in read_html(source)[2].headings]
+
+
+def kinds(source: str) -> list[tuple[str, str]]:
+    text, _, layout = read_html(source)
+    return [(block.kind, text[block.start : block.end].strip()) for block in layout.blocks]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("<h1>Unclosed<p>body", [(1, "Unclosed")]),
+        ("<h1>a<h2>b</h2>c", [(1, "a"), (2, "b")]),
+        ("<h2><div>a</div><br>b</h2>", [(2, "a b")]),
+        ("<h1></h1><h2> &nbsp;</h2><h3><img alt='logo'></h3>", [(3, "logo")]),
+        ("<ul><li><h3>a</h3>b</ul>", [(3, "a")]),
+        ("<blockquote><h2>q</h2></blockquote>", [(2, "q")]),
+        ("<table><tr><td><h2>no</h2></table><h3>yes</h3>", [(3, "yes")]),
+        ("<table><tr><td>never closed<h2>yes</h2>", [(2, "yes")]),
+        (
+            "<section><h1>a</h1><section><h1>b</h1></section></section><section><h1>c",
+            [(1, "a"), (2, "b"), (1, "c")],
+        ),
+        (
+            "<h1>p</h1><section><h1>a</h1><article><h1>b</h1></article></section>",
+            [(1, "p"), (2, "a"), (3, "b")],
+        ),
+        ("<section><h1>a</h1><section><h2>b</h2><section><h1>c", [(1, "a"), (2, "b"), (1, "c")]),
+        ("<header>x</header><hr><h7>no</h7>", []),
+    ],
+)
+def test_headings(source: str, expected: list[tuple[int, str]]) -> None:
+    assert headings(source) == expected
+
+
+def test_block_kinds() -> None:
+    source = (
+        "<p>p</p><ul><li>l</ul><table><tr><td>t</table><pre>c</pre><p><a><img alt=i></a></p>"
+        "<p><img alt=j> w</p><blockquote><p>q<p>r</blockquote>z"
+    )
+    assert kinds(source) == [
+        ("paragraph", "p"),
+        ("list", "- l"),
+        ("table", "| t |"),
+        ("code", "c"),
+        ("image", "i"),
+        ("paragraph", "j w"),
+        ("quote", "q"),
+        ("quote", "r"),
+        ("paragraph", "z"),
+    ]
+
+
+def test_title() -> None:
+    assert read_html("<TITLE>\n A &amp; <b>B\n</TITLE><p>x<title>second</title>")[1] == "A & <b>B"
+    assert read_html("<svg><title>icon</title></svg>")[1] == ""
+
+
+def test_navigation_is_dropped_on_request_only() -> None:
+    source = "<nav>n<nav>m</nav></nav><h1>T</h1><aside>a</aside>x<footer>f</footer>"
+    assert read(source) == "n\n\nm\n\nT\n\na\n\nx\n\nf"
+    assert read_html(source, drop_navigation=True)[0] == "T\n\nx"
+    assert read_html("<nav>never closed<p>x", drop_navigation=True)[0] == "never closed\n\nx"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "<div>" * 10_000 + "x" + "</div>" * 10_000,
+        "<b><ul><li>" * 10_000 + "x",
+        "<table><tr><td>" * 10_000 + "x",
+        "<h1><blockquote><section>" * 10_000 + "x",
+        "<template>" * 10_000 + "x",
+    ],
+)
+def test_deep_nesting(source: str) -> None:
+    assert "x" in read(source)

@@ -1,0 +1,38 @@
+"""Tags and text runs of HTML."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from structrag.reading.html.reader import read_html, text_offset
+
+
+def test_offset_of_a_repeated_letter_leads_to_the_right_tag() -> None:
+    source = "<h1>T</h1><pre>x = 1</pre><p>p</p>"  # N6: found inside the tag `pre` by searching
+    text, _, layout = read_html(source)
+    assert layout.source_map.to_source(text.index("p")) == 29
+    assert text_offset(layout.source_map, 29) == text.index("p")
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "<a ",
+        '<a x=">" ',
+        "<!-- ",
+        "<![CDATA[",
+        "&#",
+        "<nav><nav></nav>",
+        "<noscript>",
+        "<ul></ol>",
+        "word ",
+        "<h1>a<p>",
+    ],
+)
+def test_time_is_linear_on_hostile_input(piece: str) -> None:
+    source = piece * (1_000_000 // len(piece))
+    start = time.process_time()
+    read_html(source + ">", drop_navigation=True)
+    assert time.process_time() - start < 20  # about 1 s; a quadratic reader needs hours

@@ -1,0 +1,58 @@
+"""Words broken at the ends of rows."""
+
+from __future__ import annotations
+
+import pytest
+from page_making import FULL, column, markdown, page
+
+from structrag.reading.pdf.layout import markdown_of_pages
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "joined"),
+    [
+        ("an impor-", "tant thing", "an important thing"),
+        ("a well-", "known man", "a well-known man"),
+        ("the Smith-", "Jones family", "the Smith-Jones family"),
+        ("2019-", "2020", "2019-2020"),
+        ("short-", "and long-term", "short- and long-term"),
+        ("soft\u00ad", "ened", "softened"),
+        ("a dash -", "like this", "a dash - like this"),
+        ("我们今天去", "公园", "我们今天去公园"),
+        ("今天", "beta", "今天 beta"),
+    ],
+)
+def test_line_ends(a: str, b: str, joined: str) -> None:
+    assert joined in markdown(page(*column([FULL, f"{FULL[: 68 - len(a)]} {a}", b])))
+
+
+def test_hyphens_follow_what_the_text_writes_elsewhere() -> None:
+    lines = column(
+        [
+            FULL,
+            "the e-",
+            "mail is in the in-",
+            "box and in the inbox an e-mail lies, so that",
+            "the con-",
+            "tent",
+        ]
+    )
+    draft = markdown_of_pages([page(*lines)])
+    assert "the e-mail is in the inbox and" in draft.text
+    assert "the content" in draft.text
+    assert [note for note in draft.uncertain if "by guess" in note] == [
+        "1 words broken at line ends were rejoined by guess, such as 'con-tent'."
+    ]
+
+
+def test_a_suspended_hyphen_joins_nothing_unless_the_word_is_found_elsewhere() -> None:
+    draft = markdown_of_pages(
+        [
+            page(
+                *column(
+                    [f"{FULL[:60]} the pre-", "and post-war years, a fact-", "or, and a factor"]
+                )
+            )
+        ]
+    )
+    assert "pre- and post-war years, a factor, and" in draft.text

@@ -1,0 +1,79 @@
+"""Pieces of text joined to lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pdf_making import made, texts, write
+
+from structrag.reading.pdf.reader import read_pdf
+
+pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
+pytest.importorskip("reportlab")
+
+
+def test_a_wide_gap_ends_a_line_and_pieces_drawn_apart_are_joined() -> None:
+    def draw(canvas: Any) -> None:
+        canvas.setFont("Helvetica", 10)
+        canvas.drawString(72, 700, "left")
+        canvas.drawString(300, 700, "right")
+        canvas.drawString(72, 600, "later")
+        canvas.drawString(72 + canvas.stringWidth("first ", "Helvetica", 10), 650, "second")
+        canvas.drawString(72, 650, "first")
+
+    assert texts(read_pdf(made(draw))[0]) == ["left", "right", "first second", "later"]
+
+
+@pytest.mark.parametrize("step", [0.3, 9, 12, 20])
+def test_a_row_that_repeats_the_one_above_is_no_shadow(step: float) -> None:
+    from reportlab.pdfbase import pdfmetrics
+    from reportlab.pdfbase.cidfonts import UnicodeCIDFont
+
+    pdfmetrics.registerFont(UnicodeCIDFont("STSong-Light"))
+    latin, chinese = (
+        "A long row of text that comes three times on this page",
+        "北京市朝阳区科技有限公司第一分公司",
+    )
+
+    def draw(canvas: Any) -> None:
+        for i in range(3):
+            write(canvas, [latin], 72, 700 - step * i, 10)
+            write(canvas, [chinese], 72, 400 - step * i, 10, "STSong-Light")
+
+    copies = 1 if step < 1 else 3
+    assert texts(read_pdf(made(draw))[0]) == [latin] * copies + [chinese] * copies
+
+
+@pytest.fixture
+def dejavu() -> str:
+    matplotlib = pytest.importorskip("matplotlib")
+    from reportlab.pdfbase import pdfmetrics
+    from reportlab.pdfbase.ttfonts import TTFont
+
+    pdfmetrics.registerFont(
+        TTFont("DejaVu", Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf")
+    )
+    return "DejaVu"
+
+
+@pytest.mark.parametrize(
+    "text", ["Съешь ещё этих мягких булок", "Ξεσκεπάζω την ψυχοφθόρα", "ﬁne oﬀice"]
+)
+def test_other_alphabets_and_ligatures(dejavu: str, text: str) -> None:
+    def draw(canvas: Any) -> None:
+        write(canvas, [text], 72, 700, 12, dejavu)
+
+    expected = text.replace("ﬁ", "fi").replace("ﬀ", "ff")
+    assert texts(read_pdf(made(draw))[0]) == [expected]
+
+
+def test_hebrew_is_read_from_right_to_left(dejavu: str) -> None:
+    def draw(canvas: Any) -> None:
+        canvas.setFont(dejavu, 12)
+        canvas.drawRightString(500, 700, "שלום עולם"[::-1])  # drawn as it looks
+        canvas.drawRightString(300, 700, "שמאל"[::-1])
+        canvas.drawRightString(500, 680, "שורה שנייה"[::-1])
+
+    assert texts(read_pdf(made(draw))[0]) == ["שלום עולם", "שמאל", "שורה שנייה"]

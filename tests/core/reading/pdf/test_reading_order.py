@@ -1,0 +1,101 @@
+"""The order in which the lines of a page are read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pdf_making import made, prose, texts, wrapped, write
+
+from structrag.reading.pdf.layout import markdown_of_pages
+from structrag.reading.pdf.reader import read_pdf
+
+pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
+pytest.importorskip("reportlab")
+
+
+def test_two_columns_are_read_one_after_the_other_and_a_title_across_first() -> None:
+    columns = [wrapped(prose(seed, 150), 10, 220) for seed in (1, 2)]
+
+    def draw(canvas: Any) -> None:
+        for i in range(max(map(len, columns))):  # row by row, as some programs do
+            for column, x in zip(columns, (60, 310), strict=True):
+                if i < len(column):
+                    write(canvas, [column[i]], x, 700 - 12 * i)
+        write(
+            canvas,
+            ["A title that stands across both of the columns"],
+            60,
+            760,
+            20,
+            "Helvetica-Bold",
+        )
+
+    (page,) = read_pdf(made(draw))
+    assert texts(page) == [
+        "A title that stands across both of the columns",
+        *columns[0],
+        *columns[1],
+    ]
+
+
+def test_text_between_two_columns_and_across_them_divides_the_page() -> None:
+    parts = [wrapped(prose(seed, 60), 10, 220) for seed in range(4)]
+    wide = wrapped(prose(9, 40), 10, 470)
+
+    def draw(canvas: Any) -> None:
+        for k, part in enumerate(parts):
+            write(canvas, part, (60, 310)[k % 2], (780, 400)[k // 2])
+        write(canvas, wide, 60, 500)
+
+    (page,) = read_pdf(made(draw))
+    assert texts(page) == [*parts[0], *parts[1], *wide, *parts[2], *parts[3]]
+
+
+def justified(canvas: Any, lines: list[str], x: float, y: float, width: float) -> None:
+    """Each line stretched to the width, by wider spaces between its words."""
+    canvas.setFont("Helvetica", 10)
+    for i, line in enumerate(lines):
+        words = line.split()
+        free = width - sum(canvas.stringWidth(word, "Helvetica", 10) for word in words)
+        place = x
+        for word in words:
+            canvas.drawString(place, y - 12 * i, word)
+            place += canvas.stringWidth(word, "Helvetica", 10) + free / max(1, len(words) - 1)
+
+
+def test_justified_columns_with_wide_spaces() -> None:
+    columns = [wrapped(prose(seed, 150), 10, 170) for seed in (1, 2)]
+
+    def draw(canvas: Any) -> None:
+        for lines, x in zip(columns, (60, 250), strict=True):
+            justified(canvas, lines, x, 700, 178)
+
+    page = read_pdf(made(draw))
+    assert any(
+        len(one.text.split()) == 1 for one in page[0].lines
+    )  # spaces wide enough to part lines
+    assert " ".join(texts(page[0])) == f"{prose(1, 150)} {prose(2, 150)}"
+    assert markdown_of_pages(page).text == f"{prose(1, 150)}\n\n{prose(2, 150)}\n"
+
+
+def test_a_word_that_runs_over_the_edge_of_its_column() -> None:
+    columns = [wrapped(prose(seed, 100), 10, 220) for seed in (1, 2)]
+    columns[0][5] = "x" * 60
+
+    def draw(canvas: Any) -> None:
+        for lines, x in zip(columns, (60, 310), strict=True):
+            write(canvas, lines, x, 700)
+
+    assert texts(read_pdf(made(draw))[0]) == [*columns[0], *columns[1]]
+
+
+def test_rows_of_short_cells_are_no_columns() -> None:
+    rows = [(f"part {i}", f"{i} mm", f"{i * 7} g") for i in range(12)]
+
+    def draw(canvas: Any) -> None:
+        for i, row in enumerate(rows):
+            for x, cell in zip((72, 250, 400), row, strict=True):
+                write(canvas, [cell], x, 700 - 15 * i)
+
+    assert texts(read_pdf(made(draw))[0]) == [cell for row in rows for cell in row]

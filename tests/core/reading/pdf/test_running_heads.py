@@ -1,0 +1,90 @@
+"""Running heads, page numbers and watermarks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from page_making import FULL, draft, line, page, text_from
+
+from structrag.reading.pdf.pages import Grid, Page
+from structrag.reading.pdf.running_heads import find_running_heads
+
+HEAD, FOOT = 30.0, 780.0  # heights of running heads
+
+
+def numbered(count: int, head: str = "Annual report", foot: str = "{}") -> list[Page]:
+    return [
+        page(
+            line(head, HEAD),
+            *(line(f"row {k} of {n} {FULL[:40]}", 200 + 12 * k) for k in range(4)),
+            line(foot.format(n), FOOT),
+        )
+        for n in range(1, count + 1)
+    ]
+
+
+@pytest.mark.parametrize("foot", ["{}", "- {} -", "Page {} of 90", "p. {}", "Report 2020, page {}"])
+def test_heads_and_page_numbers(foot: str) -> None:
+    pages = numbered(5, foot=foot)
+    found = draft(*pages)
+    assert found.removed == tuple(
+        text for n in range(1, 6) for text in ("Annual report", foot.format(n))
+    )
+    assert (
+        all(f"row {k} of {n}" in found.text for k in range(4) for n in range(1, 6))
+        and "Annual" not in found.text
+    )
+    assert any("'Annual report' was left out on 5 of 5" in note for note in found.uncertain)
+    assert any(repr(foot.format(1)) in note for note in found.uncertain)
+
+
+def test_roman_page_numbers_before_arabic_ones() -> None:
+    pages = numbered(8)
+    for i, number in enumerate(["i", "ii", "iii", "1", "2", "3", "4", "5"]):
+        pages[i] = replace(pages[i], lines=(*pages[i].lines[:-1], line(number, FOOT)))
+    assert draft(*pages).removed[1::2] == ("i", "ii", "iii", "1", "2", "3", "4", "5")
+
+
+@pytest.mark.parametrize(
+    ("on", "count"), [([0, 1, 2], 3), ([0, 1], 0), ([1, 3, 5], 3), ([0, 1, 2, 3, 4], 5)]
+)
+def test_sixty_percent_of_the_pages(on: list[int], count: int) -> None:
+    """Of all pages, of one side, or of a chapter's; two of six are too few."""
+    pages = [page(*([line("Head", HEAD)] if i in on else []), *text_from(200)) for i in range(6)]
+    assert sum(map(len, find_running_heads(pages).removed)) == count
+
+
+def test_what_is_no_head() -> None:
+    same_words = [page(line("Repeated", 400), *text_from(200)) for _ in range(4)]
+    elsewhere = [page(line("Moves", 30 + 12 * i), *text_from(200)) for i in range(4)]
+    chapters = [page(line(f"Chapter {i}", HEAD), *text_from(200)) for i in range(4)]
+    not_counting = [page(line(f"{i * i + 7} items", FOOT), *text_from(200)) for i in range(4)]
+    everything = [page(line("Slide", HEAD)) for _ in range(4)]
+    for pages in (same_words, elsewhere, chapters, not_counting, everything):
+        assert draft(*pages).removed == ()
+
+
+def test_the_header_row_of_a_ruled_table_is_no_head() -> None:
+    grid = Grid((50, 150, 250), (20, 50, 80))
+    lines = [
+        line("Name", HEAD),
+        line("Size", HEAD, 160),
+        line("x", 60),
+        line("y", 60, 160),
+    ]
+    assert draft(*[page(*lines, *text_from(200), grids=(grid,)) for _ in range(4)]).removed == ()
+
+
+def test_a_chapters_title_beside_the_page_number() -> None:
+    pages = numbered(6)
+    for i, title in enumerate(["Start", "Start", "Middle", "Middle", "End", "Once"]):
+        pages[i] = replace(pages[i], lines=(*pages[i].lines[1:], line(title, FOOT, 300)))
+    assert {"Start", "Middle"} <= set(draft(*pages).removed)
+    assert not {"End", "Once"} & set(draft(*pages).removed)
+
+
+def test_a_watermark_on_every_page_is_left_out_and_one_stays() -> None:
+    mark = line("DRAFT", 400, 200, 60, upright=False)
+    assert draft(*[page(*text_from(200), mark) for _ in range(3)]).removed == ("DRAFT",) * 3
+    assert draft(page(*text_from(200), mark)).text.endswith("\n\nDRAFT\n")
