@@ -53,7 +53,7 @@ def drill_down(name: str, retriever: Any) -> System:
     """A `D3Retriever`, inside the question's own document."""
 
     def steps(question: Question) -> Steps[Outcome]:
-        found = yield from retriever.steps(
+        found = yield from retriever.result_steps(
             question.question, where={"doc_id": document_of(question)}
         )
         answered = yield from answer_steps(question.question, found.hits)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from copy import copy
-from dataclasses import replace
 from typing import Any, ClassVar
 
 from langchain_core.documents import Document
@@ -94,25 +92,29 @@ class D3Retriever(IndexRetriever):
         usage: Usage = self._core().usage
         return usage
 
-    def result(self, question: str, *, where: Any = None) -> D3Result:
+    def result(self, question: str, k: int | None = None, *, where: Any = None) -> D3Result:
         """The evidence with the route, the model's answers, and the calls and tokens of each stage."""
-        result: D3Result = self._core().result(question, where=where)
+        result: D3Result = self._core().result(question, k, where=where)
         return result
 
-    async def aresult(self, question: str, *, where: Any = None) -> D3Result:
+    async def aresult(self, question: str, k: int | None = None, *, where: Any = None) -> D3Result:
         """`result` on an event loop."""
-        result: D3Result = await self._core().aresult(question, where=where)
+        result: D3Result = await self._core().aresult(question, k, where=where)
         return result
 
-    def results(self, questions: Sequence[str], *, where: Any = None) -> list[D3Result]:
+    def results(
+        self, questions: Sequence[str], k: int | None = None, *, where: Any = None
+    ) -> list[D3Result]:
         """`result` for several questions, whose calls go out together, at most `max_concurrency` at
         a time."""
-        results: list[D3Result] = self._core().results(questions, where=where)
+        results: list[D3Result] = self._core().results(questions, k, where=where)
         return results
 
-    async def aresults(self, questions: Sequence[str], *, where: Any = None) -> list[D3Result]:
+    async def aresults(
+        self, questions: Sequence[str], k: int | None = None, *, where: Any = None
+    ) -> list[D3Result]:
         """`results` on an event loop."""
-        results: list[D3Result] = await self._core().aresults(questions, where=where)
+        results: list[D3Result] = await self._core().aresults(questions, k, where=where)
         return results
 
     def estimate(self, question: str, *, where: Any = None) -> Estimate:
@@ -123,21 +125,11 @@ class D3Retriever(IndexRetriever):
 
     def documents(self, result: D3Result) -> list[Document]:
         """The evidence of a result as `invoke` gives it."""
-        return [self._document(hit) for hit in result.routed_hits]
+        return [self._document(hit) for hit in result.hits]
 
     def _make_core(self, settings: dict[str, Any]) -> CoreD3Retriever:
-        core = CoreD3Retriever(
-            self.index, **{**settings, "llm": as_language_model(settings["llm"])}
-        )
-        return core if settings["k"] is None else _limited(core, settings["k"])
-
-    def _search(self, query: str, k: Any, where: Any) -> list[Hit]:
-        core = self._core() if k is None else _limited(self._core(), k)
-        return core.result(query, where=where).routed_hits
-
-    async def _asearch(self, query: str, k: Any, where: Any) -> list[Hit]:
-        core = self._core() if k is None else _limited(self._core(), k)
-        return (await core.aresult(query, where=where)).routed_hits
+        settings["llm"] = as_language_model(settings["llm"])
+        return CoreD3Retriever(self.index, **settings)
 
     def _document(self, hit: Hit) -> Document:
         found = super()._document(hit)
@@ -167,11 +159,3 @@ class D3Retriever(IndexRetriever):
         options.pop("preset", None)  # the index has its own, saved with it
         summariser = as_language_model(options.pop("summariser", llm))
         return D3Index.load(path, embedder=as_embedder(embedding), llm=summariser, **options)
-
-
-def _limited(core: CoreD3Retriever, k: int) -> CoreD3Retriever:
-    """The same retriever, counts and limits included, that gives at most `k` results."""
-    limited = copy(core)
-    limited.selection = replace(core.selection, k=k)  # checks it
-    limited.k = k
-    return limited

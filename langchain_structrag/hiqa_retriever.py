@@ -118,10 +118,10 @@ class HiQARetriever(IndexRetriever):
         return CoreRetriever(self.index, **settings)
 
     def _search(self, query: str, k: Any, where: Any) -> list[Hit]:
-        return self._packed(self._core().search(query, k, where=where))
+        return self._packed(super()._search(query, k, where))
 
     async def _asearch(self, query: str, k: Any, where: Any) -> list[Hit]:
-        return self._packed(await self._core().asearch(query, k, where=where))
+        return self._packed(await super()._asearch(query, k, where))
 
     def _packed(self, hits: list[Hit]) -> list[Hit]:
         if self.max_tokens is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
-from typing import Any
 
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
@@ -14,10 +13,11 @@ from langchain_structrag.conversion import digest, document_id
 from structrag.errors import InvalidParameter
 from structrag.hosts.retrievers import HostRetriever
 from structrag.records import Chunk, Hit
+from structrag.retrieval.retriever import Retriever
 from structrag.text.heading_path import SEPARATOR
 
 
-def stepped(retriever: BaseRetriever) -> tuple[Any, Callable[[Hit], Document]]:
+def stepped(retriever: BaseRetriever) -> tuple[Retriever, Callable[[Hit], Document]]:
     """A LangChain retriever as the core's multi-hop parts take it, and how its hits become
     documents.
 

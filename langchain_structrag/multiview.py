@@ -65,14 +65,6 @@ class MultiViewRetriever(IndexRetriever):
     def _make_core(self, settings: dict[str, Any]) -> CoreRetriever:
         return CoreRetriever(self.index, **settings)
 
-    def _search(self, query: str, k: Any, where: Any) -> list[Hit]:
-        found: list[Hit] = self._core().search(query, k, where=where)
-        return found
-
-    async def _asearch(self, query: str, k: Any, where: Any) -> list[Hit]:
-        found: list[Hit] = await self._core().asearch(query, k, where=where)
-        return found
-
     def _document(self, hit: Hit) -> Document:
         found = super()._document(hit)
         found.metadata["routes"] = dict(hit.routes)

@@ -4,7 +4,6 @@ searched."""
 from __future__ import annotations
 
 import os
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
@@ -27,6 +26,7 @@ from langchain_structrag.results import hit_document
 from structrag.hosts.failures import lost_retriever
 from structrag.index.index import Index
 from structrag.records import Hit
+from structrag.retrieval.retriever import Retriever
 
 
 class IndexRetriever(BaseRetriever):
@@ -64,19 +64,21 @@ class IndexRetriever(BaseRetriever):
             f"{type(self).__name__} must define _make_core, since it names SETTINGS."
         )
 
-    @abstractmethod
     def _search(self, query: str, k: Any, where: Any) -> list[Hit]:
         """The hits for a query."""
+        hits: list[Hit] = self._core().search(query, k, where=where)
+        return hits
 
-    @abstractmethod
     async def _asearch(self, query: str, k: Any, where: Any) -> list[Hit]:
         """`_search` on an event loop."""
+        hits: list[Hit] = await self._core().asearch(query, k, where=where)
+        return hits
 
     def _document(self, hit: Hit) -> Document:
         """A hit as a plain document."""
         return hit_document(hit, self._searched().store)
 
-    def _stepped(self) -> tuple[Any, Callable[[Hit], Document]]:
+    def _stepped(self) -> tuple[Retriever, Callable[[Hit], Document]]:
         """The retriever of the core, and how its hits become documents."""
         return self._core(), self._document
 

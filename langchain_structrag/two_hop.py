@@ -15,7 +15,6 @@ from pydantic import Field
 
 from langchain_structrag.callbacks import inner_callbacks
 from langchain_structrag.hosted import stepped
-from structrag.errors import check_at_least
 from structrag.hosts.metadata import ENTITIES_KEY
 from structrag.records import Hit
 from structrag.retrieval.multihop.twohop import TwoHop, TwoHopResult
@@ -61,7 +60,7 @@ class TwoHopRetriever(BaseRetriever):
     ) -> list[Document]:
         core, document = self._stepped()
         with inner_callbacks(run_manager.get_child()):
-            return self._documents(core.result(query, where=where), k, document)
+            return _documents(core.result(query, k, where=where), document)
 
     async def _aget_relevant_documents(
         self,
@@ -73,22 +72,19 @@ class TwoHopRetriever(BaseRetriever):
     ) -> list[Document]:
         core, document = self._stepped()
         with inner_callbacks(run_manager.get_child()):
-            return self._documents(await core.aresult(query, where=where), k, document)
+            return _documents(await core.aresult(query, k, where=where), document)
 
     def _stepped(self) -> tuple[TwoHop, Callable[[Hit], Document]]:
         """The core's two hops, and how hits become documents."""
         retriever, document = stepped(self.retriever)
         finder = {} if self.find_entities is None else {"find_entities": self.find_entities}
-        return TwoHop(retriever, max_entities=self.max_entities, limit=self.k, **finder), document
+        return TwoHop(retriever, k=self.k, max_entities=self.max_entities, **finder), document
 
-    def _documents(
-        self, result: TwoHopResult, k: int | None, document: Callable[[Hit], Document]
-    ) -> list[Document]:
-        if k is not None:
-            check_at_least("k", k, 1)
-        found = []
-        for hit in result.hits[:k]:
-            made = document(hit)
-            made.metadata.update({"rank": hit.rank, ENTITIES_KEY: list(result.entities)})
-            found.append(made)
-        return found
+
+def _documents(result: TwoHopResult, document: Callable[[Hit], Document]) -> list[Document]:
+    documents = []
+    for hit in result.hits:
+        one = document(hit)
+        one.metadata.update({"rank": hit.rank, ENTITIES_KEY: list(result.entities)})
+        documents.append(one)
+    return documents

@@ -115,8 +115,6 @@ class D3Retriever(IndexRetriever):
             max_calls=max_calls,
             progress=progress,
         )
-        if similarity_top_k is not None:
-            self.retriever.selection = replace(self.retriever.selection, k=similarity_top_k)
 
     @property
     def usage(self) -> Usage:
@@ -126,22 +124,24 @@ class D3Retriever(IndexRetriever):
 
     def result(self, question: str) -> D3Result:
         """The evidence with the route, the model's answers, and the calls and tokens of each stage."""
-        return _told(self.retriever.result(question, where=self.where))
+        return _told(self.retriever.result(question, self.similarity_top_k, where=self.where))
 
     async def aresult(self, question: str) -> D3Result:
         """`result` on an event loop."""
-        return _told(await self.retriever.aresult(question, where=self.where))
+        return _told(
+            await self.retriever.aresult(question, self.similarity_top_k, where=self.where)
+        )
 
     def results(self, questions: Sequence[str]) -> list[D3Result]:
         """`result` for several questions, whose calls go out together, at most `max_concurrency` at
         a time."""
-        return [_told(result) for result in self.retriever.results(questions, where=self.where)]
+        results = self.retriever.results(questions, self.similarity_top_k, where=self.where)
+        return [_told(result) for result in results]
 
     async def aresults(self, questions: Sequence[str]) -> list[D3Result]:
         """`results` on an event loop."""
-        return [
-            _told(result) for result in await self.retriever.aresults(questions, where=self.where)
-        ]
+        results = await self.retriever.aresults(questions, self.similarity_top_k, where=self.where)
+        return [_told(result) for result in results]
 
     def estimate(self, question: str) -> Estimate:
         """What `result` would cost, stage by stage: expected, and at most. Asks no model and embeds
@@ -151,13 +151,13 @@ class D3Retriever(IndexRetriever):
 
     def nodes(self, result: D3Result) -> list[NodeWithScore]:
         """The evidence of a result as `retrieve` gives it."""
-        return self.nodes_of(result.routed_hits)
+        return self.nodes_of(result.hits)
 
     def _search(self, query: str) -> list[Hit]:
-        return self.result(query).routed_hits
+        return list(self.result(query).hits)
 
     async def _asearch(self, query: str) -> list[Hit]:
-        return (await self.aresult(query)).routed_hits
+        return list((await self.aresult(query)).hits)
 
     def _notes(self, hit: Hit) -> dict[str, Any]:
         told = chunk_notes(hit.chunk, D3_KEYS)

@@ -15,6 +15,7 @@ from llama_index_structrag.retrieving import IndexRetriever
 from structrag.errors import InvalidParameter
 from structrag.hosts.retrievers import HostRetriever
 from structrag.records import Chunk, Hit
+from structrag.retrieval.retriever import Retriever
 
 
 async def aretrieved(retriever: BaseRetriever, query: str) -> list[NodeWithScore]:
@@ -28,7 +29,7 @@ async def aretrieved(retriever: BaseRetriever, query: str) -> list[NodeWithScore
 class Stepped:
     """A LlamaIndex retriever as the parts that work over several searches take it."""
 
-    core: Any  # with `steps`
+    core: Retriever
     where: Any  # the condition on documents that it was made with
     nodes_of: Callable[[Sequence[Hit]], list[NodeWithScore]]  # from its hits to nodes
 

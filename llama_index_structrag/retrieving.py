@@ -41,7 +41,7 @@ class IndexRetriever(BaseRetriever):
     """A retriever over a structrag `Index`. Subclasses set `retriever` and `similarity_top_k`."""
 
     SHARED_OPTIONS: ClassVar[tuple[str, ...]] = ()  # arguments that the index has too
-    retriever: Any  # the core's
+    retriever: Any  # the core's, a `Retriever`
     similarity_top_k: float | None
 
     def __init__(

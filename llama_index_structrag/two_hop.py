@@ -56,7 +56,7 @@ class TwoHopRetriever(BaseRetriever):
         super().__init__(callback_manager or retriever.callback_manager, verbose=verbose)
         self.retriever = retriever
         self._settings: dict[str, Any] = {
-            "limit": similarity_top_k,
+            "k": similarity_top_k,
             "max_entities": max_entities,
             "find_entities": find_entities,
         }

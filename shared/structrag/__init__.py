@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from structrag.retrieval.multihop.selfask import SelfAsk
     from structrag.retrieval.multihop.twohop import TwoHop
     from structrag.retrieval.multiview import MultiViewRetriever
+    from structrag.retrieval.retriever import Retriever
     from structrag.text.tokens import huggingface_counter, tiktoken_counter
 
 _HOMES = {
@@ -55,6 +56,7 @@ _HOMES = {
     "Index": "structrag.index.index",
     "MultiViewRetriever": "structrag.retrieval.multiview",
     "PICSplitter": "structrag.chunks.pic.splitter",
+    "Retriever": "structrag.retrieval.retriever",
     "Section": "structrag.records",
     "SelfAsk": "structrag.retrieval.multihop.selfask",
     "SentenceTransformerEmbedder": "structrag.models.embedders",
@@ -87,6 +89,7 @@ __all__ = [
     "Index",
     "MultiViewRetriever",
     "PICSplitter",
+    "Retriever",
     "Section",
     "SelfAsk",
     "SentenceTransformerEmbedder",

@@ -73,6 +73,9 @@ class Search:
     vector: Array | None
     n: int
     where: Any = None
+    searcher: Route | None = field(
+        default=None, hash=False
+    )  # who answers; None: the runner's own route of that name
 
 
 @dataclass(frozen=True, slots=True)

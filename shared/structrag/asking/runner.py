@@ -178,6 +178,8 @@ class Runner:
         return answers
 
     def _route(self, request: Search) -> Route:
+        if request.searcher is not None:
+            return request.searcher
         if request.route not in self.routes:
             raise InvalidParameter(
                 f"routes must hold every route that is searched: one of {sorted(self.routes)}; got "

@@ -6,18 +6,19 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from structrag.asking.requests import Search, Steps
+from structrag.asking.requests import Search, Steps, T
 from structrag.asking.runner import Runner
 from structrag.errors import InvalidParameter
+from structrag.index.routes import checked_k
 from structrag.records import Chunk, Hit
+from structrag.retrieval.retriever import Retriever
 
 ROUTE = "host"
 
 
 @dataclass(frozen=True)
-class HostRetriever:
-    """Another framework's retriever with `steps`, as the core's retrievers have them: one search a
-    question.
+class HostRetriever(Retriever):
+    """Another framework's retriever as a `Retriever` of the core: one search a question.
 
     Each result is a hit, ranked as it came, with the score 1 / rank. So `TwoHop` and `SelfAsk` take
     it; `runner` drives it.
@@ -35,26 +36,40 @@ class HostRetriever:
     chunk_of: Callable[[Any], Chunk]
     runner: Runner = field(default_factory=Runner, repr=False)
 
-    def __post_init__(self) -> None:
-        self.runner.routes[ROUTE] = self
-
-    def steps(self, question: str, /, *, where: Any = None) -> Steps[list[Hit]]:
-        """The results as hits. Raises InvalidParameter for a `where`, which only structrag's own
-        retrievers know."""
+    def steps(self, query: str, k: float | None = None, *, where: Any = None) -> Steps[list[Hit]]:
+        """The results as hits, at most `k` of them. Raises InvalidParameter for a `where`, which
+        only structrag's own retrievers know."""
         if where is not None:
             raise InvalidParameter(
                 f"where must be None with a {self.kind}: only structrag's own retrievers take it. "
                 "Set a filter in that retriever."
             )
-        (found,) = yield [Search(ROUTE, question, None, 0)]
+        most = None if k is None else checked_k(k)
+        searcher = _Searcher(self.retrieve, self.aretrieve)
+        (results,) = yield [Search(ROUTE, query, None, 0, searcher=searcher)]
         return [
-            Hit(self.chunk_of(result), 1 / rank, rank) for rank, result in enumerate(found, start=1)
+            Hit(self.chunk_of(result), 1 / rank, rank)
+            for rank, result in enumerate(results[:most], start=1)
         ]
 
+    def run(self, steps: Steps[T]) -> T:
+        """Drive steps by `runner`."""
+        return self.runner.run(steps)
+
+    async def arun(self, steps: Steps[T]) -> T:
+        """`run` on an event loop."""
+        return await self.runner.arun(steps)
+
+
+@dataclass(frozen=True)
+class _Searcher:
+    """The host's two calls as a route; its ranking is the host's own results."""
+
+    retrieve: Callable[[str], Sequence[Any]]
+    aretrieve: Callable[[str], Awaitable[Sequence[Any]]]
+
     def search(self, request: Search) -> Any:
-        """The retriever's results, for the runner."""
         return self.retrieve(request.query)
 
     async def asearch(self, request: Search) -> Any:
-        """`search` by the retriever's own async call."""
         return await self.aretrieve(request.query)

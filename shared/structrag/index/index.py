@@ -19,7 +19,7 @@ from structrag.errors import IndexDamaged, InvalidParameter, check_at_least, che
 from structrag.index.adding import Adding, AddReport, Preparation, Splitter, embedder_errors
 from structrag.index.estimating import Estimate, estimate
 from structrag.index.identity import ALGORITHM_VERSION, fingerprint, setting_name
-from structrag.index.routes import DenseStore, HostVectors, OwnRoute, check_query
+from structrag.index.routes import DenseStore, HostVectors, OwnRoute, check_query, checked_k
 from structrag.index.storage import manifest_config
 from structrag.index.store import Store
 from structrag.index.views import VIEWS, Prompts, ViewSettings
@@ -274,14 +274,12 @@ class Index:
         check_choice("route", route, ("dense", "bm25"))
         check_choice("view", view, self.views)
         check_query(query)
-        check_at_least("k", k, 1)
-        if k == float("inf") or k != int(k):
-            raise InvalidParameter(f"k must be a whole number; got {k!r}.")
+        k = checked_k(k)
         name = f"{route}:{view}"
 
         def attempt() -> Steps[list[Hit]]:
             vector = (yield from self.query_vector(query)) if route == "dense" else None
-            (ranking,) = yield [Search(name, query, vector, int(k), where)]
+            (ranking,) = yield [Search(name, query, vector, k, where)]
             return [
                 Hit(self.store.chunk(row), score, rank, {name: rank}, {name: score})
                 for rank, (row, score) in enumerate(self.rows(ranking).items(), start=1)

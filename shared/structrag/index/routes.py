@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from structrag.asking.requests import Ranking, Search
-from structrag.errors import InvalidParameter
+from structrag.errors import InvalidParameter, check_at_least
 from structrag.index.entries import Entry
 from structrag.index.selection import Selection
 from structrag.index.store import Store
@@ -123,6 +123,14 @@ def row_numbers(selection: Selection | None, n_rows: int) -> Sequence[int]:
 
 def _chunks_of(doc_id: str, store: Store) -> list[Chunk]:
     return store.chunks(doc_id) if doc_id in store else []
+
+
+def checked_k(k: float) -> int:
+    """`k` as an integer. Raises InvalidParameter unless it is a whole number from 1."""
+    check_at_least("k", k, 1)
+    if k == float("inf") or k != int(k):
+        raise InvalidParameter(f"k must be a whole number; got {k!r}.")
+    return int(k)
 
 
 def check_query(query: Any) -> None:

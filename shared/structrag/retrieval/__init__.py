@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from structrag.retrieval.multihop.twohop import TwoHop
     from structrag.retrieval.multiview import MultiViewRetriever
     from structrag.retrieval.packing import pack
+    from structrag.retrieval.retriever import Retriever
 
 _HOMES = {
     "D3Index": "structrag.retrieval.d3.index",
@@ -24,6 +25,7 @@ _HOMES = {
     "HiQARetriever": "structrag.retrieval.hiqa.retriever",
     "LabelledQuestion": "structrag.retrieval.hiqa.tuning",
     "MultiViewRetriever": "structrag.retrieval.multiview",
+    "Retriever": "structrag.retrieval.retriever",
     "Routing": "structrag.retrieval.d3.outlines",
     "Selection": "structrag.retrieval.d3.selection",
     "SelfAsk": "structrag.retrieval.multihop.selfask",
@@ -36,6 +38,7 @@ __all__ = [
     "HiQARetriever",
     "LabelledQuestion",
     "MultiViewRetriever",
+    "Retriever",
     "Routing",
     "Selection",
     "SelfAsk",

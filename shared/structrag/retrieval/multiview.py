@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from structrag.asking.requests import Search, Steps
+from structrag.asking.requests import Search, Steps, T
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.index.index import Index
 from structrag.index.routes import check_query, row_numbers
@@ -24,6 +24,7 @@ from structrag.retrieval.fusion import (
     union,
     union_size,
 )
+from structrag.retrieval.retriever import Retriever
 
 ROUTES = ("dense", "bm25")
 FUSIONS = ("maxscore", "minmax", "roundrobin", "rrf", "union")
@@ -31,7 +32,7 @@ WEIGHTED = ("minmax", "rrf")
 POOL = 1000  # chunks taken from each route at most, so that the first k do not depend on k
 
 
-class MultiViewRetriever:
+class MultiViewRetriever(Retriever):
     """Finds chunks of an `Index` by all its views.
 
     Args:
@@ -81,30 +82,19 @@ class MultiViewRetriever:
             )
         self.weights = _route_weights(weights or {}, self.routes)
 
-    def search(self, query: str, k: float | None = None, *, where: Any = None) -> list[Hit]:
-        """The hits for a query, best first (or in reading order); each shows its rank and score on
-        every route that found it.
-
-        `chunk.extras["views_hit"]` names the views that had the chunk among their first k (k' for
-        "union").
-
-        `where` limits the search to documents: `{"doc_id": "report"}`, any metadata (`{"year":
-        [2020, 2021]}`), or a function of a document's metadata. An empty index has no hits.
-
-        Raises:
-            InvalidParameter: k is below 1, or no document has a key of `where`.
-        """
-        return self.index.run(self.steps(query, k, where=where))
-
-    async def asearch(self, query: str, k: float | None = None, *, where: Any = None) -> list[Hit]:
-        """`search` on an event loop."""
-        return await self.index.arun(self.steps(query, k, where=where))
-
     def steps(self, query: str, k: float | None = None, *, where: Any = None) -> Steps[list[Hit]]:
         """`search` as steps."""
         check_query(query)
         wanted = self.k if k is None else _checked_k(k, self.preset)
         return (yield from self.index.steady_steps(lambda: self._attempt(query, wanted, where)))
+
+    def run(self, steps: Steps[T]) -> T:
+        """Drive steps with the index's models and routes."""
+        return self.index.run(steps)
+
+    async def arun(self, steps: Steps[T]) -> T:
+        """`run` on an event loop."""
+        return await self.index.arun(steps)
 
     def _attempt(self, query: str, wanted: float, where: Any) -> Steps[list[Hit]]:
         store = self.index.store

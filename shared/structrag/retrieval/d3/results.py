@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from structrag.records import Chunk, Hit
 from structrag.retrieval.d3.costs import StageCost
@@ -19,7 +20,7 @@ class D3Result:
     Attributes:
         question: As asked.
         hits: The evidence, paragraphs in reading order. `score` is 1.0 where the strategy gives
-            none; `rank` is by score, else by place.
+            none; `rank` is by score, else by place; `chunk.extras["route"]` is `route.how`.
         route: The sections it was looked for in.
         evidence: How it was selected; positions are those among the paragraphs of the route.
         cost: Stage ("route", "select") -> what it took.
@@ -30,16 +31,6 @@ class D3Result:
     route: RouteResult = field(default_factory=RouteResult)
     evidence: Evidence = field(default_factory=lambda: Evidence(()))
     cost: Mapping[str, StageCost] = field(default_factory=dict)
-
-    @property
-    def routed_hits(self) -> list[Hit]:
-        """The hits, each with how its section was chosen in `chunk.extras["route"]`, for those who
-        show hits without the result."""
-        extras = {"route": self.route.how}
-        return [
-            replace(hit, chunk=replace(hit.chunk, extras={**hit.chunk.extras, **extras}))
-            for hit in self.hits
-        ]
 
     @property
     def total(self) -> StageCost:
@@ -70,6 +61,11 @@ def hits_of(
         Hit(chunk, values[i], ranks[i], scores=dict(parts[i]) if parts else {})
         for i, chunk in enumerate(chunks)
     ]
+
+
+def with_extras(hit: Hit, extras: Mapping[str, Any]) -> Hit:
+    """The hit with more `extras` of its chunk."""
+    return replace(hit, chunk=replace(hit.chunk, extras={**hit.chunk.extras, **extras}))
 
 
 def joined(hits: Iterable[Hit], counter: TokenCounter) -> list[Hit]:

@@ -16,7 +16,7 @@ from structrag.asking.steps import together
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.index.adding import embedder_errors
 from structrag.index.index import ATTEMPTS
-from structrag.index.routes import check_query
+from structrag.index.routes import check_query, checked_k
 from structrag.models.cross_encoder import as_cross_encoder
 from structrag.models.llm import as_language_model
 from structrag.records import Hit
@@ -25,16 +25,17 @@ from structrag.retrieval.d3.estimating import Estimate, estimate
 from structrag.retrieval.d3.evidence import select_steps
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.outlines import Routing
-from structrag.retrieval.d3.results import D3Result, hits_of, joined
+from structrag.retrieval.d3.results import D3Result, hits_of, joined, with_extras
 from structrag.retrieval.d3.routing import Routed, Scope, routed_steps
 from structrag.retrieval.d3.scoring import own_vectors, paragraph_scores_steps, within_budget
 from structrag.retrieval.d3.selection import Evidence, Selection
+from structrag.retrieval.retriever import Retriever
 
 ROUTERS = ("auto", "llm", "scores", "cross_encoder")
 FUSED = "fused"  # the strategy without a language model
 
 
-class D3Retriever:
+class D3Retriever(Retriever):
     """Finds the paragraphs of a `D3Index` that answer a question, in reading order.
 
     With a language model two calls: it reads the outline and names sections, then reads their
@@ -54,8 +55,11 @@ class D3Retriever:
             with a language model, else "fused".
         routing: Settings of the first stage; default by preset.
         selection: Settings of the second stage but for "fused"; default by preset.
-        k, max_tokens: With "fused": at most so many paragraphs, of at most so many tokens together,
-            but always one; None: no limit.
+        k: At most so many paragraphs, of those that are scored ("fused", or a strategy of
+            `Selection` that scores); None: no limit with "fused", else that of `selection`. What a
+            language model names is not limited.
+        max_tokens: With "fused": at most so many tokens together, but always one paragraph; None:
+            no limit.
         cross_encoder: For the router: what `Selection.cross_encoder` takes.
         join_adjacent: Whether evidence paragraphs that follow each other become one chunk.
         cache: For the calls; default the index's.
@@ -106,11 +110,10 @@ class D3Retriever:
         self.strategy = chosen if chosen != "auto" else FUSED if model is None else "base"
         if self.strategy != FUSED:
             self.selection = replace(self.selection, strategy=self.strategy)
-        if k is not None:
-            check_at_least("k", k, 1)
         if max_tokens is not None:
             check_at_least("max_tokens", max_tokens, 1)
-        self.k, self.max_tokens = k, max_tokens
+        self.k = None if k is None else checked_k(k)
+        self.max_tokens = max_tokens
         self.join_adjacent = join_adjacent
         embedder: Any = index.paragraphs.embedder
         self.runner = Runner(
@@ -131,45 +134,38 @@ class D3Retriever:
         """What the questions have cost so far."""
         return self.runner.usage
 
-    def search(self, question: str, *, where: Any = None) -> list[Hit]:
-        """The evidence for a question, in reading order; see `result`."""
-        return list(self.result(question, where=where).hits)
+    def result(self, question: str, k: float | None = None, *, where: Any = None) -> D3Result:
+        """The evidence for a question with the route, the answers and the cost: all that `search`
+        gives only the hits of. A blank question or an empty index has none.
 
-    async def asearch(self, question: str, *, where: Any = None) -> list[Hit]:
-        """`search` on an event loop."""
-        return list((await self.aresult(question, where=where)).hits)
-
-    def result(self, question: str, *, where: Any = None) -> D3Result:
-        """The evidence for a question with the route, the answers and the cost. A blank question or
-        an empty index has none.
-
-        `where` limits the search to documents: `{"doc_id": "report"}`, any metadata, or a function
-        of a document's metadata. A call that fails, or an answer that cannot be used, affects that
-        call alone: scores stand in, and it is counted.
+        `k` and `where` are as in `search`. A call that fails, or an answer that cannot be used,
+        affects that call alone: scores stand in, and it is counted.
 
         Raises:
             InvalidParameter: the question is no string, or no document has a key of `where`.
             NoModel: the strategy asks a language model and there is none.
             BudgetExceeded: `max_calls` is reached.
         """
-        return self.run(self.steps(question, where=where))
+        return self.run(self.result_steps(question, k, where=where))
 
-    async def aresult(self, question: str, *, where: Any = None) -> D3Result:
+    async def aresult(
+        self, question: str, k: float | None = None, *, where: Any = None
+    ) -> D3Result:
         """`result` on an event loop."""
-        return await self.arun(self.steps(question, where=where))
+        return await self.arun(self.result_steps(question, k, where=where))
 
-    def results(self, questions: Sequence[str], *, where: Any = None) -> list[D3Result]:
+    def results(
+        self, questions: Sequence[str], k: float | None = None, *, where: Any = None
+    ) -> list[D3Result]:
         """`result` for several questions, whose calls go out together, at most `max_concurrency` at
         a time."""
-        return self.run(
-            together([self.steps(question, where=where) for question in _checked(questions)])
-        )
+        return self.run(self._results_steps(questions, k, where))
 
-    async def aresults(self, questions: Sequence[str], *, where: Any = None) -> list[D3Result]:
+    async def aresults(
+        self, questions: Sequence[str], k: float | None = None, *, where: Any = None
+    ) -> list[D3Result]:
         """`results` on an event loop."""
-        return await self.arun(
-            together([self.steps(question, where=where) for question in _checked(questions)])
-        )
+        return await self.arun(self._results_steps(questions, k, where))
 
     def estimate(self, question: str, *, where: Any = None) -> Estimate:
         """What `result` would cost, stage by stage: at most, and what is to be expected. Asks no
@@ -184,13 +180,21 @@ class D3Retriever:
             self.selection,
         )
 
-    def steps(self, question: str, *, where: Any = None) -> Steps[D3Result]:
+    def steps(self, query: str, k: float | None = None, *, where: Any = None) -> Steps[list[Hit]]:
+        """`search` as steps."""
+        result = yield from self.result_steps(query, k, where=where)
+        return list(result.hits)
+
+    def result_steps(
+        self, question: str, k: float | None = None, *, where: Any = None
+    ) -> Steps[D3Result]:
         """`result` as steps; begun anew, a few times at most, where documents change under way."""
         check_query(question)
+        most = self.k if k is None else checked_k(k)
         for attempt in range(1, ATTEMPTS + 1):
             changes = self.index.changes
             try:
-                result = yield from self._attempt(question, where)
+                result = yield from self._attempt(question, most, where)
             except (InvalidParameter, IndexError):
                 if self.index.changes == changes or attempt == ATTEMPTS:
                     raise
@@ -199,19 +203,30 @@ class D3Retriever:
                 break
         return result
 
-    def _attempt(self, question: str, where: Any) -> Steps[D3Result]:
+    def _results_steps(
+        self, questions: Sequence[str], k: float | None, where: Any
+    ) -> Steps[list[D3Result]]:
+        if isinstance(questions, str):
+            raise InvalidParameter(
+                f"questions must be a list of questions; got one, {questions!r}. Put it in a list."
+            )
+        return together([self.result_steps(question, k, where=where) for question in questions])
+
+    def _attempt(self, question: str, k: int | None, where: Any) -> Steps[D3Result]:
+        selection = self.selection if k is None else replace(self.selection, k=k)
         scope = Scope(self.index, where)
         if not question.strip() or not scope.outline:
             return D3Result(question, cost={"route": StageCost(), "select": StageCost()})
         routed = yield from routed_steps(
-            question, scope, self.router, self.routing, self.selection, self.cross_encoder
+            question, scope, self.router, self.routing, selection, self.cross_encoder
         )
-        evidence, parts = yield from self._selected(question, scope, routed)
+        evidence, parts = yield from self._selected(question, scope, routed, selection, k)
         store = self.index.paragraphs.store
         chunks = [store.chunk(routed.rows[place]) for place in evidence.positions]
         hits = hits_of(chunks, evidence.scores, parts)
         if self.join_adjacent:
             hits = joined(hits, self.routing.counter)
+        hits = [with_extras(hit, {"route": routed.route.how}) for hit in hits]
         return D3Result(
             question,
             tuple(hits),
@@ -221,22 +236,22 @@ class D3Retriever:
         )
 
     def _selected(
-        self, question: str, scope: Scope, routed: Routed
+        self, question: str, scope: Scope, routed: Routed, selection: Selection, k: int | None
     ) -> Steps[tuple[Evidence, list[Mapping[str, float]]]]:
         paragraphs = self.index.paragraphs
         if self.strategy != FUSED:
             chunks = [paragraphs.store.chunk(row) for row in routed.rows]
-            if "dense" in self.selection.stages:
+            if "dense" in selection.stages:
                 yield from own_vectors(paragraphs, paragraphs.query_vector(question))
             return (
-                yield from own_vectors(paragraphs, select_steps(question, chunks, self.selection))
+                yield from own_vectors(paragraphs, select_steps(question, chunks, selection))
             ), []
         if not routed.rows:
             return Evidence(()), []
         scores = yield from paragraph_scores_steps(paragraphs, question, routed.rows, routed.scores)
         fused = {row: each["fused"] for row, each in scores.items()}
         sizes = {row: int(scope.layout.tokens[row]) for row in routed.rows}
-        kept = sorted(within_budget(fused, sizes, k=self.k, max_tokens=self.max_tokens))
+        kept = sorted(within_budget(fused, sizes, k=k, max_tokens=self.max_tokens))
         places = np.searchsorted(np.array(routed.rows), kept).tolist()
         evidence = Evidence(
             tuple(places), tuple(fused[row] for row in kept), StageCost(scored=len(routed.rows))
@@ -254,11 +269,3 @@ class D3Retriever:
         `max_concurrency`."""
         with embedder_errors(self.index.paragraphs.embedder.name):
             return await self.runner.arun(steps)
-
-
-def _checked(questions: Sequence[str]) -> Sequence[str]:
-    if isinstance(questions, str):
-        raise InvalidParameter(
-            f"questions must be a list of questions; got one, {questions!r}. Put it in a list."
-        )
-    return questions

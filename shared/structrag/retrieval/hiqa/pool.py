@@ -36,16 +36,9 @@ class PoolSource:
         False  # the published code: vectors alone find, and BM25 knows nothing but what they found
     )
 
-    def lexical_search(self, query: str, n: int, where: Any) -> Search:
-        """What a lexical route of the host is asked."""
-        return Search(f"bm25:{self.view}", query, None, n, where)
-
-    def steps(self, query: str, n: int, where: Any, lexical: Ranking | None = None) -> Steps[Pool]:
+    def steps(self, query: str, n: int, where: Any) -> Steps[Pool]:
         """The best `n` by vectors and by BM25 each, then segments with keywords up to 3n in all;
-        none for a blank query.
-
-        `lexical` is what the host's route found, where it has been asked already.
-        """
+        none for a blank query."""
         table = self.keywords.table(self.index.store) if "keywords" in self.routes else None
         if not query.strip() or not len(self.index):
             return _pool(_NO_ROWS, {}, {}, {}, None, [])
@@ -55,7 +48,7 @@ class PoolSource:
             if "dense" in self.routes
             else (None, None)
         )
-        dense, bm25 = yield from self._rankings(query, vector, n, (where, rows), lexical)
+        dense, bm25 = yield from self._rankings(query, vector, n, where, rows)
         keys = table.found_in(query) if table else []
         found = np.unique(np.fromiter([*dense, *bm25], dtype=np.int64))
         if table and not self.near_only:
@@ -104,32 +97,22 @@ class PoolSource:
         return whole, without
 
     def _rankings(
-        self,
-        query: str,
-        vector: Any,
-        n: int,
-        where: tuple[Any, Selection | None],
-        lexical: Ranking | None,
+        self, query: str, vector: Any, n: int, where: Any, rows: Selection | None
     ) -> Steps[tuple[Found, Found]]:
-        """What the vectors and BM25 find, within `where`, given as the caller did and as rows."""
-        condition, rows = where
-        asked: dict[str, Search] = {}
+        """What the vectors and BM25 find within the rows; a host is given the condition `where`,
+        as it knows no rows."""
+        requests: dict[str, Search] = {}
         if "dense" in self.routes:
-            own = condition if self.index.dense_store is not None else rows
-            asked["dense"] = Search(f"dense:{self.view}", query, vector, n, own)
-        if "bm25" in self.routes and self.lexical is None and not self.near_only:
-            asked["bm25"] = Search(f"bm25:{self.view}", query, None, n, rows)
-        found: dict[str, Ranking] = dict(
-            zip(asked, (yield list(asked.values())) if asked else [], strict=True)
-        )
-        if "bm25" in self.routes and self.lexical is not None:
-            found["bm25"] = (
-                self.lexical.search(self.lexical_search(query, n, condition))
-                if lexical is None
-                else lexical
-            )
+            among = where if self.index.dense_store is not None else rows
+            requests["dense"] = Search(f"dense:{self.view}", query, vector, n, among)
+        if "bm25" in self.routes and not self.near_only:
+            among = rows if self.lexical is None else where
+            requests["bm25"] = Search(f"bm25:{self.view}", query, None, n, among, self.lexical)
+        answers = (yield list(requests.values())) if requests else []
+        rankings: dict[str, Ranking] = dict(zip(requests, answers, strict=True))
         dense, bm25 = (
-            _within(self.index.rows(found.get(route, [])), rows, n) for route in ("dense", "bm25")
+            _within(self.index.rows(rankings.get(route, [])), rows, n)
+            for route in ("dense", "bm25")
         )
         return dense, {
             row: score for row, score in bm25.items() if self.lexical is None or score > 0

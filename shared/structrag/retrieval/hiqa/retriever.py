@@ -8,12 +8,11 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 
-from structrag.asking.requests import Ranking, Route, Steps, acall
-from structrag.errors import InvalidParameter, check_at_least, check_choice
-from structrag.index.adding import embedder_errors
+from structrag.asking.requests import Route, Steps, T
+from structrag.errors import InvalidParameter, check_choice
 from structrag.index.index import Index
 from structrag.index.ranking import best_positions
-from structrag.index.routes import check_query
+from structrag.index.routes import check_query, checked_k
 from structrag.records import Hit
 from structrag.retrieval.hiqa.keywords import Keywords, KeywordTable, NameFinder
 from structrag.retrieval.hiqa.pool import PoolSource
@@ -30,6 +29,7 @@ from structrag.retrieval.hiqa.scores import (
     weighted_parts,
 )
 from structrag.retrieval.hiqa.tuning import LabelledQuestion, TuningReport, tune_steps
+from structrag.retrieval.retriever import Retriever
 
 # chunks taken from the vectors and from BM25 each; with the keyword postings at most three times as
 # many
@@ -38,7 +38,7 @@ ALPHA, BETA = 0.5, 0.2
 CODE_WEIGHTS = (1.0, 0.5, 0.0)  # of v, r and keywords in the published code
 
 
-class HiQARetriever:
+class HiQARetriever(Retriever):
     """Finds chunks among many look-alike documents by three routes: vectors, BM25 and critical
     keywords.
 
@@ -126,7 +126,7 @@ class HiQARetriever:
                 f"preset 'code' fixes {', '.join(fixed)}; leave them out, or leave out the preset."
             )
         self.index = index
-        self.k = _checked_k(k)
+        self.k = checked_k(k)
         self.preset = preset
         self.fusion = check_choice("fusion", fusion or "score", ("score", "rrf"))
         if self.fusion == "rrf" and (alpha is not None or beta is not None):
@@ -150,43 +150,21 @@ class HiQARetriever:
             near_only=preset == "code",
         )
 
-    def search(self, query: str, k: int | None = None, *, where: Any = None) -> list[Hit]:
-        """The hits for a query, best first (or in reading order); none for a blank query or an
-        empty index.
-
-        `where` limits the search to documents, strictly: `{"doc_id": "report"}`, any metadata
-        (`{"year": [2020, 2021]}`), or a function of a document's metadata. The first search after
-        documents have changed also looks for the keywords in the new ones.
-
-        Raises:
-            InvalidParameter: k is not a whole number from 1, or no document has a key of `where`.
-        """
-        return self.index.run(self.steps(query, k, where=where))
-
-    async def asearch(self, query: str, k: int | None = None, *, where: Any = None) -> list[Hit]:
-        """`search` on an event loop."""
-        lexical = None
-        if self.source.lexical is not None:
-            check_query(query)
-            request = self.source.lexical_search(query, self._pool_size(k), where)
-            with embedder_errors(self.index.embedder.name):
-                lexical = (
-                    await acall(self.source.lexical, "search", request) if query.strip() else []
-                )
-        return await self.index.arun(self.steps(query, k, where=where, lexical=lexical))
-
-    def steps(
-        self, query: str, k: int | None = None, *, where: Any = None, lexical: Ranking | None = None
-    ) -> Steps[list[Hit]]:
-        """`search` as steps. `lexical` is what the retriever's own `lexical` found, where it has
-        been asked already."""
+    def steps(self, query: str, k: float | None = None, *, where: Any = None) -> Steps[list[Hit]]:
+        """`search` as steps."""
         check_query(query)
-        wanted = self.k if k is None else _checked_k(k)
-        return (
-            yield from self.index.steady_steps(lambda: self._attempt(query, wanted, where, lexical))
-        )
+        most = self.k if k is None else checked_k(k)
+        return (yield from self.index.steady_steps(lambda: self._attempt(query, most, where)))
 
-    def pool_steps(self, query: str, k: int | None = None, *, where: Any = None) -> Steps[Pool]:
+    def run(self, steps: Steps[T]) -> T:
+        """Drive steps with the index's models and routes."""
+        return self.index.run(steps)
+
+    async def arun(self, steps: Steps[T]) -> T:
+        """`run` on an event loop."""
+        return await self.index.arun(steps)
+
+    def pool_steps(self, query: str, k: float | None = None, *, where: Any = None) -> Steps[Pool]:
         """The chunks among which a search for `k` hits chooses, with what each route says of them."""
         check_query(query)
         n = self._pool_size(k)
@@ -237,11 +215,11 @@ class HiQARetriever:
     def _table(self) -> KeywordTable:
         return self.source.keywords.table(self.index.store)
 
-    def _pool_size(self, k: int | None) -> int:
-        return max(POOL, self.k if k is None else _checked_k(k))
+    def _pool_size(self, k: float | None) -> int:
+        return max(POOL, self.k if k is None else checked_k(k))
 
-    def _attempt(self, query: str, k: int, where: Any, lexical: Ranking | None) -> Steps[list[Hit]]:
-        pool = yield from self.source.steps(query, self._pool_size(k), where, lexical)
+    def _attempt(self, query: str, k: int, where: Any) -> Steps[list[Hit]]:
+        pool = yield from self.source.steps(query, self._pool_size(k), where)
         if self.fusion == "rrf":
             parts = rank_parts(pool)
         elif self.preset == "code":
@@ -276,13 +254,6 @@ class HiQARetriever:
             {route: ranks[row] for route, ranks in pool.ranks.items() if row in ranks},
             dict(zip(ROUTES, parts[:, i].tolist(), strict=True)),
         )
-
-
-def _checked_k(k: Any) -> int:
-    check_at_least("k", k, 1)
-    if k == inf or k != int(k):
-        raise InvalidParameter(f"k must be a whole number; got {k!r}.")
-    return int(k)
 
 
 def _checked_weight(name: str, value: float | str, most: float) -> float | str:

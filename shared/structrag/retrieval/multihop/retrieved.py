@@ -1,71 +1,38 @@
-"""What the multi-hop parts ask of a retriever, and how they put its results together."""
+"""What the multi-hop parts take from a retriever, and how they put its results together."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any
 
-from structrag.asking.requests import Steps, T
-from structrag.errors import InvalidParameter
+from structrag.asking.requests import Steps
 from structrag.records import Hit
 from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.fusion import round_robin
+from structrag.retrieval.retriever import Retriever
 
 Costs = dict[str, StageCost]  # stage -> what it cost
 
 
-class StepRetriever(Protocol):
-    """A retriever that is steps: `MultiViewRetriever`, `D3Retriever`, `TwoHop`.
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """What one search of a retriever gave."""
 
-    Steps give a list of hits, or an object with `hits` and, where it has any, `cost` (stage ->
-    StageCost). They are driven by `driver_of` the retriever.
-    """
-
-    def steps(self, question: str, /, *, where: Any = None) -> Steps[Any]: ...
-
-
-class Driver(Protocol):
-    """What drives steps with models and routes: a `Runner`, an `Index`."""
-
-    def run(self, steps: Steps[T]) -> T: ...
-
-    async def arun(self, steps: Steps[T]) -> T: ...
+    hits: list[Hit]
+    cost: Mapping[str, StageCost]  # by stage; {} where the retriever does not say
+    result: Any  # all of it: a `D3Result`, a `TwoHopResult`, or the list of hits
 
 
-def driver_of(retriever: Any) -> Driver:
-    """What drives a retriever's steps: the first of itself, its `runner` and its `index` that has
-    `run` and `arun`.
-
-    Raises InvalidParameter unless there is one, and `steps`.
-    """
-    candidates: tuple[Any, ...] = (
-        retriever,
-        getattr(retriever, "runner", None),
-        getattr(retriever, "index", None),
-    )
-    drivers: list[Driver] = [
-        each for each in candidates if hasattr(each, "run") and hasattr(each, "arun")
-    ]
-    if drivers and hasattr(retriever, "steps"):
-        return drivers[0]
-    raise InvalidParameter(
-        "retriever must have steps(question, where=...), and run and arun or a runner or index "
-        "that has them, as MultiViewRetriever and "
-        f"D3Retriever have; got {type(retriever).__name__}."
-    )
-
-
-def hits_of(result: Any) -> list[Hit]:
-    """The hits in what a retriever's steps gave."""
-    return list(getattr(result, "hits", result))
-
-
-def costs_of(result: Any) -> Mapping[str, StageCost]:
-    """What each stage of the retriever cost, {} where it does not say."""
-    costs: Mapping[str, StageCost] = getattr(result, "cost", {})
-    return costs
+def retrieved_steps(retriever: Retriever, query: str, where: Any) -> Steps[Retrieved]:
+    """One search, with its cost where the retriever has `result_steps`."""
+    result_steps = getattr(retriever, "result_steps", None)
+    if result_steps is None:
+        hits = yield from retriever.steps(query, where=where)
+        return Retrieved(hits, {}, hits)
+    result = yield from result_steps(query, where=where)
+    return Retrieved(list(result.hits), result.cost, result)
 
 
 def add_costs(total: Costs, more: Mapping[str, StageCost]) -> None:
@@ -85,6 +52,6 @@ def each_once(hits: Iterable[Hit]) -> list[Hit]:
 def interleaved(lists: Sequence[Sequence[Hit]]) -> list[Hit]:
     """The first of each list, then the second of each, and so on; every chunk once, ranks numbered
     anew."""
-    known = {hit.chunk.id: hit for hit in reversed(list(chain(*lists)))}
-    order = round_robin([[hit.chunk.id for hit in hits] for hits in lists], len(known))
-    return [replace(known[key], rank=rank) for rank, key in enumerate(order, start=1)]
+    first_hits = {hit.chunk.id: hit for hit in reversed(list(chain(*lists)))}
+    order = round_robin([[hit.chunk.id for hit in hits] for hits in lists], len(first_hits))
+    return [replace(first_hits[key], rank=rank) for rank, key in enumerate(order, start=1)]

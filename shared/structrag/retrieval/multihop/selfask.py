@@ -24,14 +24,12 @@ from structrag.retrieval.multihop.hops import Hop, SelfAskPrompts, SelfAskResult
 from structrag.retrieval.multihop.replies import is_nothing, is_reply, read_reply
 from structrag.retrieval.multihop.retrieved import (
     Costs,
-    StepRetriever,
     add_costs,
-    costs_of,
-    driver_of,
     each_once,
-    hits_of,
     interleaved,
+    retrieved_steps,
 )
+from structrag.retrieval.retriever import Retriever, check_retriever
 from structrag.text.names import fold
 from structrag.text.tokens import count_tokens
 
@@ -85,8 +83,7 @@ class SelfAsk:
     twice if the call fails.
 
     Args:
-        retriever: `D3Retriever`, `MultiViewRetriever`, `TwoHop`, or what has `steps` as they have.
-            Its prompts are answered by its own model, and its cache, limits and counts (or its
+        retriever: What looks up each follow-up, for as many hits as it gives by itself. Its prompts are answered by its own model, and its cache, limits and counts (or its
             index's) hold for all calls.
         llm: Asks and answers: a function `str -> str` or a `LanguageModel`; None: the retriever's
             own model (or its index's).
@@ -100,7 +97,7 @@ class SelfAsk:
 
     def __init__(
         self,
-        retriever: StepRetriever,
+        retriever: Retriever,
         llm: Any = None,
         *,
         max_followups: int = 4,
@@ -112,8 +109,8 @@ class SelfAsk:
         check_at_least("evidence_tokens", evidence_tokens, 1)
         if token_budget is not None:
             check_at_least("token_budget", token_budget, 0)
+        check_retriever(retriever)
         self.retriever = retriever
-        self.driver = driver_of(retriever)
         self.llm: LanguageModel | None = as_language_model(llm)
         self.max_followups = max_followups
         self.token_budget = token_budget
@@ -130,15 +127,15 @@ class SelfAsk:
             ModelFailed: not one call of the model succeeded, the direct question included (NoModel:
                 there is no model).
         """
-        return self.driver.run(self.steps(question, where=where))
+        return self.retriever.run(self.steps(question, where=where))
 
     async def aanswer(self, question: str, *, where: Any = None) -> SelfAskResult:
         """`answer` on an event loop."""
-        return await self.driver.arun(self.steps(question, where=where))
+        return await self.retriever.arun(self.steps(question, where=where))
 
     def answer_all(self, questions: Sequence[str], *, where: Any = None) -> list[SelfAskResult]:
         """The answers to several questions, in their order; the calls of one round go out together."""
-        return self.driver.run(
+        return self.retriever.run(
             together([self.steps(question, where=where) for question in questions])
         )
 
@@ -146,7 +143,7 @@ class SelfAsk:
         self, questions: Sequence[str], *, where: Any = None
     ) -> list[SelfAskResult]:
         """`answer_all` on an event loop."""
-        return await self.driver.arun(
+        return await self.retriever.arun(
             together([self.steps(question, where=where) for question in questions])
         )
 
@@ -195,27 +192,27 @@ class SelfAsk:
         return read_reply(reply)
 
     def _hop(self, state: _State, follow_up: str) -> Steps[None]:
-        found = yield from self.retriever.steps(follow_up, where=state.where)
-        hits, retrieving = hits_of(found), costs_of(found)
+        retrieved = yield from retrieved_steps(self.retriever, follow_up, state.where)
         answered = yield from answer_steps(
             follow_up,
-            hits,
+            retrieved.hits,
             llm=self.llm,
             max_tokens=self.evidence_tokens,
             prompt=self.prompts.answer,
             component="selfask.answer/1",
         )
-        add_costs(state.cost, retrieving)
+        add_costs(state.cost, retrieved.cost)
         state.note(answered)
-        cost = sum(retrieving.values(), answered.cost)
-        state.trace.append(Hop(follow_up, answered.answer, tuple(hits), cost, found))
+        cost = sum(retrieved.cost.values(), answered.cost)
+        evidence = tuple(retrieved.hits)
+        state.trace.append(Hop(follow_up, answered.answer, evidence, cost, retrieved.result))
 
     def _direct(self, state: _State) -> Steps[str]:
         """The question itself over all evidence."""
         if not state.evidence:
-            found = yield from self.retriever.steps(state.question, where=state.where)
-            state.direct = hits_of(found)
-            add_costs(state.cost, costs_of(found))
+            retrieved = yield from retrieved_steps(self.retriever, state.question, state.where)
+            state.direct = retrieved.hits
+            add_costs(state.cost, retrieved.cost)
         hits = interleaved([*(hop.evidence for hop in state.trace), state.direct])
         for _ in range(2):
             answered = yield from answer_steps(

@@ -7,19 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from structrag.asking.requests import Steps
+from structrag.asking.requests import Steps, T
 from structrag.errors import check_at_least
+from structrag.index.routes import checked_k
 from structrag.records import Hit
 from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.multihop.retrieved import (
     Costs,
-    StepRetriever,
     add_costs,
-    costs_of,
-    driver_of,
-    hits_of,
     interleaved,
+    retrieved_steps,
 )
+from structrag.retrieval.retriever import Retriever, check_retriever
 from structrag.text.names import EntityFinder, fold, names_by_form, occurrences
 
 
@@ -44,65 +43,74 @@ class TwoHopResult:
         return sum(self.cost.values(), StageCost())
 
 
-class TwoHop:
+class TwoHop(Retriever):
     """A retriever that searches twice: for the question, then for the question and names found in
     the first evidence.
 
-    It is a retriever as any other, so that `SelfAsk` and the adapters take it.
+    Hits of both hops come by turns, every chunk once.
 
     Args:
-        retriever: `D3Retriever`, `MultiViewRetriever`, or what has `steps` as they have.
+        retriever: What searches, both times for as many hits as it gives by itself.
+        k: Most hits in all; None: all of both hops.
         max_entities: Most names added to the question: those in most hits, then those that come
             first.
-        limit: Most hits in all; None: all of both hops.
         find_entities: Text -> names; default by their form (`names_by_form`).
     """
 
     def __init__(
         self,
-        retriever: StepRetriever,
+        retriever: Retriever,
         *,
+        k: int | None = None,
         max_entities: int = 5,
-        limit: int | None = None,
         find_entities: EntityFinder = names_by_form,
     ) -> None:
         check_at_least("max_entities", max_entities, 1)
-        if limit is not None:
-            check_at_least("limit", limit, 1)
+        check_retriever(retriever)
         self.retriever = retriever
-        self.runner = driver_of(retriever)
+        self.k = None if k is None else checked_k(k)
         self.max_entities = max_entities
-        self.limit = limit
         self.find_entities = find_entities
 
-    def search(self, question: str, *, where: Any = None) -> list[Hit]:
-        """The hits of both hops."""
-        return self.result(question, where=where).hits
+    def result(self, question: str, k: float | None = None, *, where: Any = None) -> TwoHopResult:
+        """The hits that `search` gives, with the names that led to the second hop, and the cost."""
+        return self.run(self.result_steps(question, k, where=where))
 
-    async def asearch(self, question: str, *, where: Any = None) -> list[Hit]:
-        """`search` on an event loop."""
-        return (await self.aresult(question, where=where)).hits
-
-    def result(self, question: str, *, where: Any = None) -> TwoHopResult:
-        """The hits with the names that led to the second hop, and the cost."""
-        return self.runner.run(self.steps(question, where=where))
-
-    async def aresult(self, question: str, *, where: Any = None) -> TwoHopResult:
+    async def aresult(
+        self, question: str, k: float | None = None, *, where: Any = None
+    ) -> TwoHopResult:
         """`result` on an event loop."""
-        return await self.runner.arun(self.steps(question, where=where))
+        return await self.arun(self.result_steps(question, k, where=where))
 
-    def steps(self, question: str, /, *, where: Any = None) -> Steps[TwoHopResult]:
+    def steps(self, query: str, k: float | None = None, *, where: Any = None) -> Steps[list[Hit]]:
+        """`search` as steps."""
+        result = yield from self.result_steps(query, k, where=where)
+        return result.hits
+
+    def result_steps(
+        self, question: str, k: float | None = None, *, where: Any = None
+    ) -> Steps[TwoHopResult]:
         """`result` as steps."""
+        most = self.k if k is None else checked_k(k)
         cost: Costs = {}
-        first = yield from self.retriever.steps(question, where=where)
-        add_costs(cost, costs_of(first))
-        lists = [hits_of(first)]
-        names = bridge_entities(question, lists[0], self.max_entities, self.find_entities)
+        first = yield from retrieved_steps(self.retriever, question, where)
+        add_costs(cost, first.cost)
+        lists = [first.hits]
+        names = bridge_entities(question, first.hits, self.max_entities, self.find_entities)
         if names:
-            second = yield from self.retriever.steps(" ".join((question, *names)), where=where)
-            add_costs(cost, costs_of(second))
-            lists.append(hits_of(second))
-        return TwoHopResult(interleaved(lists)[: self.limit], tuple(names), cost)
+            longer = " ".join((question, *names))
+            second = yield from retrieved_steps(self.retriever, longer, where)
+            add_costs(cost, second.cost)
+            lists.append(second.hits)
+        return TwoHopResult(interleaved(lists)[:most], tuple(names), cost)
+
+    def run(self, steps: Steps[T]) -> T:
+        """Drive steps as the retriever does."""
+        return self.retriever.run(steps)
+
+    async def arun(self, steps: Steps[T]) -> T:
+        """`run` on an event loop."""
+        return await self.retriever.arun(steps)
 
 
 def bridge_entities(

@@ -14,7 +14,7 @@ from doubles import HashEmbedder, HostStore
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structrag import ContentAwareSplitter, Document, HiQARetriever, Hit, Index
+from structrag import ContentAwareSplitter, Document, HiQARetriever, Hit, Index, TwoHop
 from structrag.asking.requests import Ranking, Search
 from structrag.errors import InvalidParameter, ModelFailed
 from structrag.evaluation import log_rank_index, mid_ranks
@@ -330,10 +330,18 @@ def test_a_hosts_lexical_route_is_asked_natively_and_its_chunks_are_ours() -> No
     retriever = worked()
     expected = shown(retriever.search("is3722hs vs IS3731"))
     assert shown(asyncio.run(retriever.asearch("is3722hs vs IS3731"))) == expected
-    asked = retriever.source.lexical.asked  # type: ignore[union-attr]
-    assert [kind for kind, _ in asked] == ["sync", "async"]
-    assert asked[0][1] == Search("bm25:raw", "is3722hs vs IS3731", None, 50, None) == asked[1][1]
-    assert asyncio.run(retriever.asearch("  ")) == [] and len(asked) == 2
+    lexical: Any = retriever.source.lexical
+    assert [kind for kind, _ in lexical.asked] == ["sync", "async"]
+    request = Search("bm25:raw", "is3722hs vs IS3731", None, 50, None, lexical)
+    assert [asked for _, asked in lexical.asked] == [request] * 2
+    assert asyncio.run(retriever.asearch("  ")) == [] and len(lexical.asked) == 2
+
+
+def test_a_hosts_lexical_route_is_asked_natively_by_what_is_built_on_the_retriever() -> None:
+    retriever = worked()
+    hops = TwoHop(retriever, find_entities=lambda text: [])
+    assert names(hops.search("is3731")) == names(asyncio.run(hops.asearch("is3731")))
+    assert [kind for kind, _ in retriever.source.lexical.asked] == ["sync", "async"]  # type: ignore[union-attr]
 
 
 def test_a_hosts_lexical_route_that_raises_is_named() -> None:

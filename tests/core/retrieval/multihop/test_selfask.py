@@ -28,6 +28,7 @@ from structrag.retrieval.multihop.answering import (
 )
 from structrag.retrieval.multihop.selfask import SelfAsk, SelfAskPrompts, SelfAskResult
 from structrag.retrieval.multiview import MultiViewRetriever
+from structrag.retrieval.retriever import Retriever
 from structrag.text.tokens import count_tokens
 
 FILMS = """# Films
@@ -389,10 +390,10 @@ def test_an_answer_has_its_cost_and_its_failure() -> None:
     assert index.run(answer_steps(QUESTION, [])).cost == StageCost()
 
 
-# -- what drives the steps
+# -- the retriever's own model and costs
 
 
-class OwnRunner:
+class OwnRunner(Retriever):
     """A retriever with a runner of its own, as `D3Retriever`: its steps ask its model for what it
     finds, and say what that cost."""
 
@@ -400,14 +401,24 @@ class OwnRunner:
         self.runner = Runner(llm=model)
         self.hits = hits_for("Ada Holm directed it.", "Ada Holm was born in Bergen.")
 
-    def steps(self, question: str, *, where: Any = None) -> Any:
+    def result_steps(self, question: str, k: Any = None, *, where: Any = None) -> Any:
         (answer,) = yield [Ask(f"Route: {question}")]
-        found = [hit for hit in self.hits if answer in hit.chunk.text]
-        return Found(found, {"route": StageCost(1, 10, 1), "select": StageCost(scored=2)})
+        hits = [hit for hit in self.hits if answer in hit.chunk.text]
+        return Result(hits, {"route": StageCost(1, 10, 1), "select": StageCost(scored=2)})
+
+    def steps(self, query: str, k: Any = None, *, where: Any = None) -> Any:
+        result = yield from self.result_steps(query, k, where=where)
+        return result.hits
+
+    def run(self, steps: Any) -> Any:
+        return self.runner.run(steps)
+
+    async def arun(self, steps: Any) -> Any:
+        return await self.runner.arun(steps)
 
 
 @dataclass
-class Found:
+class Result:
     hits: list[Hit]
     cost: dict[str, StageCost]
 

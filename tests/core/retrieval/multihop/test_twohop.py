@@ -65,7 +65,7 @@ def test_without_a_new_name_there_is_one_hop(retriever: MultiViewRetriever) -> N
 
 
 def test_sync_is_async_and_the_limit_holds(retriever: MultiViewRetriever) -> None:
-    hops = TwoHop(retriever, limit=1)
+    hops = TwoHop(retriever, k=1)
     question = "Who shot The Lantern?"
     assert asyncio.run(hops.asearch(question)) == hops.search(question)
     assert asyncio.run(hops.aresult(question)) == hops.result(question)
@@ -113,8 +113,8 @@ def test_bad_input_is_named(retriever: MultiViewRetriever) -> None:
         TwoHop(None)  # type: ignore[arg-type]
     with pytest.raises(InvalidParameter, match="max_entities"):
         TwoHop(retriever, max_entities=0)
-    with pytest.raises(InvalidParameter, match="limit"):
-        TwoHop(retriever, limit=0)
+    with pytest.raises(InvalidParameter, match="k must"):
+        TwoHop(retriever, k=0)
 
 
 def test_both_run_over_d3(retriever: MultiViewRetriever) -> None:

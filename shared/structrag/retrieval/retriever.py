@@ -1,0 +1,71 @@
+"""What every retriever is: hits for a query, as steps, at once, or on an event loop."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+from structrag.asking.requests import Steps, T
+from structrag.errors import InvalidParameter
+from structrag.records import Hit
+
+
+@runtime_checkable
+class Retriever(Protocol):
+    """Finds hits for a query.
+
+    Example:
+        >>> from structrag import Index, MultiViewRetriever, read_text
+        >>> index = Index(views=["raw"])
+        >>> _ = index.add([read_text("The blue pump leaks."), read_text("Cats sleep.")])
+        >>> def best(retriever: Retriever, query: str) -> str:
+        ...     return retriever.search(query, k=1)[0].chunk.text
+        >>> best(MultiViewRetriever(index, routes=["bm25"]), "Which pump leaks?")
+        'The blue pump leaks.'
+
+    `MultiViewRetriever`, `HiQARetriever`, `D3Retriever` and `TwoHop` are retrievers, and
+    `SelfAsk` and `TwoHop` take any. One of your own inherits from this class and has `steps`,
+    `run` and `arun`; `search` and `asearch` are made of these. Where it also has `result_steps`,
+    with the same parameters, the multi-hop parts take that: its steps give an object with `hits`
+    and `cost` (stage -> `StageCost`).
+    """
+
+    def steps(self, query: str, k: float | None = None, *, where: Any = None) -> Steps[list[Hit]]:
+        """`search` as steps."""
+        ...
+
+    def run(self, steps: Steps[T]) -> T:
+        """Drive steps with this retriever's models: its own, or those of what is built on it."""
+        ...
+
+    async def arun(self, steps: Steps[T]) -> T:
+        """`run` on an event loop."""
+        ...
+
+    def search(self, query: str, k: float | None = None, *, where: Any = None) -> list[Hit]:
+        """The hits for a query, in the retriever's order; each has its rank by score.
+
+        Args:
+            query: A blank one has no hits, except where the retriever fills up to `k`.
+            k: Most hits, a whole number from 1; None: the retriever's own. Evidence that a language
+                model names in `D3Retriever` is not limited.
+            where: Limits the search to documents: `{"doc_id": "report"}`, any metadata
+                (`{"year": [2020, 2021]}`), or a function of a document's metadata.
+
+        Raises:
+            InvalidParameter: the query is no string, `k` is not allowed, or no document has a key
+                of `where`.
+        """
+        return self.run(self.steps(query, k, where=where))
+
+    async def asearch(self, query: str, k: float | None = None, *, where: Any = None) -> list[Hit]:
+        """`search` on an event loop."""
+        return await self.arun(self.steps(query, k, where=where))
+
+
+def check_retriever(retriever: Any) -> None:
+    """Raise InvalidParameter unless it is a `Retriever`."""
+    if not isinstance(retriever, Retriever):
+        raise InvalidParameter(
+            "retriever must be a Retriever, such as MultiViewRetriever or D3Retriever: with steps, "
+            f"run, arun, search and asearch; got {type(retriever).__name__}."
+        )

@@ -1,0 +1,115 @@
+"""One interface for all retrievers: one function takes any of them, both ways, with k and where."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from doubles import HashEmbedder
+
+from structrag import (
+    D3Index,
+    D3Retriever,
+    HiQARetriever,
+    Index,
+    MultiViewRetriever,
+    Retriever,
+    TwoHop,
+    read_text,
+)
+from structrag.errors import InvalidParameter
+from structrag.hosts.retrievers import HostRetriever
+from structrag.records import Hit
+from structrag.retrieval import Routing, Selection
+from structrag.retrieval.retriever import check_retriever
+
+SECTIONS = "".join(
+    f"## {colour.title()} pump\nThe {colour} pump leaks {often} and costs {price} euros.\n"
+    for colour, often, price in [
+        ("blue", "never", 400),
+        ("red", "often", 90),
+        ("green", "rarely", 250),
+        ("black", "daily", 20),
+    ]
+)
+DOCUMENTS = [
+    read_text(f"# {place}\n{SECTIONS}", id=place, format="markdown") for place in ("Bonn", "Kiel")
+]
+QUESTION = "Which pump leaks daily?"
+
+
+def index() -> Index:
+    made = Index(embedder=HashEmbedder(), views=("raw", "keywords"))
+    made.add(DOCUMENTS)
+    return made
+
+
+def d3_index() -> D3Index:
+    made = D3Index(embedder=HashEmbedder())
+    made.add(DOCUMENTS)
+    return made
+
+
+MAKERS: dict[str, Callable[[], Retriever]] = {
+    "multiview": lambda: MultiViewRetriever(index(), k=3),
+    "hiqa": lambda: HiQARetriever(index(), k=3),
+    "d3": lambda: D3Retriever(d3_index(), k=3),
+    "d3 scoring": lambda: D3Retriever(
+        d3_index(),
+        k=3,
+        routing=Routing(share=1, keep=0),
+        selection=Selection(strategy="lexical", threshold=0.0),
+    ),
+    "two hops": lambda: TwoHop(MultiViewRetriever(index(), k=3), k=3),
+    "two hops over d3": lambda: TwoHop(D3Retriever(d3_index(), k=3), k=3),
+}
+
+
+@pytest.fixture(params=MAKERS)
+def retriever(request: pytest.FixtureRequest) -> Retriever:
+    return MAKERS[request.param]()
+
+
+def searched(retriever: Retriever, k: int | None, where: Any) -> list[Hit]:
+    """The hits, which are the same at once, on an event loop, and as steps."""
+    hits = retriever.search(QUESTION, k, where=where)
+    assert asyncio.run(retriever.asearch(QUESTION, k, where=where)) == hits
+    assert retriever.run(retriever.steps(QUESTION, k, where=where)) == hits
+    return hits
+
+
+def test_k_and_where_hold_for_every_retriever(retriever: Retriever) -> None:
+    assert isinstance(retriever, Retriever)
+    assert len(searched(retriever, None, None)) == 3
+    assert [len(searched(retriever, k, None)) for k in (1, 2)] == [1, 2]
+    kiel = searched(retriever, 2, {"doc_id": "Kiel"})
+    assert {hit.chunk.doc_id for hit in kiel} == {"Kiel"}
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, float("inf")])
+def test_a_k_that_is_no_whole_number_is_refused(retriever: Retriever, k: float) -> None:
+    with pytest.raises(InvalidParameter, match="k must be"):
+        retriever.search(QUESTION, k)
+
+
+def test_a_condition_that_no_document_knows_is_refused(retriever: Retriever) -> None:
+    with pytest.raises(InvalidParameter, match="where"):
+        retriever.search(QUESTION, where={"colour": "blue"})
+
+
+async def test_a_retriever_of_a_host_is_one_too() -> None:
+    (chunk, *_) = index().chunks()
+
+    async def aretrieve(question: str) -> list[Any]:
+        return [chunk, chunk]
+
+    host = HostRetriever("Host", lambda question: [chunk, chunk], aretrieve, lambda result: result)
+    assert [hit.rank for hit in host.search(QUESTION)] == [1, 2]
+    assert await host.asearch(QUESTION, 1) == host.search(QUESTION, 1) == host.search(QUESTION)[:1]
+
+
+def test_what_is_no_retriever_is_refused() -> None:
+    with pytest.raises(InvalidParameter, match="retriever must be a Retriever, .* got Index"):
+        check_retriever(index())
