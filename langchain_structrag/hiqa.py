@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +9,8 @@ from langchain_core.documents import Document
 
 from langchain_structrag.splitting import UNLIMITED, LengthFunction, StructureSplitter, settings_of
 from structrag.chunks.hiqa.splitter import HiQASplitter
-from structrag.hosts.metadata import HIQA_KEYS, SEGMENT_TEXT_KEY, chunk_notes
+from structrag.hosts.metadata import SEGMENT_TEXT_KEY
+from structrag.hosts.segments import segment_notes
 from structrag.records import Chunk
 from structrag.records import Document as CoreDocument
 from structrag.text.tokens import count_tokens
@@ -89,7 +89,4 @@ class HiQATransformer(StructureSplitter):
         return made
 
     def _notes(self, chunk: Chunk) -> dict[str, Any]:
-        notes = chunk_notes(chunk, HIQA_KEYS)
-        if self._flat_metadata and "hiqa_images" in notes:
-            notes["hiqa_images"] = json.dumps(notes["hiqa_images"], ensure_ascii=False)
-        return notes
+        return segment_notes(chunk, flat=self._flat_metadata)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from langchain_core.documents import Document
@@ -14,9 +14,8 @@ from langchain_structrag.indexing import load_index, make_index
 from langchain_structrag.lexical import LexicalRoute
 from langchain_structrag.results import segment_documents
 from langchain_structrag.retrieving import IndexRetriever
-from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.errors import check_at_least
-from structrag.hosts.metadata import HIQA_KEYS, chunk_notes
+from structrag.hosts.segments import segment_notes, with_segments
 from structrag.index.index import Index
 from structrag.records import Hit
 from structrag.retrieval.hiqa.retriever import HiQARetriever as CoreRetriever
@@ -135,21 +134,15 @@ class HiQARetriever(IndexRetriever):
         found.metadata.update(
             routes=dict(hit.routes),
             scores=dict(hit.scores),
-            **chunk_notes(hit.chunk, HIQA_KEYS),
+            **segment_notes(hit.chunk, flat=False),
         )
         return found
 
     @classmethod
     def _new_index(cls, **options: Any) -> Index:
-        return _with_segments(make_index(**{"views": ("raw",), **options}), options)
+        index = make_index(**{"views": ("raw",), **options})
+        return with_segments(index, options.get("splitter"))
 
     @classmethod
     def _opened_index(cls, path: str | os.PathLike[str], **options: Any) -> Index:
-        return _with_segments(load_index(path, **options), options)
-
-
-def _with_segments(index: Index, options: Mapping[str, Any]) -> Index:
-    """The index, with HiQA's splitter unless another was chosen."""
-    if options.get("splitter") is None:
-        index.splitter = HiQASplitter(language=index.view_settings.language)
-    return index
+        return with_segments(load_index(path, **options), options.get("splitter"))

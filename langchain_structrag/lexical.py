@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 from langchain_core.documents import Document
@@ -13,9 +12,8 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_structrag.callbacks import inner_config
 from langchain_structrag.conversion import document_id
 from structrag.asking.requests import Ranking, Search
-from structrag.errors import InvalidParameter
 from structrag.hosts.metadata import CHUNK_KEY
-from structrag.hosts.places import chunk_at
+from structrag.hosts.segments import EngineResult, segment_ranking
 from structrag.index.index import Index
 
 SCORE_KEYS = (
@@ -50,51 +48,33 @@ class LexicalRoute:
         """`search` by the retriever's own async call."""
         return self._ranking(await self.retriever.ainvoke(request.query, inner_config()))
 
-    def _ranking(self, found: Sequence[Document]) -> Ranking:
-        scores = scores_of(found)
-        names = [self._segment(document) for document in found]
-        if found and not any(names):
-            keys = sorted(map(str, found[0].metadata))
-            raise InvalidParameter(
-                f"lexical must be a retriever over this index's segments; none of its {len(found)} "
-                "results is one. The first has the id "
-                f"{found[0].id!r} and metadata {keys}: it needs {CHUNK_KEY}, or doc_id (or source) "
-                "and a start_index inside one segment. "
-                "Index what segments() gives."
+    def _ranking(self, documents: Sequence[Document]) -> Ranking:
+        def describe_first() -> str:
+            keys = sorted(map(str, documents[0].metadata))
+            return (
+                f"the id {documents[0].id!r} and metadata {keys}: it needs {CHUNK_KEY}, or doc_id "
+                "(or source) and a start_index inside one segment"
             )
-        return [(name, score) for name, score in zip(names, scores, strict=True) if name]
 
-    def _segment(self, document: Document) -> str | None:
-        """The id of the segment; None if there is none."""
-        for facts in _facts(document):
-            if isinstance(facts.get(CHUNK_KEY), str):
-                return str(facts[CHUNK_KEY])
-        for name in (document.id, document.metadata.get("_id")):
-            if isinstance(name, str) and self.index.store.row_of(name) is not None:
-                return name
-        for facts in _facts(document):
-            start, end = facts.get("start_index"), facts.get("end_index")
-            if isinstance(start, int):
-                chunk = chunk_at(
-                    self.index.store,
-                    _parent_id(facts),
-                    start,
-                    end if isinstance(end, int) else start,
-                )
-                return chunk.id if chunk else None
-        return None
+        results = [_engine_result(document) for document in documents]
+        return segment_ranking(results, self.index.store, describe_first)
 
 
-def scores_of(documents: Sequence[Document]) -> list[float]:
-    """One score a result: those in the metadata if each has one and they do not rise, else 1 /
-    rank."""
-    told = [
-        next((d.metadata[key] for key in SCORE_KEYS if key in d.metadata), None) for d in documents
-    ]
-    numbers = [float(score) for score in told if isinstance(score, int | float)]
-    if len(numbers) == len(documents) and all(a >= b for a, b in pairwise(numbers)):
-        return numbers
-    return [1.0 / rank for rank in range(1, len(documents) + 1)]
+def _engine_result(document: Document) -> EngineResult:
+    """What a LangChain document says of the segment that it is."""
+    facts = list(_facts(document))
+    named = next((fact for fact in facts if isinstance(fact.get(CHUNK_KEY), str)), {})
+    placed = next((fact for fact in facts if isinstance(fact.get("start_index"), int)), {})
+    return EngineResult(
+        chunk_id=named.get(CHUNK_KEY),
+        names=(document.id, document.metadata.get("_id")),
+        doc_id=_parent_id(placed) if placed else None,
+        start=placed.get("start_index"),
+        end=placed.get("end_index"),
+        score=next(
+            (document.metadata[key] for key in SCORE_KEYS if key in document.metadata), None
+        ),
+    )
 
 
 def _facts(document: Document) -> Iterator[Mapping[str, Any]]:

@@ -9,8 +9,14 @@ from langchain_core.documents import Document
 
 import structrag.records as core
 from langchain_structrag.conversion import stable_uuid
-from structrag.hosts.metadata import CHUNK_KEY, DOCUMENT_KEY
-from structrag.hosts.results import context_notes, oversize_notes, source_notes
+from structrag.hosts.metadata import (
+    CHUNK_KEY,
+    DOCUMENT_KEY,
+    context_notes,
+    oversize_notes,
+    source_notes,
+)
+from structrag.hosts.segments import indexed_segments
 from structrag.hosts.trimming import trimmed
 from structrag.index.store import Store
 from structrag.text.heading_path import SEPARATOR
@@ -71,13 +77,8 @@ def segment_documents(store: Store, view: str) -> list[Document]:
     """Every chunk as what is indexed of it in a view, with the ids that lead back to it; chunks
     without the view are left out."""
     documents = []
-    for row in range(len(store)):
-        chunk, text = store.chunk(row), store.view_text(row, view)
-        if text:
-            metadata = {
-                **store.document(chunk.doc_id).meta,
-                CHUNK_KEY: chunk.id,
-                DOCUMENT_KEY: chunk.doc_id,
-            }
-            documents.append(Document(page_content=text, metadata=metadata, id=chunk.id))
+    for chunk, text in indexed_segments(store, view):
+        ids = {CHUNK_KEY: chunk.id, DOCUMENT_KEY: chunk.doc_id}
+        metadata = {**store.document(chunk.doc_id).meta, **ids}
+        documents.append(Document(page_content=text, metadata=metadata, id=chunk.id))
     return documents

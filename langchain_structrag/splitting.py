@@ -14,6 +14,7 @@ from typing_extensions import Self
 from langchain_structrag.conversion import as_documents, check_documents, digest, to_core
 from langchain_structrag.results import chunk_document
 from structrag.errors import InvalidParameter, check_at_least, check_choice, require
+from structrag.hosts.metadata import header_notes
 from structrag.hosts.trimming import TrimmedLength
 from structrag.reading.files import FORMATS
 from structrag.records import Chunk
@@ -135,11 +136,7 @@ class StructureSplitter(TextSplitter):
 
     def _notes(self, chunk: Chunk) -> dict[str, Any]:
         """What metadata tells of a chunk besides its place."""
-        if not chunk.context or self._add_context:
-            return {}
-        return {
-            "table_header": chunk.context
-        }  # without the heading path, only a cut table's header rows are left
+        return {} if self._add_context else header_notes(chunk)
 
     @classmethod
     def from_tiktoken_encoder(

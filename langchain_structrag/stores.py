@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-import numpy as np
 from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
 
 from langchain_structrag.conversion import stable_uuid
 from structrag.asking.requests import Ranking, Search
+from structrag.asking.steps import adrive, drive
 from structrag.errors import InvalidParameter
-from structrag.hosts.metadata import CHUNK_KEY, DOCUMENT_KEY, VIEW_KEY
+from structrag.hosts.stores import (
+    Match,
+    as_similarities,
+    entry_texts,
+    paged_steps,
+    rank_scores,
+    store_metadata,
+    stored_chunk,
+    view_of,
+)
 from structrag.index.entries import Entry
 from structrag.index.index import Index
-
-Scored = list[tuple[Document, float]]
 
 
 @dataclass
@@ -53,11 +59,9 @@ class LangChainDenseStore:
             Document(
                 id=entry_id(chunk.id, view),
                 page_content=text,
-                metadata={CHUNK_KEY: chunk.id, DOCUMENT_KEY: chunk.doc_id, VIEW_KEY: view},
+                metadata=dict(store_metadata(chunk, view)),
             )
-            for view, texts in entry.views.items()
-            for chunk, text in zip(entry.chunks, texts, strict=True)
-            if text
+            for chunk, view, text in entry_texts(entry)
         ]
         ids = [str(document.id) for document in documents]
         if ids:
@@ -85,29 +89,34 @@ class LangChainDenseStore:
     def search(self, request: Search) -> Ranking:
         """The best chunks of the view, best first; scores are the store's, negated where it gives
         distances."""
-        paging = _Paging(self, request)
-        while paging.ask:
-            paging.take(self._found(request.query, paging.ask))
-        return paging.ranking
+
+        def answer(n: int) -> list[Match]:
+            try:
+                scored = self.vectorstore.similarity_search_with_score(request.query, k=n)
+            except NotImplementedError:
+                return _ranked(self.vectorstore.similarity_search(request.query, k=n), request)
+            return _matches(scored, request)
+
+        return drive(self._pages(request), answer)
 
     async def asearch(self, request: Search) -> Ranking:
         """`search` by the store's own async call."""
-        paging = _Paging(self, request)
-        while paging.ask:
-            paging.take(await self._afound(request.query, paging.ask))
-        return paging.ranking
 
-    def _found(self, query: str, n: int) -> Scored:
-        try:
-            return self.vectorstore.similarity_search_with_score(query, k=n)
-        except NotImplementedError:
-            return _by_rank(self.vectorstore.similarity_search(query, k=n))
+        async def answer(n: int) -> list[Match]:
+            try:
+                scored = await self.vectorstore.asimilarity_search_with_score(request.query, k=n)
+            except NotImplementedError:
+                documents = await self.vectorstore.asimilarity_search(request.query, k=n)
+                return _ranked(documents, request)
+            return _matches(scored, request)
 
-    async def _afound(self, query: str, n: int) -> Scored:
-        try:
-            return await self.vectorstore.asimilarity_search_with_score(query, k=n)
-        except NotImplementedError:
-            return _by_rank(await self.vectorstore.asimilarity_search(query, k=n))
+        return await adrive(self._pages(request), answer)
+
+    def _pages(self, request: Search) -> Generator[int, Sequence[Match], Ranking]:
+        """The paging of a search; the store mixes the views, so it is asked for twice as many."""
+        views = len(self.index.store.views) if self.index is not None else 1
+        first = request.n * min(2, views)
+        return paged_steps(self.index, request, first=first, most=self.max_results)
 
 
 def entry_id(chunk_id: str, view: str) -> str:
@@ -115,51 +124,16 @@ def entry_id(chunk_id: str, view: str) -> str:
     return stable_uuid(chunk_id, view)
 
 
-class _Paging:
-    """One search: what to ask the store for next, and the ranking so far."""
-
-    def __init__(self, store: LangChainDenseStore, request: Search) -> None:
-        self.limit, self.wanted = store.max_results, request.n
-        self.view = request.route.partition(":")[2]
-        self.ranking: Ranking = []
-        self.ask = 0  # how many to ask for; 0: done
-        if store.index is None or not len(store.index) or not request.query.strip():
-            return
-        self.chunks = store.index.store
-        selection = self.chunks.select(request.where)
-        self.rows = set(
-            np.arange(len(self.chunks))[slice(None) if selection is None else selection].tolist()
-        )
-        self.ask = self._within(request.n * min(2, len(self.chunks.views)))
-
-    def take(self, found: Scored) -> None:
-        """Keep what belongs to the view and the rows; ask for more if that is not enough and there
-        may be more."""
-        sign = (
-            -1.0 if found and found[0][1] < found[-1][1] else 1.0
-        )  # best first and rising: these are distances
-        rows: dict[str | int, float] = {}
-        for document, score in found:
-            row = self._row(document.metadata)
-            if row is not None:
-                rows.setdefault(row, sign * float(score))
-        self.ranking = list(rows.items())[: self.wanted]
-        complete = len(self.ranking) == min(self.wanted, len(self.rows))
-        self.ask = (
-            0
-            if complete or len(found) < self.ask or self.ask == self.limit
-            else self._within(self.ask * 2)
-        )
-
-    def _row(self, metadata: Mapping[str, Any]) -> int | None:
-        if metadata.get(VIEW_KEY) != self.view or not isinstance(metadata.get(CHUNK_KEY), str):
-            return None
-        row = self.chunks.row_of(metadata[CHUNK_KEY])
-        return row if row in self.rows else None
-
-    def _within(self, ask: int) -> int:
-        return min(ask, self.limit or ask)
+def _matches(scored: Sequence[tuple[Document, float]], request: Search) -> list[Match]:
+    """Results of the store as the core takes them."""
+    view = view_of(request)
+    scores = as_similarities([score for _, score in scored])
+    return [
+        (stored_chunk(document.metadata, view), score)
+        for (document, _), score in zip(scored, scores, strict=True)
+    ]
 
 
-def _by_rank(documents: Iterable[Document]) -> Scored:
-    return [(document, 1.0 / rank) for rank, document in enumerate(documents, start=1)]
+def _ranked(documents: Sequence[Document], request: Search) -> list[Match]:
+    """`_matches` of a store that gives no scores."""
+    return _matches(list(zip(documents, rank_scores(len(documents)), strict=True)), request)

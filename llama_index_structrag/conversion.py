@@ -20,7 +20,7 @@ from llama_index.core.schema import (
 
 from llama_index_structrag.keys import CONTEXT_KEY, HIDDEN_KEYS
 from structrag.hosts.documents import HostDocument, read_document
-from structrag.hosts.results import context_notes, oversize_notes, source_notes
+from structrag.hosts.metadata import context_notes, oversize_notes, source_notes
 from structrag.hosts.trimming import trimmed
 from structrag.records import Chunk, Document, Hit
 from structrag.text.heading_path import SEPARATOR

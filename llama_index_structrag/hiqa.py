@@ -9,9 +9,10 @@ from llama_index.core.schema import TextNode
 from typing_extensions import Self
 
 from llama_index_structrag.parsing import UNLIMITED, SectionNodeParser, Splitter
-from llama_index_structrag.segments import segment_notes, show_index_text
+from llama_index_structrag.segments import show_index_text
 from llama_index_structrag.settings import NamedFunction, defaults_of
 from structrag.chunks.hiqa.splitter import HiQASplitter
+from structrag.hosts.segments import segment_notes
 from structrag.records import Chunk
 from structrag.text.tokens import TokenCounter
 
@@ -86,4 +87,4 @@ class HiQANodeParser(SectionNodeParser):
             show_index_text(node, chunk)
 
     def told(self, chunk: Chunk) -> dict[str, Any]:
-        return segment_notes(chunk)
+        return segment_notes(chunk, flat=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -11,10 +11,10 @@ from llama_index.core.schema import MetadataMode, NodeWithScore, TextNode
 
 from llama_index_structrag.lexical import LexicalRoute, segment_nodes
 from llama_index_structrag.retrieving import IndexRetriever
-from llama_index_structrag.segments import segment_notes, show_index_text
+from llama_index_structrag.segments import show_index_text
 from llama_index_structrag.settings import token_counter
-from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.errors import check_at_least
+from structrag.hosts.segments import segment_notes, with_segments
 from structrag.index.index import Index
 from structrag.records import Chunk, Document, Hit
 from structrag.retrieval.hiqa.retriever import HiQARetriever as CoreRetriever
@@ -165,19 +165,18 @@ class HiQARetriever(IndexRetriever):
         return found
 
     def _notes(self, hit: Hit) -> dict[str, Any]:
-        return {**super()._notes(hit), "scores": dict(hit.scores), **segment_notes(hit.chunk)}
+        return {
+            **super()._notes(hit),
+            "scores": dict(hit.scores),
+            **segment_notes(hit.chunk, flat=True),
+        }
 
     @classmethod
     def _new_index(cls, **options: Any) -> Index:
-        return _with_segments(super()._new_index(**{"views": ("raw",), **options}), options)
+        index = super()._new_index(**{"views": ("raw",), **options})
+        return with_segments(index, options.get("node_parser") or options.get("splitter"))
 
     @classmethod
     def _opened_index(cls, persist_dir: str | os.PathLike[str], **options: Any) -> Index:
-        return _with_segments(super()._opened_index(persist_dir, **options), options)
-
-
-def _with_segments(index: Index, options: Mapping[str, Any]) -> Index:
-    """The index, with HiQA's splitter unless another was chosen."""
-    if options.get("node_parser") is None and options.get("splitter") is None:
-        index.splitter = HiQASplitter(language=index.view_settings.language)
-    return index
+        index = super()._opened_index(persist_dir, **options)
+        return with_segments(index, options.get("node_parser") or options.get("splitter"))

@@ -30,7 +30,7 @@ from llama_index_structrag.settings import (
 from structrag.asking.requests import Steps
 from structrag.asking.runner import Runner
 from structrag.errors import check_choice
-from structrag.hosts.results import is_oversize
+from structrag.hosts.metadata import is_oversize
 from structrag.records import Chunk, Document
 from structrag.text.sentences import LANGUAGES
 from structrag.text.tokens import TokenCounter

@@ -12,7 +12,7 @@ from llama_index.core.schema import BaseNode, MetadataMode, RelatedNodeInfo, Tex
 from llama_index_structrag.conversion import chunk_metadata, make_node
 from llama_index_structrag.keys import EMBED_EXCLUDED_KEY, OWN_KEYS
 from llama_index_structrag.settings import stable_id
-from structrag.hosts.results import original_span
+from structrag.hosts.places import original_span
 from structrag.hosts.trimming import trimmed
 from structrag.records import Chunk, Document
 from structrag.text.tokens import TokenCounter

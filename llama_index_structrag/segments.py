@@ -1,24 +1,12 @@
-"""What a node tells of a segment of HiQA, and what of it is embedded."""
+"""What of a segment of HiQA models see."""
 
 from __future__ import annotations
-
-import json
-from typing import Any
 
 from llama_index.core.schema import TextNode
 
 from llama_index_structrag.keys import INDEX_TEXT_KEY
-from structrag.hosts.metadata import HIQA_KEYS, SEGMENT_TEXT_KEY, chunk_notes
+from structrag.hosts.metadata import SEGMENT_TEXT_KEY
 from structrag.records import Chunk
-
-
-def segment_notes(chunk: Chunk) -> dict[str, Any]:
-    """A segment's kind, the images it refers to (a JSON list of `file`, `alt` and `title`) and what
-    is known of a table or an image."""
-    notes = chunk_notes(chunk, HIQA_KEYS)
-    if "hiqa_images" in notes:
-        notes["hiqa_images"] = json.dumps(notes["hiqa_images"], ensure_ascii=False)
-    return notes
 
 
 def show_index_text(node: TextNode, chunk: Chunk) -> None:

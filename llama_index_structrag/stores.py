@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-import numpy as np
-from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
+from llama_index.core.schema import BaseNode, NodeRelationship, RelatedNodeInfo, TextNode
 from llama_index.core.vector_stores.types import (
     BasePydanticVectorStore,
     MetadataFilter,
@@ -19,8 +17,19 @@ from llama_index.core.vector_stores.types import (
 
 from llama_index_structrag.settings import stable_id
 from structrag.asking.requests import Ranking, Search
+from structrag.asking.steps import adrive, drive
 from structrag.errors import InvalidParameter
-from structrag.hosts.metadata import CHUNK_KEY, DOCUMENT_KEY, VIEW_KEY
+from structrag.hosts.metadata import DOCUMENT_KEY, VIEW_KEY
+from structrag.hosts.stores import (
+    Match,
+    documents_of,
+    entry_vectors,
+    paged_steps,
+    rank_scores,
+    store_metadata,
+    stored_chunk,
+    view_of,
+)
 from structrag.index.entries import Entry
 from structrag.index.index import Index
 
@@ -54,114 +63,79 @@ class LlamaIndexDenseStore:
 
     def put(self, entry: Entry) -> None:
         """Add the vectors of a document."""
-        nodes = [
-            node
-            for view in entry.vectors
-            for node in _nodes(entry, view, self.vector_store.stores_text)
-        ]
+        nodes = _nodes(entry, self.vector_store.stores_text)
         if nodes:
             self.vector_store.add(nodes)
 
     def delete(self, entry_keys: Sequence[tuple[str, str]]) -> None:
         """Remove the documents that the (chunk id, view) belong to."""
-        store = self.index.store if self.index is not None else None
-        rows = {store.row_of(chunk_id) for chunk_id, _ in entry_keys} if store else set()
-        for doc_id in sorted(
-            {store.chunk(row).doc_id for row in rows if store and row is not None}
-        ):
+        for doc_id in documents_of(self.index, entry_keys):
             self.vector_store.delete(_reference(doc_id))
 
     def search(self, request: Search) -> Ranking:
         """The best chunks of the view, each once, with the store's similarities; none without a
         query vector."""
-        pages = self._pages(request)
-        query, ranking = next(pages)
-        while query is not None:
-            query, ranking = pages.send(self.vector_store.query(query))
-        return ranking
+        if request.vector is None:
+            return []
+
+        def answer(n: int) -> list[Match]:
+            return _matches(self.vector_store.query(_query(request, n)), request)
+
+        return drive(paged_steps(self.index, request), answer)
 
     async def asearch(self, request: Search) -> Ranking:
         """`search` by the store's own async query; in a worker thread where it has none."""
         if type(self.vector_store).aquery is BasePydanticVectorStore.aquery:
             return await asyncio.to_thread(self.search, request)
-        pages = self._pages(request)
-        query, ranking = next(pages)
-        while query is not None:
-            query, ranking = pages.send(await self.vector_store.aquery(query))
-        return ranking
+        if request.vector is None:
+            return []
 
-    def _pages(
-        self, request: Search
-    ) -> Generator[tuple[VectorStoreQuery | None, Ranking], VectorStoreQueryResult, None]:
-        """Yields (the next query, []) and is sent its result, until there are enough; at last
-        (None, the ranking)."""
-        if self.index is None or request.vector is None or not len(self.index):
-            yield None, []
-            return
-        allowed = self._allowed(self.index, request.where)
-        view = request.route.partition(":")[2]
-        ask = request.n
-        while True:
-            result = yield _query(request, view, ask), []
-            ranking = self._kept(result, allowed)[: request.n]
-            if len(ranking) >= min(request.n, len(allowed)) or len(result.ids or ()) < ask:
-                yield None, ranking
-                return
-            ask *= 2
+        async def answer(n: int) -> list[Match]:
+            return _matches(await self.vector_store.aquery(_query(request, n)), request)
 
-    def _allowed(self, index: Index, where: Any) -> set[int]:
-        """The rows of the index that `where` selects."""
-        rows = np.arange(len(index))
-        selection = index.store.select(where)
-        return set((rows if selection is None else rows[selection]).tolist())
-
-    def _kept(self, result: VectorStoreQueryResult, allowed: set[int]) -> Ranking:
-        ids = list(result.ids or ())
-        nodes = list(result.nodes or ())
-        scores = list(result.similarities or [1.0 / rank for rank in range(1, len(ids) + 1)])
-        best: dict[str, float] = {}
-        for i, score in enumerate(scores):
-            chunk_id = str(nodes[i].metadata[CHUNK_KEY]) if nodes else ids[i].split(_SEPARATOR)[0]
-            row = self.index.store.row_of(chunk_id) if self.index is not None else None
-            if row in allowed and chunk_id not in best:
-                best[chunk_id] = float(score)
-        return list(best.items())
+        return await adrive(paged_steps(self.index, request), answer)
 
 
-def _nodes(entry: Entry, view: str, stores_text: bool) -> Iterator[TextNode]:
+def _matches(result: VectorStoreQueryResult, request: Search) -> list[Match]:
+    """Results of the store as the core takes them."""
+    ids = list(result.ids or ())
+    scores = list(result.similarities or rank_scores(len(ids)))
+    if result.nodes:
+        view = view_of(request)
+        names = [stored_chunk(node.metadata, view) for node in result.nodes]
+    else:  # a store that gives nothing but ids back, which are made of parts then
+        names = [name.split(_SEPARATOR)[0] for name in ids]
+    return [(name, float(score)) for name, score in zip(names, scores, strict=True)]
+
+
+def _nodes(entry: Entry, stores_text: bool) -> list[BaseNode]:
     """One node a vector. Its id is a UUID, which some stores demand; for stores that give nothing
     but ids back, the parts."""
-    given = entry.vectors[view]
-    numbers: dict[int, int] = {}
-    for owner, vector in zip(
-        np.asarray(given.owner).tolist(), np.asarray(given.matrix), strict=True
-    ):
-        numbers[owner] = numbers.get(owner, -1) + 1
-        chunk = entry.chunks[owner]
-        parts = (chunk.id, view, str(numbers[owner]))
-        yield TextNode(
+    nodes: list[BaseNode] = []
+    for chunk, view, number, text, vector in entry_vectors(entry):
+        parts = (chunk.id, view, str(number))
+        source = RelatedNodeInfo(node_id=_reference(chunk.doc_id))
+        node = TextNode(
             id_=stable_id(*parts) if stores_text else _SEPARATOR.join(parts),
-            text=entry.views[view][owner] or "",
-            embedding=vector.tolist(),
-            metadata={VIEW_KEY: view, CHUNK_KEY: chunk.id, DOCUMENT_KEY: chunk.doc_id},
-            relationships={
-                NodeRelationship.SOURCE: RelatedNodeInfo(node_id=_reference(chunk.doc_id))
-            },
+            text=text,
+            embedding=vector,
+            metadata=store_metadata(chunk, view),
+            relationships={NodeRelationship.SOURCE: source},
         )
+        nodes.append(node)
+    return nodes
 
 
 def _reference(doc_id: str) -> str:
     return f"structrag:{doc_id}"
 
 
-def _query(request: Search, view: str, n: int) -> VectorStoreQuery:
-    filters = [MetadataFilter(key=VIEW_KEY, value=view)]
+def _query(request: Search, n: int) -> VectorStoreQuery:
+    filters = [MetadataFilter(key=VIEW_KEY, value=view_of(request))]
     if isinstance(request.where, dict) and isinstance(request.where.get("doc_id"), str):
         filters.append(MetadataFilter(key=DOCUMENT_KEY, value=request.where["doc_id"]))
     return VectorStoreQuery(
-        query_embedding=[float(value) for value in request.vector]
-        if request.vector is not None
-        else None,
+        query_embedding=None if request.vector is None else request.vector.tolist(),
         similarity_top_k=n,
         query_str=request.query,
         filters=MetadataFilters(filters=list(filters)),

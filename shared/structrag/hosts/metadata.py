@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
-from structrag.records import Chunk
+from structrag.records import Chunk, Document, Hit
 
 FORMAT_KEY, FORMAT_REPORT_KEY = (
     "text_format",
@@ -66,3 +66,48 @@ def chunk_notes(chunk: Chunk, keys: Mapping[str, str]) -> dict[str, Any]:
     left out."""
     facts = {**chunk.extras, "kind": chunk.kind}
     return {key: deepcopy(facts[name]) for name, key in keys.items() if facts.get(name) is not None}
+
+
+def source_notes(chunk: Chunk, document: Document | None = None, base: int = 0) -> dict[str, int]:
+    """Where a chunk stands in the markup: `source_start` and `source_end`; {} without markup.
+
+    Args:
+        document: What was split; None for a chunk of an index, which keeps the place with it.
+        base: Where the document's text begins in the original.
+    """
+    if document is None:
+        return chunk_notes(chunk, SOURCE_KEYS)
+    if document.layout is None:
+        return {}
+    start, end = document.layout.source_map.span(chunk.start, chunk.end)
+    return {"source_start": start + base, "source_end": end + base}
+
+
+def oversize_notes(chunk: Chunk) -> dict[str, Any]:
+    """`oversize` where a single character is longer than the limit; else {}."""
+    return {"oversize": True} if is_oversize(chunk) else {}
+
+
+def is_oversize(chunk: Chunk) -> bool:
+    """Whether a chunk exceeds the limit, which only a single character may."""
+    return bool(chunk.extras.get("oversize"))
+
+
+def context_notes(chunk: Chunk) -> dict[str, Any]:
+    """`context_shortened` where the titles in front of a chunk were too long; else {}."""
+    return {"context_shortened": True} if chunk.extras.get("context_shortened") else {}
+
+
+def score_notes(hit: Hit) -> dict[str, Any]:
+    """The parts of a hit's score under `scores`; {} where it has none."""
+    if not hit.scores:
+        return {}
+    return {"scores": {name: float(score) for name, score in hit.scores.items()}}
+
+
+def header_notes(chunk: Chunk) -> dict[str, Any]:
+    """`table_header`, the header rows of a cut table; {} without.
+
+    It is asked of chunks without the heading path, whose context holds nothing else.
+    """
+    return {"table_header": chunk.context} if chunk.context else {}

@@ -1,4 +1,4 @@
-"""From a place in a document to the chunk that holds it."""
+"""From a place in a document to the chunk that holds it, and back to the original."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from bisect import bisect_right
 
 from structrag.index.routes import row_numbers
 from structrag.index.store import Store
-from structrag.records import Chunk
+from structrag.records import Chunk, Document
 
 
 def chunk_at(store: Store, doc_id: str, start: int, end: int) -> Chunk | None:
@@ -21,3 +21,16 @@ def chunk_at(store: Store, doc_id: str, start: int, end: int) -> Chunk | None:
     place = bisect_right(rows, start, key=lambda row: store.chunk(row).start) - 1
     chunk = store.chunk(rows[place]) if place >= 0 else None
     return chunk if chunk is not None and end <= chunk.end else None
+
+
+def original_span(
+    chunk: Chunk, document: Document, base: int | None
+) -> tuple[int, int] | tuple[None, None]:
+    """A chunk's span in the original that its document's text is a part of.
+
+    `base` is where that text begins there, None if unknown. The span is (None, None) then, and for
+    a part of a page of HTML, whose visible text is counted from its own beginning.
+    """
+    if base is None or (base and document.layout is not None):
+        return None, None
+    return chunk.start + base, chunk.end + base

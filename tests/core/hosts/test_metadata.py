@@ -10,8 +10,20 @@ import pytest
 from places import ROOT
 
 import structrag.hosts.metadata as keys
-from structrag.hosts.metadata import D3_KEYS, HIQA_KEYS, IDMS_KEYS, PIC_KEYS, chunk_notes
-from structrag.records import Chunk
+from structrag.hosts.metadata import (
+    D3_KEYS,
+    HIQA_KEYS,
+    IDMS_KEYS,
+    PIC_KEYS,
+    chunk_notes,
+    context_notes,
+    header_notes,
+    oversize_notes,
+    score_notes,
+    source_notes,
+)
+from structrag.reading.files import read_text
+from structrag.records import Chunk, Hit
 
 REFERENCE = ROOT / "docs" / "reference.md"
 ROWS = "".join(f"| part {i} | {i} |\n" for i in range(60))
@@ -33,6 +45,9 @@ SHARED = {
     "two_hop_entities",
 }
 PREFIXES = ("pic_", "idms_", "hiqa_", "d3_", "source_", "structrag_", "format_", "text_format")
+
+
+PAGE = "<p>one</p><p>two &amp; three</p>"
 
 
 def known(metadata: dict[str, Any]) -> set[str]:
@@ -106,3 +121,33 @@ def test_both_packages_retrieve_with_the_same_keys() -> None:
             known(two[0].metadata) == known(twice[0].metadata)
             and "two_hop_entities" in two[0].metadata
         )
+
+
+def test_the_place_in_the_markup() -> None:
+    document = read_text(PAGE, format="html")
+    start = document.text.index("two")
+    chunk = Chunk("c", "d", "0", start, len(document.text.rstrip()), document.text[start:].rstrip())
+    notes = source_notes(chunk, document)
+    assert PAGE[notes["source_start"] : notes["source_end"]] == "two &amp; three"
+    moved = source_notes(chunk, document, 7)
+    assert moved == {key: place + 7 for key, place in notes.items()}
+    assert source_notes(chunk, read_text(document.text)) == {}
+
+
+def test_a_chunk_of_an_index_has_its_place_with_it() -> None:
+    extras = {"source_start": 4, "source_end": 9, "other": 1}
+    chunk = Chunk("c", "d", "0", 0, 1, "x", extras=extras)
+    assert source_notes(chunk) == {"source_start": 4, "source_end": 9}
+
+
+def test_only_what_applies_is_noted() -> None:
+    plain = Chunk("c", "d", "0", 0, 1, "x")
+    assert oversize_notes(plain) == context_notes(plain) == score_notes(Hit(plain, 1.0, 1)) == {}
+    assert header_notes(plain) == {}
+    extras = {"oversize": True, "context_shortened": True}
+    chunk = Chunk("c", "d", "0", 0, 1, "x", extras=extras)
+    assert oversize_notes(chunk) == {"oversize": True}
+    assert context_notes(chunk) == {"context_shortened": True}
+    assert score_notes(Hit(chunk, 1.0, 1, scores={"bm25": 2})) == {"scores": {"bm25": 2.0}}
+    table = Chunk("c", "d", "0", 0, 1, "x", context="| a |")
+    assert header_notes(table) == {"table_header": "| a |"}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from structrag.hosts.places import chunk_at
+import pytest
+
+from structrag.hosts.places import chunk_at, original_span
 from structrag.index.index import Index
 from structrag.reading.files import read_text
-from structrag.records import Hit
+from structrag.records import Chunk, Hit
 from structrag.retrieval.packing import pack, pack_best
 
 TEXT = "# A\n\nOne.\n\n# B\n\nTwo.\n\n# C\n\nThree.\n"
@@ -41,3 +43,20 @@ def test_the_best_are_packed_and_the_order_stays() -> None:
     assert pack_best(hits, 2, size) == [hits[1], hits[2]]
     assert pack_best(hits, 3, size) == hits == pack(hits, 3, size)
     assert pack_best([], 3) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "format", "base", "span"),
+    [
+        ("abc", "text", 0, (1, 2)),
+        ("abc", "text", 10, (11, 12)),
+        ("abc", "text", None, (None, None)),
+        ("<p>abc</p>", "html", 0, (1, 2)),
+        ("<p>abc</p>", "html", 10, (None, None)),
+    ],
+)
+def test_the_span_in_the_original(
+    text: str, format: str, base: int | None, span: tuple[int | None, int | None]
+) -> None:
+    chunk = Chunk("c", "d", "0", 1, 2, "b")
+    assert original_span(chunk, read_text(text, format=format), base) == span

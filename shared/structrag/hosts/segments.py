@@ -1,0 +1,112 @@
+"""HiQA's segments in a host: indexed by its lexical engine, found there, packed, and noted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from structrag.asking.requests import Ranking
+from structrag.chunks.hiqa.splitter import HiQASplitter
+from structrag.errors import InvalidParameter
+from structrag.hosts.metadata import HIQA_KEYS, chunk_notes
+from structrag.hosts.places import chunk_at
+from structrag.hosts.stores import rank_scores
+from structrag.index.index import Index
+from structrag.index.store import Store
+from structrag.records import Chunk
+
+
+@dataclass(frozen=True, slots=True)
+class EngineResult:
+    """What a result of a host's lexical engine says of the segment that it is.
+
+    Attributes:
+        chunk_id: The segment's id, as `segments()` of a retriever put it into metadata.
+        names: What may be that id, best guess first; anything but strings is passed over.
+        doc_id: The document that it is a part of.
+        start, end: Its place there, in characters; without an end, the start alone.
+        score: Higher is better; None: it tells none.
+    """
+
+    chunk_id: Any = None
+    names: Sequence[Any] = ()
+    doc_id: str | None = None
+    start: Any = None
+    end: Any = None
+    score: Any = None
+
+
+def segment_ranking(
+    results: Sequence[EngineResult], store: Store, describe_first: Callable[[], str]
+) -> Ranking:
+    """The segments that a host's results are, best first, with their scores.
+
+    A result is the segment that its `chunk_id` or one of its names is the id of, else the one that
+    holds its place. Results that are no segment (any more) are left out. Scores are the host's where all results
+    have one and they do not rise; else the first counts 1, the second 1/2, the third 1/3.
+
+    Args:
+        results: As the host gave them, best first.
+        store: Of the index whose segments they are.
+        describe_first: Says what the first result is, for the message of the error.
+
+    Raises:
+        InvalidParameter: there are results, none is a segment, and none was one once.
+    """
+    segments = [_segment_id(result, store) for result in results]
+    # An engine that still has documents the index has lost is no mistake of the caller's.
+    are_ours = any(segments) or any(isinstance(result.chunk_id, str) for result in results)
+    if results and not are_ours:
+        raise InvalidParameter(
+            f"lexical must be a retriever over this index's segments; none of its {len(results)} "
+            f"results is one. The first has {describe_first()}. Index what segments() gives."
+        )
+    scores = _scores([result.score for result in results])
+    return [(name, score) for name, score in zip(segments, scores, strict=True) if name]
+
+
+def indexed_segments(store: Store, view: str) -> Iterator[tuple[Chunk, str]]:
+    """Every chunk with what is indexed of it in a view; chunks that lack the view are left out."""
+    for row in range(len(store)):
+        text = store.view_text(row, view)
+        if text:
+            yield store.chunk(row), text
+
+
+def with_segments(index: Index, splitter: Any = None) -> Index:
+    """The index, which splits into segments unless another splitter was chosen."""
+    if splitter is None:
+        index.splitter = HiQASplitter(language=index.view_settings.language)
+    return index
+
+
+def segment_notes(chunk: Chunk, *, flat: bool) -> dict[str, Any]:
+    """A segment's kind, its images and what is known of a table or an image.
+
+    With `flat` the list of images (`file`, `alt`, `title`) is a string of JSON.
+    """
+    notes = chunk_notes(chunk, HIQA_KEYS)
+    if flat and "hiqa_images" in notes:
+        notes["hiqa_images"] = json.dumps(notes["hiqa_images"], ensure_ascii=False)
+    return notes
+
+
+def _segment_id(result: EngineResult, store: Store) -> str | None:
+    """The id of the segment that a result is; None if there is none."""
+    for name in (result.chunk_id, *result.names):
+        if isinstance(name, str) and store.row_of(name) is not None:
+            return name
+    if result.doc_id is None or not isinstance(result.start, int):
+        return None
+    end = result.end if isinstance(result.end, int) else result.start
+    chunk = chunk_at(store, result.doc_id, result.start, end)
+    return chunk.id if chunk else None
+
+
+def _scores(scores: Sequence[Any]) -> list[float]:
+    numbers = [float(score) for score in scores if isinstance(score, int | float)]
+    is_ranking = all(better >= worse for better, worse in pairwise(numbers))
+    return numbers if is_ranking and len(numbers) == len(scores) else rank_scores(len(scores))

@@ -1,0 +1,119 @@
+"""A host's vector store in place of an index's own vectors: what it holds, and paging over it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from structrag.asking.requests import Ranking, Search
+from structrag.hosts.metadata import CHUNK_KEY, DOCUMENT_KEY, VIEW_KEY
+from structrag.index.entries import Entry
+from structrag.index.index import Index
+from structrag.index.routes import row_numbers
+from structrag.records import Chunk
+
+Match = tuple[str | None, float]  # a chunk's id, None for what is not of the index, and its score
+
+
+def paged_steps(
+    index: Index | None, request: Search, *, first: int | None = None, most: int | None = None
+) -> Generator[int, Sequence[Match], Ranking]:
+    """Ask a host's store for more until enough of its results belong to the index.
+
+    Filters differ from store to store. So each turn yields how many results to ask for, and is
+    sent that many, or all there are, best first. It asks for twice as many each time. The ranking
+    is by rows of the index, each once, at most `request.n`; a blank query has none.
+
+    Args:
+        index: Whose chunks count; None or empty: there are none.
+        request: `where` says which documents count.
+        first: How many to ask for at first; default `request.n`.
+        most: The most that the store may be asked for at once; None: no limit.
+    """
+    if index is None or not len(index) or not request.query.strip():
+        return []
+    allowed = set(row_numbers(index.store.select(request.where), len(index)))
+    asked = first or request.n
+    while True:
+        asked = min(asked, most or asked)
+        matches = yield asked
+        ranking = _rows(index, matches, allowed)[: request.n]
+        is_complete = len(ranking) >= min(request.n, len(allowed))
+        if is_complete or len(matches) < asked or asked == most:
+            return ranking
+        asked *= 2
+
+
+def view_of(request: Search) -> str:
+    """The view that a search is about: "raw" for the route "dense:raw"."""
+    return request.route.partition(":")[2]
+
+
+def store_metadata(chunk: Chunk, view: str) -> dict[str, str]:
+    """What leads from a text in a host's store back to the chunk and view."""
+    return {CHUNK_KEY: chunk.id, DOCUMENT_KEY: chunk.doc_id, VIEW_KEY: view}
+
+
+def stored_chunk(metadata: Mapping[str, Any], view: str) -> str | None:
+    """The chunk's id of what `store_metadata` described; None for another view or a stranger."""
+    chunk_id = metadata.get(CHUNK_KEY)
+    return chunk_id if metadata.get(VIEW_KEY) == view and isinstance(chunk_id, str) else None
+
+
+def as_similarities(scores: Sequence[float]) -> list[float]:
+    """Scores of results that come best first, higher for better ones.
+
+    Scores that rise are distances, and are negated.
+    """
+    is_distance = bool(scores) and scores[0] < scores[-1]
+    return [-float(score) if is_distance else float(score) for score in scores]
+
+
+def rank_scores(n: int) -> list[float]:
+    """Scores for `n` results that have none: 1, 1/2, 1/3.
+
+    Example:
+        >>> rank_scores(2)
+        [1.0, 0.5]
+    """
+    return [1.0 / rank for rank in range(1, n + 1)]
+
+
+def entry_texts(entry: Entry) -> Iterator[tuple[Chunk, str, str]]:
+    """Every chunk, view and index text of an entry; chunks that lack the view are left out."""
+    for view, texts in entry.views.items():
+        for chunk, text in zip(entry.chunks, texts, strict=True):
+            if text:
+                yield chunk, view, text
+
+
+def entry_vectors(entry: Entry) -> Iterator[tuple[Chunk, str, int, str, list[float]]]:
+    """Every chunk, view, number of the window (from 0), index text and vector of an entry."""
+    for view, vectors in entry.vectors.items():
+        owners = np.asarray(vectors.owner).tolist()
+        numbers = {owner: count() for owner in owners}
+        for owner, vector in zip(owners, np.asarray(vectors.matrix), strict=True):
+            text = entry.views[view][owner] or ""
+            yield entry.chunks[owner], view, next(numbers[owner]), text, vector.tolist()
+
+
+def documents_of(index: Index | None, entry_keys: Sequence[tuple[str, str]]) -> list[str]:
+    """The ids of the documents that (chunk id, view) belong to, sorted; unknown chunks do not
+    count."""
+    if index is None:
+        return []
+    rows = {index.store.row_of(chunk_id) for chunk_id, _ in entry_keys}
+    return sorted({index.store.chunk(row).doc_id for row in rows if row is not None})
+
+
+def _rows(index: Index, matches: Sequence[Match], allowed: set[int]) -> Ranking:
+    """The allowed rows of the matches, each once, with its best score."""
+    scores: dict[str | int, float] = {}
+    for chunk_id, score in matches:
+        row = None if chunk_id is None else index.store.row_of(chunk_id)
+        if row is not None and row in allowed:
+            scores.setdefault(row, score)
+    return list(scores.items())

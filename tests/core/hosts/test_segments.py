@@ -1,0 +1,98 @@
+"""HiQA's segments in a host's lexical engine, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from structrag.chunks.hiqa.splitter import HiQASplitter
+from structrag.errors import InvalidParameter
+from structrag.hosts.segments import (
+    EngineResult,
+    indexed_segments,
+    segment_notes,
+    segment_ranking,
+    with_segments,
+)
+from structrag.index.index import Index
+from structrag.reading.files import read_text
+from structrag.records import Chunk
+
+TEXT = "# A\n\nOne.\n\n# B\n\nTwo.\n\n# C\n\nThree.\n"
+
+
+@pytest.fixture(scope="module")
+def index() -> Index:
+    index = Index(views=("raw",))
+    index.add([read_text(TEXT, id="doc")])
+    return index
+
+
+def ranking(index: Index, *results: EngineResult) -> Any:
+    return segment_ranking(results, index.store, lambda: "the id 'x'")
+
+
+def test_results_are_told_by_key_name_or_place(index: Index) -> None:
+    first, second, third = index.store.chunks()
+    results = (
+        EngineResult(names=(None, 7, second.id)),
+        EngineResult(chunk_id=third.id),
+        EngineResult(names=("gone",), doc_id="doc", start=first.start + 1, end=first.end),
+    )
+    assert ranking(index, *results) == [(second.id, 1.0), (third.id, 0.5), (first.id, 1 / 3)]
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ([3, 2.5, 2.5], [3.0, 2.5, 2.5]),
+        ([1, 2, 3], [1.0, 0.5, 1 / 3]),  # distances
+        ([3, None, 1], [1.0, 0.5, 1 / 3]),
+        ([3, "2", 1], [1.0, 0.5, 1 / 3]),
+    ],
+)
+def test_scores_are_the_hosts_where_they_order_the_results(
+    index: Index, scores: list[Any], expected: list[float]
+) -> None:
+    results = [
+        EngineResult(chunk.id, score=score)
+        for chunk, score in zip(index.store.chunks(), scores, strict=True)
+    ]
+    assert [score for _, score in ranking(index, *results)] == expected
+
+
+def test_strangers_are_left_out_and_only_strangers_are_an_error(index: Index) -> None:
+    chunk = index.store.chunks()[0]
+    stranger = EngineResult(names=("x",), doc_id="doc", start=0, end=len(TEXT))
+    assert ranking(index, stranger, EngineResult(chunk.id)) == [(chunk.id, 0.5)]
+    assert ranking(index) == []
+    with pytest.raises(
+        InvalidParameter, match=r"none of its 1 results is one\. The first has the id 'x'\. Index"
+    ):
+        ranking(index, stranger)
+
+
+def test_segments_that_the_index_has_lost_are_no_error(index: Index) -> None:
+    assert ranking(index, EngineResult("doc:0-9999")) == []
+
+
+def test_segments_to_be_indexed_elsewhere(index: Index) -> None:
+    segments = list(indexed_segments(index.store, "raw"))
+    assert [chunk.id for chunk, _ in segments] == [chunk.id for chunk in index.store.chunks()]
+    assert all(chunk.text.strip() in text for chunk, text in segments)
+
+
+def test_an_index_splits_into_segments_unless_told_otherwise() -> None:
+    index = Index(views=("raw",), language="german")
+    splitter = index.splitter
+    assert with_segments(index, splitter).splitter is splitter
+    assert with_segments(index).splitter == HiQASplitter(language="german")
+
+
+def test_images_are_a_list_or_a_string() -> None:
+    extras = {"images": [{"file": "ä.png", "alt": ""}], "part": 1}
+    chunk = Chunk("c", "d", "0", 0, 1, "x", kind="image", extras=extras)
+    deep, flat = segment_notes(chunk, flat=False), segment_notes(chunk, flat=True)
+    assert deep == {"hiqa_kind": "image", "hiqa_images": extras["images"], "hiqa_part": 1}
+    assert flat == {**deep, "hiqa_images": '[{"file": "ä.png", "alt": ""}]'}
