@@ -11,6 +11,7 @@ from langchain_core.embeddings import Embeddings
 from structrag.asking.cache import Cache
 from structrag.asking.requests import Array, Embed, Steps, Usage
 from structrag.asking.runner import Runner
+from structrag.asking.settings import Asking
 from structrag.models.embedders import as_fixed_embedder
 
 
@@ -48,8 +49,7 @@ class StructragEmbeddings(Embeddings):
         self.embedder = as_fixed_embedder(embedder)
         self._runner = Runner(
             embedder=self.embedder,
-            cache=Cache(cache) if isinstance(cache, str | os.PathLike) else cache,
-            batch_size=batch_size,
+            asking=Asking(cache=cache, batch_size=batch_size),
         )
 
     @property
@@ -83,7 +83,7 @@ class StructragEmbeddings(Embeddings):
 
     def __reduce__(self) -> tuple[Any, ...]:
         cache = None if self._runner.cache is None else self._runner.cache.path
-        return partial(type(self), batch_size=self._runner.batch_size, cache=cache), (
+        return partial(type(self), batch_size=self._runner.asking.batch_size, cache=cache), (
             self.embedder,
         )
 

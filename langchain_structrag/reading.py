@@ -14,6 +14,7 @@ from langchain_structrag.splitting import StructureSplitter
 from structrag.asking.cache import Cache
 from structrag.asking.requests import Progress
 from structrag.asking.runner import Runner
+from structrag.asking.settings import Asking
 from structrag.chunks.asking_splitter import Explanation, ReadingSplitter
 from structrag.hosts.metadata import chunk_notes
 from structrag.models.embedders import as_embedder as core_embedder
@@ -48,10 +49,7 @@ class ReadingTextSplitter(StructureSplitter):
         self._models: dict[str, Any] = {
             "embedder": None if embeddings is None else core_embedder(as_embedder(embeddings)),
             "llm": core_language_model(as_language_model(llm)),
-            "cache": cache,
-            "batch_size": batch_size,
-            "max_concurrency": max_concurrency,
-            "progress": progress,
+            "asking": Asking(cache, batch_size, max_concurrency, progress=progress),
         }
         self._runner()
 

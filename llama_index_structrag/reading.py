@@ -23,6 +23,7 @@ from llama_index_structrag.parsing import SectionNodeParser
 from llama_index_structrag.settings import token_counter
 from structrag.asking.requests import Steps
 from structrag.asking.runner import Runner
+from structrag.asking.settings import Asking
 from structrag.asking.steps import remembering, together
 from structrag.chunks.asking_splitter import ReadingSplitter, answered, groups_of
 from structrag.hosts.metadata import chunk_notes
@@ -131,9 +132,7 @@ class ReadingNodeParser(SectionNodeParser):
         return Runner(
             llm=core_model(self.llm),
             embedder=core_embedder(self.embed_model),
-            cache=checked_cache(self.cache),
-            batch_size=self.batch_size,
-            max_concurrency=self.max_concurrency,
+            asking=Asking(checked_cache(self.cache), self.batch_size, self.max_concurrency),
         )
 
 

@@ -12,11 +12,14 @@ from structrag._lazy import lazy_names
 
 if TYPE_CHECKING:
     from structrag.asking.cache import Cache
+    from structrag.asking.settings import Asking
 
 _HOMES = {
+    "Asking": "structrag.asking.settings",
     "Cache": "structrag.asking.cache",
 }
 __all__ = [
+    "Asking",
     "Cache",
 ]
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

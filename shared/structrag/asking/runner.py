@@ -7,10 +7,9 @@ import contextvars
 import threading
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from structrag.asking.cache import Cache
 from structrag.asking.calls import (
     Call,
     aask_model,
@@ -32,7 +31,6 @@ from structrag.asking.requests import (
     Embedder,
     Failed,
     LanguageModel,
-    Progress,
     Request,
     Route,
     Score,
@@ -43,9 +41,13 @@ from structrag.asking.requests import (
     acall,
 )
 from structrag.asking.scoring_plan import ScoringPlan
+from structrag.asking.settings import Asking, AskingOptions, as_cache, asking_of
 from structrag.asking.steps import adrive, drive, in_thread
-from structrag.errors import BudgetExceeded, InvalidParameter, ModelFailed, NoModel, check_at_least
+from structrag.errors import BudgetExceeded, InvalidParameter, ModelFailed, NoModel
 from structrag.text.tokens import count_tokens
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 # what `progress` is told
 ASKING, EMBEDDING, SCORING = "asking the language model", "embedding", "scoring"
@@ -59,15 +61,9 @@ class Runner:
             those are answered by `Failed`.
         embedder: Answers `Embed` that names no model itself.
         routes: Name -> route, answers `Search`.
-        cache: Keeps language-model answers that could be used, vectors and scores, by model name
-            and request; None: nothing is kept.
-        batch_size: Most texts in one call of an embedder or scorer, and most choices in one call
-            of an `llm` with `choose_many`.
-        max_concurrency: Most language-model calls in flight, of each `run` and of all `arun` on one
-            event loop together.
-        max_calls: Most language-model calls in all; those are made, and the next one raises
-            BudgetExceeded. None: no limit.
-        progress: Called with (what, done, total) as work is done.
+        asking, options: An `Asking`, or its settings by their own names: cache, batch_size,
+            max_concurrency (of each `run`, and of all `arun` on one event loop together),
+            max_calls, progress.
     """
 
     def __init__(
@@ -76,24 +72,14 @@ class Runner:
         llm: LanguageModel | None = None,
         embedder: Embedder | None = None,
         routes: Mapping[str, Route] | None = None,
-        cache: Cache | None = None,
-        batch_size: int = 64,
-        max_concurrency: int = 8,
-        max_calls: int | None = None,
-        progress: Progress | None = None,
+        asking: Asking | None = None,
+        **options: Unpack[AskingOptions],
     ) -> None:
-        check_at_least("batch_size", batch_size, 1)
-        check_at_least("max_concurrency", max_concurrency, 1)
-        if max_calls is not None:
-            check_at_least("max_calls", max_calls, 0)
         self.llm = llm
         self.embedder = embedder
         self.routes = dict(routes or {})
-        self.cache = cache
-        self.batch_size = batch_size
-        self.max_concurrency = max_concurrency
-        self.max_calls = max_calls
-        self.progress = progress
+        self.asking = asking_of(asking, options)
+        self.cache = as_cache(self.asking.cache)
         self.usage = Usage()
         self._derived: dict[Any, Embedder] = {}  # what functions of requests made of `embedder`
         self._granted = 0  # calls that were begun, of `max_calls`
@@ -124,8 +110,8 @@ class Runner:
         calls = self._calls(requests, answers)
         granted = self._grant(calls)
         if granted:
-            jobs = jobs_of(granted, self.llm, self.batch_size)
-            pool = ThreadPoolExecutor(min(self.max_concurrency, len(jobs)))
+            jobs = jobs_of(granted, self.llm, self.asking.batch_size)
+            pool = ThreadPoolExecutor(min(self.asking.max_concurrency, len(jobs)))
             done = 0
             try:
                 futures = [
@@ -152,7 +138,7 @@ class Runner:
         calls = self._calls(requests, answers)
         granted = self._grant(calls)
         gate = self._gates.setdefault(
-            asyncio.get_running_loop(), asyncio.Semaphore(self.max_concurrency)
+            asyncio.get_running_loop(), asyncio.Semaphore(self.asking.max_concurrency)
         )
         done = 0
 
@@ -163,7 +149,7 @@ class Runner:
             done += len(job)
             self._report(ASKING, done, len(calls))
 
-        await _all_or_none([ask(job) for job in jobs_of(granted, self.llm, self.batch_size)])
+        await _all_or_none([ask(job) for job in jobs_of(granted, self.llm, self.asking.batch_size)])
         self._check_budget(granted, calls)
 
         async def search(i: int, request: Search) -> None:
@@ -226,8 +212,8 @@ class Runner:
         with self._lock:
             left = (
                 len(calls)
-                if self.max_calls is None
-                else max(0, int(self.max_calls) - self._granted)
+                if self.asking.max_calls is None
+                else max(0, int(self.asking.max_calls) - self._granted)
             )
             granted = calls[:left]
             self._granted += len(granted)
@@ -236,7 +222,7 @@ class Runner:
     def _check_budget(self, granted: list[Call], calls: list[Call]) -> None:
         if len(granted) < len(calls):
             raise BudgetExceeded(
-                f"The run needs more than max_calls={self.max_calls} language-model calls. "
+                f"The run needs more than max_calls={self.asking.max_calls} language-model calls. "
                 "Finished calls are in the cache (if cache= was "
                 "given): run again with a higher max_calls and they are not repeated."
             )
@@ -287,7 +273,7 @@ class Runner:
 
     def _plan(self, request: Embed) -> EmbeddingPlan:
         return EmbeddingPlan(
-            request, self._embedder(request), self.cache, self.usage, self.batch_size
+            request, self._embedder(request), self.cache, self.usage, self.asking.batch_size
         )
 
     def _embedder(self, request: Embed) -> Embedder:
@@ -300,7 +286,7 @@ class Runner:
         if chosen is None:
             return self.embedder
         if chosen not in self._derived:
-            self._derived[chosen] = chosen(self.embedder, self.progress)
+            self._derived[chosen] = chosen(self.embedder, self.asking.progress)
         return self._derived[chosen]
 
     # -- scorers
@@ -320,15 +306,15 @@ class Runner:
         return plan.result()
 
     def _scoring(self, request: Score) -> ScoringPlan:
-        return ScoringPlan(request, self.cache, self.usage, self.batch_size)
+        return ScoringPlan(request, self.cache, self.usage, self.asking.batch_size)
 
     def _report_batch(self, plan: EmbeddingPlan) -> None:
         if not plan.request.query:
             self._report(EMBEDDING, plan.done, len(plan.missing))
 
     def _report(self, what: str, done: int, total: int) -> None:
-        if self.progress is not None:
-            self.progress(what, done, total)
+        if self.asking.progress is not None:
+            self.asking.progress(what, done, total)
 
 
 async def _all_or_none(coroutines: Sequence[Coroutine[Any, Any, None]]) -> None:

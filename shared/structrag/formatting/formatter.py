@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from structrag.asking.cache import Cache
-from structrag.asking.requests import Progress, Steps, Usage
+from structrag.asking.requests import Steps, Usage
 from structrag.asking.runner import Runner
+from structrag.asking.settings import Asking, AskingOptions, asking_of
 from structrag.asking.steps import together
 from structrag.chunks.asking_splitter import groups_of
 from structrag.errors import InvalidParameter, check_at_least
@@ -25,6 +24,9 @@ from structrag.reading.files import read_text
 from structrag.reading.pdf.pages import Page
 from structrag.reading.sections import headings_of_markdown
 from structrag.records import Document
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Formattable = str | Document | Sequence[Page]
 
@@ -97,13 +99,10 @@ class HiQAFormatter:
         prompt: The instruction at the head of each message. What the marks around a window mean is
             added.
         repeat_prompt: Whether the instruction also stands at the end of each message.
-        cache: A `Cache` or the path of one. A run that is started again pays for no finished call
-            twice.
-        max_concurrency: Most calls in flight when several sources are formatted. Those of one
-            source go one after another.
-        max_calls: Most calls in all, then BudgetExceeded. None: no limit.
-        progress: Called with ("formatting", windows done, windows) as a source's windows are
-            converted.
+        asking, options: An `Asking`, or its settings by their own names. With a cache, a run that
+            is started again pays for no finished call twice. `max_concurrency` is for several
+            sources: the calls of one go one after another. `progress` is called with ("formatting",
+            windows done, windows) as a source's windows are converted.
 
     Raises:
         InvalidParameter: a setting is not allowed.
@@ -117,10 +116,8 @@ class HiQAFormatter:
         padding_words: int = 150,
         prompt: str = PROMPT,
         repeat_prompt: bool = False,
-        cache: Cache | str | os.PathLike[str] | None = None,
-        max_concurrency: int = 8,
-        max_calls: int | None = None,
-        progress: Progress | None = None,
+        asking: Asking | None = None,
+        **options: Unpack[AskingOptions],
     ) -> None:
         _check_whole("window_words", window_words, 1)
         _check_whole("padding_words", padding_words, 0)
@@ -128,15 +125,12 @@ class HiQAFormatter:
             raise InvalidParameter(
                 f"prompt must be an instruction for the language model; got {prompt!r}."
             )
+        asking = asking_of(asking, options)
         self.settings = Converting(
-            window_words, padding_words, prompt.strip(), repeat_prompt, progress
+            window_words, padding_words, prompt.strip(), repeat_prompt, asking.progress
         )
-        self.runner = Runner(
-            llm=as_language_model(llm),
-            cache=Cache(cache) if isinstance(cache, str | os.PathLike) else cache,
-            max_concurrency=max_concurrency,
-            max_calls=max_calls,
-        )
+        # Progress counts windows, so the runner reports none of its own.
+        self.runner = Runner(llm=as_language_model(llm), asking=replace(asking, progress=None))
 
     @classmethod
     def paper(cls, llm: Any = None, **changes: Any) -> HiQAFormatter:

@@ -7,13 +7,13 @@ import asyncio
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import RLock
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from structrag.asking.cache import Cache
-from structrag.asking.requests import Embed, Progress, Ranking, Request, Search, Steps, Usage
+from structrag.asking.requests import Embed, Ranking, Request, Search, Steps, Usage
 from structrag.asking.runner import Runner
+from structrag.asking.settings import Asking, AskingOptions, asking_of
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.errors import IndexDamaged, InvalidParameter, check_at_least, check_choice
 from structrag.index.adding import Adding, AddReport, Preparation, Splitter, embedder_errors
@@ -27,6 +27,9 @@ from structrag.models.embedders import as_embedder
 from structrag.models.llm import as_language_model
 from structrag.records import Chunk, Document, Hit
 from structrag.text.terms import STOPWORD_LANGUAGES, Tokenizer
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 T = TypeVar("T")
 ATTEMPTS = 5  # of one search, when documents keep changing under it
@@ -55,11 +58,11 @@ class Index:
             an `embedder`.
         dtype: "float32" or "float16" for the vectors kept.
         language: For stop words and extractive views, an English name such as "german".
-        cache: A `Cache` or the path of one: finished calls and vectors are not paid for again.
         window_tokens: Chunks longer than the encoder reads are embedded in windows of at most this
             many of its tokens; None: as many as it reads. A chunk scores as its best window.
-        batch_size, max_concurrency, max_calls, progress: See `Runner`.
         prompts: What the language model is asked.
+        asking, options: An `Asking`, or its settings by their own names: cache (finished calls and
+            vectors are not paid for again), batch_size, max_concurrency, max_calls, progress.
     """
 
     def __init__(
@@ -74,13 +77,10 @@ class Index:
         dtype: str = "float32",
         lexical: str | None = None,
         language: str = "english",
-        cache: Cache | str | os.PathLike[str] | None = None,
         window_tokens: int | None = None,
-        batch_size: int = 64,
-        max_concurrency: int = 8,
-        max_calls: int | None = None,
-        progress: Progress | None = None,
         prompts: Prompts | None = None,
+        asking: Asking | None = None,
+        **options: Unpack[AskingOptions],
     ) -> None:
         check_choice("preset", preset, ("default", "paper"))
         if window_tokens is not None:
@@ -114,15 +114,7 @@ class Index:
             lexical=lexical or ("okapi" if paper else "lucene"),
             tokenizer=tokenizer,
         )
-        self.runner = Runner(
-            llm=llm,
-            embedder=self.embedder,
-            cache=Cache(cache) if isinstance(cache, str | os.PathLike) else cache,
-            batch_size=batch_size,
-            max_concurrency=max_concurrency,
-            max_calls=max_calls,
-            progress=progress,
-        )
+        self.runner = Runner(llm=llm, embedder=self.embedder, asking=asking_of(asking, options))
         if dense_store is not None and dense_store.wants_vectors and hasattr(self.embedder, "fit"):
             raise InvalidParameter(
                 "embedder must be a model for a dense_store that wants vectors; got "

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from structrag.asking.cache import Cache
-from structrag.asking.requests import Progress, Usage
+from structrag.asking.requests import Usage
+from structrag.asking.settings import Asking, AskingOptions, as_cache, asking_of
 from structrag.errors import IndexDamaged, check_choice
 from structrag.index.adding import Splitter
 from structrag.index.index import AddReport, Index
@@ -24,6 +24,9 @@ from structrag.retrieval.d3.paragraphs import PART_TOKENS, ParagraphSplitter, Pa
 from structrag.retrieval.d3.saving import save_folder, saved_options
 from structrag.retrieval.d3.turns import Turns
 from structrag.text.tokens import TokenCounter, count_tokens
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +65,7 @@ class D3Index:
         window_tokens: As in `SectionSplitter`.
         part_tokens: As `max_tokens` in `PartSplitter`.
         exclude_titles, plain_headings, counter, language: As in `SectionSplitter`.
-        cache, batch_size, max_concurrency, max_calls, progress, dtype: As in `Index`; one cache
-            serves all three.
+        dtype, asking, options: As in `Index`; one cache serves all three.
     """
 
     def __init__(
@@ -84,12 +86,9 @@ class D3Index:
         plain_headings: bool = True,
         counter: TokenCounter = count_tokens,
         language: str = "english",
-        cache: Cache | str | os.PathLike[str] | None = None,
-        batch_size: int = 64,
-        max_concurrency: int = 8,
-        max_calls: int | None = None,
-        progress: Progress | None = None,
         dtype: str = "float32",
+        asking: Asking | None = None,
+        **options: Unpack[AskingOptions],
     ) -> None:
         paper = check_choice("preset", preset, ("default", "paper")) == "paper"
         llm = as_language_model(llm)
@@ -114,7 +113,8 @@ class D3Index:
         changes = {name: value for name, value in given.items() if value is not None}
         make = SectionSplitter.paper if paper else SectionSplitter
         splitter = make(window_tokens=window_tokens, **changes, **texts)
-        self.cache = Cache(cache) if isinstance(cache, str | os.PathLike) else cache
+        asking = asking_of(asking, options)
+        self.cache = as_cache(asking.cache)
         self._saved: dict[str, Any] = {
             "preset": preset,
             **{name: getattr(splitter, name) for name in given},
@@ -127,11 +127,7 @@ class D3Index:
         self._options: dict[str, Any] = {
             "language": language,
             "dtype": dtype,
-            "cache": self.cache,
-            "batch_size": batch_size,
-            "max_concurrency": max_concurrency,
-            "max_calls": max_calls,
-            "progress": progress,
+            "asking": asking,
         }
         self._splitters: dict[str, Splitter] = {
             "sections": splitter,
@@ -296,11 +292,8 @@ class D3Index:
         embedder: Any = None,
         llm: Any = None,
         counter: TokenCounter = count_tokens,
-        cache: Cache | str | os.PathLike[str] | None = None,
-        batch_size: int = 64,
-        max_concurrency: int = 8,
-        max_calls: int | None = None,
-        progress: Progress | None = None,
+        asking: Asking | None = None,
+        **options: Unpack[AskingOptions],
     ) -> D3Index:
         """Open a saved index with its settings. Models are not saved: pass the same `embedder` (and
         `llm`, `counter`) again.
@@ -313,11 +306,7 @@ class D3Index:
             embedder=embedder,
             llm=llm,
             counter=counter,
-            cache=cache,
-            batch_size=batch_size,
-            max_concurrency=max_concurrency,
-            max_calls=max_calls,
-            progress=progress,
+            asking=asking_of(asking, options),
             **saved_options(Path(path)),
         )
         index.sections, index.parts, index.paragraphs = (

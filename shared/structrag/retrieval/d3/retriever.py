@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from structrag.asking.cache import Cache
-from structrag.asking.requests import Progress, Steps, T, Usage
+from structrag.asking.requests import Steps, T, Usage
 from structrag.asking.runner import Runner
+from structrag.asking.settings import Asking, AskingOptions, asking_of
 from structrag.asking.steps import together
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.index.adding import embedder_errors
@@ -30,6 +29,9 @@ from structrag.retrieval.d3.routing import Routed, Scope, routed_steps
 from structrag.retrieval.d3.scoring import own_vectors, paragraph_scores_steps, within_budget
 from structrag.retrieval.d3.selection import Evidence, Selection
 from structrag.retrieval.retriever import Retriever
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 ROUTERS = ("auto", "llm", "scores", "cross_encoder")
 FUSED = "fused"  # the strategy without a language model
@@ -62,8 +64,8 @@ class D3Retriever(Retriever):
             no limit.
         cross_encoder: For the router: what `Selection.cross_encoder` takes.
         join_adjacent: Whether evidence paragraphs that follow each other become one chunk.
-        cache: For the calls; default the index's.
-        max_concurrency, max_calls, progress: As in `Runner`, over all questions asked together.
+        asking, options: An `Asking`, or its settings by their own names, over all questions asked
+            together; without a cache, the index's.
 
     Raises:
         InvalidParameter: a setting is not allowed or does not fit another.
@@ -83,10 +85,8 @@ class D3Retriever(Retriever):
         max_tokens: int | None = 1000,
         cross_encoder: Any = None,
         join_adjacent: bool = False,
-        cache: Cache | str | os.PathLike[str] | None = None,
-        max_concurrency: int = 8,
-        max_calls: int | None = None,
-        progress: Progress | None = None,
+        asking: Asking | None = None,
+        **options: Unpack[AskingOptions],
     ) -> None:
         paper = check_choice("preset", preset, ("default", "paper")) == "paper"
         self.index = index
@@ -115,18 +115,12 @@ class D3Retriever(Retriever):
         self.k = None if k is None else checked_k(k)
         self.max_tokens = max_tokens
         self.join_adjacent = join_adjacent
+        asking = asking_of(asking, options)
         embedder: Any = index.paragraphs.embedder
         self.runner = Runner(
             llm=model,
             embedder=None if hasattr(embedder, "fit") else embedder,
-            cache=Cache(cache)
-            if isinstance(cache, str | os.PathLike)
-            else index.cache
-            if cache is None
-            else cache,
-            max_concurrency=max_concurrency,
-            max_calls=max_calls,
-            progress=progress,
+            asking=replace(asking, cache=index.cache) if asking.cache is None else asking,
         )
 
     @property

@@ -1,0 +1,93 @@
+"""How models are asked: the settings that many classes share, as one record."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, TypedDict
+
+from structrag.asking.cache import Cache
+from structrag.asking.requests import Progress
+from structrag.errors import InvalidParameter, check_at_least
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How models are asked: what is kept, how much at once, when to stop.
+
+    Example:
+        >>> Asking(batch_size=16).max_concurrency
+        8
+
+    Whatever takes one takes its settings by their own names too: `Index(batch_size=16)` is
+    `Index(asking=Asking(batch_size=16))`. One of both is given, never both.
+
+    Attributes:
+        cache: A `Cache` or the path of one. It keeps the answers of language models that could be
+            used, vectors and scores, by model name and request. None: nothing is kept.
+        batch_size: Most texts in one call of an embedder or scorer, and most choices in one call of
+            a language model with `choose_many`.
+        max_concurrency: Most language-model calls in flight.
+        max_calls: Most language-model calls in all. Those are made, and the next one raises
+            BudgetExceeded. None: no limit.
+        progress: Called with (what, done, total) as work is done.
+
+    Raises:
+        InvalidParameter: a number is too small, or the cache cannot be opened.
+    """
+
+    cache: Cache | str | os.PathLike[str] | None = None
+    batch_size: int = 64
+    max_concurrency: int = 8
+    max_calls: int | None = None
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        check_at_least("batch_size", self.batch_size, 1)
+        check_at_least("max_concurrency", self.max_concurrency, 1)
+        if self.max_calls is not None:
+            check_at_least("max_calls", self.max_calls, 0)
+        # Opened once, so that all who share the record share the file.
+        object.__setattr__(self, "cache", as_cache(self.cache))
+
+
+class AskingOptions(TypedDict, total=False):
+    """The settings of `Asking` as keywords of whatever takes one."""
+
+    cache: Cache | str | os.PathLike[str] | None
+    batch_size: int
+    max_concurrency: int
+    max_calls: int | None
+    progress: Progress | None
+
+
+def asking_of(asking: Asking | None, options: Mapping[str, Any]) -> Asking:
+    """The record: `asking`, or one with the settings given by their own names.
+
+    Raises:
+        InvalidParameter: both are given.
+        TypeError: an option is no setting of `Asking`.
+    """
+    unknown = sorted(options.keys() - {field.name for field in fields(Asking)})
+    if unknown:
+        raise TypeError(f"got an unexpected keyword argument {unknown[0]!r}")
+    if asking is None:
+        return Asking(**options)
+    if not isinstance(asking, Asking):
+        raise InvalidParameter(
+            f"asking must be an Asking or None; got {type(asking).__name__}. Pass "
+            "asking=Asking(...), or its settings by their own names."
+        )
+    if options:
+        name = min(options)
+        raise InvalidParameter(
+            f"asking and {name} must not be given together; got both. Put it into the record: "
+            f"Asking({name}=...)."
+        )
+    return asking
+
+
+def as_cache(cache: Cache | str | os.PathLike[str] | None) -> Cache | None:
+    """The cache, opened where its path is given."""
+    return Cache(cache) if isinstance(cache, str | os.PathLike) else cache

@@ -1,0 +1,81 @@
+"""The settings of asking as one record, or by their own names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from doubles import HashEmbedder, ScriptedModel
+
+from structrag.asking.cache import Cache
+from structrag.asking.runner import Runner
+from structrag.asking.settings import Asking, asking_of
+from structrag.errors import InvalidParameter
+from structrag.formatting.formatter import HiQAFormatter
+from structrag.index.index import Index
+from structrag.reading.files import read_text
+from structrag.retrieval.d3.index import D3Index
+from structrag.retrieval.d3.retriever import D3Retriever
+
+DOCUMENT = read_text("# A\n\nCats eat fish.\n\n# B\n\nPumps move water.\n", id="d")
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"batch_size": 0}, "batch_size must be a number of at least 1; got 0"),
+        ({"max_concurrency": 0}, "max_concurrency must be a number of at least 1; got 0"),
+        ({"max_calls": -1}, "max_calls must be a number of at least 0; got -1"),
+    ],
+)
+@pytest.mark.parametrize("make", [Asking, Runner, Index, D3Index, HiQAFormatter])
+def test_settings_out_of_range_are_refused(
+    make: Any, setting: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InvalidParameter, match=message):
+        make(**setting)
+
+
+@pytest.mark.parametrize("make", [Runner, Index, D3Index, HiQAFormatter])
+def test_a_record_or_flat_names_but_never_both(make: Any) -> None:
+    message = r"asking and batch_size must not be given together; .* Asking\(batch_size=...\)"
+    with pytest.raises(InvalidParameter, match=message):
+        make(asking=Asking(), batch_size=3)
+    with pytest.raises(InvalidParameter, match="asking must be an Asking or None; got int"):
+        make(asking=3)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'batchsize'"):
+        make(batchsize=3)
+
+
+def test_flat_names_are_the_record() -> None:
+    assert asking_of(None, {"batch_size": 3, "max_calls": 2}) == Asking(batch_size=3, max_calls=2)
+    assert asking_of(None, {}) == Asking()
+
+
+def test_a_path_is_opened_once_for_all_who_share_the_record(tmp_path: Path) -> None:
+    asking = Asking(cache=tmp_path / "calls.sqlite")
+    assert isinstance(asking.cache, Cache)
+    assert Runner(asking=asking).cache is Index(asking=asking).runner.cache is asking.cache
+
+
+def test_one_record_serves_an_index_and_what_searches_it(tmp_path: Path) -> None:
+    def answer(prompt: str) -> str:
+        return "1"
+
+    record = Asking(cache=Cache(":memory:"), batch_size=1, max_concurrency=2)
+    by_record, by_name = ScriptedModel(answer), ScriptedModel(answer)
+    first, second = HashEmbedder(), HashEmbedder()
+    index = D3Index(embedder=first, llm=by_record, asking=record)
+    index.add([DOCUMENT])
+    retriever = D3Retriever(index, llm=by_record, strategy="base", asking=Asking(max_calls=9))
+    flat = D3Index(embedder=second, llm=by_name, batch_size=1, cache=Cache(":memory:"))
+    flat.add([DOCUMENT])
+    same = D3Retriever(flat, llm=by_name, strategy="base", max_calls=9)
+    assert retriever.search("What do cats eat?") == same.search("What do cats eat?")
+    assert by_record.prompts == by_name.prompts
+    assert first.texts == second.texts
+    assert retriever.runner.cache is record.cache  # without one of its own, the index's
+    index.save(tmp_path / "d3")
+    again = D3Index.load(tmp_path / "d3", embedder=first, asking=record)
+    assert again.paragraphs.runner.asking is record
