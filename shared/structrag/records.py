@@ -93,8 +93,14 @@ class Layout:
     images: tuple[PlacedImage, ...] = ()
 
 
+class _WeaklyReferenced:
+    """A base with slots that lets weak references to its instances be made."""
+
+    __slots__ = ("__weakref__",)  # dataclass(weakref_slot=True) needs Python 3.11
+
+
 @dataclass(frozen=True, slots=True)
-class Document:
+class Document(_WeaklyReferenced):
     """A text to split and search. Make one with `read_text` or `read_file`.
 
     `text` is what people see: taken as it is for Markdown and plain text, the visible text for

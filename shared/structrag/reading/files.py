@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from structrag.errors import InvalidDocument, InvalidParameter, check_choice
-from structrag.records import Document
+from structrag.records import Document, Heading
 
 FORMATS = ("auto", "html", "markdown", "text")
 SUFFIXES = {
@@ -81,17 +81,15 @@ def read_text(
         )
     meta = dict(meta or {})
     chosen = detect_format(text) if format == "auto" else format
-    if chosen != "html":
-        return Document(
-            text, id=id, title=title or _title(text, chosen, meta), format=chosen, meta=meta
-        )
+    if chosen == "markdown":
+        return _read_markdown(text, id, title, meta)
+    if chosen == "text":
+        return Document(text, id=id, title=title or _stem(meta), format=chosen, meta=meta)
     from structrag.reading.html.reader import read_html
 
     visible, page_title, layout = read_html(text, drop_navigation=drop_navigation)
     if not title:
-        top = [heading for heading in layout.headings if heading.level == 1]
-        only_first = len(top) == 1 and layout.headings[0] is top[0]
-        title = page_title or (top[0].title if only_first else "") or _stem(meta)
+        title = page_title or _title_of(layout.headings) or _stem(meta)
     return Document(visible, id=id, title=title, format="html", meta=meta, layout=layout)
 
 
@@ -196,22 +194,25 @@ def decoded(data: bytes, name: str) -> str:
         return data.decode("cp1252", "replace")
 
 
-def _title(text: str, format: str, meta: Mapping[str, Any]) -> str:
-    if format == "markdown":
-        from structrag.reading.markdown import front_matter
-        from structrag.reading.sections import headings_of_markdown
+def _read_markdown(text: str, id: str, title: str, meta: dict[str, Any]) -> Document:
+    """A Markdown document; where its headings were read for a title, they are not read again."""
+    from structrag.reading.markdown import front_matter
+    from structrag.reading.sections import headings_of_markdown, remember_headings
 
-        front = front_matter(text)
-        if front.title:
-            return front.title
-        headings = headings_of_markdown(text)
-        if (
-            headings
-            and headings[0].level == 1
-            and sum(heading.level == 1 for heading in headings) == 1
-        ):
-            return headings[0].title
-    return _stem(meta)
+    title = title or front_matter(text).title
+    if title:
+        return Document(text, id=id, title=title, format="markdown", meta=meta)
+    headings = headings_of_markdown(text)
+    title = _title_of(headings) or _stem(meta)
+    document = Document(text, id=id, title=title, format="markdown", meta=meta)
+    remember_headings(document, headings)
+    return document
+
+
+def _title_of(headings: Sequence[Heading]) -> str:
+    """The title of the only heading of level 1 when it comes first, else ""."""
+    top = [heading for heading in headings if heading.level == 1]
+    return top[0].title if len(top) == 1 and headings[0] is top[0] else ""
 
 
 def _stem(meta: Mapping[str, Any]) -> str:

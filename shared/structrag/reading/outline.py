@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from structrag.records import Block, Document, Heading, Section
 
@@ -17,12 +17,20 @@ class Outline:
     document: Document
     sections: tuple[Section, ...]
     find_blocks: BlockFinder
+    found_blocks: dict[int, tuple[Block, ...]] = field(
+        default_factory=dict, repr=False, compare=False
+    )  # by the section's ordinal
 
     def blocks(self, section: Section) -> list[Block]:
-        """The blocks that tile the section's own body `[body_start, body_end)`; found on demand."""
+        """The blocks that tile the section's own body `[body_start, body_end)`; found once, when
+        they are first asked for."""
         if section.body_start == section.body_end:
             return []
-        return self.find_blocks(section.body_start, section.body_end)
+        blocks = self.found_blocks.get(section.ordinal)
+        if blocks is None:
+            blocks = tuple(self.find_blocks(section.body_start, section.body_end))
+            self.found_blocks[section.ordinal] = blocks
+        return list(blocks)
 
 
 def build_outline(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 
 from structrag.errors import InvalidParameter
+from structrag.reading.memory import OutlineMemory
 from structrag.reading.outline import Outline, build_outline
 from structrag.records import Document, Heading
 
 __all__ = ["Outline", "check_document", "parse"]
+
+_memory = OutlineMemory()
 
 
 def check_document(value: object) -> None:
@@ -25,23 +28,26 @@ def parse(document: Document, *, plain_headings: bool = True) -> Outline:
 
     `plain_headings=False` takes plain text as it comes: one root section, no guessed headings. An
     empty document has only the root. Headings numbered `1`, `1.2` but written at one level are
-    nested by their numbers (foundation, section 2.5).
+    nested by their numbers (foundation, section 2.5). The outlines of the last 256 documents are
+    remembered: the same object is not parsed twice, and its blocks are found once.
 
     Raises:
         InvalidParameter: it is no Document, or says `format="html"` but was not read by `read_text`
             or `read_file`.
     """
     check_document(document)
+    guessed = plain_headings or document.format in ("markdown", "html")
+    outline = _memory.find(document, guessed)
+    if outline is None:
+        outline = _parse(document, guessed)
+        _memory.keep(outline, guessed)
+    return outline
+
+
+def _parse(document: Document, plain_headings: bool) -> Outline:
     text = document.text
     if document.format == "markdown":
-        from structrag.reading.markdown import front_matter
-        from structrag.reading.markdown_blocks import markdown_blocks
-
-        body_start = front_matter(text).end
-        headings = nest_by_number(list(headings_of_markdown(text)))
-        return build_outline(
-            document, headings, partial(markdown_blocks, text), body_start=body_start
-        )
+        return _markdown_outline(document, headings_of_markdown(text))
     if document.format == "html":
         if document.layout is None:
             raise InvalidParameter(
@@ -61,13 +67,29 @@ def parse(document: Document, *, plain_headings: bool = True) -> Outline:
     return build_outline(document, headings, partial(plain_blocks, text))
 
 
-@lru_cache(maxsize=1)
-def headings_of_markdown(text: str) -> tuple[Heading, ...]:
-    """The headings of a Markdown text as written, front matter left out. Kept for one text: reading
-    looks for its title, then parsing for its sections."""
+def headings_of_markdown(text: str) -> list[Heading]:
+    """The headings of a Markdown text as written, front matter left out."""
     from structrag.reading.markdown import front_matter, markdown_headings
 
-    return tuple(markdown_headings(text, front_matter(text).end))
+    return markdown_headings(text, front_matter(text).end)
+
+
+def remember_headings(document: Document, headings: list[Heading]) -> None:
+    """Spare the next `parse` of a Markdown document the search for its headings, which its title
+    took already."""
+    _memory.keep(_markdown_outline(document, headings), True)
+
+
+def _markdown_outline(document: Document, headings: list[Heading]) -> Outline:
+    from structrag.reading.markdown import front_matter
+    from structrag.reading.markdown_blocks import markdown_blocks
+
+    return build_outline(
+        document,
+        nest_by_number(headings),
+        partial(markdown_blocks, document.text),
+        body_start=front_matter(document.text).end,
+    )
 
 
 def flat_outline(document: Document) -> Outline:
