@@ -1,12 +1,11 @@
-"""From segments to chunks: what is indexed of a text, a table, an image (HiQA, section 3.2)."""
+"""From segments to chunks: what is indexed (HiQA, section 3.2)."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 from structrag.chunks.divisions import Division, leading_path
@@ -21,15 +20,30 @@ from structrag.text.heading_path import Context, heading_context
 from structrag.text.sentences import word_starts
 
 DescribeImage = Callable[[str], str]
+Lines = Sequence[str]
+
+_SECTION_CONTEXT = 64  # most tokens of a section's own title in front of a chunk
 
 
 @dataclass(frozen=True)
 class Augmentor:
     """Makes the chunks of one document's segments.
 
+    Example:
+        >>> from structrag.chunks.divisions import divide
+        >>> from structrag.reading.sections import parse
+        >>> from structrag.records import Document
+        >>> from structrag.text.tokens import count_tokens
+        >>> document = Document("# Nova\\n\\nA phone.\\n", format="markdown")
+        >>> outline = parse(document)
+        >>> maker = ChunkMaker(document, count_tokens, 512, True)
+        >>> augmentor = Augmentor(outline, maker, Cutter(count_tokens), "path", False, None)
+        >>> [chunk.kind for division in divide(outline) for chunk in augmentor.chunks(division)]
+        ['text']
+
     Attributes:
         metadata: "path", "section" or "none", as in `HiQASplitter`.
-        described: What the vision model said of each image, "" where it failed; filled as images
+        described: What the vision model said of each image, "" where it failed. Filled as images
             are met.
     """
 
@@ -43,7 +57,7 @@ class Augmentor:
 
     @cached_property
     def segmenter(self) -> Segmenter:
-        """Tells the segments of the document."""
+        """Cuts divisions of the document into segments."""
         return Segmenter(self.outline)
 
     @cached_property
@@ -57,16 +71,19 @@ class Augmentor:
         return self.outline.document.text
 
     def chunks(self, division: Division) -> list[Chunk]:
-        """The chunks of a division, in reading order; text chunks are numbered where there are
-        several."""
+        """The chunks of a division, in reading order.
+
+        If there is more than one text chunk, they are numbered.
+        """
         chunks: list[Chunk] = []
         for segment in self.segmenter.segments(division):
-            made = None
+            special = None
             if segment.kind == "table":
-                made = self._table(division, segment)
+                special = self._table(division, segment)
             elif segment.kind == "image":
-                made = self._image(division, segment)
-            chunks += made if made is not None else self._texts(division, segment)
+                special = self._image(division, segment)
+            # What the rules do not fit is text, so that nothing is dropped.
+            chunks += self._texts(division, segment) if special is None else special
         texts = [i for i, chunk in enumerate(chunks) if chunk.kind == "text"]
         if len(texts) > 1:
             for number, i in enumerate(texts, start=1):
@@ -75,15 +92,19 @@ class Augmentor:
         return chunks
 
     def _context(self, division: Division, *, leading: bool = False) -> Context:
-        """What stands in front; `leading` for a text that starts with the division's first heading."""
+        """What stands in front of a chunk in the index.
+
+        `leading` is for a text that starts with the division's first heading, which it holds.
+        """
         if self.metadata == "section":
             limit = self.maker.limit
-            room = 64 if limit is None else min(64, limit // 4)
+            room = _SECTION_CONTEXT if limit is None else min(_SECTION_CONTEXT, limit // 4)
             return heading_context("", division.section.path[-1:], self.maker.counter, limit=room)
         path = leading_path(self.outline, division) if leading else division.section.path
         return self.maker.context(path, own=not leading)
 
     def _texts(self, division: Division, segment: Segment) -> Iterator[Chunk]:
+        """The text chunks of a segment."""
         first = self._context(division, leading=segment.start == division.start)
         later = self._context(division)
         pieces = [Piece(segment.start, segment.end)]
@@ -95,30 +116,36 @@ class Augmentor:
             if not within.fits(pieces[0]):
                 pieces = within.cut(self.cutter, segment.blocks, segment.tail)
         for number, piece in enumerate(pieces):
-            images = [
-                image.as_json() for image in self.segmenter.images(segment, piece.start, piece.end)
-            ]
-            extras = {"images": images} if images else {}
-            chunk = self.maker.chunk(
-                division.section, piece, later if number else first, extras=extras
-            )
+            extras = self._images(segment, piece.start, piece.end)
+            context = later if number else first
+            chunk = self.maker.chunk(division.section, piece, context, extras=extras)
             body = None if self.metadata == "path" else self._without_headings(piece)
             yield chunk if body is None else self._indexed(chunk, body)
 
+    def _images(self, segment: Segment, start: int, end: int) -> dict[str, Any]:
+        """The images that a stretch of a segment refers to, as extras."""
+        images = [image.as_json() for image in self.segmenter.images(segment, start, end)]
+        return {"images": images} if images else {}
+
     def _without_headings(self, piece: Piece) -> str | None:
-        """The text of a piece without the heading lines in it, for the ablations; None where there
-        are none, or nothing else."""
-        edges = [piece.start]
-        for ordinal in range(
-            max(bisect_right(self.section_starts, piece.start) - 1, 0), len(self.section_starts)
-        ):
-            section = self.outline.sections[ordinal]
+        """The text of a piece without heading lines, for the ablations.
+
+        None where there are no heading lines, or nothing else.
+        """
+        parts = []
+        position = piece.start
+        first = max(bisect_right(self.section_starts, piece.start) - 1, 0)
+        for section in self.outline.sections[first:]:
             if section.start >= piece.end:
                 break
+            # Section 0 is the text before the first heading.
             if section.ordinal and section.body_start > piece.start:
-                edges += [max(section.start, piece.start), min(section.body_start, piece.end)]
-        kept = "".join(self.text[a:b] for a, b in list(pairwise([*edges, piece.end]))[::2])
-        return kept if len(edges) > 1 and kept.strip() else None
+                parts.append(self.text[position : max(section.start, piece.start)])
+                position = min(section.body_start, piece.end)
+        if not parts:
+            return None
+        body = "".join([*parts, self.text[position : piece.end]])
+        return body if body.strip() else None
 
     def _indexed(self, chunk: Chunk, body: str, kind: str = "text", **extras: Any) -> Chunk:
         """The chunk with another body of its index text."""
@@ -134,198 +161,179 @@ class Augmentor:
         return limit is None or self.maker.counter(index_text(context.text, body)) <= limit
 
     def _titles(self, division: Division, segment: Segment) -> list[str]:
-        """Titles of headings in the segment's text that its path does not name: sections without a
-        body."""
+        """Titles in the segment's text that its path does not name.
+
+        They belong to sections without a body.
+        """
         if self.metadata != "path":
             return []
         first = bisect_left(self.section_starts, segment.start)
         last = bisect_left(self.section_starts, segment.end, lo=first)
-        named = set(division.section.path)
-        return [
-            section.title
-            for section in self.outline.sections[first:last]
-            if section.title not in named
-        ]
+        path = set(division.section.path)
+        titles = [section.title for section in self.outline.sections[first:last]]
+        return [title for title in titles if title not in path]
 
     def _around(self, segment: Segment) -> Surroundings:
-        found = surroundings(self.text, segment.kind, segment.before, segment.after, self.cutter)
-        own = segment.parts[0].caption
-        return replace(found, caption=own) if own else found
+        """What stands around a segment; a caption in its markup counts first."""
+        around = surroundings(self.text, segment.kind, segment.before, segment.after, self.cutter)
+        caption = segment.parts[0].caption
+        return replace(around, caption=caption) if caption else around
 
     def _table(self, division: Division, segment: Segment) -> list[Chunk] | None:
-        """The chunks of a table; None where headers and a row do not fit together, or a row is
-        longer than the limit."""
+        """The chunks of a table.
+
+        None where headers and a row do not fit together, or a row is longer than the limit.
+        """
         table = segment.parts[0].table
         if table is None:
             return None
         context = self._context(division)
         around = self._around(segment)
-        lines = [index_line(row, cells=self.table_cells) for row in table.rows]
         titles = self._titles(division, segment)
-        before, after = around.before, around.after
-        leads = [
-            ((*titles, around.caption, *before), after),
-            ((*titles, around.caption), ()),
-            (tuple(titles), ()),
+        frames = [
+            _Frame(table, (*titles, around.caption, *around.before), around.after),
+            _Frame(table, (*titles, around.caption)),
+            _Frame(table, titles),
         ]
-        plan = self._table_plan(segment, table, lines, context, leads)
+        lines = [index_line(row, cells=self.table_cells) for row in table.rows]
+        plan = self._table_plan(segment, lines, context, frames)
         if plan is None:
             return None
-        (lead, trail), runs = plan
-        bodies = [table_body(lead, table, lines[a:b], trail) for a, b in runs]
-        starts = [segment.start, *(table.rows[a].start for a, _ in runs[1:]), segment.end]
+        frame, runs = plan
+        starts = [segment.start, *(table.rows[first].start for first, _ in runs[1:]), segment.end]
         header = self.text[table.start : table.header_end].rstrip("\n")
         chunks = []
-        for i, body in enumerate(bodies):
+        for i, (first, last) in enumerate(runs):
             extras: dict[str, Any] = {"caption": around.caption} if around.caption else {}
-            images = self.segmenter.images(segment, starts[i], starts[i + 1])
-            if images:
-                extras["images"] = [image.as_json() for image in images]
-            if len(bodies) > 1:
-                extras |= {"part": i + 1, "parts": len(bodies), **({"header": header} if i else {})}
+            extras |= self._images(segment, starts[i], starts[i + 1])
+            if len(runs) > 1:
+                extras |= {"part": i + 1, "parts": len(runs)}
+            if i:  # the first part has the header rows in its text
+                extras["header"] = header
             chunk = self.maker.chunk(division.section, Piece(starts[i], starts[i + 1]), context)
-            chunks.append(self._indexed(chunk, body, "table", **extras))
+            chunks.append(self._indexed(chunk, frame.body(lines[first:last]), "table", **extras))
         return chunks
 
     def _table_plan(
-        self,
-        segment: Segment,
-        table: Table,
-        lines: Sequence[str],
-        context: Context,
-        leads: Sequence[tuple[Sequence[str], Sequence[str]]],
-    ) -> tuple[tuple[Sequence[str], Sequence[str]], list[tuple[int, int]]] | None:
-        """What stands around the rows in the index, the most that leaves half the room for rows,
-        and the runs of rows."""
+        self, segment: Segment, lines: Lines, context: Context, frames: Sequence[_Frame]
+    ) -> tuple[_Frame, list[tuple[int, int]]] | None:
+        """What stands around the rows in the index, and the runs.
+
+        Of the frames the first is taken that leaves half the room for rows, else the last.
+        """
         limit, counter = self.maker.limit, self.maker.counter
-        everything = [(0, len(lines))]
         if limit is None or (
             counter(self.text[segment.start : segment.end]) <= limit
-            and self._fits(context, table_body(leads[0][0], table, lines, leads[0][1]))
+            and self._fits(context, frames[0].body(lines))
         ):
-            return leads[0], everything
-        sizes = [
-            (counter(self.text[row.start : row.end]), counter(line + "\n"))
-            for row, line in zip(table.rows, lines, strict=True)
-        ]
-        if not sizes or max(text for text, _ in sizes) > limit:
+            return frames[0], [(0, len(lines))]
+        table = frames[0].table
+        texts = [counter(self.text[row.start : row.end]) for row in table.rows]
+        indexed = [counter(line + "\n") for line in lines]
+        if not texts or max(texts) > limit:
             return None
-        longest = max(index for _, index in sizes)
-        head = counter(self.text[segment.start : table.header_end])
-        for number, (lead, trail) in enumerate(leads, start=1):
-            frame = counter(index_text(context.text, table_body(lead, table, (), trail)) + "\n")
-            room = limit - frame
-            if room >= longest and (room * 2 >= limit or number == len(leads)):
-                runs = row_runs(sizes, (limit, room), head)
-
-                def body(first: int, end: int, lead: Sequence[str] = lead, trail: Sequence[str] = trail) -> str:
-                    return table_body(lead, table, lines[first:end], trail)
-
-                checked = self._checked(runs, body, context)
-                return ((lead, trail), checked) if checked else None
+        header = counter(self.text[segment.start : table.header_end])
+        for frame in frames:
+            room = limit - counter(index_text(context.text, frame.body(())) + "\n")
+            if room >= max(indexed) and (room * 2 >= limit or frame is frames[-1]):
+                runs = row_runs(list(zip(texts, indexed, strict=True)), (limit, room), header)
+                halved = self._halved(runs, lines, context, frame)
+                return (frame, halved) if halved else None
         return None
 
-    def _checked(
-        self, runs: Sequence[tuple[int, int]], body: Callable[[int, int], str], context: Context
+    def _halved(
+        self, runs: Sequence[tuple[int, int]], lines: Lines, context: Context, frame: _Frame
     ) -> list[tuple[int, int]]:
-        """The runs, halved where counts of rows add up to less than the count of all; none if a
-        single row does not fit."""
+        """Runs of rows, halved until each fits.
+
+        The counts of rows may add up to less than the count of all. None is left if a single row
+        does not fit.
+        """
         waiting = list(reversed(runs))
-        kept = []
+        fitting = []
         while waiting:
             first, last = waiting.pop()
-            if self._fits(context, body(first, last)):
-                kept.append((first, last))
+            if self._fits(context, frame.body(lines[first:last])):
+                fitting.append((first, last))
             elif last - first == 1:
                 return []
             else:
                 middle = (first + last) // 2
                 waiting += [(middle, last), (first, middle)]
-        return kept
+        return fitting
 
     def _image(self, division: Division, segment: Segment) -> list[Chunk] | None:
-        """The chunk of an image; None where not even its first words fit."""
+        """The chunk of an image, None where not a word fits."""
         part = segment.parts[0]
         around = self._around(segment)
         descriptions, failed = self._descriptions(part)
-        named = [words for image in part.images for words in (image.alt, image.title)]
-        lines = [
-            *self._titles(division, segment),
-            *named,
-            around.caption,
-            *descriptions,
-            *around.before,
-            *around.after,
-        ]
+        lines = self._titles(division, segment)
+        for image in part.images:
+            lines += [image.alt, image.title]
+        lines += [around.caption, *descriptions, *around.before, *around.after]
         lines = [line for line in dict.fromkeys(lines) if line]
-        if not lines:
-            lines = [
-                image.file.partition("?")[0].rpartition("/")[2]
-                for image in part.images
-                if image.file[:5] != "data:"
-            ]
+        if not lines:  # nothing says what the image shows but the name of its file
+            files = [image.file for image in part.images if not image.file.startswith("data:")]
+            lines = [file.partition("?")[0].rpartition("/")[2] for file in files]
         context = self._context(division)
         body = self._leading(lines, context)
         if not body:
             return None
-        first = part.images[0]
-        extras: dict[str, Any] = {
-            **first.as_json(),
-            "images": [image.as_json() for image in part.images],
-        }
-        extras |= {
-            name: value
-            for name, value in self._notes(around.caption, descriptions, failed).items()
-            if value
-        }
+        extras: dict[str, Any] = {**part.images[0].as_json()}
+        extras["images"] = [image.as_json() for image in part.images]
+        if around.caption:
+            extras["caption"] = around.caption
+        if descriptions:
+            extras["description"] = "\n".join(descriptions)
+        if failed:
+            extras |= {"description_failures": failed, "degraded": True}
         chunk = self.maker.chunk(division.section, Piece(segment.start, segment.end), context)
         return [self._indexed(chunk, body, "image", **extras)]
 
-    @staticmethod
-    def _notes(caption: str, descriptions: Sequence[str], failed: int) -> Mapping[str, Any]:
-        return {
-            "caption": caption,
-            "description": "\n".join(descriptions),
-            "description_failures": failed,
-            "degraded": failed > 0,
-        }
-
-    def _leading(self, lines: Sequence[str], context: Context) -> str:
-        """As many lines as fit, the last one cut between words; "" if not even a word does."""
+    def _leading(self, lines: Lines, context: Context) -> str:
+        """As many lines as fit, the last one cut between words."""
         body = ""
         for line in lines:
             longer = f"{body}\n{line}" if body else line
             if not self._fits(context, longer):
-                words = word_starts(line)
+                offset = len(longer) - len(line)
+                ends = [offset + place for place in word_starts(line)]
                 fitting = bisect_left(
-                    words,
-                    True,
-                    key=lambda end: (
-                        not self._fits(context, longer[: len(longer) - len(line) + end])
-                    ),
+                    ends, True, key=lambda end: not self._fits(context, longer[:end])
                 )
-                return (
-                    longer[: len(longer) - len(line) + words[fitting - 1]].rstrip()
-                    if fitting
-                    else body
-                )
+                return longer[: ends[fitting - 1]].rstrip() if fitting else body
             body = longer
         return body
 
     def _descriptions(self, part: Part) -> tuple[list[str], int]:
-        """What the vision model says of the part's images, and for how many it failed. An image is
-        described once a document."""
+        """What the vision model says of images, and how often it failed.
+
+        An image is described once a document.
+        """
         if self.describe_image is None:
             return [], 0
         for image in part.images:
             if image.file and image.file not in self.described:
                 self.described[image.file] = _asked(self.describe_image, image.file)
-        said = [self.described[image.file] for image in part.images if image.file]
-        return [words for words in said if words], said.count("")
+        answers = [self.described[image.file] for image in part.images if image.file]
+        return [answer for answer in answers if answer], answers.count("")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Frame:
+    """What stands around the rows of a table in the index."""
+
+    table: Table
+    lead: Lines
+    trail: Lines = ()
+
+    def body(self, lines: Lines) -> str:
+        """The body of the index text with these rows."""
+        return table_body(self.lead, self.table, lines, self.trail)
 
 
 def _asked(describe_image: DescribeImage, reference: str) -> str:
-    """The description on one line; "" where the model raised or gave no words."""
+    """The description on one line, "" where the model failed."""
     try:
         answer = describe_image(reference)
     except Exception:  # noqa: BLE001 - whatever a host's model raises costs this description only

@@ -1,4 +1,4 @@
-"""What stands inside a line of Markdown or HTML: images, and cells as people read them."""
+"""Images in a line of Markdown or HTML, and cells as people read them."""
 
 from __future__ import annotations
 
@@ -16,45 +16,68 @@ from structrag.reading.html.tokens import END, START, TEXT, attributes, tokens
 
 References = Mapping[str, Mapping[str, str]]  # normalised label -> {"href": ..., "title": ...}
 
+_LONGEST_CELL = 2000  # characters; in a longer cell the markup stays
 _MARKUP = re.compile(r"[*`\[<\\&~]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+# Tags inside a word; any other one is the edge of a word.
 _JOINING_TAG = re.compile(
-    r"</?(?:a|abbr|b|bdi|bdo|cite|code|del|dfn|em|font|i|ins|kbd|mark|q|s|samp|small|span|strong|sub|sup|tt|u|var|wbr)(?=[\s/>])",
+    r"</?(?:a|abbr|b|bdi|bdo|cite|code|del|dfn|em|font|i|ins|kbd|mark|q|s|samp|small|span|strong"
+    r"|sub|sup|tt|u|var|wbr)(?=[\s/>])",
     re.IGNORECASE,
-)  # tags inside a word; any other one is the edge of a word
+)
 _DEFINITION = re.compile(
-    r"""^[ ]{0,3}\[(?P<label>(?:[^\[\]\\\n]|\\.)+)\]:[ \t]*(?:<(?P<angled>[^<>\n]*)>|(?P<bare>\S+))"""
+    r"""^[ ]{0,3}\[(?P<label>(?:[^\[\]\\\n]|\\.)+)\]:[ \t]*"""
+    r"""(?:<(?P<angled>[^<>\n]*)>|(?P<bare>\S+))"""
     r"""(?:[ \t]+(?:"(?P<title>[^"\n]*)"|'[^'\n]*'|\([^()\n]*\)))?[ \t]*$""",
     re.MULTILINE,
 )
+# The loose form, an address with spaces, is not CommonMark but common.
 _IMAGE = re.compile(
     r"""(?P<escape>\\.)
     | (?P<ticks>`+)
     | (?P<tag><img(?=[\s/>])(?:[^<>"']|"[^"]*"|'[^']*')*>)
     | !\[ (?P<alt>(?:[^\[\]\\]|\\.|\[[^\[\]]{0,200}\]){0,10000}) \]
-      (?: \( \s* (?: <(?P<angled>[^<>\n]*)> | (?P<bare>(?:[^\s()\\]|\\.|\([^\s()]*\))*) | (?P<loose>[^()<>"'\n]{1,300}?) )
-             (?: \s+ (?: "(?P<double>[^"]{0,1000})" | '(?P<single>[^']{0,1000})' | \((?P<round>[^()]{0,1000})\) ) )? \s* \)
+      (?: \( \s*
+             (?: <(?P<angled>[^<>\n]*)>
+               | (?P<bare>(?:[^\s()\\]|\\.|\([^\s()]*\))*)
+               | (?P<loose>[^()<>"'\n]{1,300}?)
+             )
+             (?: \s+
+               (?: "(?P<double>[^"]{0,1000})"
+                 | '(?P<single>[^']{0,1000})'
+                 | \((?P<round>[^()]{0,1000})\)
+               )
+             )? \s* \)
         | \[ (?P<label>[^\[\]]{0,300}) \]
       )?""",
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
-)  # the loose form, an address with spaces, is not CommonMark but common
+)
 _BESIDE_IMAGES = re.compile(
     r"(?:\s|\[\s*\](?:\([^()]*\)|\[[^\[\]]*\])|\{[^{}]*\}|</?[a-z][^<>]*>)*", re.IGNORECASE
 )
 
 
 class Image(NamedTuple):
-    """One reference to an image; "" for what it does not say."""
+    """One reference to an image; "" is what it does not say.
+
+    Example:
+        >>> Image("nova.png", "The Nova").as_json()
+        {'file': 'nova.png', 'alt': 'The Nova'}
+    """
 
     file: str  # the address as it is written
     alt: str
     title: str = ""
 
     def as_json(self) -> dict[str, str]:
-        """Plain values for `extras`. Of an image written out in the text (`data:...`), `file` keeps
-        the media type only."""
+        """Plain values for `extras`.
+
+        Of an image written out in the text (`data:...`), `file` keeps the media type only.
+        """
         file = self.file.partition(",")[0] if self.file.startswith("data:") else self.file
-        named = {"file": file, "alt": self.alt}
-        return {**named, "title": self.title} if self.title else named
+        values = {"file": file, "alt": self.alt}
+        if self.title:
+            values["title"] = self.title
+        return values
 
 
 @lru_cache(maxsize=1)
@@ -63,30 +86,36 @@ def _parser() -> MarkdownIt:
 
 
 def plain_cell(markup: str) -> str:
-    """A table cell of Markdown as people read it, white space collapsed. Above 2,000 characters the
-    markup stays."""
-    cell = " ".join(markup.replace("\\|", "|").split())
-    if len(cell) > 2000 or not _MARKUP.search(cell):
+    """A table cell of Markdown as people read it.
+
+    White space is collapsed. In a cell above 2,000 characters the markup stays.
+
+    Example:
+        >>> plain_cell(" **Nova**  [phone](nova.html) ")
+        'Nova phone'
+    """
+    cell = _one_line(markup.replace("\\|", "|"))
+    if len(cell) > _LONGEST_CELL or not _MARKUP.search(cell):
         return cell
-    children = _parser().parseInline(cell)[0].children or []
-    plain = "".join(
-        token.content
-        if token.type != "html_inline"
-        else ""
-        if _JOINING_TAG.match(token.content)
-        else " "
-        for token in children
-    )
-    return " ".join(plain.split()) or cell
+    parts = []
+    for token in _parser().parseInline(cell)[0].children or []:
+        if token.type != "html_inline":
+            parts.append(token.content)
+        elif not _JOINING_TAG.match(token.content):
+            parts.append(" ")
+    return _one_line("".join(parts)) or cell
 
 
 def link_definitions(text: str) -> References:
-    """The link reference definitions of a Markdown text, first one of a label first."""
-    found: dict[str, dict[str, str]] = {}
+    """The link reference definitions of a Markdown text.
+
+    The first one of a label counts.
+    """
+    targets: dict[str, dict[str, str]] = {}
     for match in _DEFINITION.finditer(text):
         target = {"href": match["angled"] or match["bare"] or "", "title": match["title"] or ""}
-        found.setdefault(normalizeReference(match["label"]), target)
-    return found
+        targets.setdefault(normalizeReference(match["label"]), target)
+    return targets
 
 
 def may_have_images(markup: str) -> bool:
@@ -95,26 +124,34 @@ def may_have_images(markup: str) -> bool:
 
 
 def markdown_images(markup: str, references: References) -> list[Image]:
-    """The images of a stretch of Markdown, HTML `<img>` among them, in order; those in code spans
-    are none. Linear in the text."""
-    return (
-        [image for _, _, image in _placed_images(markup, references)]
-        if may_have_images(markup)
-        else []
-    )
+    """The images of a stretch of Markdown, in order.
+
+    HTML `<img>` counts, what stands in code spans does not. Linear in the text.
+    """
+    return [image for _, _, image in _placed_images(markup, references)]
 
 
 def lone_images(markup: str, references: References) -> list[Image]:
-    """The images of a paragraph that holds nothing else, links around them and `{attributes}`
-    behind them aside; else none."""
-    placed = _placed_images(markup, references) if may_have_images(markup) else []
-    edges = [0, *(edge for start, end, _ in placed for edge in (start, end)), len(markup)]
-    rest = "".join(markup[a:b] for a, b in zip(edges[::2], edges[1::2], strict=True))
-    return [image for _, _, image in placed] if _BESIDE_IMAGES.fullmatch(rest) else []
+    """The images of a paragraph that holds nothing else, else none.
+
+    Links around them and `{attributes}` behind them are allowed.
+    """
+    placed = _placed_images(markup, references)
+    rest = []
+    position = 0
+    for start, end, _ in placed:
+        rest.append(markup[position:start])
+        position = end
+    rest.append(markup[position:])
+    if not _BESIDE_IMAGES.fullmatch("".join(rest)):
+        return []
+    return [image for _, _, image in placed]
 
 
 def _placed_images(markup: str, references: References) -> list[tuple[int, int, Image]]:
     """Images with their spans."""
+    if not may_have_images(markup):
+        return []
     runs: dict[int, list[int]] = {}  # where runs of so many backticks begin
     for run in re.finditer("`+", markup):
         runs.setdefault(len(run[0]), []).append(run.start())
@@ -124,6 +161,7 @@ def _placed_images(markup: str, references: References) -> list[tuple[int, int, 
         position = match.end()
         image = None
         if match["ticks"]:
+            # A code span ends at the next run of as many backticks; without one it is none.
             same = runs.get(len(match["ticks"]), [])
             closing = bisect_left(same, position)
             position = same[closing] + len(match["ticks"]) if closing < len(same) else position
@@ -139,19 +177,19 @@ def _placed_images(markup: str, references: References) -> list[tuple[int, int, 
 
 def _markdown_image(match: re.Match[str], references: References) -> Image | None:
     alt = plain_cell(match["alt"])
-    file = next(
-        (match[name] for name in ("angled", "bare", "loose") if match[name] is not None), None
-    )
-    if file is not None:
-        title = match["double"] or match["single"] or match["round"] or ""
-        return Image(file.strip(), alt, _one_line(title))
+    for form in ("angled", "bare", "loose"):
+        if match[form] is not None:
+            title = match["double"] or match["single"] or match["round"] or ""
+            return Image(match[form].strip(), alt, _one_line(title))
     target = references.get(normalizeReference(match["label"] or match["alt"]))
     return Image(target["href"], alt, _one_line(target["title"])) if target else None
 
 
 def html_figure(markup: str) -> tuple[list[Image], str] | None:
-    """The images of a piece of HTML that shows nothing else but a `figcaption`, and that caption;
-    None for any other piece."""
+    """The images of a piece of HTML, and their `figcaption`.
+
+    None for a piece without images, or that shows anything else.
+    """
     images: list[Image] = []
     caption: list[str] = []
     depth = 0
@@ -169,8 +207,7 @@ def html_figure(markup: str) -> tuple[list[Image], str] | None:
 
 
 def html_tables(markup: str) -> tuple[list[tuple[int, int]], int]:
-    """The spans of outermost `<table>` elements in a piece of HTML, and how many are left open at
-    its end."""
+    """The spans of outermost `<table>` elements, and how many are left open."""
     spans = []
     depth = opened = 0
     for kind, name, start, end in tokens(markup):
@@ -188,16 +225,11 @@ def html_tables(markup: str) -> tuple[list[tuple[int, int]], int]:
 
 def _html_image(source: str, start: int, end: int) -> Image:
     spans = attributes(source, start, end)
-    values = {
-        name: unescape(source[slice(*spans[name])])
-        for name in ("src", "alt", "title")
-        if name in spans
-    }
-    return Image(
-        values.get("src", "").strip(),
-        _one_line(values.get("alt", "")),
-        _one_line(values.get("title", "")),
-    )
+
+    def value(name: str) -> str:
+        return unescape(source[slice(*spans.get(name, (0, 0)))])
+
+    return Image(value("src").strip(), _one_line(value("alt")), _one_line(value("title")))
 
 
 def _one_line(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A section's own body as text, tables and images, in reading order (HiQA, section 3.2)."""
+"""A section's own body as text, tables and images (HiQA, section 3.2)."""
 
 from __future__ import annotations
 
@@ -31,14 +31,19 @@ _TAGS_ONLY = re.compile(r"(?:\s*<[^<>!]{1,200}>){0,20}\s*")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A block, or a piece of an HTML block, and what it is. A heading in front of it belongs to
-    `block` (see `header_start`)."""
+    """A block, or a piece of an HTML block, and its kind.
+
+    A heading in front of it belongs to `block` (see `header_start`).
+
+    Example:
+        >>> Part("text", Block("paragraph", 0, 12), own_end=12).quiet
+        False
+    """
 
     kind: str  # "text", "table" or "image"
     block: Block
-    own_end: (
-        int  # behind its own words; in a division's last part headings without a body may follow
-    )
+    # Behind its own words: in a division's last part headings without a body may follow.
+    own_end: int
     table: Table | None = None
     images: tuple[Image, ...] = ()
     caption: str = ""  # that the markup itself gives
@@ -47,8 +52,15 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A run of text blocks, or one table or image with the blocks of prose beside it. The segments
-    of a division tile it."""
+    """A run of text blocks, or one table or image.
+
+    The segments of a division tile it. `before` and `after` are the blocks of prose beside a table
+    or image.
+
+    Example:
+        >>> Segment("text", (Part("text", Block("paragraph", 3, 12), own_end=12),)).start
+        3
+    """
 
     kind: str
     parts: tuple[Part, ...]  # several only of text
@@ -72,14 +84,24 @@ class Segment:
 
     @property
     def tail(self) -> int | None:
-        """Where headings without a body begin in the last block; None: there are none."""
+        """Where headings without a body begin in the last block, if any."""
         last = self.parts[-1]
         return last.own_end if last.own_end < last.block.end else None
 
 
 @dataclass(frozen=True)
 class Segmenter:
-    """Tells the segments of one document."""
+    """Cuts the divisions of one document into segments.
+
+    Example:
+        >>> from structrag.chunks.divisions import divide
+        >>> from structrag.reading.sections import parse
+        >>> from structrag.records import Document
+        >>> text = "A phone.\\n\\n| Nova |\\n| --- |\\n| 19 h |\\n"
+        >>> outline = parse(Document(text, format="markdown"))
+        >>> [segment.kind for segment in Segmenter(outline).segments(divide(outline)[0])]
+        ['text', 'table']
+    """
 
     outline: Outline
 
@@ -99,7 +121,7 @@ class Segmenter:
         return link_definitions(self.text) if self.is_markdown and "![" in self.text else {}
 
     def segments(self, division: Division) -> list[Segment]:
-        """The segments of a division, in reading order; at least one."""
+        """The segments of a division in reading order, at least one."""
         parts = _join_quiet(self._parts(division))
         segments: list[Segment] = []
         run: list[Part] = []
@@ -110,25 +132,28 @@ class Segmenter:
             if run:
                 segments.append(Segment("text", tuple(run)))
                 run = []
-            segments.append(
-                Segment(part.kind, (part,), _prose(parts[i - 1 : i]), _prose(parts[i + 1 : i + 2]))
-            )
-        return [*segments, Segment("text", tuple(run))] if run else segments
+            before = _prose(parts[i - 1]) if i else None
+            after = _prose(parts[i + 1]) if i + 1 < len(parts) else None
+            segments.append(Segment(part.kind, (part,), before, after))
+        if run:
+            segments.append(Segment("text", tuple(run)))
+        return segments
 
     def images(self, segment: Segment, start: int, end: int) -> list[Image]:
-        """The images that `[start, end)` of a text segment refers to, those in code of Markdown
-        left out."""
-        found: list[Image] = []
+        """The images that `[start, end)` of a text segment refers to.
+
+        Those in code of Markdown are left out.
+        """
         if self.placed:
             return self._placed_between(start, end)
         if not self.is_markdown or not may_have_images(self.text[start:end]):
-            return found
+            return []
+        images: list[Image] = []
         for block in segment.blocks:
             if block.kind != "code" and block.start < end and start < block.end:
-                found += markdown_images(
-                    self.text[max(start, block.start) : min(end, block.end)], self.references
-                )
-        return found
+                inside = self.text[max(start, block.start) : min(end, block.end)]
+                images += markdown_images(inside, self.references)
+        return images
 
     @cached_property
     def placed(self) -> tuple[PlacedImage, ...]:
@@ -137,36 +162,41 @@ class Segmenter:
         return tuple(sorted(layout.images, key=_offset)) if layout else ()
 
     def _placed_between(self, start: int, end: int) -> list[Image]:
-        first, last = (bisect_left(self.placed, edge, key=_offset) for edge in (start, end))
+        first = bisect_left(self.placed, start, key=_offset)
+        last = bisect_left(self.placed, end, key=_offset)
         return [Image(image.file, image.alt, image.title) for image in self.placed[first:last]]
 
     def _parts(self, division: Division) -> list[Part]:
+        """The blocks of a division as parts."""
         blocks, tail = division_blocks(self.outline, division)
+        ends = [block.end for block in blocks]
+        if blocks and tail is not None:
+            ends[-1] = tail
         parts: list[Part] = []
         closed = True  # no table is left open that reaches behind the section
         i = 0
         while i < len(blocks):
-            block = blocks[i]
+            block, own_end = blocks[i], ends[i]
             i += 1
-            own_end = tail if i == len(blocks) and tail is not None else block.end
-            if block.kind == "html" and self.is_markdown:
-                _, depth = html_tables(self.text[_own(block) : own_end])
-                reach = self._table_reach(blocks, i, depth) if depth and closed else i
-                closed = closed and (not depth or reach > i)
-                if reach > i:
-                    own_end = (
-                        tail if reach == len(blocks) and tail is not None else blocks[reach - 1].end
-                    )
-                    block = Block("html", block.start, blocks[reach - 1].end, (), 0, _own(block))
-                    i = reach
-                parts += self._html_parts(block, own_end)
-            else:
+            if block.kind != "html" or not self.is_markdown:
                 parts.append(self._part(block, own_end))
+                continue
+            _, depth = html_tables(self.text[_own(block) : own_end])
+            # Empty lines cut a table of HTML into blocks of Markdown, which are joined again.
+            reach = self._table_reach(blocks, i, depth) if depth and closed else i
+            closed = closed and (not depth or reach > i)
+            if reach > i:
+                own_end = ends[reach - 1]
+                block = Block("html", block.start, blocks[reach - 1].end, (), 0, _own(block))
+                i = reach
+            parts += self._html_parts(block, own_end)
         return parts
 
     def _table_reach(self, blocks: Sequence[Block], i: int, depth: int) -> int:
-        """Behind which block the `depth` tables that are open behind block `i - 1` are closed; `i`
-        if none closes them."""
+        """Behind which block the `depth` open tables are closed.
+
+        They are open before block `i`. The answer is `i` if no block closes them.
+        """
         for j in range(i, len(blocks)):
             if blocks[j].kind == "code":
                 continue
@@ -177,47 +207,54 @@ class Segmenter:
         return i
 
     def _part(self, block: Block, own_end: int) -> Part:
-        own = _own(block)
+        """A block as a table, an image that stands alone, or text."""
+        start = _own(block)
         if block.kind == "table":
             table = pipe_table(
-                self.text, own, own_end, block.cuts, block.header_end, markdown=self.is_markdown
+                self.text, start, own_end, block.cuts, block.header_end, markdown=self.is_markdown
             )
             if table is not None:
                 return Part("table", block, own_end, table=table)
-        elif block.kind == "image" and not self.is_markdown:
-            placed = self._placed_between(own, own_end) or [
-                Image("", " ".join(self.text[own:own_end].split()))
-            ]
-            return Part("image", block, own_end, images=tuple(placed))
-        elif block.kind in {"image", "paragraph"} and self.is_markdown and self.text[own] in "![":
-            images = lone_images(self.text[own:own_end], self.references)
+        elif block.kind in {"image", "paragraph"}:
+            images, caption = self._lone_images(block.kind, self.text[start:own_end], start)
             if images:
-                return Part("image", block, own_end, images=tuple(images))
-        elif block.kind == "paragraph" and self.is_markdown and self.text[own] == "<":
-            figure = html_figure(self.text[own:own_end])
-            if figure is not None:
-                return Part("image", block, own_end, images=tuple(figure[0]), caption=figure[1])
+                return Part("image", block, own_end, images=tuple(images), caption=caption)
         return Part("text", block, own_end)
+
+    def _lone_images(self, kind: str, markup: str, start: int) -> tuple[list[Image], str]:
+        """The images of a block that holds nothing else, and a caption."""
+        if not self.is_markdown:
+            if kind != "image":
+                return [], ""
+            placed = self._placed_between(start, start + len(markup))
+            return placed or [Image("", " ".join(markup.split()))], ""
+        if markup[0] in "![":
+            return lone_images(markup, self.references), ""
+        figure = html_figure(markup) if kind == "paragraph" and markup[0] == "<" else None
+        return figure or ([], "")
 
     def _html_parts(self, block: Block, own_end: int) -> list[Part]:
         """A block of HTML, cut where tables begin and end."""
-        own = _own(block)
-        spans, _ = html_tables(self.text[own:own_end])
-        edges = sorted({own, own_end, *(own + edge for span in spans for edge in span)})
-        tables = {own + start for start, _ in spans}
+        block_start = _own(block)
+        spans, _ = html_tables(self.text[block_start:own_end])
+        edges = {block_start, own_end}
+        tables = set()
+        for start, end in spans:
+            tables.add(block_start + start)
+            edges |= {block_start + start, block_start + end}
         parts = []
-        for start, end in pairwise(edges):
+        for start, end in pairwise(sorted(edges)):
             cuts = tuple(cut for cut in block.cuts if start < cut < end)
-            first = block.start if start == own else start
+            first = block.start if start == block_start else start
             last = block.end if end == own_end else end
             piece = Block("html", first, last, cuts, 0, start)
             parts.append(self._html_part(piece, end, is_table=start in tables))
         return parts
 
     def _html_part(self, block: Block, own_end: int, *, is_table: bool) -> Part:
-        own = _own(block)
-        markup = self.text[own:own_end]
-        table = html_table(markup, own) if is_table else None
+        start = _own(block)
+        markup = self.text[start:own_end]
+        table = html_table(markup, start) if is_table else None
         if table is not None:
             return Part("table", block, own_end, table=table, caption=table.caption)
         figure = None if is_table else html_figure(markup)
@@ -231,38 +268,38 @@ def _offset(image: PlacedImage) -> int:
 
 
 def _own(block: Block) -> int:
+    """Where a block begins behind a heading in front of it."""
     return block.start if block.header_start is None else block.header_start
 
 
-def _prose(neighbour: Sequence[Part]) -> Block | None:
-    """The neighbour's block, without headings beside it, if sentences can be taken from it."""
-    if not neighbour or neighbour[0].kind != "text" or neighbour[0].block.kind not in PROSE:
+def _prose(neighbour: Part) -> Block | None:
+    """The neighbour's block, if sentences can be taken from it.
+
+    Headings beside it are left out.
+    """
+    if neighbour.kind != "text" or neighbour.block.kind not in PROSE:
         return None
-    return replace(neighbour[0].block, end=neighbour[0].own_end)
+    return replace(neighbour.block, end=neighbour.own_end)
 
 
 def _join_quiet(parts: list[Part]) -> list[Part]:
-    """Closing and opening tags join the table or image that they stand beside, the one before
-    first; no chunk is tags alone."""
+    """Join parts that are only tags to a table or image beside them.
+
+    The one before comes first. So no chunk is tags alone.
+    """
     joined: list[Part] = []
-    only_quiet = True
+    only_quiet = True  # so far nothing but tags
     for part in parts:
         last = joined[-1] if joined else None
-        if (
-            part.quiet
-            and last is not None
-            and last.kind != "text"
-            and last.own_end == last.block.end
-        ):
-            joined[-1] = replace(
-                last, block=replace(last.block, end=part.block.end), own_end=part.own_end
-            )
+        joinable = last is not None and last.kind != "text" and last.own_end == last.block.end
+        if part.quiet and last is not None and joinable:
+            block = replace(last.block, end=part.block.end)
+            joined[-1] = replace(last, block=block, own_end=part.own_end)
             continue
         if part.kind != "text" and joined and only_quiet:
             first = joined[0].block
-            part = replace(
-                part, block=replace(part.block, start=first.start, header_start=_own(first))
-            )
+            block = replace(part.block, start=first.start, header_start=_own(first))
+            part = replace(part, block=block)
             joined = []
         only_quiet = only_quiet and part.quiet
         joined.append(part)

@@ -1,4 +1,4 @@
-"""What stands around a table or an image in its section: its caption and the nearest sentences."""
+"""The caption of a table or an image, and the nearest sentences."""
 
 from __future__ import annotations
 
@@ -25,7 +25,12 @@ _ITALIC_LINE = re.compile(r"([*_]{1,3})[^*_\n]+\1")
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """White space is collapsed, nothing else is changed; "" and () for what is not there."""
+    """The caption and the nearest sentences, white space collapsed.
+
+    Example:
+        >>> Surroundings(caption="Table 1: phones").before
+        ()
+    """
 
     caption: str = ""
     before: tuple[str, ...] = ()
@@ -35,12 +40,14 @@ class Surroundings:
 def surroundings(
     text: str, kind: str, before: Block | None, after: Block | None, cutter: Cutter
 ) -> Surroundings:
-    """The caption and the sentences of the neighbouring blocks, which may be None.
+    """The caption and sentences of the neighbouring blocks.
 
-    A caption is a neighbouring block that begins like one ("Table 3", "Fig. 2:", "表 1"), or next to
-    an image one line in italics. Table: the sentences that the line before it belongs to, at most
-    the last 2, and the first one behind it; without a line before, the first 2 behind. Image: 2
-    before and 2 behind.
+    A caption is a neighbouring block that begins like one ("Table 3", "Fig. 2:", "表 1"). Next to
+    an image one line in italics is a caption too.
+
+    - Table: the sentences that the line before it belongs to, at most the last 2, and the first
+      one behind it. Without a line before, the first 2 behind.
+    - Image: 2 before and 2 behind.
     """
     caption = ""
     if before is not None and _is_caption(text, kind, before):
@@ -78,14 +85,16 @@ def _is_caption(text: str, kind: str, block: Block) -> bool:
     if block.kind != "paragraph" or end - start > REACH:
         return False
     words = text[start:end].strip()
-    return bool(_CAPTIONS[kind].match(words)) or (
-        kind == "image" and bool(_ITALIC_LINE.fullmatch(words))
-    )
+    if kind == "image" and _ITALIC_LINE.fullmatch(words):
+        return True
+    return bool(_CAPTIONS[kind].match(words))
 
 
 def _sentences_before(text: str, block: Block, cutter: Cutter) -> list[tuple[int, int]]:
-    """The last sentences of a block; one whose beginning is out of reach is left out unless it is
-    the only one."""
+    """The last sentences of a block.
+
+    One whose beginning is out of reach is left out unless it is the only one.
+    """
     start, end = _own(block)
     near = max(start, end - REACH)
     spans = cutter.sentences(text, near, end)
