@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from uuid import uuid4
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseLanguageModel
@@ -14,9 +13,9 @@ from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, 
 from langchain_core.runnables.retry import RunnableRetry
 from pydantic import BaseModel
 
+from structrag.asking.naming import digest, unnamed
 from structrag.hosts.names import (
     class_path,
-    digest,
     is_plain,
     is_setting,
     listed,
@@ -59,7 +58,7 @@ def model_name(model: Any, config: RunnableConfig | None = None) -> str:
     function calls. `config` is what it will be called with.
     """
     name = _told(model, _configured(config))
-    return f"{name}#{uuid4().hex}" if FUNCTION in name else name
+    return unnamed(model, name) if FUNCTION in name else name
 
 
 def _told(value: Any, settings: Mapping[str, Any]) -> str:

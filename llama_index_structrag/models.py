@@ -10,6 +10,7 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.llms import LLM, ChatMessage
 
 from llama_index_structrag.embedding import StructragEmbedding
+from structrag.asking.naming import setting_name
 from structrag.asking.requests import Embedder, LanguageModel
 from structrag.errors import InvalidParameter
 from structrag.hosts.limits import reading_limit
@@ -17,7 +18,6 @@ from structrag.hosts.margins import LogProbabilities
 from structrag.hosts.names import class_path, listed, settings_of, shown, telling
 from structrag.models.embedders import as_embedder
 from structrag.models.llm import as_language_model
-from structrag.text.tokens import counter_name
 
 # What changes the vectors or the answers of a model beside its name. Only these are read: a name
 # never holds a secret.
@@ -204,7 +204,7 @@ def _is_default(value: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    return counter_name(value) if callable(value) else str(value)
+    return setting_name(value) if callable(value) else str(value)
 
 
 def core_embedder(value: Any) -> Embedder | None:

@@ -19,9 +19,9 @@ from llama_index.core.bridge.pydantic import (
 from llama_index.core.schema import BaseNode
 from llama_index.core.utils import get_tokenizer
 
+from structrag.asking.naming import setting_name
 from structrag.errors import InvalidParameter
-from structrag.index.identity import setting_name
-from structrag.text.tokens import TokenCounter, counter_name, huggingface_counter
+from structrag.text.tokens import TokenCounter, huggingface_counter
 
 _NAMESPACE = uuid.UUID("6f1ff4c2-6a52-5d53-9d3c-5c1f3a0b6b7e")
 
@@ -126,7 +126,7 @@ def _read_id_func(value: Any) -> Any:
     if value is None:
         return span_id
     if isinstance(value, dict):
-        if value.get("id_func_name") != counter_name(span_id):  # type: ignore[arg-type]
+        if value.get("id_func_name") != setting_name(span_id):
             raise InvalidParameter(
                 "id_func must be passed again to read these settings, as from_dict(data, "
                 "id_func=...): they were made "
@@ -149,12 +149,12 @@ def _function_name(value: Any) -> dict[str, str] | None:
 
 
 def _id_func_name(value: Any) -> dict[str, str]:
-    return {"id_func_name": counter_name(value), "title": "id_func"}
+    return {"id_func_name": setting_name(value), "title": "id_func"}
 
 
 def _tokenizer_name(value: Any) -> str:
     tokenizer: Any = get_tokenizer() if value is None else value
-    return counter_name(tokenizer)
+    return setting_name(tokenizer)
 
 
 _SCHEMA = WithJsonSchema({"type": "string"})

@@ -19,6 +19,7 @@ class Call:
 
     request: Ask | Choose
     key: str
+    named: bool  # whether its model has a name, so that the answer can be kept
     positions: list[int] = field(default_factory=list)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from structrag.asking.cache import Cache, cache_key
+from structrag.asking.naming import has_name
 from structrag.asking.requests import Array, Embed, Embedder, Usage
 from structrag.errors import InvalidAnswer
 from structrag.text.tokens import count_tokens
@@ -31,7 +32,7 @@ class EmbeddingPlan:
         self.request = request
         self.embedder = embedder
         self.name = embedder.name
-        self.cache = None if request.query or instant else cache
+        self.cache = None if request.query or instant or not has_name(self.name) else cache
         self.usage = usage
         self.batch_size = max(batch_size, len(request.texts)) if instant else batch_size
         self.done = 0  # of `missing`

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
+import warnings
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from structrag.asking.calls import (
     usable_answer,
 )
 from structrag.asking.embedding_plan import NO_VECTORS, EmbeddingPlan
+from structrag.asking.naming import has_name
 from structrag.asking.requests import (
     Array,
     Ask,
@@ -81,12 +83,25 @@ class Runner:
         self.asking = asking_of(asking, options)
         self.cache = as_cache(self.asking.cache)
         self.usage = Usage()
+        self._warn_of_unnamed()
         self._derived: dict[Any, Embedder] = {}  # what functions of requests made of `embedder`
         self._granted = 0  # calls that were begun, of `max_calls`
         self._lock = threading.Lock()  # of the counts
         self._gates: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
             WeakKeyDictionary()
         )
+
+    def _warn_of_unnamed(self) -> None:
+        """Say which model's answers will not be in the cache."""
+        models = {"llm": self.llm, "embedder": self.embedder}
+        for parameter, model in models.items():
+            if self.cache is not None and model is not None and not has_name(model.name):
+                warnings.warn(
+                    f"cache keeps nothing of the {parameter} {model.name.partition('#')[0]!r}: a "
+                    "lambda or a function inside another has no name. Wrap it in one that takes "
+                    "name=..., such as FunctionModel and FunctionEmbedder.",
+                    stacklevel=3,
+                )
 
     def run(self, steps: Steps[T]) -> T:
         """Drive an algorithm to its result."""
@@ -200,7 +215,7 @@ class Runner:
             known = self.cache.get(key) if self.cache is not None and is_cached(request) else None
             if known is None or not is_kept(request, known["answer"]):
                 calls.setdefault(
-                    key if is_cached(request) else i, Call(request, key)
+                    key if is_cached(request) else i, Call(request, key, has_name(llm.name))
                 ).positions.append(i)
             else:
                 answers[i] = known["answer"]
@@ -247,7 +262,7 @@ class Runner:
             self.usage.prompt_tokens += count_tokens(call.request.prompt)
             if isinstance(answer, str):
                 self.usage.answer_tokens += count_tokens(answer)
-        if self.cache is not None and is_kept(call.request, answer):
+        if self.cache is not None and call.named and is_kept(call.request, answer):
             self.cache.put(call.key, {"answer": answer})
         return answer
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from structrag.asking.cache import Cache, cache_key
+from structrag.asking.naming import has_name
 from structrag.asking.requests import Score, Usage
 from structrag.errors import InvalidAnswer
 
@@ -19,7 +20,7 @@ class ScoringPlan:
     def __init__(self, request: Score, cache: Cache | None, usage: Usage, batch_size: int) -> None:
         self.request = request
         self.name = str(getattr(request.scorer, "name", "") or "")
-        self.cache = cache if self.name else None
+        self.cache = cache if self.name and has_name(self.name) else None
         self.usage = usage
         self.batch_size = batch_size
         self.done = 0  # of `missing`

@@ -7,11 +7,10 @@ import inspect
 import re
 from collections.abc import Iterable, Mapping
 from functools import partial
-from hashlib import sha256
 from typing import Any
 
+from structrag.asking.naming import digest, setting_name
 from structrag.models.embedders import model_label
-from structrag.text.tokens import counter_name
 
 # Words in the name of an attribute whose value is left out.
 SECRETS = frozenset({
@@ -72,11 +71,6 @@ def shown(value: Any) -> str:
     return repr(value) if isinstance(value, int | float) else digest(_told(value))
 
 
-def digest(text: str) -> str:
-    """A text too long or too private for a name."""
-    return f"#{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
-
-
 def telling(value: Any) -> str | None:
     """An attribute of a model that has no name; None for one that may change as the model works,
     such as a list of its calls."""
@@ -85,7 +79,7 @@ def telling(value: Any) -> str | None:
     if hasattr(value, "encode") and hasattr(value, "max_seq_length"):  # a SentenceTransformer
         return repr(model_label(value))
     return (
-        counter_name(value)
+        setting_name(value)
         if hasattr(value, "__qualname__") or isinstance(value, partial)
         else None
     )
@@ -107,7 +101,7 @@ def _told(value: Any) -> str:
     if value is None or is_plain(value):
         return repr(value)
     if callable(value):
-        return counter_name(value)
+        return setting_name(value)
     whole = hasattr(type(value), "model_fields")  # others may hold clients, records and themselves
     return class_path(value) + _told(
         {name: part for name, part in settings_of(value).items() if whole or is_plain(part)}

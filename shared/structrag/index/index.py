@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from structrag.asking.naming import has_name, setting_name
 from structrag.asking.requests import Embed, Ranking, Request, Search, Steps, Usage
 from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking, AskingOptions, asking_of
@@ -18,7 +20,7 @@ from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.errors import IndexDamaged, InvalidParameter, check_at_least, check_choice
 from structrag.index.adding import Adding, AddReport, Preparation, Splitter, embedder_errors
 from structrag.index.estimating import Estimate, estimate
-from structrag.index.identity import ALGORITHM_VERSION, fingerprint, setting_name
+from structrag.index.identity import ALGORITHM_VERSION, fingerprint
 from structrag.index.routes import DenseStore, HostVectors, OwnRoute, check_query, checked_k
 from structrag.index.storage import manifest_config
 from structrag.index.store import Store
@@ -348,7 +350,16 @@ class Index:
         """Write the index to a folder, moved into place when complete. A host's vector store is
         saved by its own means."""
         self._refit()
-        self.store.save(path, config=self._config())
+        config = self._config()
+        if not has_name(f"{config['embedder']}{config['settings']}"):
+            warnings.warn(
+                "the index is saved with an embedder, model, splitter or counter that has no name "
+                "(a lambda or a function inside another): another process cannot tell whether it "
+                "has the same one, and makes its documents anew or refuses the embedder. Use a "
+                "function of a module, or FunctionEmbedder and FunctionModel with name=...",
+                stacklevel=2,
+            )
+        self.store.save(path, config=config)
 
     @classmethod
     def load(
@@ -447,6 +458,12 @@ def _with_saved(
 
 def _check_embedder(path: str | os.PathLike[str], config: Mapping[str, Any], name: str) -> None:
     """Raise InvalidParameter unless `name` is the embedder the index was built with."""
+    if name != config["embedder"] and not has_name(config["embedder"]):
+        raise InvalidParameter(
+            f"embedder cannot be checked: the index at {os.fspath(path)!r} was built with one that "
+            "has no name, a lambda or a function inside another. Build it again with "
+            "FunctionEmbedder(function, name=...)."
+        )
     if name != config["embedder"]:
         raise InvalidParameter(
             f"embedder must be the one the index at {os.fspath(path)!r} was built with, "

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from structrag.asking.naming import setting_name
 from structrag.asking.requests import Array, Embedder
 from structrag.errors import InvalidParameter, require
 from structrag.text.terms import Tokenizer
-from structrag.text.tokens import counter_name
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ def as_embedder(value: Any) -> Embedder:
     if isinstance(value, str) or hasattr(value, "encode"):
         return SentenceTransformerEmbedder(value)
     if callable(value):
-        return FunctionEmbedder(value, name=counter_name(value))
+        return FunctionEmbedder(value, name=setting_name(value))
     raise InvalidParameter(
         "embedder must be None (LSA), the name or folder of a sentence-transformers model, a "
         "SentenceTransformer, a function "

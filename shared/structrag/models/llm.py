@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from structrag.asking.naming import setting_name
 from structrag.asking.requests import LanguageModel
 from structrag.errors import InvalidParameter
-from structrag.text.tokens import counter_name
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def as_language_model(value: Any) -> LanguageModel | None:
     if value is None or (hasattr(value, "complete") and hasattr(value, "name")):
         return value  # type: ignore[no-any-return]
     if callable(value) and not hasattr(value, "invoke"):
-        return FunctionModel(value, name=counter_name(value))
+        return FunctionModel(value, name=setting_name(value))
     raise InvalidParameter(
         "llm must be None, a function str -> str, or an object with name and complete; "
         f"got {type(value).__name__}. Models of LangChain and LlamaIndex go through "

@@ -14,7 +14,7 @@ import re
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -131,60 +131,6 @@ def huggingface_counter(tokenizer: Any) -> TokenCounter:
     vocabulary = sorted(tokenizer.get_vocab().items())
     model = getattr(tokenizer, "name_or_path", "") or "unnamed"
     return HuggingFaceCounter(f"{kind}:{model}:{_digest(repr(vocabulary))}", tokenizer)
-
-
-def counter_name(counter: TokenCounter) -> str:
-    """A name for cache keys and manifests: equal in every process, and different for counters that
-    count differently.
-
-    Counters made here, and other dataclasses, are named by their fields; functions by module and
-    qualified name, with a digest of the code for lambdas and local functions (their names say too
-    little); `functools.partial` by its parts; other objects by their class and, where it holds no
-    memory address, their `repr`.
-    """
-    if isinstance(counter, functools.partial):
-        keywords = {key: _value_name(value) for key, value in sorted(counter.keywords.items())}
-        return (
-            f"partial({counter_name(counter.func)}, "
-            f"{[_value_name(value) for value in counter.args]}, {keywords})"
-        )
-    owner = getattr(counter, "__self__", None)
-    name = getattr(counter, "__qualname__", "")
-    if owner is not None and name and not hasattr(owner, "__spec__"):
-        return f"{_value_name(owner)}.{name}"
-    if not name:
-        return _value_name(counter)
-    code = getattr(counter, "__code__", None)
-    full = f"{counter.__module__}.{name}"
-    return (
-        f"{full}#{_digest(chr(10).join(_code_parts(counter, code)))}"
-        if code and "<" in name
-        else full
-    )
-
-
-def _value_name(value: Any) -> str:
-    cls = f"{type(value).__module__}.{type(value).__qualname__}"
-    shown = repr(value)
-    if re.search(r" at 0x[0-9a-fA-F]+", shown):
-        return counter_name(value) if hasattr(value, "__qualname__") else cls
-    if is_dataclass(value):
-        return f"{type(value).__module__}.{shown}"
-    return shown if type(value).__module__ == "builtins" else f"{cls}({_digest(shown)})"
-
-
-def _code_parts(function: Any, code: Any) -> Iterator[str]:
-    yield code.co_code.hex()
-    yield repr(code.co_names)
-    for constant in code.co_consts:
-        if hasattr(constant, "co_code"):
-            yield from _code_parts(None, constant)
-        else:
-            yield repr(sorted(map(repr, constant)) if isinstance(constant, frozenset) else constant)
-    if function is not None:
-        for cell in function.__closure__ or ():
-            yield _value_name(cell.cell_contents)
-        yield repr([_value_name(value) for value in function.__defaults__ or ()])
 
 
 def _digest(text: str) -> str:

@@ -835,3 +835,36 @@ def test_a_where_that_raises_is_named(embedder: HashEmbedder) -> None:
         ) as caught:
             search("pump", where=lambda meta: meta["year"] > 2000)
         assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_a_setting_without_a_name_is_the_same_in_this_process_alone(tmp_path: Path) -> None:
+    def counter(text: str) -> int:
+        return len(text.split())
+
+    def index_with(count: Any) -> Index:
+        return Index(embedder=HashEmbedder(), splitter=ContentAwareSplitter(counter=count))
+
+    index = index_with(counter)
+    index.add([document(1)])
+    assert index.add([document(1)]).unchanged == 1
+    assert index_with(counter).fingerprint(document(1)) == index.fingerprint(document(1))
+    other = index_with(lambda text: len(text.split()))
+    assert other.fingerprint(document(1)) != index.fingerprint(document(1))
+    with pytest.warns(UserWarning, match="has no name"):
+        index.save(tmp_path / "index")
+    again = Index.load(tmp_path / "index", embedder=HashEmbedder(), splitter=other.splitter)
+    assert again.search("word", 1) == index.search("word", 1)
+    assert again.add([document(1)]).unchanged == 0
+
+
+def test_an_index_with_an_embedder_without_a_name_opens_with_that_very_one(tmp_path: Path) -> None:
+    def embed(texts: list[str]) -> list[list[float]]:
+        return [[float(len(text)), 1.0] for text in texts]
+
+    index = Index(embedder=embed)
+    index.add([document(1)])
+    with pytest.warns(UserWarning, match="FunctionEmbedder and FunctionModel"):
+        index.save(tmp_path / "index")
+    assert len(Index.load(tmp_path / "index", embedder=embed)) == len(index)
+    with pytest.raises(InvalidParameter, match="embedder cannot be checked"):
+        Index.load(tmp_path / "index", embedder=lambda texts: embed(texts))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import os
 import pickle
@@ -16,8 +15,9 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
+from structrag.asking.naming import setting_name
 from structrag.errors import InvalidParameter
-from structrag.text.tokens import count_tokens, counter_name, huggingface_counter, tiktoken_counter
+from structrag.text.tokens import count_tokens, huggingface_counter, tiktoken_counter
 
 UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
 TEXTS = st.text(st.sampled_from("ab é\n\t.手今ไทยກမក្かカ<|>\ud800"), max_size=60)
@@ -181,60 +181,4 @@ def test_counters_survive_pickling(make) -> None:  # type: ignore[no-untyped-def
     counter = make()
     copy = pickle.loads(pickle.dumps(counter))
     assert copy("a b c") == counter("a b c")
-    assert counter_name(copy) == counter_name(counter)
-
-
-class Characters:
-    def __call__(self, text: str) -> int:
-        return len(text)
-
-    def count(self, text: str) -> int:
-        return len(text)
-
-
-def divided(by: int):  # type: ignore[no-untyped-def]
-    return lambda text: len(text) // by
-
-
-def power(text: str, n: int) -> int:
-    return len(text) ** n
-
-
-def test_names_are_stable_and_tell_counters_apart() -> None:
-    counters = [
-        count_tokens,
-        tiktoken_counter(),
-        tiktoken_counter("o200k_base"),
-        huggingface_counter(word_tokenizer()),
-        len,
-        Characters(),
-        Characters().count,
-        divided(3),
-        divided(4),
-        functools.partial(power, n=2),
-        functools.partial(power, n=3),
-    ]
-    names = [counter_name(counter) for counter in counters]
-    assert len(set(names)) == len(names)
-    assert not [name for name in names if "0x" in name]
-    assert names[0] == "structrag.text.tokens.count_tokens"
-    assert counter_name(divided(3)) == names[7]
-    assert counter_name(Characters()) == names[5]
-
-
-def test_names_are_equal_in_another_process() -> None:
-    script = (
-        "from structrag.text.tokens import *\n"
-        "f = lambda text: len({'a', 'b', 'c', text} & {'a', 'b'}) if text in {'x', 'y', 'z'} else "
-        "0\n"
-        "print([counter_name(c) for c in (count_tokens, tiktoken_counter(), f)])"
-    )
-    runs = [
-        subprocess.run(
-            [sys.executable, "-c", script],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-        )
-        for seed in ("1", "2")
-    ]
-    assert runs[0].stdout and runs[0].stdout == runs[1].stdout
+    assert setting_name(copy) == setting_name(counter)
