@@ -1,0 +1,116 @@
+"""What an extra brings, used once, with nothing else there: `python .ci/extra_check.py EXTRA`."""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import structrag
+
+TEXT = (
+    "# Pump\n\nThe pump moves water. It has a filter.\n\n## Cleaning\n\nRinse the filter. Dry it.\n"
+)
+QUESTION = "How do I rinse the filter?"
+PDF = b"""%PDF-1.4
+1 0 obj <</Type /Catalog /Pages 2 0 R>> endobj
+2 0 obj <</Type /Pages /Kids [3 0 R] /Count 1>> endobj
+3 0 obj <</Type /Page /Parent 2 0 R /MediaBox [0 0 300 300] /Contents 4 0 R
+/Resources <</Font <</F 5 0 R>>>>>> endobj
+4 0 obj <</Length 45>> stream
+BT /F 12 Tf 20 200 Td (Rinse the filter.) Tj ET
+endstream endobj
+5 0 obj <</Type /Font /Subtype /Type1 /BaseFont /Helvetica>> endobj
+trailer <</Root 1 0 R>>
+%%EOF
+"""
+
+
+def langchain(folder: Path) -> str:
+    from langchain_core.documents import Document
+    from langchain_core.embeddings import DeterministicFakeEmbedding
+
+    from langchain_structrag import ContentAwareTextSplitter, MultiViewRetriever
+
+    ContentAwareTextSplitter(chunk_size=200, chunk_overlap=0).split_text(TEXT)
+    embedding = DeterministicFakeEmbedding(size=8)
+    retriever = MultiViewRetriever.from_documents([Document(TEXT)], embedding, k=1)
+    return str(retriever.invoke(QUESTION)[0].page_content)
+
+
+def llama_index(folder: Path) -> str:
+    from llama_index.core import Document, MockEmbedding
+
+    from llama_index_structrag import ContentAwareNodeParser, MultiViewRetriever
+
+    ContentAwareNodeParser(chunk_size=50).get_nodes_from_documents([Document(text=TEXT)])
+    retriever = MultiViewRetriever.from_documents(
+        [Document(text=TEXT)], embed_model=MockEmbedding(embed_dim=8), similarity_top_k=1
+    )
+    return str(retriever.retrieve(QUESTION)[0].node.get_content())
+
+
+def models(folder: Path) -> str:
+    """No weights are here, so this loads the packages and asks for a model that is not there."""
+    import sentence_transformers
+    import torch
+    import transformers
+
+    try:
+        structrag.SentenceTransformerEmbedder(str(folder)).embed([TEXT])
+    except structrag.StructragError as error:
+        packages = (torch, transformers, sentence_transformers)
+        return f"{' '.join(package.__version__ for package in packages)}, {error}"
+    sys.exit("an empty folder passed for a model")
+
+
+def static(folder: Path) -> str:
+    from structrag.models import StaticEmbedder
+
+    letters = structrag.FunctionEmbedder(
+        lambda texts: [[float(text.count(letter)) for letter in "aeinost"] for text in texts],
+        name="letters",
+    )
+    model = StaticEmbedder.distil(letters, texts=[TEXT], cache=False)
+    return str(structrag.PICSplitter(boundary_embedder=model).split(structrag.read_text(TEXT))[0])
+
+
+def cli(folder: Path) -> str:
+    from structrag.cli import main
+
+    (folder / "pump.md").write_text(TEXT, encoding="utf-8")
+    try:
+        main(["search", str(folder / "pump.md"), "--query", QUESTION])
+    except SystemExit as stop:
+        if stop.code:
+            raise
+    return "searched"
+
+
+def plot(folder: Path) -> str:
+    from structrag.show import plot_explanation
+
+    explanation = structrag.PICSplitter().explain(structrag.read_text(TEXT))
+    plot_explanation(explanation, folder / "pic.png")
+    return f"{(folder / 'pic.png').stat().st_size} bytes"
+
+
+def pdf(folder: Path) -> str:
+    (folder / "pump.pdf").write_bytes(PDF)
+    text = structrag.read_file(folder / "pump.pdf").text
+    if "Rinse the filter." not in text:
+        sys.exit(f"the page was read as {text!r}")
+    return text
+
+
+CHECKS = {
+    "langchain": langchain,
+    "llama-index": llama_index,
+    "models": models,
+    "static": static,
+    "cli": cli,
+    "plot": plot,
+    "pdf": pdf,
+}
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        sys.stdout.write(f"{sys.argv[1]} works: {CHECKS[sys.argv[1]](Path(folder))[:200]}\n")

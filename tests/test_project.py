@@ -1,0 +1,118 @@
+"""The files around the code: workflows, issue forms, hooks and the citation say what is so."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import structrag
+
+yaml = pytest.importorskip("yaml")
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    tomllib = pytest.importorskip("tomli")
+
+ROOT = Path(__file__).resolve().parent.parent
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+
+
+def read(path: Path) -> Any:
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def script(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def project() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_workflows_may_do_little_and_pin_what_they_use(path: Path) -> None:
+    workflow = read(path)
+    assert workflow["permissions"] == {"contents": "read"}
+    for job in workflow["jobs"].values():
+        assert job["timeout-minutes"] <= 60 and "latest" not in job["runs-on"]
+        for step in job["steps"]:
+            assert ("uses" in step) != ("run" in step)
+            if "uses" in step:
+                assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", step["uses"])
+
+
+def test_every_python_and_every_extra_is_tried(project: dict[str, Any]) -> None:
+    jobs = read(ROOT / ".github/workflows/ci.yml")["jobs"]
+    pythons = [
+        line.rpartition(" ")[2]
+        for line in project["project"]["classifiers"]
+        if line.startswith("Programming Language :: Python :: 3.")
+    ]
+    assert jobs["tests"]["strategy"]["matrix"]["python"] == pythons
+    together = {"all", "demo", "dev", "peers", "docs"}  # not made for users one by one
+    extras = set(project["project"]["optional-dependencies"]) - together
+    assert set(jobs["extras"]["strategy"]["matrix"]["extra"]) == extras | {""}
+    assert set(script(ROOT / ".ci/extra_check.py").CHECKS) == extras
+
+
+def test_only_the_publishing_job_may_ask_for_an_identity() -> None:
+    jobs = read(ROOT / ".github/workflows/release.yml")["jobs"]
+    assert [name for name, job in jobs.items() if "permissions" in job] == ["publish"]
+    assert jobs["publish"]["permissions"] == {"id-token": "write"}
+    assert jobs["publish"]["needs"] == "build" and jobs["publish"]["environment"]["name"] == "pypi"
+
+
+def test_issue_forms_have_what_a_form_needs() -> None:
+    forms = [
+        path
+        for path in (ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml")
+        if path.name != "config.yml"
+    ]
+    assert len(forms) == 2
+    for form in map(read, forms):
+        assert form["name"] and form["description"]
+        assert len({item["id"] for item in form["body"]}) == len(form["body"])
+
+
+def test_hooks_run_the_tools_of_the_environment(project: dict[str, Any]) -> None:
+    (repository,) = read(ROOT / ".pre-commit-config.yaml")["repos"]
+    assert [hook["id"] for hook in repository["hooks"]] == [
+        "ruff",
+        "ruff-format",
+        "mypy",
+        "codespell",
+    ]
+    tools = {
+        re.split(r"[<>=]", line)[0] for line in project["project"]["optional-dependencies"]["dev"]
+    }
+    assert {hook["entry"].split()[0] for hook in repository["hooks"]} <= tools
+
+
+def test_the_citation_is_of_this_version_and_names_the_five_papers() -> None:
+    citation = read(ROOT / "CITATION.cff")
+    assert citation["version"] == structrag.__version__
+    assert len(citation["references"]) == 5
+    assert all(paper["title"] and paper["authors"] for paper in citation["references"])
+
+
+def test_files_of_the_source_archive_exist(project: dict[str, Any]) -> None:
+    hatch = project["tool"]["hatch"]
+    for name in hatch["build"]["targets"]["sdist"]["include"]:
+        assert (ROOT / name.lstrip("/")).exists(), name
+    assert (ROOT / hatch["metadata"]["hooks"]["custom"]["path"]).exists()
+
+
+@pytest.mark.parametrize("extra", ["langchain", "llama-index", "static", "cli", "plot", "pdf"])
+def test_the_checks_of_the_extras_pass_where_everything_is(extra: str, tmp_path: Path) -> None:
+    assert script(ROOT / ".ci/extra_check.py").CHECKS[extra](tmp_path)
