@@ -13,7 +13,7 @@ from langchain_structrag.models import as_embedder, as_language_model
 from langchain_structrag.retrieving import IndexRetriever
 from structrag.asking.cache import Cache
 from structrag.asking.requests import Progress, Usage
-from structrag.hosts.metadata import D3_KEYS, chunk_notes
+from structrag.hosts.metadata import D3_KEYS, chunk_notes, score_notes
 from structrag.index.index import Index
 from structrag.records import Hit
 from structrag.retrieval.d3.estimating import Estimate
@@ -133,9 +133,7 @@ class D3Retriever(IndexRetriever):
 
     def _document(self, hit: Hit) -> Document:
         found = super()._document(hit)
-        found.metadata.update(chunk_notes(hit.chunk, D3_KEYS))
-        if hit.scores:
-            found.metadata["scores"] = {name: float(score) for name, score in hit.scores.items()}
+        found.metadata.update(chunk_notes(hit.chunk, D3_KEYS) | score_notes(hit))
         return found
 
     def _searched(self) -> Index:

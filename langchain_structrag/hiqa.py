@@ -7,10 +7,11 @@ from typing import Any
 
 from langchain_core.documents import Document
 
-from langchain_structrag.splitting import UNLIMITED, LengthFunction, StructureSplitter, settings_of
+from langchain_structrag.splitting import LengthFunction, StructureSplitter
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.hosts.metadata import SEGMENT_TEXT_KEY
 from structrag.hosts.segments import segment_notes
+from structrag.hosts.splitters import UNLIMITED, take_settings
 from structrag.records import Chunk
 from structrag.records import Document as CoreDocument
 from structrag.text.tokens import count_tokens
@@ -59,7 +60,7 @@ class HiQATransformer(StructureSplitter):
         add_context: bool = False,
         **settings: Any,
     ) -> None:
-        own = settings_of(HiQASplitter, settings)
+        own = take_settings(HiQASplitter, settings)
         super().__init__(
             chunk_size, chunk_overlap, length_function, add_context=add_context, **settings
         )

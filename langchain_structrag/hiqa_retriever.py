@@ -14,13 +14,11 @@ from langchain_structrag.indexing import load_index, make_index
 from langchain_structrag.lexical import LexicalRoute
 from langchain_structrag.results import segment_documents
 from langchain_structrag.retrieving import IndexRetriever
-from structrag.errors import check_at_least
-from structrag.hosts.segments import segment_notes, with_segments
+from structrag.hosts.segments import check_packing, packed, segment_notes, with_segments
 from structrag.index.index import Index
 from structrag.records import Hit
 from structrag.retrieval.hiqa.retriever import HiQARetriever as CoreRetriever
 from structrag.retrieval.hiqa.tuning import LabelledQuestion, TuningReport
-from structrag.retrieval.packing import pack_best
 from structrag.text.tokens import count_tokens
 
 
@@ -88,8 +86,7 @@ class HiQARetriever(IndexRetriever):
     def model_post_init(self, context: Any, /) -> None:
         """Refuse now what a search would refuse."""
         super().model_post_init(context)
-        if self.max_tokens is not None:
-            check_at_least("max_tokens", self.max_tokens, 0)
+        check_packing(self.max_tokens)
 
     def segments(self) -> list[Document]:
         """All segments as a lexical engine has to index them: the index text, the segment's id, and
@@ -123,11 +120,7 @@ class HiQARetriever(IndexRetriever):
         return self._packed(await super()._asearch(query, k, where))
 
     def _packed(self, hits: list[Hit]) -> list[Hit]:
-        if self.max_tokens is None:
-            return hits
-        return pack_best(
-            hits, self.max_tokens, self.counter, language=self.index.view_settings.language
-        )
+        return packed(hits, self.index, self.max_tokens, self.counter)
 
     def _document(self, hit: Hit) -> Document:
         found = super()._document(hit)

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from langchain_structrag.reading import ReadingTextSplitter
-from langchain_structrag.splitting import UNLIMITED, LengthFunction, changes_of, settings_of
+from langchain_structrag.splitting import LengthFunction
 from structrag.chunks.enriching.enricher import with_enrichment
 from structrag.chunks.idms.sentence_margins import MarginFunction
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.hosts.metadata import IDMS_KEYS
+from structrag.hosts.splitters import UNLIMITED, changes_of, idms_margin, idms_target, take_settings
 
 
 class IDMSTextSplitter(ReadingTextSplitter):
@@ -70,7 +71,7 @@ class IDMSTextSplitter(ReadingTextSplitter):
         add_context: bool = False,
         **settings: Any,
     ) -> None:
-        own = settings_of(IDMSSplitter, settings)
+        own = take_settings(IDMSSplitter, settings)
         super().__init__(
             embeddings,
             llm,
@@ -80,11 +81,9 @@ class IDMSTextSplitter(ReadingTextSplitter):
             **settings,
         )
         splitter = IDMSSplitter(
-            margin="words" if margin == "auto" and embeddings is None and llm is None else margin,
+            margin=idms_margin(margin, embeddings, llm),
             min_tokens=min_chunk_size,
-            target_tokens=max(1, chunk_size * 2 // 3)
-            if target_chunk_size is None
-            else target_chunk_size,
+            target_tokens=idms_target(target_chunk_size, chunk_size),
             max_tokens=chunk_size,
             heading_path=add_context,
             counter=self._counter(),

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from langchain_structrag.reading import ReadingTextSplitter
-from langchain_structrag.splitting import UNLIMITED, LengthFunction, changes_of, settings_of
+from langchain_structrag.splitting import LengthFunction
 from structrag.chunks.pic.splitter import PICSplitter
 from structrag.hosts.metadata import PIC_KEYS
+from structrag.hosts.splitters import UNLIMITED, changes_of, take_settings
 
 
 class PICTextSplitter(ReadingTextSplitter):
@@ -56,7 +57,7 @@ class PICTextSplitter(ReadingTextSplitter):
         add_context: bool = False,
         **settings: Any,
     ) -> None:
-        own = settings_of(PICSplitter, settings)
+        own = take_settings(PICSplitter, settings)
         super().__init__(
             embeddings,
             llm,

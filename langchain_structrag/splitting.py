@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import fields
 from typing import Any, ClassVar, Literal
 
 from langchain_core.documents import Document
@@ -22,7 +21,6 @@ from structrag.records import Document as CoreDocument
 from structrag.text.tokens import huggingface_counter, tiktoken_counter
 
 LengthFunction = Callable[[str], int]
-UNLIMITED = 10**9  # as chunk_size
 
 
 class StructureSplitter(TextSplitter):
@@ -170,23 +168,3 @@ class StructureSplitter(TextSplitter):
         The special tokens a model adds around a text are not counted.
         """
         return cls(length_function=huggingface_counter(tokenizer), **kwargs)
-
-
-def settings_of(splitter: type, settings: dict[str, Any]) -> dict[str, Any]:
-    """Those of the settings that a splitter of the core takes, a dataclass; they are taken out."""
-    return {
-        field.name: settings.pop(field.name) for field in fields(splitter) if field.name in settings
-    }
-
-
-def changes_of(splitter: Any, *left_out: str) -> dict[str, Any]:
-    """The settings of a splitter of the core that are not its class's defaults, but for those left
-    out."""
-    found = {
-        field.name: (getattr(splitter, field.name), field.default) for field in fields(splitter)
-    }
-    return {
-        name: value
-        for name, (value, default) in found.items()
-        if name not in left_out and value != default
-    }

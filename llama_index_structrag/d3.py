@@ -18,7 +18,7 @@ from llama_index_structrag.retrieving import IndexRetriever, dispatcher
 from structrag.asking.cache import Cache
 from structrag.asking.requests import Progress, Usage
 from structrag.errors import InvalidParameter
-from structrag.hosts.metadata import D3_KEYS, chunk_notes
+from structrag.hosts.metadata import D3_KEYS, chunk_notes, score_notes
 from structrag.index.store import Store
 from structrag.records import Hit
 from structrag.retrieval.d3.estimating import Estimate
@@ -160,12 +160,7 @@ class D3Retriever(IndexRetriever):
         return list((await self.aresult(query)).hits)
 
     def _notes(self, hit: Hit) -> dict[str, Any]:
-        told = chunk_notes(hit.chunk, D3_KEYS)
-        return (
-            {**told, "scores": {name: float(score) for name, score in hit.scores.items()}}
-            if hit.scores
-            else told
-        )
+        return chunk_notes(hit.chunk, D3_KEYS) | score_notes(hit)
 
     @property
     def _store(self) -> Store:

@@ -8,11 +8,12 @@ from llama_index.core.bridge.pydantic import Field
 from llama_index.core.schema import TextNode
 from typing_extensions import Self
 
-from llama_index_structrag.parsing import UNLIMITED, SectionNodeParser, Splitter
+from llama_index_structrag.parsing import SectionNodeParser, Splitter
 from llama_index_structrag.segments import show_index_text
-from llama_index_structrag.settings import NamedFunction, defaults_of
+from llama_index_structrag.settings import NamedFunction
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.hosts.segments import segment_notes
+from structrag.hosts.splitters import UNLIMITED, defaults_of
 from structrag.records import Chunk
 from structrag.text.tokens import TokenCounter
 

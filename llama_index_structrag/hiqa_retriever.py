@@ -13,13 +13,11 @@ from llama_index_structrag.lexical import LexicalRoute, segment_nodes
 from llama_index_structrag.retrieving import IndexRetriever
 from llama_index_structrag.segments import show_index_text
 from llama_index_structrag.settings import token_counter
-from structrag.errors import check_at_least
-from structrag.hosts.segments import segment_notes, with_segments
+from structrag.hosts.segments import check_packing, packed, segment_notes, with_segments
 from structrag.index.index import Index
 from structrag.records import Chunk, Document, Hit
 from structrag.retrieval.hiqa.retriever import HiQARetriever as CoreRetriever
 from structrag.retrieval.hiqa.tuning import LabelledQuestion, TuningReport
-from structrag.retrieval.packing import pack_best
 
 
 class HiQARetriever(IndexRetriever):
@@ -82,8 +80,7 @@ class HiQARetriever(IndexRetriever):
         **options: Any,
     ) -> None:
         super().__init__(index, **options)
-        if max_tokens is not None:
-            check_at_least("max_tokens", max_tokens, 0)
+        check_packing(max_tokens)
         self.max_tokens = max_tokens
         self.tokenizer = tokenizer
         self.similarity_top_k = similarity_top_k
@@ -142,16 +139,8 @@ class HiQARetriever(IndexRetriever):
         return self._packed(await super()._asearch(query))
 
     def _packed(self, hits: list[Hit]) -> list[Hit]:
-        if self.max_tokens is None:
-            return hits
-        language = self.index.view_settings.language
-        return pack_best(
-            hits,
-            self.max_tokens,
-            token_counter(self.tokenizer),
-            text_of=self._shown,
-            language=language,
-        )
+        counter = token_counter(self.tokenizer)
+        return packed(hits, self.index, self.max_tokens, counter, self._shown)
 
     def _shown(self, chunk: Chunk) -> str:
         """A chunk as language models see it."""

@@ -8,13 +8,13 @@ from typing import Any, ClassVar, Literal
 from llama_index.core.bridge.pydantic import Field
 from typing_extensions import Self
 
-from llama_index_structrag.parsing import UNLIMITED, Splitter
+from llama_index_structrag.parsing import Splitter
 from llama_index_structrag.reading import ReadingNodeParser
-from llama_index_structrag.settings import defaults_of
 from structrag.chunks.asking_splitter import ReadingSplitter
 from structrag.chunks.enriching.enricher import with_enrichment
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.hosts.metadata import IDMS_KEYS
+from structrag.hosts.splitters import UNLIMITED, defaults_of, idms_margin, idms_target
 from structrag.text.tokens import TokenCounter
 
 _DEFAULTS = defaults_of(IDMSSplitter)
@@ -117,13 +117,11 @@ class IDMSNodeParser(ReadingNodeParser):
         self, limit: int, counter: TokenCounter, least: int | None, context: bool
     ) -> IDMSSplitter:
         settings = self.settings_of(IDMSSplitter)
-        if self.margin == "auto" and self.embed_model is None and self.llm is None:
-            settings["margin"] = "words"
-        share = self.chunk_size * _DEFAULTS["target_tokens"] // _DEFAULTS["max_tokens"]
+        settings["margin"] = idms_margin(self.margin, self.embed_model, self.llm)
         return IDMSSplitter(
             **settings,
             min_tokens=least,
-            target_tokens=self.target_chunk_size or max(1, share),
+            target_tokens=idms_target(self.target_chunk_size, self.chunk_size),
             max_tokens=limit,
             heading_path=context,
             counter=counter,

@@ -21,7 +21,6 @@ from llama_index_structrag.placing import Inherited, inherit
 from llama_index_structrag.settings import (
     IdFunc,
     Tokenizer,
-    defaults_of,
     picklable,
     span_id,
     stable_id,
@@ -30,12 +29,11 @@ from llama_index_structrag.settings import (
 from structrag.asking.requests import Steps
 from structrag.asking.runner import Runner
 from structrag.errors import check_choice
-from structrag.hosts.metadata import is_oversize
+from structrag.hosts.fitting import fitted_steps
+from structrag.hosts.splitters import defaults_of
 from structrag.records import Chunk, Document
 from structrag.text.sentences import LANGUAGES
 from structrag.text.tokens import TokenCounter
-
-UNLIMITED = 10**9  # as chunk_size
 
 
 class Splitter(Protocol):
@@ -167,41 +165,28 @@ class StructureNodeParser(NodeParser):
         return parsed
 
     def _node_steps(self, node: BaseNode, counter: TokenCounter) -> Steps[list[BaseNode]]:
-        """The nodes of a node; the limit given to the splitter shrinks until the texts as embedded
-        keep `chunk_size`."""
+        """The nodes of a node; their texts as embedded keep `chunk_size`."""
         if not node.get_content(metadata_mode=MetadataMode.NONE).strip():
             return [node] if getattr(node, "image_resource", None) else []
         parent = inherit(node, self.chunk_size // 2, counter, with_metadata=self.include_metadata)
         document = read_node(
             node, parent.place.name, format=self.format, drop_navigation=self.drop_navigation
         )
-        room = self.chunk_size - parent.tokens
-        label = counter(f"{CONTEXT_KEY}: \n\n")
-        context = self.include_metadata and self.add_context and label * 4 <= room
-        limit = room - label if context else room
-        while True:
-            chunks = yield from split_steps(
-                self.core_splitter(limit, counter, context=context), document
-            )
-            made = [self._child(parent, chunk, document) for chunk in chunks]
-            sizes = [counter(child.get_content(metadata_mode=MetadataMode.EMBED)) for child in made]
-            whole = [
-                size
-                for size, chunk in zip(sizes, chunks, strict=True)
-                if context or not is_oversize(chunk)
-            ]
-            excess = max(whole, default=0) - self.chunk_size
-            if context and _is_better_without(chunks, excess, limit):
-                limit, context = room, False
-            elif excess <= 0 or limit == 1:
-                break
-            else:
-                limit = max(1, limit - excess)
-        for child, chunk, size in zip(made, chunks, sizes, strict=True):
-            if self.include_metadata:
-                child.metadata.update(self.told(chunk))
-                child.metadata.update({"oversize": True} if size > self.chunk_size else {})
-        return list(made)
+        has_titles = self.include_metadata and self.add_context
+        fitted = yield from fitted_steps(
+            lambda limit, titles: self.core_splitter(limit, counter, context=titles),
+            document,
+            lambda chunk: self._child(parent, chunk, document),
+            lambda child: counter(child.get_content(metadata_mode=MetadataMode.EMBED)),
+            max_tokens=self.chunk_size,
+            metadata_tokens=parent.tokens,
+            label_tokens=counter(f"{CONTEXT_KEY}: \n\n") if has_titles else None,
+        )
+        if self.include_metadata:
+            for part in fitted:
+                oversize = {"oversize": True} if part.size > self.chunk_size else {}
+                part.node.metadata.update({**self.told(part.chunk), **oversize})
+        return [part.node for part in fitted]
 
     def _child(self, parent: Inherited, chunk: Chunk, document: Document) -> TextNode:
         child = parent.make(chunk, document, strip=self.strip)
@@ -238,21 +223,6 @@ class SectionNodeParser(StructureNodeParser):
     plain_headings: bool = Field(
         default=True, description="Whether headings are looked for in plain text."
     )
-
-
-def split_steps(splitter: Any, document: Document) -> Steps[list[Chunk]]:
-    """The chunks of a document by any splitter, as steps; most ask nothing."""
-    if hasattr(splitter, "split_steps"):
-        return (yield from splitter.split_steps(document))  # type: ignore[no-any-return]
-    return splitter.split(document)  # type: ignore[no-any-return]
-
-
-def _is_better_without(chunks: Sequence[Chunk], excess: int, limit: int) -> bool:
-    """Whether chunks with context should be made anew without: they have none, or it takes too much
-    of the limit."""
-    if not any(chunk.context for chunk in chunks):
-        return True
-    return excess > 0 and (excess * 4 > limit or any(map(is_oversize, chunks)))
 
 
 def _fresh_id(child: TextNode, settings: str, seen: dict[str, int]) -> str:

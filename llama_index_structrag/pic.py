@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Literal
 from llama_index.core.bridge.pydantic import Field
 from typing_extensions import Self
 
-from llama_index_structrag.parsing import UNLIMITED, Splitter
+from llama_index_structrag.parsing import Splitter
 from llama_index_structrag.reading import ReadingNodeParser
-from llama_index_structrag.settings import defaults_of
 from structrag.chunks.pic.splitter import PICSplitter
 from structrag.hosts.metadata import PIC_KEYS
+from structrag.hosts.splitters import UNLIMITED, defaults_of
 from structrag.text.tokens import TokenCounter
 
 _DEFAULTS = defaults_of(PICSplitter)

@@ -3,7 +3,7 @@ with every chunk."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from llama_index.core.schema import BaseNode, MetadataMode, RelatedNodeInfo, Tex
 from llama_index_structrag.conversion import chunk_metadata, make_node
 from llama_index_structrag.keys import EMBED_EXCLUDED_KEY, OWN_KEYS
 from llama_index_structrag.settings import stable_id
+from structrag.hosts.fitting import hide_longest
 from structrag.hosts.places import original_span
 from structrag.hosts.trimming import trimmed
 from structrag.records import Chunk, Document
@@ -72,18 +73,19 @@ def inherit(node: BaseNode, room: int, counter: TokenCounter, *, with_metadata: 
     if not with_metadata:
         return Inherited(node, place, {}, (), 0, False)
     metadata = {key: value for key, value in node.metadata.items() if key not in OWN_KEYS}
-    shown = TextNode(
-        metadata=metadata,
-        excluded_embed_metadata_keys=list(node.excluded_embed_metadata_keys),
-        metadata_template=node.metadata_template,
-        metadata_separator=node.metadata_separator,
-    )
-    excluded: list[str] = []
-    while (tokens := counter(shown.get_metadata_str(MetadataMode.EMBED))) > room:
-        visible = [key for key in metadata if key not in shown.excluded_embed_metadata_keys]
-        longest = max(visible, key=lambda key: len(str(metadata[key])))
-        excluded.append(longest)
-        shown.excluded_embed_metadata_keys.append(longest)
+    hidden = node.excluded_embed_metadata_keys
+    visible = {key: value for key, value in metadata.items() if key not in hidden}
+
+    def size_without(excluded: Sequence[str]) -> int:
+        shown = TextNode(
+            metadata=metadata,
+            excluded_embed_metadata_keys=[*hidden, *excluded],
+            metadata_template=node.metadata_template,
+            metadata_separator=node.metadata_separator,
+        )
+        return counter(shown.get_metadata_str(MetadataMode.EMBED))
+
+    excluded, tokens = hide_longest(visible, size_without, room)
     if excluded:
         metadata[EMBED_EXCLUDED_KEY] = ", ".join(excluded)
     return Inherited(node, place, metadata, tuple(excluded), tokens, True)

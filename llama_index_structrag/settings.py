@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from multiprocessing.reduction import ForkingPickler
 from typing import Annotated, Any
 
@@ -47,11 +47,6 @@ def token_counter(tokenizer: Any) -> TokenCounter:
     return TokenizerCounter(
         getattr(tokenizer, "encode_ordinary", None) or getattr(tokenizer, "encode", tokenizer)
     )
-
-
-def defaults_of(splitter: type) -> dict[str, Any]:
-    """The defaults of a splitter of the core, a dataclass."""
-    return {field.name: field.default for field in fields(splitter)}
 
 
 def picklable(tokenizer: Any, **functions: Any) -> dict[str, Any]:

@@ -24,10 +24,10 @@ from llama_index.core.schema import MetadataMode
 from llama_index_fakes import HashEmbedding, ScriptedLLM
 
 from llama_index_structrag import IDMSNodeParser, LlamaIndexModel
-from llama_index_structrag.settings import defaults_of
 from structrag.asking.cache import Cache
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.errors import InvalidParameter, NoModel
+from structrag.hosts.splitters import defaults_of
 from structrag.models.embedders import FunctionEmbedder
 from structrag.reading.files import read_text
 

@@ -17,10 +17,10 @@ from llama_index.core.schema import BaseNode, MetadataMode
 from llama_index.core.utils import get_tokenizer
 
 from llama_index_structrag import PICNodeParser
-from llama_index_structrag.settings import defaults_of
 from structrag.asking.cache import Cache
 from structrag.chunks.pic.splitter import PICSplitter
 from structrag.errors import InvalidParameter
+from structrag.hosts.splitters import defaults_of
 
 TEXT = "# Animals\n\n" + " ".join(
     f"Sentence number {i} talks about {'cats' if i % 3 else 'dogs and wolves'} here."

@@ -10,13 +10,15 @@ from typing import Any
 
 from structrag.asking.requests import Ranking
 from structrag.chunks.hiqa.splitter import HiQASplitter
-from structrag.errors import InvalidParameter
+from structrag.errors import InvalidParameter, check_at_least
 from structrag.hosts.metadata import HIQA_KEYS, chunk_notes
 from structrag.hosts.places import chunk_at
 from structrag.hosts.stores import rank_scores
 from structrag.index.index import Index
 from structrag.index.store import Store
-from structrag.records import Chunk
+from structrag.records import Chunk, Hit
+from structrag.retrieval.packing import pack_best, reader_text
+from structrag.text.tokens import TokenCounter
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,29 @@ def with_segments(index: Index, splitter: Any = None) -> Index:
     if splitter is None:
         index.splitter = HiQASplitter(language=index.view_settings.language)
     return index
+
+
+def check_packing(max_tokens: int | None) -> None:
+    """Raise InvalidParameter unless it is None or a number of tokens from 0."""
+    if max_tokens is not None:
+        check_at_least("max_tokens", max_tokens, 0)
+
+
+def packed(
+    hits: list[Hit],
+    index: Index,
+    max_tokens: int | None,
+    counter: TokenCounter,
+    text_of: Callable[[Chunk], str] = reader_text,
+) -> list[Hit]:
+    """The hits of an index that fit `max_tokens` together; None: all of them.
+
+    See `structrag.retrieval.packing.pack_best`.
+    """
+    if max_tokens is None:
+        return hits
+    language = index.view_settings.language
+    return pack_best(hits, max_tokens, counter, text_of=text_of, language=language)
 
 
 def segment_notes(chunk: Chunk, *, flat: bool) -> dict[str, Any]:

@@ -10,14 +10,16 @@ from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.errors import InvalidParameter
 from structrag.hosts.segments import (
     EngineResult,
+    check_packing,
     indexed_segments,
+    packed,
     segment_notes,
     segment_ranking,
     with_segments,
 )
 from structrag.index.index import Index
 from structrag.reading.files import read_text
-from structrag.records import Chunk
+from structrag.records import Chunk, Hit
 
 TEXT = "# A\n\nOne.\n\n# B\n\nTwo.\n\n# C\n\nThree.\n"
 
@@ -96,3 +98,13 @@ def test_images_are_a_list_or_a_string() -> None:
     deep, flat = segment_notes(chunk, flat=False), segment_notes(chunk, flat=True)
     assert deep == {"hiqa_kind": "image", "hiqa_images": extras["images"], "hiqa_part": 1}
     assert flat == {**deep, "hiqa_images": '[{"file": "ä.png", "alt": ""}]'}
+
+
+def test_packing_is_by_rank_in_the_language_of_the_index(index: Index) -> None:
+    hits = [Hit(chunk, 1.0, 3 - i) for i, chunk in enumerate(index.store.chunks())]
+    assert packed(hits, index, None, len) is hits
+    assert packed(hits, index, 24, len, lambda chunk: chunk.text) == hits[1:]
+    check_packing(None)
+    check_packing(0)
+    with pytest.raises(InvalidParameter, match="max_tokens must be"):
+        check_packing(-1)

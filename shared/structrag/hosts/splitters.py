@@ -1,0 +1,56 @@
+"""From a host's settings to those of a splitter of the core, and back."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from structrag.chunks.idms.splitter import IDMSSplitter
+
+UNLIMITED = 10**9  # as chunk_size, which hosts want to be a number
+
+
+def defaults_of(splitter: type) -> dict[str, Any]:
+    """The defaults of a splitter of the core, a dataclass, by name."""
+    return {field.name: field.default for field in fields(splitter)}
+
+
+def take_settings(splitter: type, settings: dict[str, Any]) -> dict[str, Any]:
+    """Take those settings out of a dict that a splitter of the core has.
+
+    Example:
+        >>> from structrag.chunks.fixed import FixedSplitter
+        >>> settings = {"language": "german", "format": "html"}
+        >>> take_settings(FixedSplitter, settings), settings
+        ({'language': 'german'}, {'format': 'html'})
+    """
+    return {
+        field.name: settings.pop(field.name) for field in fields(splitter) if field.name in settings
+    }
+
+
+def changes_of(splitter: Any, *left_out: str) -> dict[str, Any]:
+    """The settings of a splitter of the core that differ from its class's defaults.
+
+    Those of the names in `left_out` do not count.
+    """
+    values = {name: getattr(splitter, name) for name in defaults_of(type(splitter))}
+    return {
+        name: values[name]
+        for name, default in defaults_of(type(splitter)).items()
+        if name not in left_out and values[name] != default
+    }
+
+
+def idms_margin(margin: Any, embedder: Any, llm: Any) -> Any:
+    """IDMS's margin; with neither model "auto" is "words", the fastest that needs none."""
+    return "words" if margin == "auto" and embedder is None and llm is None else margin
+
+
+def idms_target(target: int | None, max_tokens: int) -> int:
+    """What IDMS's merging fills up to; None: the same share of the limit as by default, at least
+    1."""
+    defaults = defaults_of(IDMSSplitter)
+    if target is not None:
+        return target
+    return max(1, max_tokens * int(defaults["target_tokens"]) // int(defaults["max_tokens"]))

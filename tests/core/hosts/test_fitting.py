@@ -1,0 +1,104 @@
+"""The limit given to a splitter shrinks until what is embedded keeps the host's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from structrag.asking.requests import Embed
+from structrag.asking.steps import drive
+from structrag.chunks.content_aware import ContentAwareSplitter
+from structrag.chunks.fixed import FixedSplitter
+from structrag.hosts.fitting import Fitted, fitted_steps, hide_longest, split_steps
+from structrag.reading.files import read_text
+from structrag.records import Chunk, Document
+
+PATHS = "# One\n\n## Two\n\n" + "Words of one sentence. " * 30
+
+
+def fitted(
+    text: str,
+    max_tokens: int,
+    *,
+    extra: int = 0,
+    metadata: int = 0,
+    label: int | None = None,
+    limits: list[tuple[int, bool]] | None = None,
+) -> list[Fitted[str]]:
+    """The chunks of a text measured in characters, each with `extra` characters by the host."""
+
+    def splitter_for(limit: int, titles: bool) -> ContentAwareSplitter:
+        if limits is not None:
+            limits.append((limit, titles))
+        return ContentAwareSplitter(
+            max_tokens=limit, flat_max_tokens=None, counter=len, context=titles
+        )
+
+    def make(chunk: Chunk) -> str:
+        lead = "t" * (label or 0) + chunk.context if chunk.context else ""
+        return "m" * (metadata + extra) + lead + chunk.text
+
+    steps = fitted_steps(
+        splitter_for,
+        read_text(text, format="markdown"),
+        make,
+        len,
+        max_tokens=max_tokens,
+        metadata_tokens=metadata,
+        label_tokens=label,
+    )
+    return drive(steps, lambda requests: [])
+
+
+@pytest.mark.parametrize("size", [30, 80, 200, 2000])
+@pytest.mark.parametrize("label", [None, 5])
+def test_every_chunk_keeps_the_limit_with_what_the_host_adds(size: int, label: int | None) -> None:
+    parts = fitted(PATHS, size, metadata=10, label=label)
+    assert "".join(part.chunk.text for part in parts) == PATHS
+    assert all(part.size == len(part.node) <= size for part in parts)
+
+
+def test_the_limit_shrinks_by_the_excess_and_not_further_than_one() -> None:
+    limits: list[tuple[int, bool]] = []
+    fitted("x" * 300, 80, extra=7, limits=limits)
+    assert limits == [(80, False), (73, False)]
+    limits.clear()
+    parts = fitted("abcd", 3, extra=5, limits=limits)
+    assert limits[-1] == (1, False) and {part.size for part in parts} == {6}
+
+
+def test_titles_are_left_out_where_there_are_none_or_where_they_take_much() -> None:
+    limits: list[tuple[int, bool]] = []
+    fitted("no title at all", 100, label=5, limits=limits)
+    assert limits == [(95, True), (100, False)]
+    limits.clear()
+    fitted(PATHS, 20, label=6, limits=limits)  # the label is more than a quarter
+    assert limits == [(20, False)]
+    limits.clear()
+    fitted(PATHS, 100, label=5, limits=limits)
+    assert limits[0] == (95, True) and limits[-1][1]
+
+
+def test_a_splitter_that_asks_is_asked_through() -> None:
+    class Asking:
+        def split_steps(self, document: Document) -> Iterator[object]:
+            (answer,) = yield [Embed((document.text,))]
+            return [answer]
+
+    document = read_text("words")
+    assert drive(split_steps(Asking(), document), lambda requests: ["chunk"]) == ["chunk"]
+    chunks = drive(split_steps(FixedSplitter(), document), lambda requests: [])
+    assert [chunk.text for chunk in chunks] == ["words"]
+
+
+def test_the_longest_values_are_hidden_first() -> None:
+    values = {"a": "x" * 5, "b": "x" * 9, "c": "x" * 9, "d": 12}
+
+    def size_without(hidden: object) -> int:
+        return sum(len(str(value)) for key, value in values.items() if key not in hidden)
+
+    assert hide_longest(values, size_without, 25) == ([], 25)
+    assert hide_longest(values, size_without, 16) == (["b"], 16)
+    assert hide_longest(values, size_without, 7) == (["b", "c"], 7)
+    assert hide_longest(values, size_without, -1) == (["b", "c", "a", "d"], 0)

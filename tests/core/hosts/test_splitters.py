@@ -1,0 +1,45 @@
+"""A host's settings as those of the core's splitters."""
+
+from __future__ import annotations
+
+import pytest
+
+from structrag.chunks.hiqa.splitter import HiQASplitter
+from structrag.chunks.idms.splitter import IDMSSplitter
+from structrag.chunks.pic.splitter import PICSplitter
+from structrag.hosts.splitters import (
+    changes_of,
+    defaults_of,
+    idms_margin,
+    idms_target,
+    take_settings,
+)
+
+
+@pytest.mark.parametrize("splitter", [HiQASplitter, IDMSSplitter, PICSplitter])
+def test_defaults_make_the_default_splitter(splitter: type) -> None:
+    assert splitter(**defaults_of(splitter)) == splitter()
+    assert changes_of(splitter()) == {}
+
+
+def test_settings_of_the_splitter_are_taken_out() -> None:
+    settings = {"threshold": 0.5, "cache": None, "language": "german"}
+    assert take_settings(PICSplitter, settings) == {"threshold": 0.5, "language": "german"}
+    assert settings == {"cache": None}
+
+
+def test_a_preset_is_what_it_changes() -> None:
+    paper = PICSplitter.paper()
+    assert PICSplitter(**changes_of(paper)) == paper
+    assert "max_tokens" not in changes_of(paper, "max_tokens")
+
+
+def test_idms_without_models_goes_by_words() -> None:
+    assert idms_margin("auto", None, None) == "words"
+    assert idms_margin("auto", "embedder", None) == idms_margin("auto", None, "llm") == "auto"
+    assert idms_margin("similarity", None, None) == "similarity"
+
+
+def test_idms_fills_up_to_two_thirds_unless_told_otherwise() -> None:
+    assert [idms_target(None, size) for size in (300, 1200, 10, 1)] == [200, 800, 6, 1]
+    assert idms_target(7, 300) == 7
