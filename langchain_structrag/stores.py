@@ -68,8 +68,8 @@ class LangChainDenseStore:
             self._delete(self._present(ids) or [])  # some stores refuse ids that they have
             self.vectorstore.add_documents(documents, ids=ids)
 
-    def delete(self, entry_keys: Sequence[tuple[str, str]]) -> None:
-        """Remove entries by (chunk id, view); those that are not there are no error where the store
+    def delete(self, doc_id: str, entry_keys: Sequence[tuple[str, str]]) -> None:
+        """Remove a document's entries by (chunk id, view); those that are not there are no error where the store
         can tell."""
         ids = [entry_id(chunk_id, view) for chunk_id, view in entry_keys]
         present = self._present(ids)

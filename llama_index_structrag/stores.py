@@ -22,7 +22,6 @@ from structrag.errors import InvalidParameter
 from structrag.hosts.metadata import DOCUMENT_KEY, VIEW_KEY
 from structrag.hosts.stores import (
     Match,
-    documents_of,
     entry_vectors,
     paged_steps,
     rank_scores,
@@ -67,10 +66,9 @@ class LlamaIndexDenseStore:
         if nodes:
             self.vector_store.add(nodes)
 
-    def delete(self, entry_keys: Sequence[tuple[str, str]]) -> None:
-        """Remove the documents that the (chunk id, view) belong to."""
-        for doc_id in documents_of(self.index, entry_keys):
-            self.vector_store.delete(_reference(doc_id))
+    def delete(self, doc_id: str, entry_keys: Sequence[tuple[str, str]]) -> None:
+        """Remove a document; its nodes go by their reference to it."""
+        self.vector_store.delete(_reference(doc_id))
 
     def search(self, request: Search) -> Ranking:
         """The best chunks of the view, each once, with the store's similarities; none without a

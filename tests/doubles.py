@@ -98,7 +98,7 @@ class HostStore:
                 if "put" in self.fails:
                     raise OSError("the disk is full")
 
-    def delete(self, entry_keys: Sequence[tuple[str, str]]) -> None:
+    def delete(self, doc_id: str, entry_keys: Sequence[tuple[str, str]]) -> None:
         self.calls.append(f"delete {len(entry_keys)}")
         if "delete" in self.fails:
             raise OSError("no connection")

@@ -11,6 +11,7 @@ from datetime import date
 import pytest
 from llama_index.core import Document, VectorStoreIndex
 from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
+from llama_index.core.embeddings import MockEmbedding
 from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.instrumentation.event_handlers import BaseEventHandler
 from llama_index.core.llms import MockLLM
@@ -339,3 +340,24 @@ def test_public_names_are_sorted_and_real():
 
     assert llama_index_structrag.__all__ == sorted(llama_index_structrag.__all__)
     assert all(hasattr(llama_index_structrag, name) for name in llama_index_structrag.__all__)
+
+
+def test_a_store_keeps_no_vectors_of_a_replaced_document() -> None:
+    store = SimpleVectorStore()
+
+    def document(text: str) -> Document:
+        return Document(text=text, id_="d1")
+
+    retriever = MultiViewRetriever.from_documents(
+        [document("# D1\n\nPump.\n\n## S\n\nValve.")],
+        embed_model=MockEmbedding(embed_dim=8),
+        vector_store=store,
+    )
+    retriever.add([document("# New\n\nPump changed.")])
+    fresh = SimpleVectorStore()
+    MultiViewRetriever.from_documents(
+        [document("# New\n\nPump changed.")],
+        embed_model=MockEmbedding(embed_dim=8),
+        vector_store=fresh,
+    )
+    assert len(store.data.embedding_dict) == len(fresh.data.embedding_dict)

@@ -100,15 +100,6 @@ def entry_vectors(entry: Entry) -> Iterator[tuple[Chunk, str, int, str, list[flo
             yield entry.chunks[owner], view, next(numbers[owner]), text, vector.tolist()
 
 
-def documents_of(index: Index | None, entry_keys: Sequence[tuple[str, str]]) -> list[str]:
-    """The ids of the documents that (chunk id, view) belong to, sorted; unknown chunks do not
-    count."""
-    if index is None:
-        return []
-    rows = {index.store.row_of(chunk_id) for chunk_id, _ in entry_keys}
-    return sorted({index.store.chunk(row).doc_id for row in rows if row is not None})
-
-
 def _rows(index: Index, matches: Sequence[Match], allowed: set[int]) -> Ranking:
     """The allowed rows of the matches, each once, with its best score."""
     scores: dict[str | int, float] = {}

@@ -29,8 +29,8 @@ class DenseStore(Protocol):
     def put(self, entry: Entry) -> None:
         """Add the views of a document; entries of an earlier version have been deleted."""
 
-    def delete(self, entry_keys: Sequence[tuple[str, str]]) -> None:
-        """Remove entries by (chunk id, view)."""
+    def delete(self, doc_id: str, entry_keys: Sequence[tuple[str, str]]) -> None:
+        """Remove the entries of a document, all that it may have by (chunk id, view)."""
 
     def search(self, request: Search) -> Ranking:
         """The best chunks of the view that `request.route` names, such as "dense:raw".
@@ -75,7 +75,7 @@ class HostVectors:
             return
         try:
             if outdated:
-                self.dense_store.delete(outdated)
+                self.dense_store.delete(entry.document.id, outdated)
             self.dense_store.put(entry)
         except BaseException:
             store.delete(entry.document.id)
@@ -87,7 +87,7 @@ class HostVectors:
         """Delete what the host's store may hold of a document."""
         keys = self.keys([doc_id], store).get(doc_id)
         if keys and self.dense_store is not None:
-            self.dense_store.delete(keys)
+            self.dense_store.delete(doc_id, keys)
         self._leftovers.pop(doc_id, None)
 
     def _pairs(self, chunks: Sequence[Chunk]) -> list[tuple[str, str]]:

@@ -25,10 +25,9 @@ SUFFIXES = {
 
 PDF_SUFFIX = ".pdf"
 
-_HTML_START = re.compile(
-    r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b",
-    re.IGNORECASE | re.DOTALL,
-)
+_XML_DECLARATION = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?")
+_HTML_START = re.compile(r"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
+_BLANK = re.compile(r"\s*")
 _HTML_BLOCK = re.compile(
     r"</?(?:p|div|h[1-6]|table|tr|td|ul|ol|li|section|article|br|pre)\b[^<>]*>", re.IGNORECASE
 )
@@ -157,7 +156,7 @@ def detect_format(text: str) -> str:
     underlines too, where there are directives or underlines that Markdown does not know.
     """
     sample = text[:_SAMPLE]
-    if _HTML_START.match(sample):
+    if _starts_like_html(sample):
         return "html"
     tags = sum(1 for _ in zip(range(3), _HTML_BLOCK.finditer(sample), strict=False))
     markdown = bool(
@@ -167,6 +166,18 @@ def detect_format(text: str) -> str:
     if tags == 3 and not markdown:
         return "html"
     return "markdown" if markdown else "text"
+
+
+def _starts_like_html(text: str) -> bool:
+    """Whether a text begins with the tag of a page, an XML declaration and comments aside."""
+    position = _XML_DECLARATION.match(text).end()  # type: ignore[union-attr]  # it may be empty
+    # Comments are passed over by `find`: a pattern that repeats them takes exponential time.
+    while text.startswith("<!--", position):
+        end = text.find("-->", position + 4)
+        if end < 0:
+            return False
+        position = _BLANK.match(text, end + 3).end()  # type: ignore[union-attr]
+    return bool(_HTML_START.match(text, position))
 
 
 def _read_pdf(path: Path, format: str, options: dict[str, Any]) -> Document:

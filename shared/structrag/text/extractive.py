@@ -105,7 +105,7 @@ def entities(text: str) -> list[str]:
         for match in pattern.finditer(text)
     ]
     return found + [
-        match.group(1) for match in _QUOTED.finditer(text) if len(match.group(1).split()) <= 6
+        match.group(1) for match in _QUOTED.finditer(text) if 1 <= len(match.group(1).split()) <= 6
     ]
 
 

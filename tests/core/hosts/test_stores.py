@@ -13,7 +13,6 @@ from structrag.asking.steps import drive
 from structrag.hosts.stores import (
     Match,
     as_similarities,
-    documents_of,
     entry_texts,
     entry_vectors,
     paged_steps,
@@ -119,10 +118,3 @@ def test_an_entry_for_a_store_that_embeds_and_for_one_that_does_not() -> None:
     parts = [(chunk.id, view, n, text) for chunk, view, n, text, _ in entry_vectors(entry)]
     assert parts == [("c0", "raw", 0, "a"), ("c0", "raw", 1, "a"), ("c1", "raw", 0, "b")]
     assert [vector for *_, vector in entry_vectors(entry)] == np.eye(3).tolist()
-
-
-def test_documents_of_entries(index: Index) -> None:
-    ids = chunk_ids(index)
-    keys = [(ids[3], "raw"), (ids[1], "raw"), ("gone", "raw")]
-    assert documents_of(index, keys) == ["d1", "d3"]
-    assert documents_of(None, keys) == []

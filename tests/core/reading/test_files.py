@@ -178,3 +178,12 @@ def test_looking_is_linear(piece: str) -> None:
     started = time.process_time()
     detect_format(piece * 200_000)
     assert time.process_time() - started < 5
+
+
+def test_many_comments_before_html_take_no_time_of_their_own() -> None:
+    assert detect_format("<!-- a -->\n" * 40 + "<p>Hello</p>") == "text"
+    assert detect_format("<!-- a -->\n" * 20_000 + "<p>Hello</p>") == "text"
+    assert (
+        detect_format("<?xml version='1.0'?>\n<!-- a -->\n" + "<!-- b -->" * 3 + "<HTML>") == "html"
+    )
+    assert detect_format("<!-- never closed <html>") != "html"

@@ -20,6 +20,10 @@ from structrag.records import Document, Heading
 
 
 
+
+
+
+
 # fmt: on
 
 

@@ -138,3 +138,9 @@ def test_equal_in_every_process() -> None:
         for seed in ("1", "2")
     }
     assert outputs == {f"{summarise(LONG)}\n{keywords(LONG, 'Topic')}\n"}
+
+
+def test_the_blank_between_two_quotations_is_no_name() -> None:
+    text = 'Success of the programs."   "We are delighted to start.'
+    assert all(name.strip() for name in entities(text))
+    assert all(phrase.strip() for phrase in keywords("A", text))

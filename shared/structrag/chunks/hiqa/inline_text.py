@@ -6,12 +6,12 @@ import re
 from bisect import bisect_left
 from collections.abc import Mapping
 from functools import lru_cache
-from html import unescape
 from typing import NamedTuple
 
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import normalizeReference
 
+from structrag.reading.html.text import unescaped
 from structrag.reading.html.tokens import END, START, TEXT, attributes, tokens
 
 References = Mapping[str, Mapping[str, str]]  # normalised label -> {"href": ..., "title": ...}
@@ -195,7 +195,7 @@ def html_figure(markup: str) -> tuple[list[Image], str] | None:
     depth = 0
     for kind, name, start, end in tokens(markup):
         if kind == TEXT:
-            words = unescape(markup[start:end]).split()
+            words = unescaped(markup[start:end]).split()
             if words and not depth:
                 return None
             caption += words
@@ -227,7 +227,7 @@ def _html_image(source: str, start: int, end: int) -> Image:
     spans = attributes(source, start, end)
 
     def value(name: str) -> str:
-        return unescape(source[slice(*spans.get(name, (0, 0)))])
+        return unescaped(source[slice(*spans.get(name, (0, 0)))])
 
     return Image(value("src").strip(), _one_line(value("alt")), _one_line(value("title")))
 

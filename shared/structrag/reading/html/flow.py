@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from html import unescape
 from typing import Final
 
 from structrag.reading.html.tables import Table, has_text, write_rows
-from structrag.reading.html.text import MappedText
+from structrag.reading.html.text import MappedText, unescaped
 from structrag.records import BlockKind
 
 _SPACE: Final = " \t\n\r\f"  # HTML's: a non-breaking space is a character like any other
@@ -133,7 +132,7 @@ class Flow:
         position = start
         if self.source.find("&", start, end) >= 0:
             for match in _REFERENCE.finditer(self.source, start, end):
-                value = unescape(match[0])
+                value = unescaped(match[0])
                 if value == match[0]:  # no character has this name
                     continue
                 self._run(position, match.start(), verbatim)

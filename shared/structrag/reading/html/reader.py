@@ -23,10 +23,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from dataclasses import replace
-from html import unescape
 
 from structrag.reading.html.flow import Piece
 from structrag.reading.html.page import PageReader
+from structrag.reading.html.text import unescaped
 from structrag.reading.html.tokens import attributes, visible_tokens
 from structrag.records import Block, BlockKind, Heading, Layout, PlacedImage, SourceMap
 
@@ -58,7 +58,7 @@ def read_html(source: str, *, drop_navigation: bool = False) -> tuple[str, str, 
     flow = page.finish()
     text = "".join(flow.out.parts)
     headings, blocks = _split_pieces(flow.pieces, text)
-    title = " ".join(unescape(page.title or "").split())
+    title = " ".join(unescaped(page.title or "").split())
     source_map = flow.out.source_map(len(source))
     images = tuple(_placed(source, span, source_map, len(text)) for span in flow.images)
     return text, title, Layout(tuple(headings), tuple(blocks), source_map, images)
@@ -108,7 +108,7 @@ def _placed(source: str, tag: tuple[int, int], source_map: SourceMap, length: in
     spans = attributes(source, *tag)
 
     def value(name: str) -> str:
-        return unescape(source[slice(*spans.get(name, (0, 0)))])
+        return unescaped(source[slice(*spans.get(name, (0, 0)))])
 
     alt = " ".join(value("alt").split())
     offset = text_offset(source_map, spans["alt"][0] if alt else tag[1])

@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
+
 from structrag.records import SourceMap
+
+_ZEROS = re.compile(r"&#0+(?=\d)")
+_TOO_LARGE = re.compile(r"&#\d{8,}")  # the largest character is number 1,114,111
+
+
+def unescaped(markup: str) -> str:
+    """Markup with its character references as the characters they stand for.
+
+    Example:
+        >>> unescaped("Fish &amp; chips &#8364;5")
+        'Fish & chips €5'
+
+    As `html.unescape`, and a number of any length that is no character's becomes U+FFFD.
+    """
+    return unescape(_TOO_LARGE.sub("&#1114112", _ZEROS.sub("&#", markup)))
 
 
 class MappedText:

@@ -16,6 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from places import DATA
 
+from structrag.chunks.content_aware import ContentAwareSplitter
+from structrag.reading.files import read_text
 from structrag.reading.html.reader import html_blocks_between, read_html, text_offset
 from structrag.reading.outline import build_outline
 from structrag.records import Block, Document, Layout
@@ -408,3 +410,10 @@ def test_text_without_markup_keeps_its_characters(source: str) -> None:
     text = read_html(source)[0]
     kept = source.strip() and source  # white space of any script, and nothing else, is no text
     assert re.sub(r"[ \t\n\r\f]", "", text) == re.sub(r"[ \t\n\r\f]", "", kept)
+
+
+@pytest.mark.parametrize("reference", ["&#" + "9" * 4301 + ";", "&#" + "0" * 5000 + "65;"])
+def test_a_character_reference_of_any_length_is_read(reference: str) -> None:
+    document = read_text(f"<p>{reference}</p><img alt='{reference}'>", format="html")
+    assert set(document.text.split()) in ({"\ufffd"}, {"A"})
+    assert ContentAwareSplitter().split(document)
