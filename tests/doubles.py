@@ -13,6 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from structrag import (
+    Cache,
+    ContentAwareSplitter,
+    Index,
+)
 from structrag.asking.requests import Ranking, Search
 from structrag.index.entries import Entry
 
@@ -174,3 +179,12 @@ class Reluctant:
     @property
     def calls(self) -> int:
         return sum(self.asked.values())
+
+
+def reluctant_index(llm: Reluctant, cache: Cache | None) -> Index:
+    return Index(
+        embedder=HashEmbedder(),
+        llm=llm.model,
+        cache=cache,
+        splitter=ContentAwareSplitter(max_tokens=None),
+    )

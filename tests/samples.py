@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -279,3 +281,20 @@ nasty_text = st.lists(
     st.tuples(st.sampled_from(NASTY), st.sampled_from(["\n", "\n", "\n", "\n\n", "\r\n", "\r"])),
     max_size=14,
 ).map(lambda lines: "".join(line + end for line, end in lines))
+
+
+GUIDE_WORDS = (
+    "The red engine pulls the long train over the high bridge near Oslo every morning. " * 20
+)
+
+
+GUIDE = f"# Guide\n\n## Engines\n\n{GUIDE_WORDS}\n\n## Bridges\n\n{GUIDE_WORDS.replace('engine', 'crane')}\n"
+
+
+GUIDE_VIEWS = json.dumps(
+    {"summary": "A red machine crosses a bridge.", "keywords": ["Oslo", "bridge"]}
+)
+
+
+def guide(**options: Any) -> Document:
+    return read_text(GUIDE, id="guide.md", **options)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from doubles import ScriptedModel
 
 from structrag.asking.cache import Cache
 from structrag.asking.requests import Ask, Choose, Embed, Failed, Search
@@ -544,3 +545,17 @@ def test_errors_on_purpose_pass_through_and_the_budget_counts_choices(mode: str)
             mode,
         )
     assert model.together == [["x", "xx"]] and len(cache) == 2
+
+
+def test_runner_keeps_what_the_check_allows_and_equal_requests_are_equal(tmp_path: Path) -> None:
+    answers = iter(["no", "yes", "never"])
+    llm = ScriptedModel(lambda prompt: next(answers))
+    runner = Runner(llm=llm, cache=Cache(tmp_path / "c"))
+
+    def steps() -> Any:
+        return (yield [Ask("?", "t", usable=lambda answer: answer == "yes"), Ask("?", "t")])
+
+    assert runner.run(steps()) == ["no", "no"]
+    assert runner.run(steps()) == ["yes", "yes"]
+    assert runner.run(steps()) == ["yes", "yes"]
+    assert Ask("?", usable=bool) == Ask("?") and len({Ask("?", usable=bool), Ask("?")}) == 1

@@ -7,14 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
 from structrag.errors import InvalidParameter
 from structrag.evaluation.labelled import GoldQuestion, evaluate, question_recall
 from structrag.evaluation.measure import SpanMeasure
 from structrag.evaluation.question_files import read_questions
 from structrag.reading.files import read_text
-from structrag.show.evaluation import plot_evaluation
 
 PUMP = (
     "# Pump\n\n## Cleaning\n\nRinse the filter\nmonthly with  water.\n\n## Storage\n\nKeep it "
@@ -69,39 +67,6 @@ def test_recall_by_hand() -> None:
     assert question_recall(GoldQuestion("q", places=places), found, measure) == (0.5 + 1) / 2
     assert question_recall(GoldQuestion("q", docs=("d", "e")), found, measure) == 0.5
     assert question_recall(GoldQuestion("q", docs=("d",)), [], measure) == 0
-
-
-def test_evaluation_of_small_documents(tmp_path: Path) -> None:
-    questions = questions_of(
-        tmp_path,
-        {
-            "question": "How often is the pump's filter rinsed, monthly?",
-            "quotes": ["Rinse the filter monthly"],
-        },
-        {"question": "How many litres?", "answers": ["17 litres"]},
-        {"question": "storage dry degrees", "docs": ["pump.md"]},
-    )
-    splitters = {
-        "sections": ContentAwareSplitter(),
-        "again": ContentAwareSplitter(),
-        "fixed": FixedSplitter(4),
-    }
-    found = evaluate(DOCUMENTS, splitters, questions, depths=(1, 2), budgets=(3, 500))
-    assert list(found.methods[0].recall) == ["first 1", "first 2", "3 tokens", "500 tokens"]
-    for method in found.methods:
-        assert method.recall["500 tokens"].mean == 1.0  # everything fits
-        assert method.recall["first 1"].mean <= method.recall["first 2"].mean
-        assert method.recall["3 tokens"].mean < 1.0
-        assert len(method.scores["first 1"]) == 3
-    assert all(gap.mean == gap.low == gap.high == 0 for gap in found.methods[1].difference.values())
-    assert found.methods[0].recall["first 1"].mean == 1.0
-    figure = plot_evaluation(found)
-    labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
-    assert labels == ["sections", "again", "fixed"]
-    plot_evaluation(found, tmp_path / "plot.png")
-    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
-    with pytest.raises(InvalidParameter, match="must end in"):
-        plot_evaluation(found, tmp_path / "plot.txt")
 
 
 def test_no_question_is_said() -> None:

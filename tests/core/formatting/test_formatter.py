@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doubles import ScriptedModel
+from doubles import Reluctant, ScriptedModel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from window_making import PLAIN, W, around, core_of, lost, numbered, small
 
-from structrag import read_text
+from structrag import Cache, read_text
 from structrag.errors import BudgetExceeded, InvalidParameter
 from structrag.formatting.answers import forms
 from structrag.formatting.formatter import HiQAFormatter
@@ -276,3 +276,19 @@ def test_a_contract_by_a_model_that_forgets(data_dir: Path) -> None:
     assert formatted.report.windows > 3
     assert formatted.report.restored > 10
     assert not lost(row["text"], formatted)
+
+
+def test_formatter_asks_again_for_the_last_answer_only(tmp_path: Path) -> None:
+    text = "Engines\n\n" + "The red engine pulls the long train over the bridge.\n" * 12
+    llm = Reluctant(
+        lambda prompt: (
+            "# Engines\n\n" + "The red engine pulls the long train over the bridge.\n" * 12
+        ),
+        times=1,
+    )
+    calls = []
+    for _ in range(3):
+        before = llm.calls
+        HiQAFormatter(llm=llm.model, cache=Cache(tmp_path / "c")).format(text)
+        calls.append(llm.calls - before)
+    assert calls == [2, 1, 0]

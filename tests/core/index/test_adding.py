@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
-from doubles import HashEmbedder, ScriptedModel
+from doubles import HashEmbedder, Reluctant, ScriptedModel, reluctant_index
+from samples import GUIDE_VIEWS, GUIDE_WORDS, guide
 
-from structrag import Cache, ContentAwareSplitter, Document, Index, MultiViewRetriever
+from structrag import (
+    Cache,
+    ContentAwareSplitter,
+    Document,
+    Index,
+    MultiViewRetriever,
+    read_text,
+)
 from structrag.index.adding import AddReport
 
 BODIES = [
@@ -173,3 +182,87 @@ def test_a_degraded_document_is_known_as_such_after_loading(tmp_path: Any) -> No
 def test_hard_stops_are_not_swallowed() -> None:
     with pytest.raises(KeyboardInterrupt):
         add(KeyboardInterrupt())
+
+
+@pytest.mark.parametrize("cached", [True, False])
+def test_document_whose_view_fell_back_is_asked_for_again_and_nothing_else(
+    cached: bool, tmp_path: Path
+) -> None:
+    llm = Reluctant(GUIDE_VIEWS, word="crane")
+    index = reluctant_index(llm, Cache(tmp_path / "c") if cached else None)
+    document = guide()
+    first = index.add([document])
+    assert first.usage["fallbacks"] == {"summary": 1, "keywords": 1} and first.usage["calls"] == 2
+    second = index.add([document])
+    assert second.usage["calls"] == 1 and not second.usage["fallbacks"]
+    assert second.replaced == 1 and not second.unchanged
+    third = index.add([document])
+    assert third.usage["calls"] == 0 and third.unchanged == 1
+    assert [index.store.view_text(row, "keywords") for row in range(len(index))] == [
+        "Oslo, bridge"
+    ] * 2
+
+
+@pytest.mark.parametrize("cached", [True, False])
+def test_document_that_comes_out_equal_is_unchanged(cached: bool, tmp_path: Path) -> None:
+    llm = Reluctant(GUIDE_VIEWS, word="crane", times=9)
+    index = reluctant_index(llm, Cache(tmp_path / "c") if cached else None)
+    document = guide()
+    index.add([document])
+    changes, embedded = index.store.changes, len(index.embedder.texts)
+    report = index.add([document])
+    assert (report.added, report.replaced, report.unchanged, report.chunks) == (0, 0, 1, 0)
+    assert report.usage["fallbacks"] == {"summary": 1, "keywords": 1} and report.usage["calls"] == 1
+    assert index.store.changes == changes and len(index.embedder.texts) == embedded
+    changed = index.add([guide(meta={"year": 2020})])
+    assert changed.replaced == 1 and index.store.document("guide.md").meta["year"] == 2020
+
+
+def test_answer_of_an_earlier_run_that_cannot_be_used_is_not_served(tmp_path: Path) -> None:
+    document = guide()
+    llm = Reluctant(GUIDE_VIEWS, word="crane")
+    reluctant_index(llm, Cache(tmp_path / "c")).add([document])
+    report = reluctant_index(llm, Cache(tmp_path / "c")).add([document])
+    assert report.usage["calls"] == 1 and not report.usage["fallbacks"]
+    assert reluctant_index(llm, Cache(tmp_path / "c")).add([document]).usage["calls"] == 0
+
+
+def test_merged_answer_that_lacks_a_view_is_asked_for_again(tmp_path: Path) -> None:
+    answers = iter(
+        ['{"summary": "A red machine."}', '{"summary": "A red machine.", "keywords": ["Oslo"]}']
+    )
+    llm = ScriptedModel(lambda prompt: next(answers))
+    index = Index(
+        embedder=HashEmbedder(),
+        llm=llm,
+        cache=Cache(tmp_path / "c"),
+        splitter=ContentAwareSplitter(max_tokens=None),
+    )
+    document = read_text(f"# Engines\n\n{GUIDE_WORDS}", id="a.md")
+    assert index.add([document]).usage["fallbacks"] == {"keywords": 1}
+    assert not index.add([document]).usage["fallbacks"]
+
+
+def test_answers_kept_without_a_cache_are_dropped_with_the_document(tmp_path: Path) -> None:
+    llm = Reluctant(GUIDE_VIEWS, word="crane", times=2)
+    index = reluctant_index(llm, None)
+    document = guide()
+    index.add([document])
+    index.delete(document.id)
+    assert index.add([document]).usage["calls"] == 2
+    assert index.kept
+    index.add([document])
+    assert not index.kept
+
+
+async def _add_twice(index: Index, document: Document) -> Any:
+    await index.aadd([document])
+    return await index.aadd([document])
+
+
+def test_asynchronously(tmp_path: Path) -> None:
+    import asyncio
+
+    llm = Reluctant(GUIDE_VIEWS, word="crane")
+    report = asyncio.run(_add_twice(reluctant_index(llm, Cache(tmp_path / "c")), guide()))
+    assert report.usage["calls"] == 1 and not report.usage["fallbacks"]

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from structrag.errors import InvalidAnswer, InvalidParameter
 from structrag.index.dense import DenseIndex, _widen, check_owner, unit_vectors
-from structrag.index.ranking import best_positions
 
 
 def reference(
@@ -103,13 +102,6 @@ def test_near_ties_are_ordered_by_exact_scores_not_by_the_float32_product() -> N
         scores = np.einsum("ij,j->i", index.matrix.astype(np.float64), target)
         expected = np.lexsort((np.arange(3000), -np.round(scores, 9)))[:10]
         assert [row for row, _ in index.search(query, 10)] == expected.tolist()
-
-
-@given(st.lists(st.integers(0, 60), max_size=60), st.integers(-1, 70))
-def test_best_positions_round_to_nine_decimals(steps: list[int], n: int) -> None:
-    scores = np.array([0.5 + step * 1e-10 for step in steps])
-    expected = sorted(range(len(scores)), key=lambda i: (-np.round(scores[i], 9), i))[: max(0, n)]
-    assert best_positions(scores, n).tolist() == expected
 
 
 def test_length_does_not_matter_and_zero_scores_zero() -> None:

@@ -16,24 +16,23 @@ from doubles import HashEmbedder, HostStore, ScriptedModel
 from structrag import (
     Cache,
     ContentAwareSplitter,
+    D3Index,
+    D3Retriever,
     Document,
     FixedSplitter,
     Index,
     MultiViewRetriever,
+    PICSplitter,
     read_text,
 )
 from structrag.errors import (
     BudgetExceeded,
-    IndexDamaged,
     InvalidAnswer,
     InvalidParameter,
     ModelFailed,
 )
-from structrag.index import Prompts, adding
+from structrag.index import adding
 from structrag.index.index import ALGORITHM_VERSION, AddReport
-from structrag.index.store import Store
-from structrag.models import LsaEmbedder
-from structrag.records import Block, Heading, Layout, SourceMap
 
 QUERIES = ["pump pressure", "a valve", "the gearbox of document 2", "unknownword", "water"]
 KEYWORDS = '["pump", "valve"]'
@@ -204,110 +203,6 @@ def test_a_blank_document_is_in_the_index_without_chunks(text: str, embedder: Ha
 
 # -- fingerprints
 
-SETTINGS: dict[str, dict[str, Any]] = {
-    "embedder": {"embedder": HashEmbedder(name="other")},
-    "llm": {"llm": ScriptedModel(KEYWORDS)},
-    "llm name": {"llm": ScriptedModel(KEYWORDS, name="better")},
-    "views": {"views": ("raw", "keywords")},
-    "view order": {"views": ("keywords", "raw", "summary")},
-    "preset": {"preset": "paper"},
-    "language": {"language": "german"},
-    "window_tokens": {"window_tokens": 64},
-    "prompt": {"prompts": Prompts(keywords="Keywords of {text}?")},
-    "splitter": {"splitter": FixedSplitter()},
-    "splitter size": {"splitter": ContentAwareSplitter(max_tokens=50)},
-    "splitter titles": {"splitter": ContentAwareSplitter(exclude_titles=("Notes",))},
-    "splitter counter": {"splitter": ContentAwareSplitter(counter=len)},
-    "splitter lambda": {"splitter": ContentAwareSplitter(counter=lambda text: 2 * len(text))},
-    "splitter other lambda": {"splitter": ContentAwareSplitter(counter=lambda text: 3 * len(text))},
-    "no own vectors": {"dense_store": HostStore(wants_vectors=False)},
-}
-SAME: list[dict[str, Any]] = [
-    {"batch_size": 3, "max_concurrency": 1, "max_calls": 9, "progress": print, "cache": ":memory:"},
-    {"dtype": "float16"},
-    {"lexical": "okapi"},
-    {"splitter": ContentAwareSplitter()},
-    {"prompts": Prompts(), "preset": "default", "views": ["raw", "summary", "keywords"]},
-    {"dense_store": HostStore(wants_vectors=True)},
-]
-
-
-def test_every_setting_and_model_name_decides_the_fingerprint() -> None:
-    prints = {
-        name: Index(**{"embedder": HashEmbedder(), **options}).fingerprint(document(1))
-        for name, options in SETTINGS.items()
-    }
-    prints["default"] = Index(embedder=HashEmbedder()).fingerprint(document(1))
-    assert len(set(prints.values())) == len(prints)
-
-
-@pytest.mark.parametrize("options", SAME)
-def test_nothing_else_decides_the_fingerprint(options: dict[str, Any]) -> None:
-    expected = Index(embedder=HashEmbedder()).fingerprint(document(1))
-    assert Index(**{"embedder": HashEmbedder(), **options}).fingerprint(document(1)) == expected
-
-
-def test_the_fingerprint_sees_text_title_format_metadata_and_markup() -> None:
-    layouts = [
-        Layout(
-            (Heading(level, "A", 0, 1),),
-            (Block("paragraph", 1, 3),),
-            SourceMap((0,), (source,), (True,)),
-        )
-        for level, source in ((1, 0), (2, 0), (1, 7))
-    ]
-    base = {
-        "text": "A b",
-        "id": "x",
-        "title": "T",
-        "format": "text",
-        "meta": {"a": 1, "b": [1, {"c": None}]},
-    }
-    variants: list[dict[str, Any]] = [
-        {},
-        {"text": "A c"},
-        {"id": "y"},
-        {"title": "U"},
-        {"format": "markdown"},
-        {"meta": {}},
-        {"meta": {"a": 1, "b": [1, {"c": 0}]}},
-        {"layout": layouts[0]},
-        {"layout": layouts[1]},
-    ]
-    index = Index(embedder=HashEmbedder())
-    prints = [index.fingerprint(Document(**{**base, **variant})) for variant in variants]
-    assert len(set(prints)) == len(prints)
-    reordered = Document(**{**base, "meta": {"b": (1, {"c": None}), "a": 1}})
-    assert index.fingerprint(reordered) == prints[0], (
-        "the order of keys, and tuples for lists, do not count"
-    )
-    moved = Document(**{**base, "layout": layouts[2]})
-    assert index.fingerprint(moved) == prints[7], "where the text stood in the file does not count"
-
-
-def test_changed_headings_of_equal_visible_text_are_noticed(embedder: HashEmbedder) -> None:
-    index = Index(embedder=embedder)
-    index.add([read_text("<h1>A</h1><p>one</p><h1>B</h1><p>two</p>", format="html", id="page")])
-    report = index.add(
-        [read_text("<h1>A</h1><p>one</p><p>B</p><p>two</p>", format="html", id="page")]
-    )
-    assert report.replaced == 1 and len(index) == 1
-
-
-def test_a_splitter_without_fields_is_told_apart_by_its_attributes() -> None:
-    class Halves:
-        def __init__(self, where: float) -> None:
-            self.where = where
-            self.helper = object()  # holds an address, which must not count
-
-        def split(self, document: Document) -> list[Any]:
-            return ContentAwareSplitter().split(document)
-
-    def fingerprint(where: float) -> str:
-        return Index(embedder=HashEmbedder(), splitter=Halves(where)).fingerprint(document(1))
-
-    assert fingerprint(0.5) == fingerprint(0.5) != fingerprint(0.6)
-
 
 # -- models that fail
 
@@ -444,54 +339,6 @@ def test_progress_tells_of_documents_and_not_of_a_query(embedder: HashEmbedder) 
 # -- LSA
 
 
-def test_lsa_is_refitted_after_changes_and_equals_a_fresh_one() -> None:
-    index = Index()
-    assert isinstance(index.embedder, LsaEmbedder)
-    index.add([document(i) for i in range(6)])
-    first = state(index)
-    index.delete("doc5")
-    index.add([document(2, "A turbine, a rotor and a stator."), document(7)])
-    assert state(index) != first
-    fresh = Index()
-    fresh.add(
-        [
-            document(0),
-            document(1),
-            document(2, "A turbine, a rotor and a stator."),
-            document(3),
-            document(4),
-            document(7),
-        ]
-    )
-    assert state(index) == state(fresh)
-
-
-def test_lsa_is_fitted_once_for_many_searches(monkeypatch: pytest.MonkeyPatch) -> None:
-    fits: list[int] = []
-    original = LsaEmbedder.fit
-    monkeypatch.setattr(
-        LsaEmbedder, "fit", lambda self, texts: fits.append(len(texts)) or original(self, texts)
-    )
-    index = Index()
-    index.add([document(i) for i in range(3)])
-    state(index)
-    assert len(fits) == 1
-    assert not index.delete("nothing")
-    index.add([document(1)])
-    state(index)
-    assert len(fits) == 1
-    index.delete("doc1")
-    state(index)
-    assert len(fits) == 2
-
-
-def test_lsa_with_a_view_that_no_chunk_has() -> None:
-    index = Index()
-    index.add([Document("of the and", id="a"), Document("in on at", id="b")])  # stop words only
-    assert index.search("of the", view="keywords") == []
-    assert len(MultiViewRetriever(index).search("of the")) == 2
-
-
 # -- async
 
 
@@ -556,42 +403,6 @@ async def test_a_cancelled_add_leaves_whole_documents_only(
 # -- saving
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"dtype": "float16"},
-        {"preset": "paper"},
-        {"views": ("keywords", "raw")},
-        {"language": "german"},
-    ],
-)
-def test_what_is_saved_comes_back(options: dict[str, Any], tmp_path: Path) -> None:
-    index = Index(embedder=HashEmbedder(), **options)
-    index.add([document(1), document(2)])
-    index.save(tmp_path / "index")
-    embedder = HashEmbedder()
-    loaded = Index.load(tmp_path / "index", embedder=embedder, verify=True)
-    assert (
-        state(loaded) == state(index)
-        and loaded.views == index.views
-        and loaded.preset == index.preset
-    )
-    assert loaded.add([document(1), document(2)]).unchanged == 2 and embedder.texts == []
-    loaded.delete("doc1")
-    loaded.add([document(3)])
-    loaded.save(tmp_path / "index")
-    assert state(Index.load(tmp_path / "index", embedder=HashEmbedder())) == state(loaded)
-
-
-def test_a_loaded_lsa_index_answers_like_the_saved_one(tmp_path: Path) -> None:
-    index = Index()
-    index.add([document(i) for i in range(4)])
-    index.save(tmp_path / "index")
-    loaded = Index.load(tmp_path / "index")
-    assert state(loaded) == state(index)
-
-
 def test_float16_takes_half_the_room_and_finds_the_same(tmp_path: Path) -> None:
     sizes, best = {}, {}
     for dtype in ("float32", "float16"):
@@ -605,101 +416,7 @@ def test_float16_takes_half_the_room_and_finds_the_same(tmp_path: Path) -> None:
     assert sizes["float16"] * 2 == sizes["float32"] and best["float16"] == best["float32"]
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (
-            {"embedder": HashEmbedder(name="other")},
-            "embedder must be the one the index at .* was built with, 'hash'; got 'other'",
-        ),
-        ({}, "embedder must be the one .* 'hash'; got 'LSA"),
-        (
-            {"embedder": HashEmbedder(), "preset": "paper"},
-            "preset of the index at .* is 'default'; got 'paper'",
-        ),
-        ({"embedder": HashEmbedder(), "views": ("raw",)}, "views of the index"),
-        ({"embedder": HashEmbedder(), "dtype": "float16"}, "dtype of the index"),
-        ({"embedder": HashEmbedder(), "lexical": "okapi"}, "lexical of the index"),
-        ({"embedder": HashEmbedder(), "language": "german"}, "language of the index"),
-    ],
-)
-def test_loading_with_other_settings_is_refused(
-    options: dict[str, Any], sentence: str, tmp_path: Path
-) -> None:
-    index = Index(embedder=HashEmbedder())
-    index.add([document(1)])
-    index.save(tmp_path / "index")
-    with pytest.raises(InvalidParameter, match=sentence):
-        Index.load(tmp_path / "index", **options)
-
-
-def test_loading_what_is_no_index(tmp_path: Path) -> None:
-    with pytest.raises(IndexDamaged, match="There is no saved index"):
-        Index.load(tmp_path / "nothing")
-    Store(("raw",)).save(tmp_path / "store")
-    with pytest.raises(IndexDamaged, match=r"was not saved by Index\.save"):
-        Index.load(tmp_path / "store")
-
-
-@pytest.mark.parametrize("existing", [True, False])
-def test_a_crash_while_saving_leaves_the_old_index_or_none(
-    existing: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    index = Index(embedder=HashEmbedder())
-    index.add([document(1)])
-    before = state(index)
-    if existing:
-        index.save(tmp_path / "index")
-    index.add([document(2)])
-    save = np.save
-    for crash_at in range(1, 13):
-        count = itertools.count(1)
-
-        def crash(*args: Any, at: int = crash_at, count: Any = count, **kwargs: Any) -> None:
-            if next(count) == at:
-                raise KeyboardInterrupt
-            save(*args, **kwargs)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(np, "save", crash)
-            with pytest.raises(KeyboardInterrupt):
-                index.save(tmp_path / "index")
-        if existing:
-            assert (
-                state(Index.load(tmp_path / "index", embedder=HashEmbedder(), verify=True))
-                == before
-            )
-        else:
-            assert list(tmp_path.iterdir()) == []
-    index.save(tmp_path / "index")
-    assert state(Index.load(tmp_path / "index", embedder=HashEmbedder())) == state(index)
-
-
 # -- conditions, windows
-
-
-def test_where_limits_every_route(embedder: HashEmbedder) -> None:
-    index = Index(embedder=embedder)
-    index.add([document(i, meta={"year": 2020 + i, "tags": ["a", str(i)]}) for i in range(4)])
-    cases: list[tuple[Any, set[str]]] = [
-        ({"doc_id": "doc2"}, {"doc2"}),
-        ({"doc_id": ["doc0", "doc3"]}, {"doc0", "doc3"}),
-        ({"year": [2021, 2022]}, {"doc1", "doc2"}),
-        ({"tags": "3"}, {"doc3"}),
-        ({"tags": "a", "year": 2020}, {"doc0"}),
-        (lambda meta: meta["year"] > 2021, {"doc2", "doc3"}),
-        ({"doc_id": "nothing"}, set()),
-    ]
-    for where, expected in cases:
-        for route in ("dense", "bm25"):
-            assert {
-                hit.chunk.doc_id for hit in index.search("pump", 50, route=route, where=where)
-            } == expected
-        assert {
-            hit.chunk.doc_id for hit in MultiViewRetriever(index).search("pump", 50, where=where)
-        } == expected
-    with pytest.raises(InvalidParameter, match="'colour'"):
-        index.search("pump", where={"colour": "red"})
 
 
 @pytest.mark.parametrize(
@@ -723,13 +440,6 @@ def test_bad_arguments(call: Any, sentence: str) -> None:
     index = Index(embedder=HashEmbedder())
     with pytest.raises(InvalidParameter, match=sentence):
         call(index)
-
-
-def test_a_blank_query_finds_nothing_and_embeds_nothing(embedder: HashEmbedder) -> None:
-    index = Index(embedder=embedder)
-    index.add([document(1)])
-    assert index.search("  ") == [] == index.search("", route="bm25")
-    assert embedder.queries == []
 
 
 # -- a host's vector store
@@ -804,67 +514,58 @@ def test_a_store_that_wants_vectors_needs_an_embedder() -> None:
         Index(dense_store=HostStore(wants_vectors=True))
 
 
-def test_an_index_beside_a_host_is_saved_without_vectors(tmp_path: Path) -> None:
-    host = HostStore(wants_vectors=True)
-    index = Index(embedder=HashEmbedder(), dense_store=host)
-    index.add([document(1)])
+HTML = (
+    "<html><body><h1>Pumps</h1>\n<p>A pump  moves <b>water</b> &amp; oil.</p>\n<h2>Filters</h2>\n"
+    "<p>The filter is rinsed monthly.</p><p>It is dried then.</p>\n<pre>\n  code = "
+    "1\n</pre>\n</body></html>"
+)
+
+
+PAGE = read_text(HTML, id="page", format="html")
+
+
+def visible(markup: str) -> str:
+    return " ".join(read_text(f"<div>{markup}</div>", format="html").text.split())
+
+
+def test_hits_of_html_have_their_place_in_the_markup(tmp_path: Path) -> None:
+    index = Index(embedder=HashEmbedder())
+    index.add([PAGE])
     index.save(tmp_path / "index")
-    loaded = Index.load(tmp_path / "index", embedder=HashEmbedder(), dense_store=host)
-    assert state(loaded) == state(index)
-    assert loaded.add([document(1)]).unchanged == 1
+    for held in (index, Index.load(tmp_path / "index", embedder=HashEmbedder())):
+        hits = MultiViewRetriever(held, k=9).search("filter water")
+        assert len(hits) == len(index)
+        for hit in hits:
+            start, end = hit.chunk.extras["source_start"], hit.chunk.extras["source_end"]
+            source_map = PAGE.layout.source_map
+            text = hit.chunk.text.strip()
+            first = hit.chunk.start + hit.chunk.text.index(text)
+            assert (start, end) == (
+                source_map.to_source(first),
+                source_map.to_source(first + len(text) - 1) + 1,
+            )
+        (pumps,) = [hit for hit in hits if hit.chunk.path == ("Pumps",)]
+        shown = HTML[pumps.chunk.extras["source_start"] : pumps.chunk.extras["source_end"]]
+        assert shown.startswith("Pumps</h1>") and shown.endswith("oil.")
 
 
-def test_a_query_of_unknown_words_hits_no_view() -> None:
-    index = Index(embedder=None)
-    index.add([document(1), document(2)])
-    hits = MultiViewRetriever(index, k=3).search("xylophone")
-    assert [hit.rank for hit in hits] == [1, 2, 3]
-    assert all(
-        not hit.routes and not hit.chunk.extras["views_hit"] and hit.score == 0 for hit in hits
-    )
-    assert index.search("xylophone") == []
-    assert MultiViewRetriever(index, k=1).search("gearbox")[0].chunk.extras["views_hit"]
+def test_every_splitter_and_d3(tmp_path: Path) -> None:
+    for splitter in (FixedSplitter(8), PICSplitter()):
+        index = Index(embedder=HashEmbedder(), splitter=splitter, views="raw")
+        index.add([PAGE])
+        assert all({"source_start", "source_end"} <= set(chunk.extras) for chunk in index.chunks())
+    index = D3Index(embedder=HashEmbedder())
+    index.add([PAGE])
+    for join in (False, True):
+        hits = D3Retriever(index, join_adjacent=join, max_tokens=None).search(
+            "How often is the filter rinsed?"
+        )
+        for hit in hits:
+            markup = HTML[hit.chunk.extras["source_start"] : hit.chunk.extras["source_end"]]
+            assert visible(markup) == " ".join(hit.chunk.text.split())
 
 
-def test_a_where_that_raises_is_named(embedder: HashEmbedder) -> None:
-    index = Index(embedder=embedder)
-    index.add([document(1)])
-    for search in (index.search, MultiViewRetriever(index).search):
-        with pytest.raises(
-            InvalidParameter, match=r"where must be a function .* 'doc1' it raised KeyError: 'year'"
-        ) as caught:
-            search("pump", where=lambda meta: meta["year"] > 2000)
-        assert isinstance(caught.value.__cause__, KeyError)
-
-
-def test_a_setting_without_a_name_is_the_same_in_this_process_alone(tmp_path: Path) -> None:
-    def counter(text: str) -> int:
-        return len(text.split())
-
-    def index_with(count: Any) -> Index:
-        return Index(embedder=HashEmbedder(), splitter=ContentAwareSplitter(counter=count))
-
-    index = index_with(counter)
-    index.add([document(1)])
-    assert index.add([document(1)]).unchanged == 1
-    assert index_with(counter).fingerprint(document(1)) == index.fingerprint(document(1))
-    other = index_with(lambda text: len(text.split()))
-    assert other.fingerprint(document(1)) != index.fingerprint(document(1))
-    with pytest.warns(UserWarning, match="has no name"):
-        index.save(tmp_path / "index")
-    again = Index.load(tmp_path / "index", embedder=HashEmbedder(), splitter=other.splitter)
-    assert again.search("word", 1) == index.search("word", 1)
-    assert again.add([document(1)]).unchanged == 0
-
-
-def test_an_index_with_an_embedder_without_a_name_opens_with_that_very_one(tmp_path: Path) -> None:
-    def embed(texts: list[str]) -> list[list[float]]:
-        return [[float(len(text)), 1.0] for text in texts]
-
-    index = Index(embedder=embed)
-    index.add([document(1)])
-    with pytest.warns(UserWarning, match="FunctionEmbedder and FunctionModel"):
-        index.save(tmp_path / "index")
-    assert len(Index.load(tmp_path / "index", embedder=embed)) == len(index)
-    with pytest.raises(InvalidParameter, match="embedder cannot be checked"):
-        Index.load(tmp_path / "index", embedder=lambda texts: embed(texts))
+def test_text_without_markup_has_none() -> None:
+    index = Index(embedder=HashEmbedder())
+    index.add([read_text("# A\n\nText.", id="a"), read_text("Only text.", id="b")])
+    assert not any("source_start" in chunk.extras for chunk in index.chunks())

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from structrag.index.ranking import as_ranking, nth_best
+from structrag.index.ranking import as_ranking, best_positions, nth_best
 
 
 @pytest.mark.parametrize(
@@ -31,3 +33,10 @@ def test_equals_sorting(order: str, n: int) -> None:
         key=lambda pair: (-round(pair[1], 9), pair[0]),
     )
     assert as_ranking(rows, scores, n) == expected[:n]
+
+
+@given(st.lists(st.integers(0, 60), max_size=60), st.integers(-1, 70))
+def test_best_positions_round_to_nine_decimals(steps: list[int], n: int) -> None:
+    scores = np.array([0.5 + step * 1e-10 for step in steps])
+    expected = sorted(range(len(scores)), key=lambda i: (-np.round(scores[i], 9), i))[: max(0, n)]
+    assert best_positions(scores, n).tolist() == expected

@@ -11,8 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from static_making import ROWS, static_of_rows, words
 
-model2vec = pytest.importorskip("model2vec", reason="the extra 'static' is not installed")
-
 from structrag.errors import InvalidParameter  # noqa: E402
 from structrag.models.static import StaticEmbedder  # noqa: E402
 

@@ -15,9 +15,6 @@ from static_making import ROWS, static_of_rows, tokenizers, words
 from structrag.errors import InvalidParameter  # noqa: E402
 from structrag.models.static import StaticEmbedder  # noqa: E402
 
-model2vec = pytest.importorskip("model2vec", reason="the extra 'static' is not installed")
-
-
 safetensors = pytest.importorskip("safetensors.numpy", reason="the extra 'static' is not installed")
 
 

@@ -11,21 +11,6 @@ from structrag.reading.files import read_text
 from structrag.reading.sections import nest_by_number, parse
 from structrag.records import Document, Heading
 
-# fmt: off
-
-
-
-
-
-
-
-
-
-
-
-
-# fmt: on
-
 
 def shape(text: str) -> list[tuple[tuple[str, ...], str]]:
     """Every section's path and own body."""

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from structrag import IDMSSplitter, PICSplitter, read_text
-from structrag.chunks.asking_splitter import ReadingSplitter
+from structrag import PICSplitter, read_text
 from structrag.errors import InvalidParameter
 from structrag.show import plot_explanation
 
@@ -17,48 +16,6 @@ TEXT = "# Pumps\n\n" + " ".join(
     f"Pump {i} moves water. The {i}th filter is rinsed." for i in range(40)
 )
 DOCUMENT = read_text(TEXT, id="pumps", title="Pumps", format="markdown")
-
-each_splitter = pytest.mark.parametrize(
-    "splitter", [PICSplitter(), IDMSSplitter(margin="words")], ids=["PIC", "IDMS"]
-)
-
-
-@each_splitter
-def test_an_explanation_is_a_figure_with_a_value_for_every_sentence(
-    splitter: ReadingSplitter,
-) -> None:
-    from matplotlib import pyplot
-
-    explanation = splitter.explain(DOCUMENT)
-    figure = plot_explanation(explanation, title="What it saw")
-    (axis,) = figure.axes
-    assert axis.get_title(loc="left") == "What it saw"
-    drawn = {value for line in axis.lines for value in line.get_ydata()}
-    assert drawn >= {
-        value for series in explanation.series for value in series.values if value == value
-    }
-    assert pyplot.get_fignums() == []  # nothing is left open
-
-
-@each_splitter
-def test_a_notebook_shows_the_figure_and_it_is_the_same_each_time(
-    splitter: ReadingSplitter, tmp_path: Path
-) -> None:
-    pytest.importorskip("IPython", reason="the extra 'dev' is not installed")
-    from IPython.core.formatters import DisplayFormatter
-
-    explanation = splitter.explain(DOCUMENT)
-    shown = [
-        DisplayFormatter().format(plot_explanation(explanation))[0]["image/png"] for _ in range(2)
-    ]
-    assert shown[0].startswith(b"\x89PNG") and shown[0] == shown[1]
-    files = [tmp_path / name for name in ("a.png", "b.PNG")]
-    figures = [plot_explanation(explanation, file) for file in files]
-    assert files[0].read_bytes() == files[1].read_bytes()
-    assert all(figure.axes for figure in figures)
-    for suffix, head in ((".svg", b"<?xml"), (".pdf", b"%PDF")):
-        plot_explanation(explanation, tmp_path / f"c{suffix}")
-        assert (tmp_path / f"c{suffix}").read_bytes().startswith(head)
 
 
 def test_another_suffix_is_refused_before_anything_is_drawn(tmp_path: Path) -> None:

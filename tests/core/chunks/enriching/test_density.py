@@ -5,14 +5,17 @@ from __future__ import annotations
 
 import itertools
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from doubles import HashEmbedder, ScriptedModel
+from doubles import HashEmbedder, Reluctant, ScriptedModel
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import guide
 
+from structrag import Cache, ContentAwareSplitter, Index
 from structrag.asking.runner import Runner
 from structrag.chunks.enriching.density import (
     DensityFactors,
@@ -161,3 +164,35 @@ def test_each_text_is_embedded_once() -> None:
 def test_wrong_settings_are_named(choices: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameter, match=message):
         DensitySettings(**choices)
+
+
+def split_twice(split: Any, llm: Reluctant, cache: Cache) -> list[tuple[int, Any]]:
+    """Calls made and result, of three runs with one cache."""
+    found = []
+    for _ in range(3):
+        before = llm.calls
+        result = split(Runner(llm=llm.model, embedder=HashEmbedder(), cache=cache))
+        found.append((llm.calls - before, result))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("settings", "answer"),
+    [
+        (DensitySettings(rate=True), "7"),
+        (DensitySettings(entities="llm"), '["Oslo"]'),
+        (DensitySettings(entities="llm"), "[]"),
+    ],
+)
+def test_ratings_and_entities(settings: DensitySettings, answer: str, tmp_path: Path) -> None:
+    chunks = Index(
+        embedder=HashEmbedder(), views="raw", splitter=ContentAwareSplitter(max_tokens=None)
+    )
+    chunks.add([guide()])
+    llm = Reluctant(answer, word="crane")
+    runs = split_twice(
+        lambda runner: runner.run(density_steps(chunks.chunks(), settings)),
+        llm,
+        Cache(tmp_path / "c"),
+    )
+    assert [calls for calls, _ in runs] == [2, 1, 0]

@@ -6,14 +6,17 @@ from __future__ import annotations
 import gzip
 import json
 import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
-from doubles import HashEmbedder, ScriptedModel
+from doubles import HashEmbedder, Reluctant, ScriptedModel
 from places import DATA
-from samples import DEFINING, DENSE, FILLER, dense_document
+from samples import DEFINING, DENSE, FILLER, dense_document, guide
 
+from structrag import Cache, ContentAwareSplitter, Index
 from structrag.asking.runner import Runner
+from structrag.chunks.enriching.density import DensitySettings
 from structrag.chunks.enriching.enricher import IDMSEnricher, with_enrichment
 from structrag.chunks.fixed import FixedSplitter
 from structrag.chunks.idms.splitter import IDMSSplitter
@@ -143,3 +146,39 @@ def test_a_real_document() -> None:
 def test_wrong_settings_are_named(choices: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameter, match=message):
         IDMSEnricher(**choices)
+
+
+def split_twice(split: Any, llm: Reluctant, cache: Cache) -> list[tuple[int, Any]]:
+    """Calls made and result, of three runs with one cache."""
+    found = []
+    for _ in range(3):
+        before = llm.calls
+        result = split(Runner(llm=llm.model, embedder=HashEmbedder(), cache=cache))
+        found.append((llm.calls - before, result))
+    return found
+
+
+def test_shortened_and_supplemented_text(tmp_path: Path) -> None:
+    index = Index(
+        embedder=HashEmbedder(), views="raw", splitter=ContentAwareSplitter(max_tokens=None)
+    )
+    index.add([guide()])
+    document, chunks = guide(), index.chunks()
+
+    def answer(prompt: str) -> str:
+        return (
+            "[]"
+            if "Missing entities" in prompt
+            else "The red engine or crane pulls a train to Oslo."
+        )
+
+    same = {"low": 9.0, "high": 0.0, "min_tokens": 1, "density": DensitySettings(max_share=1.0)}
+    for half, first in ({"supplement": False}, "reduced"), ({"reduce": False}, "none"):
+        llm = Reluctant(answer)
+        enricher = IDMSEnricher(**{**same, **half})
+        cache = Cache(tmp_path / first)
+        runs = split_twice(
+            lambda runner, own=enricher: own.enrich(document, chunks, runner=runner), llm, cache
+        )
+        assert runs[0][0] and runs[1][0] and not runs[2][0], (half, runs)
+        assert runs[2][1][0].extras["action"] == first

@@ -29,7 +29,6 @@ from structrag.records import Chunk, Document
 
 STATUE = [0.493, 0.445, 0.572, 0.557, 0.703]
 SEVEN = [0.62, 0.58, 0.31, 0.44, 0.71, 0.40, 0.39]
-BARE = {"context": False, "plain_headings": False}
 SETTINGS: list[dict[str, Any]] = [
     {},
     {"scope": "document"},

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import time
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import pytest
-from doubles import ScriptedModel
+from doubles import HashEmbedder, Reluctant, ScriptedModel
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import guide
 
+from structrag import Cache
+from structrag.asking.runner import Runner
 from structrag.errors import InvalidParameter
 from structrag.reading.files import read_text
 from structrag.records import Document
@@ -199,3 +204,23 @@ def test_a_section_of_200_000_tokens() -> None:
 def test_settings_are_checked(changes: dict[str, object]) -> None:
     with pytest.raises(InvalidParameter):
         SectionSplitter(**changes)  # type: ignore[arg-type]
+
+
+def split_twice(split: Any, llm: Reluctant, cache: Cache) -> list[tuple[int, Any]]:
+    """Calls made and result, of three runs with one cache."""
+    found = []
+    for _ in range(3):
+        before = llm.calls
+        result = split(Runner(llm=llm.model, embedder=HashEmbedder(), cache=cache))
+        found.append((llm.calls - before, result))
+    return found
+
+
+def test_section_summaries(tmp_path: Path) -> None:
+    document = guide()
+    llm = Reluctant("A red machine crosses a bridge near Oslo.", word="crane")
+    runs = split_twice(
+        lambda runner: SectionSplitter().split(document, runner=runner), llm, Cache(tmp_path / "c")
+    )
+    assert [calls for calls, _ in runs] == [2, 1, 0]
+    assert [sum(bool(c.extras.get("degraded")) for c in chunks) for _, chunks in runs] == [1, 0, 0]

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doubles import HashEmbedder, ScriptedModel
+from doubles import HashEmbedder, Reluctant, ScriptedModel
+from samples import GUIDE_WORDS, guide
 
+from structrag import Cache
 from structrag.errors import IndexDamaged, InvalidParameter, ModelFailed
 from structrag.reading.files import read_text
 from structrag.records import Document
@@ -441,3 +443,40 @@ def test_the_route_names_every_part_of_a_section_that_evidence_comes_from(tmp_pa
         ).sections.unchanged
         == 1
     )
+
+
+@pytest.mark.parametrize("format_", ["ids", "names"])
+def test_d3_routing(format_: str, tmp_path: Path) -> None:
+    sections = "".join(f"## Part {i}\n\n{GUIDE_WORDS}\n\n" for i in range(3))
+    index = D3Index(embedder=HashEmbedder())
+    index.add([read_text(f"# Guide\n\n{sections}")])
+    llm = Reluctant("[2]" if format_ == "ids" else "Part 1")
+    settings = Routing(answer_format=format_)
+    found = []
+    for _ in range(3):
+        before = llm.calls
+        retriever = D3Retriever(
+            index,
+            llm=llm.model,
+            cache=Cache(tmp_path / "c"),
+            router="llm",
+            strategy="fused",
+            routing=settings,
+        )
+        found.append((retriever.result("Where is the red engine?").route.how, llm.calls - before))
+    assert [calls for _, calls in found] == [1, 1, 0]
+
+
+def test_d3_selection(tmp_path: Path) -> None:
+    index = D3Index(embedder=HashEmbedder())
+    index.add([guide()])
+    llm = Reluctant("[1]")
+    found = []
+    for _ in range(3):
+        before = llm.calls
+        retriever = D3Retriever(
+            index, llm=llm.model, cache=Cache(tmp_path / "c"), router="scores", strategy="base"
+        )
+        found.append((len(retriever.search("Where is the red engine?")), llm.calls - before))
+    assert [calls for _, calls in found] == [1, 1, 0]
+    assert [hits for hits, _ in found] == [0, 1, 1]

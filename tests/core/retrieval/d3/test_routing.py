@@ -2,47 +2,21 @@
 
 from __future__ import annotations
 
-import re
 import time
 from dataclasses import replace
 
 import pytest
+from d3_making import OUTLINE, section
 from doubles import ScriptedModel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structrag.asking.runner import Runner
-from structrag.errors import InvalidParameter, NoModel
+from structrag.errors import NoModel
 from structrag.retrieval.d3.layout import OutlineSection
 from structrag.retrieval.d3.outlines import Routing, windows
 from structrag.retrieval.d3.routing import Reading, route_steps, stand_in, with_children
 from structrag.text.tokens import count_tokens
-
-
-def section(number: int, *path: str, tokens: int = 10, doc: str = "d") -> OutlineSection:
-    first = number * 2
-    return OutlineSection(
-        doc,
-        f"{doc}#{number}",
-        doc.upper(),
-        path,
-        f"Summary {number}.",
-        start=100 * number,
-        end=100 * number + tokens,
-        rows=range(first, first + bool(tokens)),
-        tokens=tokens,
-    )
-
-
-OUTLINE = [
-    section(0),
-    section(1, "Intro"),
-    section(2, "Methods, data and code", tokens=0),
-    section(3, "Methods, data and code", "Data"),
-    section(4, "Methods, data and code", "Code"),
-    section(5, "Results"),
-    section(6, "Results", "Data"),
-]
 
 
 def routed(
@@ -69,25 +43,6 @@ def test_ids_are_checked_and_counted() -> None:
     assert all(prompt.count(f"[{i + 1}] ") == 1 for i in range(len(OUTLINE)))
     assert prompt.index("[7] Results > Data\nSummary 6.") < prompt.index("Question: What?")
     assert reading.cost.prompt_tokens == count_tokens(prompt)
-
-
-@given(budget=st.integers(300, 3000), count=st.integers(1, 60))
-@settings(max_examples=60, deadline=None)
-def test_windows_show_each_section_once_in_order_within_the_context(
-    budget: int, count: int
-) -> None:
-    sections = [section(i, f"Title {i}", "Sub") for i in range(count)]
-    routing = Routing(context_tokens=budget, answer_tokens=100)
-    calls = windows("What?", sections, range(count), routing)
-    assert [i for call in calls for i in call.positions] == list(range(count))
-    assert all(
-        count_tokens(call.prompt) + 100 <= budget or len(call.positions) == 1 for call in calls
-    )
-    assert len(
-        windows(
-            "What?", sections, range(count), Routing(context_tokens=2 * budget, answer_tokens=100)
-        )
-    ) <= len(calls)
 
 
 def test_an_id_of_another_window_is_dropped() -> None:
@@ -141,36 +96,6 @@ def test_what_is_below_a_section_is_below_each_of_its_parts() -> None:
     assert reading.chosen == {4, 5}
 
 
-paths = st.lists(st.sampled_from(["T", "A", "B", "A, B"]), max_size=3)
-
-
-@given(
-    shape=st.lists(st.tuples(st.sampled_from("ab"), paths, st.booleans()), min_size=1, max_size=30)
-)
-@settings(max_examples=100, deadline=None)
-def test_every_section_is_shown_once_in_order_under_its_document(
-    shape: list[tuple[str, list[str], bool]],
-) -> None:
-    outline = [
-        section(i, *path, doc=doc, tokens=10 * filled)
-        for i, (doc, path, filled) in enumerate(sorted(shape, key=lambda item: item[0]))
-    ]
-    for routing in (Routing(), Routing(context_tokens=200, answer_tokens=0)):
-        calls = windows("What?", outline, range(len(outline)), routing)
-        shown = "\n".join(call.prompt for call in calls)
-        assert re.findall(r"^\[(\d+)\] \S", shown, re.MULTILINE) == [
-            str(i + 1) for i in range(len(outline))
-        ]
-        for i, each in enumerate(outline):
-            assert len(re.findall(rf"\nSummary {i}\.\n", shown)) == 1
-            title = each.path[-1] if each.path else "Beginning"
-            assert re.search(rf"^\[{i + 1}\] .*{title}\nSummary {i}\.$", shown, re.MULTILINE)
-        assert all(
-            call.prompt.count("Document: ") == len({outline[i].doc_id for i in call.positions})
-            for call in calls
-        )
-
-
 def test_levels_show_the_first_level_then_what_is_below_the_choice() -> None:
     model = ScriptedModel(lambda prompt: "3, 2" if "Intro" in prompt else "4")
     reading = Runner(llm=model).run(route_steps("What?", OUTLINE, Routing(drill="levels")))
@@ -216,20 +141,3 @@ def test_5000_sections_and_an_answer_of_10_000_tokens() -> None:
         assert reading.windows > 1
         assert reading.chosen == set()
     assert time.process_time() - started < 60
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"answer_format": "x"},
-        {"drill": "x"},
-        {"on_empty": "x"},
-        {"keep": 2},
-        {"share": -1},
-        {"prompt": "{outline}"},
-        {"max_sections": 0},
-    ],
-)
-def test_settings_are_checked(changes: dict[str, object]) -> None:
-    with pytest.raises(InvalidParameter):
-        Routing(**changes)  # type: ignore[arg-type]

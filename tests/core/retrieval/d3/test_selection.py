@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from structrag.errors import InvalidParameter
-from structrag.retrieval.d3.costs import StageCost, call_cost
 from structrag.retrieval.d3.selection import PAPER_PROMPT, Selection
 
 
@@ -61,17 +60,3 @@ def test_the_preset_of_the_paper() -> None:
     assert paper.prompt == PAPER_PROMPT
     assert paper.k == 4
     assert Selection.paper(strategy="lexical").strategy == "lexical"
-
-
-def test_costs_add_up() -> None:
-    total = StageCost(1, 10, 2, 3) + StageCost(2, 20, 4, 0)
-    assert total == StageCost(3, 30, 6, 3)
-    assert (
-        str(total)
-        == "3 language-model calls, 30 tokens of prompts and 6 of answers; 3 paragraphs or "
-        "sections scored"
-    )
-    assert str(StageCost(1, 1, 1)) == "1 language-model call, 1 token of prompts and 1 of answers"
-    assert total.tokens == 36
-    assert call_cost("ten short words", "yes", len) == StageCost(1, 15, 3)
-    assert call_cost("ten short words", None, len) == StageCost(1, 15, 0)

@@ -17,19 +17,9 @@ from structrag import Document, Index
 from structrag.errors import InvalidParameter
 from structrag.retrieval.hiqa.keyword_names import (
     Names,
-    file_names,
-    inside_longer,
-    name_key,
-    pieces,
-    title_names,
 )
 from structrag.retrieval.hiqa.keywords import Keywords, KeywordTable
 from structrag.retrieval.hiqa.retriever import HiQARetriever
-
-
-def found(text: str, *names: str) -> list[str]:
-    keys = {name_key(name): name for name in names}
-    return [keys[key] for key in Names(keys).longest(pieces(text))]
 
 
 def document(name: str, title: str, body: str = "The battery lasts long.") -> Document:
@@ -45,119 +35,7 @@ def indexed(documents: Sequence[Document]) -> Index:
 # -- matching
 
 
-def test_worked_example() -> None:
-    assert found("is3722hs vs IS3731", "IS3722", "IS3722HS", "IS3731") == ["IS3722HS", "IS3731"]
-
-
-@pytest.mark.parametrize(
-    ("text", "name", "there"),
-    [
-        ("the is-3722 hs part", "IS3722HS", True),
-        ("the IS_3722‑HS part", "is3722hs", True),
-        ("the IS37220", "IS3722", False),
-        ("CA-IS3722HS", "IS3722HS", True),
-        ("XIS3722HS", "IS3722HS", False),
-        ("nova\na10", "Nova A10", True),
-        ("nova\n\na10", "Nova A10", False),
-        ("nova, a10", "Nova A10", False),
-        ("ｎｏｖａ Ａ１０", "Nova A10", True),
-        ("STRASSE 5", "Straße 5", True),
-        ("手机壳很好", "手机", True),
-        ("新iPhone手机", "iPhone", True),
-        ("手 机", "手机", True),
-        ("written in C++ today", "C++", True),
-        ("written in C today", "C++", False),
-        ("ASP.NET core", ".NET", True),
-        ("AT&T offers", "at & t", True),
-        ("USB 3.01", "USB 3.0", False),
-        ("USB 3.0 port", "USB 3", False),
-        ("Привет Нова-10", "нова 10", True),
-        ("हिन्दी भाषा", "हिन्दी", True),
-        ("हिन्दीभाषा", "हिन्दी", False),
-        ("ทดสอบภาษา", "ภาษา", True),
-        ("", "Nova", False),
-    ],
-)
-def test_matching(text: str, name: str, there: bool) -> None:
-    assert (found(text, name) == [name]) is there
-
-
-def test_the_longest_wins_only_where_it_stands() -> None:
-    assert found("Nova A10 beats Nova", "Nova", "Nova A10", "A10") == ["Nova A10", "Nova"]
-    assert found("Nova A10 Pro", "Nova A10", "A10 Pro") == ["Nova A10", "A10 Pro"]
-    assert found("手机壳", "手机", "手机壳", "壳") == ["手机壳"]
-
-
-words = st.lists(st.sampled_from(["nova", "a10", "pro", "x", "手机", "+", "3.0"]), max_size=8)
-
-
-@given(words, st.lists(words.filter(bool), max_size=4))
-def test_matching_equals_trying_every_run(text: list[str], names: list[list[str]]) -> None:
-    parts = pieces(" ".join(text))
-    keys = {name_key(" ".join(name)) for name in names}
-    runs = [
-        (i, j, key)
-        for i in range(len(parts))
-        for j in range(i + 1, len(parts) + 1)
-        if (key := "".join(parts[i:j])) in keys
-    ]
-    assert sorted(Names(keys).spans(parts)) == sorted(runs)
-    alone = [
-        key
-        for i, j, key in runs
-        if not any(a <= i and j <= b and (a, b) != (i, j) for a, b, _ in runs)
-    ]
-    assert sorted(Names(keys).longest(parts)) == sorted(set(alone))
-
-
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 6), st.integers(1, 5)), unique=True))
-def test_spans_inside_longer_ones(given_spans: list[tuple[int, int, int]]) -> None:
-    spans = [(row, start, start + size) for row, start, size in given_spans]
-    columns = [np.array([span[i] for span in spans], dtype=np.int64) for i in range(3)]
-    expected = [
-        any(
-            other != span and other[0] == span[0] and other[1] <= span[1] and span[2] <= other[2]
-            for other in spans
-        )
-        for span in spans
-    ]
-    assert inside_longer(*columns).tolist() == expected
-
-
 # -- detecting
-
-
-@pytest.mark.parametrize(
-    ("title", "names"),
-    [
-        ("Nova A10", ["A10"]),
-        ("Nova A10 Pro Max: manual", ["A10 Pro Max"]),
-        ("iPhone 15 Pro", ["iPhone 15 Pro"]),
-        ("Teensy 3.6", ["Teensy 3.6"]),
-        ("CA-IS3722HS data sheet", ["IS3722HS"]),
-        ("Power supply 24 V", ["24 V"]),
-        ("Sino:Bit", ["Sino:Bit"]),
-        ("手机", ["手机"]),
-        ("a plain title of more than four words", []),
-        ("", []),
-    ],
-)
-def test_names_in_titles(title: str, names: list[str]) -> None:
-    assert sorted(title_names(title)) == sorted(names)
-
-
-@pytest.mark.parametrize(
-    ("source", "names"),
-    [
-        ("boards/aceinna/OpenIMU300.rst", ["OpenIMU300"]),
-        ("C:\\docs\\nova-a10-manual.md", ["a10"]),
-        ("https://example.org/docs/Nova_A10_guide.html?page=1#top", ["A10"]),
-        ("notes.txt", []),
-        ("", []),
-    ],
-)
-def test_names_in_file_names(source: str, names: list[str]) -> None:
-    assert file_names(source) == names
 
 
 def test_detected_names_and_their_numbers() -> None:

@@ -8,7 +8,6 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pytest
 from doubles import HashEmbedder, HostStore
 from hypothesis import given, settings
@@ -18,8 +17,6 @@ from structrag import ContentAwareSplitter, Document, HiQARetriever, Hit, Index,
 from structrag.asking.requests import Ranking, Search
 from structrag.errors import InvalidParameter, ModelFailed
 from structrag.evaluation import log_rank_index, mid_ranks
-from structrag.retrieval.hiqa.keyword_names import Names, name_key, pieces
-from structrag.retrieval.hiqa.pool import PoolSource
 
 SECTIONS = {
     "Features": "The phone has a bright display and two speakers.",
@@ -526,13 +523,6 @@ class Seen(HashEmbedder):
         return super().embed(texts, query=query)
 
 
-class Alone(PoolSource):
-    """By the query's own vector."""
-
-    def query_vectors(self, query: str, table: Any) -> Any:
-        return (yield from self.index.query_vector(query)), None
-
-
 NAMES = [f"Nova {letter}10" for letter in "ABCDE"]
 
 
@@ -554,79 +544,10 @@ def phones(embedder: Any = None) -> Index:
     return index
 
 
-@pytest.mark.parametrize(
-    ("text", "rest"),
-    [
-        ("How long does the Nova A10 last?", "How long does the last?"),
-        ("NOVA-A10 battery", "battery"),
-        ("The nova  a10's case", "The 's case"),
-        ("A Nova A105 is another", "A Nova A105 is another"),
-        ("Nova A10", ""),
-    ],
-)
-def test_a_name_is_taken_out_however_it_is_written(text: str, rest: str) -> None:
-    assert Names([name_key("Nova A10")]).removed(text) == rest
-
-
-def test_a_text_whose_length_folding_changes_is_given_folded() -> None:
-    assert Names(["x1"]).removed("Die Straße des X1 ist ﬁn") == "die strasse des ist fin"
-    assert Names(["x1"]).removed("Die Größe des X1") == "die grösse des"
-    assert Names(["x1"]).removed("Été du X1") == "Été du"
-
-
-@given(
-    st.text(alphabet="aA1 -ﬁßé.手", max_size=40),
-    st.lists(st.text(alphabet="aA1é手", min_size=1, max_size=4), max_size=3),
-)
-def test_what_is_left_holds_nothing_new_and_no_text_without_names_changes(
-    text: str, names: list[str]
-) -> None:
-    found = Names(name_key(name) for name in names if name_key(name))
-    rest = found.removed(text)
-    assert len(pieces(rest)) <= len(pieces(text))
-    if not list(found.spans(pieces(text))):
-        assert pieces(rest) == pieces(text)
-
-
 def test_both_are_embedded_in_one_call() -> None:
     embedder = Seen()
     assert retriever(phones(embedder)).search("How long does the Nova C10 last?")
     assert embedder.calls == [["How long does the Nova C10 last?", "How long does the last?"]]
-
-
-def test_the_rest_orders_chunks_that_hold_the_name_and_leaves_their_mean() -> None:
-    index = phones(HashEmbedder())
-    source = retriever(index).source
-    query = "How long does the Nova C10 last?"
-    with_rest = index.run(source.steps(query, 50, None))
-    alone = index.run(Alone(**vars(source)).steps(query, 50, None))
-    holds = alone.held.any(axis=0)
-    assert 0 < holds.sum() < len(holds)
-    assert np.array_equal(with_rest.cosine[~holds], alone.cosine[~holds])
-    assert with_rest.cosine[holds].mean() == pytest.approx(alone.cosine[holds].mean())
-    rest = dict(
-        index.store.search_dense(
-            "raw", HashEmbedder().embed(["How long does the last?"], query=True)[0], len(index)
-        )
-    )
-    own = np.array([rest[row] for row in alone.rows[holds].tolist()])
-    assert np.allclose(with_rest.cosine[holds], alone.cosine[holds] + own - own.mean())
-
-
-def test_one_chunk_with_the_name_keeps_its_score() -> None:
-    index = Index(embedder=HashEmbedder(), views=("raw",))
-    index.add(
-        [
-            Document(f"# {name}\n\nMade by Acme.", id=name, title=name, format="markdown")
-            for name in NAMES
-        ]
-    )
-    source = retriever(index).source
-    pools = [
-        index.run(each.steps("Who makes the Nova C10?", 50, None))
-        for each in (source, Alone(**vars(source)))
-    ]
-    assert np.array_equal(pools[0].cosine, pools[1].cosine)
 
 
 @pytest.mark.parametrize("question", ["How long does it last?", "Nova C10", "Nova C10?"])

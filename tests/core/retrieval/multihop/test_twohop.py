@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import pytest
 from doubles import HashEmbedder, ScriptedModel
-from hypothesis import given
-from hypothesis import strategies as st
 
 from structrag.errors import InvalidParameter
 from structrag.index.index import Index
@@ -16,7 +13,6 @@ from structrag.reading.files import read_text
 from structrag.records import Chunk, Hit
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.retriever import D3Retriever
-from structrag.retrieval.multihop.retrieved import each_once, interleaved
 from structrag.retrieval.multihop.selfask import SelfAsk
 from structrag.retrieval.multihop.twohop import TwoHop, bridge_entities
 from structrag.retrieval.multiview import MultiViewRetriever
@@ -92,20 +88,6 @@ def test_names_in_most_hits_come_first_and_those_of_the_question_never() -> None
     assert bridge_entities("who?", hits, 2) == ["Grace Hopper", "Alan Turing"]
     assert bridge_entities("who?", []) == []
     assert bridge_entities("who?", hits, find_entities=lambda text: ["x", " X ", ""]) == ["X"]
-
-
-@given(st.lists(st.lists(st.sampled_from("abcdef"), unique=True, max_size=5), max_size=4))
-def test_lists_take_turns(lists: list[list[str]]) -> None:
-    found = interleaved([[hit(key) for key in keys] for keys in lists])
-    keys = [each.chunk.id for each in found]
-    assert sorted(keys) == sorted({key for some in lists for key in some})
-    assert [each.rank for each in found] == list(range(1, len(found) + 1))
-    heads = list(dict.fromkeys(some[0] for some in lists if some))
-    assert keys[: len(heads)] == heads
-    once: list[Any] = [
-        each.chunk.id for each in each_once([hit(key) for some in lists for key in some])
-    ]
-    assert once == list(dict.fromkeys(key for some in lists for key in some))
 
 
 def test_bad_input_is_named(retriever: MultiViewRetriever) -> None:

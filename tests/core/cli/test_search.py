@@ -1,0 +1,44 @@
+"""The command search."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from structrag.cli import main
+
+MANUAL = (
+    "# Pump\n\nAbout it.\n\n## Cleaning\n\nRinse the filter monthly.\n\n## Storage\n\nKeep it "
+    "dry.\n"
+)
+
+
+@pytest.fixture
+def manual(tmp_path: Path) -> Path:
+    path = tmp_path / "pump.md"
+    path.write_text(MANUAL, encoding="utf-8")
+    return path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return int(stop.value.code or 0), out, err
+
+
+def test_search_finds_the_section_and_shows_how(
+    capsys: pytest.CaptureFixture[str], manual: Path
+) -> None:
+    _, out, _ = run(capsys, "search", manual.parent, "-q", "rinse the filter", "-k", 1, "--json")
+    (hit,) = [json.loads(line) for line in out.splitlines()]
+    assert hit["path"] == ["Pump", "Cleaning"]
+    assert hit["views_hit"] and hit["routes"]["bm25:raw"] == 1
+
+
+def test_search_says_what_it_used(capsys: pytest.CaptureFixture[str], manual: Path) -> None:
+    _, out, err = run(capsys, "search", manual, "-q", "dry")
+    assert "1 documents added" in err and "LSA" in err
+    assert out.startswith("1. Pump > Storage")

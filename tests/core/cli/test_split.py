@@ -1,0 +1,93 @@
+"""The command split."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from structrag import read_file
+from structrag.cli import main
+
+MANUAL = (
+    "# Pump\n\nAbout it.\n\n## Cleaning\n\nRinse the filter monthly.\n\n## Storage\n\nKeep it "
+    "dry.\n"
+)
+
+
+@pytest.fixture
+def manual(tmp_path: Path) -> Path:
+    path = tmp_path / "pump.md"
+    path.write_text(MANUAL, encoding="utf-8")
+    return path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return int(stop.value.code or 0), out, err
+
+
+@pytest.mark.parametrize("method", ["content_aware", "fixed", "hiqa", "idms", "pic"])
+def test_split_json_quotes_the_document(
+    capsys: pytest.CaptureFixture[str], manual: Path, method: str
+) -> None:
+    _, out, _ = run(capsys, "split", manual, "--json", "--method", method, "--max-tokens", 12)
+    chunks = [json.loads(line) for line in out.splitlines()]
+    assert "".join(chunk["text"] for chunk in chunks) == read_file(manual).text
+    assert all(MANUAL[chunk["start"] : chunk["end"]] == chunk["text"] for chunk in chunks)
+
+
+def test_split_by_length_says_where_a_chunk_begins(
+    capsys: pytest.CaptureFixture[str], manual: Path
+) -> None:
+    manual.write_text(f"Before.\n\n{MANUAL}", encoding="utf-8")
+    _, out, _ = run(capsys, "split", manual, "--method", "fixed", "--max-tokens", 8)
+    heads = [line.split("  ")[1] for line in out.splitlines() if line.startswith("──")]
+    assert heads == [
+        "(no heading)",
+        "(begins under Pump > Cleaning)",
+        "(begins under Pump > Storage)",
+    ]
+    _, out, _ = run(capsys, "split", manual, "--method", "fixed", "--json")
+    assert json.loads(out.splitlines()[0])["path"] == []
+
+
+@pytest.mark.parametrize("method", ["pic", "idms"])
+def test_split_draws_what_it_saw(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, method: str
+) -> None:
+    text = "# Pumps\n\n" + " ".join(
+        f"Pump {i} moves water. The {i}th filter is rinsed." for i in range(40)
+    )
+    (tmp_path / "pumps.md").write_text(text, encoding="utf-8")
+    picture = tmp_path / "pumps.png"
+    code, out, _ = run(
+        capsys, "split", tmp_path / "pumps.md", "--method", method, "--plot", picture
+    )
+    assert code == 0 and "Pumps" in out
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    code, _, err = run(
+        capsys, "split", tmp_path / "pumps.md", "--method", method, "--plot", tmp_path / "pumps.txt"
+    )
+    assert code == 2 and "must end in .png, .svg or .pdf" in err
+
+
+def test_split_says_where_there_is_nothing_to_draw(
+    capsys: pytest.CaptureFixture[str], manual: Path
+) -> None:
+    code, _, err = run(capsys, "split", manual, "--plot", manual.parent / "x.png")
+    assert code == 2 and "--plot is for --method idms or pic" in err
+    (manual.parent / "empty.md").write_text("")
+    code, _, err = run(
+        capsys,
+        "split",
+        manual.parent / "empty.md",
+        "--method",
+        "pic",
+        "--plot",
+        manual.parent / "x.png",
+    )
+    assert code == 2 and "There is nothing to draw" in err

@@ -1,0 +1,104 @@
+"""The command that writes the page."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from structrag.cli import main
+
+MANUAL = "# Pump\n\nAbout it.\n\n## Cleaning\n\n" + "".join(
+    f"Rinse filter {i} with water. Dry it for {i} hours in the sun.\n\n" for i in range(30)
+)
+
+
+def data_of(page: str) -> Any:
+    (found,) = re.findall(
+        r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL
+    )
+    return json.loads(found)
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return int(stop.value.code or 0), out, err
+
+
+def test_the_command_writes_a_page_of_files_and_folders(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "pump.md").write_text(MANUAL, encoding="utf-8")
+    (tmp_path / "tap.txt").write_text("The tap drips.\n", encoding="utf-8")
+    output = tmp_path / "page.html"
+    arguments = [
+        "view",
+        tmp_path,
+        "--method",
+        "fixed, hiqa",
+        "-q",
+        "tap",
+        "-k",
+        "2",
+        "--max-tokens",
+        "50",
+        "-o",
+        output,
+    ]
+    for _ in range(2):  # the second time the page lies in the folder, and is no document
+        code, out, err = run(capsys, *arguments)
+        assert code == 0, err
+        assert out.startswith(f"{output}: 2 documents by fixed, hiqa; ")
+    data = data_of(output.read_text(encoding="utf-8"))
+    assert [method["name"] for method in data["methods"]] == ["fixed", "hiqa"]
+    assert [method["max_tokens"] for method in data["methods"]] == [50, 50]
+    assert [Path(document["id"]).name for document in data["documents"]] == ["pump.md", "tap.txt"]
+    assert [len(search["hits"]) for search in data["searches"]] == [2, 2]
+
+
+def test_the_page_is_opened_only_when_asked(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.chdir(tmp_path)
+    Path("pump.md").write_text(MANUAL, encoding="utf-8")
+    assert run(capsys, "view", "pump.md", "--method", "fixed")[0] == 0 and not opened
+    assert run(capsys, "view", "pump.md", "--method", "fixed", "--open")[0] == 0
+    assert opened == [(tmp_path / "structrag.html").as_uri()]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            ["--method", "magic"],
+            "--method must be one of 'content_aware', 'fixed', 'hiqa', 'idms', 'pic'; got 'magic'.",
+        ),
+        (
+            ["--method", "pic,pic"],
+            "--method must be different names with commas between; got 'pic,pic'.",
+        ),
+        (["--method", " , "], "--method must be different names with commas between"),
+        (["-o", "page.md"], "--output must end in .html or .htm; got 'page.md'."),
+        (["-o", "pump.html"], "--output must not be one of the documents; got 'pump.html'."),
+        (["--method", "fixed", "-q", "x", "-k", "0"], "k must be a number of at least 1; got 0."),
+    ],
+)
+def test_mistakes_end_with_one_sentence_and_write_nothing(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    sentence: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("pump.html").write_text("<h1>Pump</h1><p>Water.</p>", encoding="utf-8")
+    code, out, err = run(capsys, "view", "pump.html", *arguments)
+    assert code == 2 and sentence in err and "Traceback" not in err and not out
+    assert [each.name for each in tmp_path.iterdir()] == ["pump.html"]

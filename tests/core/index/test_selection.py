@@ -1,0 +1,116 @@
+"""Rows that a condition selects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from doubles import HashEmbedder
+from store_making import VIEWS, entry, small_store
+
+from structrag import Index, MultiViewRetriever
+from structrag.errors import (
+    InvalidParameter,
+)
+from structrag.index.store import Store
+from structrag.records import Document
+
+
+def test_select() -> None:
+    store = small_store()
+    assert store.select(None) is None
+    assert store.select({"doc_id": "b"}) == slice(2, 5)
+    assert store.select({"doc_id": ["c", "b"]}) == slice(2, 6)
+    assert store.select({"doc_id": "unknown"}) == slice(0, 0)
+    assert store.select({"year": 2021}) == slice(2, 6)
+    assert store.select({"year": [2020, 2021], "doc_id": "a"}) == slice(0, 2)
+    assert store.select({"lang": "en"}) == slice(5, 6)
+    assert store.select({"tags": ["y", "z"]}) == slice(0, 2)
+    assert store.select({}) == slice(0, 6)
+    mask = store.select(lambda facts: facts["doc_id"] != "b")
+    assert isinstance(mask, np.ndarray)
+    assert mask.tolist() == [True, True, False, False, False, True]
+    for where in (
+        {"year": 2021},
+        lambda facts: facts["year"] == 2021,
+        slice(2, 6),
+        store.select({"year": 2021}),
+    ):
+        assert {row for row, _ in store.search_lexical("raw", "apple fig", 9, where)} == {3, 4, 5}
+        assert {row for row, _ in store.search_dense("raw", [1, 2, 3], 9, where)} == {2, 3, 4, 5}
+    assert {row for row, _ in store.search_lexical("raw", "apple fig", 9, mask)} == {0, 1, 5}
+
+
+def test_select_refuses() -> None:
+    store = small_store()
+    with pytest.raises(
+        InvalidParameter,
+        match=r"where must use keys .*: 'doc_id', 'lang', 'tags', 'year'; got 'yaer'",
+    ):
+        store.select({"yaer": 2020})
+    with pytest.raises(InvalidParameter, match="where must be None, a dict"):
+        store.select("b")  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match="one value for each of the 6 rows"):
+        store.search_lexical("raw", "apple", 3, np.array([True]))
+    with pytest.raises(InvalidParameter, match="without a step"):
+        store.select(slice(0, 6, 2))
+    assert Store(VIEWS).select({"year": 2020}) == slice(0, 0)
+
+
+def test_a_selection_sees_the_store_as_it_was_when_it_began() -> None:
+    store = small_store()
+
+    def meddle(facts: dict[str, object]) -> bool:
+        store.put(entry(f"from {facts['doc_id']}", ["plum"]))
+        return facts["doc_id"] != "b"
+
+    mask = store.select(meddle)
+    assert isinstance(mask, np.ndarray)
+    assert mask.tolist() == [True, True, False, False, False, True]
+    assert store.document_ids == ["a", "b", "c", "from a", "from b", "from c"]
+
+
+def document(number: int, extra: str = "", **fields: Any) -> Document:
+    text = (
+        f"Preface of document {number}.\n\n# Pump {number}\n\nThe pump of document {number} holds "
+        f"pressure. {extra}\n\n"
+        f"## Valve\n\nA valve lets water {number} pass.\n\n# Gearbox\n\nThe gearbox number "
+        f"{number} needs oil.\n"
+    )
+    return Document(text, id=f"doc{number}", title=f"Manual {number}", format="markdown", **fields)
+
+
+def test_where_limits_every_route(embedder: HashEmbedder) -> None:
+    index = Index(embedder=embedder)
+    index.add([document(i, meta={"year": 2020 + i, "tags": ["a", str(i)]}) for i in range(4)])
+    cases: list[tuple[Any, set[str]]] = [
+        ({"doc_id": "doc2"}, {"doc2"}),
+        ({"doc_id": ["doc0", "doc3"]}, {"doc0", "doc3"}),
+        ({"year": [2021, 2022]}, {"doc1", "doc2"}),
+        ({"tags": "3"}, {"doc3"}),
+        ({"tags": "a", "year": 2020}, {"doc0"}),
+        (lambda meta: meta["year"] > 2021, {"doc2", "doc3"}),
+        ({"doc_id": "nothing"}, set()),
+    ]
+    for where, expected in cases:
+        for route in ("dense", "bm25"):
+            assert {
+                hit.chunk.doc_id for hit in index.search("pump", 50, route=route, where=where)
+            } == expected
+        assert {
+            hit.chunk.doc_id for hit in MultiViewRetriever(index).search("pump", 50, where=where)
+        } == expected
+    with pytest.raises(InvalidParameter, match="'colour'"):
+        index.search("pump", where={"colour": "red"})
+
+
+def test_a_where_that_raises_is_named(embedder: HashEmbedder) -> None:
+    index = Index(embedder=embedder)
+    index.add([document(1)])
+    for search in (index.search, MultiViewRetriever(index).search):
+        with pytest.raises(
+            InvalidParameter, match=r"where must be a function .* 'doc1' it raised KeyError: 'year'"
+        ) as caught:
+            search("pump", where=lambda meta: meta["year"] > 2000)
+        assert isinstance(caught.value.__cause__, KeyError)

@@ -1,0 +1,261 @@
+"""Files of a store."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from store_making import VIEWS, answers, chunk, entry, small_store
+
+from structrag.errors import IndexDamaged, InvalidParameter
+from structrag.index.entries import Entry
+from structrag.index.storage import VERSION, manifest_config
+from structrag.index.store import Store
+from structrag.records import Document
+from structrag.text.terms import Tokenizer
+
+SEARCH = """
+import json, sys
+from structrag.index.store import Store
+store = Store.load(sys.argv[1])
+print(json.dumps([store.search_lexical("raw", "apple plum", 9), store.search_dense("raw", [1, 2, 3], 9)]))
+print(sorted(name for name in ("scipy", "sklearn") if name in sys.modules))
+"""
+
+
+@pytest.mark.parametrize(
+    "tokenizer",
+    [None, Tokenizer(stopwords=()), Tokenizer("german"), Tokenizer(stopwords=("plum",))],
+)
+@pytest.mark.parametrize(
+    "options", [{}, {"lexical": "okapi", "dtype": "float16", "k1": 0.9, "b": 0.4}]
+)
+def test_results_are_equal_after_loading_in_a_new_process(
+    tmp_path: Path, tokenizer: Tokenizer | None, options: dict[str, object]
+) -> None:
+    store = small_store(tokenizer=tokenizer, config={"model": "m"}, **options)
+    store.save(tmp_path / "index")
+    done = subprocess.run(
+        [sys.executable, "-c", SEARCH, str(tmp_path / "index")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found, modules = done.stdout.splitlines()
+    expected = [
+        store.search_lexical("raw", "apple plum", 9),
+        store.search_dense("raw", [1, 2, 3], 9),
+    ]
+    assert json.loads(found) == [[list(hit) for hit in hits] for hits in expected]
+    assert modules == "[]"  # nothing was rebuilt, no stop words were looked up
+    loaded = Store.load(tmp_path / "index", verify=True)
+    assert answers(loaded) == answers(store)
+    assert loaded.config == manifest_config(tmp_path / "index") == {"model": "m"}
+
+
+def test_a_loaded_store_is_mapped_and_can_be_changed_and_saved_over_itself(tmp_path: Path) -> None:
+    path = tmp_path / "index"
+    small_store().save(path)
+    loaded = Store.load(path)
+    dense, postings = loaded._tables.dense["raw"], loaded._tables.lexical["raw"].postings
+    for array in (
+        dense.matrix,
+        dense.owner,
+        postings.rows,
+        postings.counts,
+        postings.indptr,
+        postings.lengths,
+    ):
+        assert isinstance(array, np.memmap)
+        assert not array.flags.writeable
+    before = answers(loaded)
+    loaded.save(path)
+    assert answers(loaded) == answers(Store.load(path)) == before
+    loaded.put(entry("a", ["pear pear"]))
+    loaded.delete("c")
+    loaded.save(path, config={"x": 1})
+    again = Store.load(path, verify=True)
+    assert answers(again) == answers(loaded)
+    assert again.document_ids == ["a", "b"]
+    assert sorted(entry.name for entry in path.iterdir()) == ["data-1", "manifest.json"]
+    assert "banana" not in json.loads((path / "data-1" / "terms.json").read_text())
+
+
+def test_any_character_survives(tmp_path: Path) -> None:
+    text = "lone \ud800 \udc00 pair \ud83d\ude00 \x00 \u2028 \r\n \U0001f600 end"
+    odd = Entry(
+        Document("", id="do\ud800c:/\n", title=text, meta={text: text}),
+        text,
+        (chunk("do\ud800c:/\n", 0, text, extras={"note": (text, 1, 2.5, None, True)}),),
+        {"raw": (text + "!",)},
+        {},
+    )
+    store = Store(("raw",))
+    store.put(odd)
+    store.save(tmp_path / "index")
+    for held in (store, Store.load(tmp_path / "index")):
+        assert held.chunk(0) == replace(odd.chunks[0], extras={"note": [text, 1, 2.5, None, True]})
+        assert held.view_text(0, "raw") == text + "!"
+        assert held.document(odd.document.id) == odd.document
+        assert held.fingerprint(odd.document.id) == text
+
+
+def saved(tmp_path: Path) -> Path:
+    small_store().save(tmp_path / "index")
+    return tmp_path / "index"
+
+
+FILES = [
+    "documents.jsonl",
+    "chunks.jsonl",
+    "chunks.npy",
+    "terms.json",
+    "lexical-0-rows.npy",
+    "dense-0-matrix.npy",
+]
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("harm", ["truncate", "extend", "flip", "remove", "folder"])
+def test_a_damaged_file_is_refused(tmp_path: Path, name: str, harm: str) -> None:
+    path = saved(tmp_path)
+    file = path / "data-1" / name
+    content = bytearray(file.read_bytes())
+    if harm == "truncate":
+        file.write_bytes(content[:-1])
+    elif harm == "extend":
+        file.write_bytes(content + b" ")
+    elif harm == "flip":
+        content[len(content) // 2] ^= 1
+        file.write_bytes(content)
+    else:
+        file.unlink()
+        if harm == "folder":
+            file.mkdir()
+    with pytest.raises(IndexDamaged, match=f"{name}.*build it again"):
+        Store.load(path)
+
+
+def test_a_large_file_is_checked_when_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("structrag.index.storage.SMALL_FILE", 0)
+    path = saved(tmp_path)
+    file = path / "data-1" / "dense-0-matrix.npy"
+    content = bytearray(file.read_bytes())
+    content[-2] ^= 64
+    file.write_bytes(content)
+    Store.load(path)
+    with pytest.raises(IndexDamaged, match=r"the content of dense-0-matrix\.npy has changed"):
+        Store.load(path, verify=True)
+    content[0] ^= 1  # now not even an array
+    file.write_bytes(content)
+    with pytest.raises(IndexDamaged, match=r"dense-0-matrix\.npy is not readable"):
+        Store.load(path)
+
+
+@pytest.mark.parametrize("at", range(20, 3000, 149))
+def test_a_changed_manifest_is_refused_or_means_the_same(tmp_path: Path, at: int) -> None:
+    path = saved(tmp_path)
+    file = path / "manifest.json"
+    content = bytearray(file.read_bytes())
+    at = min(at, len(content) - 2)
+    content[at] ^= 2
+    file.write_bytes(content)
+    original = small_store()
+    try:
+        assert answers(Store.load(path)) == answers(original)
+    except IndexDamaged as error:
+        assert str(path) in str(error)
+
+
+def test_foreign_missing_and_newer_indexes(tmp_path: Path) -> None:
+    for place in (tmp_path / "absent", tmp_path):
+        with pytest.raises(IndexDamaged, match=r"There is no saved index at .*Check the path"):
+            Store.load(place)
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(IndexDamaged, match="no saved index"):
+        Store.load(tmp_path / "file")
+    path = saved(tmp_path)
+    manifest = json.loads((path / "manifest.json").read_text())
+    for version, remedy in ((VERSION + 1, "Update structrag, or build"), (VERSION - 1, "Build")):
+        (path / "manifest.json").write_text(json.dumps({**manifest, "version": version}))
+        with pytest.raises(
+            IndexDamaged,
+            match=rf"format version {version}, this release reads {VERSION}\. {remedy}",
+        ):
+            Store.load(path)
+    (path / "manifest.json").write_text(json.dumps({"format": "faiss"}))
+    with pytest.raises(IndexDamaged, match="not an index of structrag"):
+        manifest_config(path)
+    (path / "manifest.json").write_text("{")
+    with pytest.raises(IndexDamaged, match=r"manifest\.json is not readable"):
+        Store.load(path)
+
+
+def test_saving_refuses_a_place_that_holds_something_else(tmp_path: Path) -> None:
+    store = small_store()
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(InvalidParameter, match="nothing in it was changed"):
+        store.save(tmp_path)
+    with pytest.raises(InvalidParameter, match="is a file"):
+        store.save(tmp_path / "notes.txt")
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    (foreign / "manifest.json").write_text('{"format": "other"}')
+    with pytest.raises(InvalidParameter, match="holds something else"):
+        store.save(foreign)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == [
+        "foreign",
+        "manifest.json",
+        "notes.txt",
+    ]
+    (tmp_path / "empty").mkdir()
+    store.save(tmp_path / "empty")
+    store.save(tmp_path / "new" / "deep")
+    assert (
+        answers(Store.load(tmp_path / "empty"))
+        == answers(Store.load(tmp_path / "new" / "deep"))
+        == answers(store)
+    )
+
+
+@pytest.mark.parametrize("exists", [True, False])
+@pytest.mark.parametrize(
+    "stage", ["structrag.index.saved._write_lines", "structrag.index.storage._write_manifest"]
+)
+def test_an_interrupted_save_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exists: bool, stage: str
+) -> None:
+    path = tmp_path / "index"
+    old = small_store()
+    if exists:
+        old.save(path)
+    before = sorted(tmp_path.rglob("*"))
+
+    def crash(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(stage, crash)
+    new = Store(VIEWS)
+    new.put(entry("z", ["apple"]))
+    with pytest.raises(KeyboardInterrupt):
+        new.save(path)
+    assert sorted(tmp_path.rglob("*")) == before
+    if exists:
+        assert answers(Store.load(path, verify=True)) == answers(old)
+
+
+def test_a_killed_save_leaves_the_old_index_and_the_next_one_tidies_up(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    (path / "data-2").mkdir()
+    (path / "data-2" / "chunks.jsonl").write_text("half a line")
+    assert answers(Store.load(path, verify=True)) == answers(small_store())
+    Store.load(path).save(path)
+    assert sorted(entry.name for entry in path.iterdir()) == ["data-3", "manifest.json"]
+    assert answers(Store.load(path, verify=True)) == answers(small_store())

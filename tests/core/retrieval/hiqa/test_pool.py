@@ -1,0 +1,75 @@
+"""The chunks that are compared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from doubles import HashEmbedder
+
+from structrag import Document, HiQARetriever, Index
+from structrag.retrieval.hiqa.pool import PoolSource
+
+
+class Alone(PoolSource):
+    """By the query's own vector."""
+
+    def query_vectors(self, query: str, table: Any) -> Any:
+        return (yield from self.index.query_vector(query)), None
+
+
+NAMES = [f"Nova {letter}10" for letter in "ABCDE"]
+
+
+def retriever(index: Index, **settings: Any) -> HiQARetriever:
+    return HiQARetriever(index, keywords=NAMES, detect_keywords=False, **settings)
+
+
+def phones(embedder: Any = None) -> Index:
+    index = Index(embedder=embedder, views=("raw",))
+    sections = (
+        "## Battery\n\nIt lasts for 30 hours.\n\n## Camera\n\nIt takes pictures of 12 megapixels.\n"
+    )
+    index.add(
+        [
+            Document(f"# {name}\n\n{sections}", id=name, title=name, format="markdown")
+            for name in NAMES
+        ]
+    )
+    return index
+
+
+def test_the_rest_orders_chunks_that_hold_the_name_and_leaves_their_mean() -> None:
+    index = phones(HashEmbedder())
+    source = retriever(index).source
+    query = "How long does the Nova C10 last?"
+    with_rest = index.run(source.steps(query, 50, None))
+    alone = index.run(Alone(**vars(source)).steps(query, 50, None))
+    holds = alone.held.any(axis=0)
+    assert 0 < holds.sum() < len(holds)
+    assert np.array_equal(with_rest.cosine[~holds], alone.cosine[~holds])
+    assert with_rest.cosine[holds].mean() == pytest.approx(alone.cosine[holds].mean())
+    rest = dict(
+        index.store.search_dense(
+            "raw", HashEmbedder().embed(["How long does the last?"], query=True)[0], len(index)
+        )
+    )
+    own = np.array([rest[row] for row in alone.rows[holds].tolist()])
+    assert np.allclose(with_rest.cosine[holds], alone.cosine[holds] + own - own.mean())
+
+
+def test_one_chunk_with_the_name_keeps_its_score() -> None:
+    index = Index(embedder=HashEmbedder(), views=("raw",))
+    index.add(
+        [
+            Document(f"# {name}\n\nMade by Acme.", id=name, title=name, format="markdown")
+            for name in NAMES
+        ]
+    )
+    source = retriever(index).source
+    pools = [
+        index.run(each.steps("Who makes the Nova C10?", 50, None))
+        for each in (source, Alone(**vars(source)))
+    ]
+    assert np.array_equal(pools[0].cosine, pools[1].cosine)

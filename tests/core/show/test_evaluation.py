@@ -1,0 +1,70 @@
+"""The plot of an evaluation."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from structrag.chunks.content_aware import ContentAwareSplitter
+from structrag.chunks.fixed import FixedSplitter
+from structrag.errors import InvalidParameter
+from structrag.evaluation.labelled import GoldQuestion, evaluate
+from structrag.evaluation.question_files import read_questions
+from structrag.reading.files import read_text
+from structrag.show.evaluation import plot_evaluation
+
+PUMP = (
+    "# Pump\n\n## Cleaning\n\nRinse the filter\nmonthly with  water.\n\n## Storage\n\nKeep it "
+    "dry at 7 degrees.\n"
+)
+
+
+TANK = "# Tank\n\nFill it to 17 litres. Rinse the filter weekly.\n"
+
+
+DOCUMENTS = [
+    read_text(PUMP, format="markdown", id="docs/pump.md"),
+    read_text(TANK, format="markdown", id="docs/tank.md"),
+    read_text("Nothing of interest.", format="text", id="old/tank.md"),
+]
+
+
+def questions_of(tmp_path: Path, *records: object) -> list[GoldQuestion]:
+    path = tmp_path / "questions.jsonl"
+    path.write_text("\n".join(json.dumps(record) for record in records), encoding="utf-8")
+    return read_questions(path, DOCUMENTS)
+
+
+def test_evaluation_of_small_documents(tmp_path: Path) -> None:
+    questions = questions_of(
+        tmp_path,
+        {
+            "question": "How often is the pump's filter rinsed, monthly?",
+            "quotes": ["Rinse the filter monthly"],
+        },
+        {"question": "How many litres?", "answers": ["17 litres"]},
+        {"question": "storage dry degrees", "docs": ["pump.md"]},
+    )
+    splitters = {
+        "sections": ContentAwareSplitter(),
+        "again": ContentAwareSplitter(),
+        "fixed": FixedSplitter(4),
+    }
+    found = evaluate(DOCUMENTS, splitters, questions, depths=(1, 2), budgets=(3, 500))
+    assert list(found.methods[0].recall) == ["first 1", "first 2", "3 tokens", "500 tokens"]
+    for method in found.methods:
+        assert method.recall["500 tokens"].mean == 1.0  # everything fits
+        assert method.recall["first 1"].mean <= method.recall["first 2"].mean
+        assert method.recall["3 tokens"].mean < 1.0
+        assert len(method.scores["first 1"]) == 3
+    assert all(gap.mean == gap.low == gap.high == 0 for gap in found.methods[1].difference.values())
+    assert found.methods[0].recall["first 1"].mean == 1.0
+    figure = plot_evaluation(found)
+    labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    assert labels == ["sections", "again", "fixed"]
+    plot_evaluation(found, tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(InvalidParameter, match="must end in"):
+        plot_evaluation(found, tmp_path / "plot.txt")

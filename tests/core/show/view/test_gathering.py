@@ -1,0 +1,86 @@
+"""The data of the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from structrag import ContentAwareSplitter, IDMSSplitter, PICSplitter, read_text
+from structrag.chunks.given import GivenChunks
+from structrag.errors import InvalidParameter
+from structrag.show.view import gather
+
+HOSTILE = (
+    "# <b>A</b>\n\nText </script><script>alert(1)</script> & <!-- more.\n\n## B "
+    "@@DATA@@\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"
+)
+
+
+MANUAL = "# Pump\n\nAbout it.\n\n## Cleaning\n\n" + "".join(
+    f"Rinse filter {i} with water. Dry it for {i} hours in the sun.\n\n" for i in range(30)
+)
+
+
+def manual(**options: Any) -> Any:
+    return read_text(MANUAL, id="manual", **options)
+
+
+def splitters(**more: Any) -> dict[str, Any]:
+    return {"content_aware": ContentAwareSplitter(max_tokens=60), **more}
+
+
+def test_chunks_are_the_splitters_own_and_in_characters() -> None:
+    document = read_text("# \U0001f4a7 Pump\n\nWater \U0001f4a7.\n\n## B\n\nMore.\n", id="d")
+    (shown,) = gather([document], splitters())["documents"]
+    chunks = ContentAwareSplitter(max_tokens=60).split(document)
+    assert [(c["start"], c["end"], c["path"]) for c in shown["splits"][0]["chunks"]] == [
+        (c.start, c.end, list(c.path)) for c in chunks
+    ]
+    assert shown["text"] == document.text and shown["splits"][0]["series"] is None
+
+
+def test_a_sections_tokens_include_those_below_it() -> None:
+    (shown,) = gather([manual()], splitters())["documents"]
+    root, pump, cleaning = shown["sections"]
+    assert root["tokens"] == pump["tokens"] > cleaning["tokens"] > 300
+    assert (pump["parent"], cleaning["parent"]) == (0, 1)
+    assert shown["text"][cleaning["start"] : cleaning["body"]] == "## Cleaning\n"
+
+
+def test_columns_are_tables_and_code() -> None:
+    (shown,) = gather([read_text(HOSTILE, id="d")], splitters())["documents"]
+    assert [shown["text"][start:end].strip() for start, end in shown["columns"]] == [
+        "| a | b |\n|---|---|\n| 1 | 2 |"
+    ]
+
+
+@pytest.mark.parametrize(
+    "splitter", [PICSplitter(max_tokens=80, min_tokens=20), IDMSSplitter(max_tokens=80)]
+)
+def test_series_are_those_of_the_explanation(splitter: Any) -> None:
+    document = manual()
+    (shown,) = gather([document], {"reads": splitter})["documents"]
+    series = shown["splits"][0]["series"]
+    explained = splitter.explain(document).series
+    assert [value for value in series["values"] if value is not None] == pytest.approx(
+        [value for scope in explained for value in scope.values if value == value], abs=1e-6
+    )
+    assert (
+        len(series["starts"])
+        == len(series["ends"])
+        == len(series["values"])
+        == len(series["thresholds"])
+    )
+    assert series["starts"] == sorted(series["starts"])
+
+
+def test_nothing_is_indexed_without_a_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(GivenChunks, "split", lambda *_: pytest.fail("indexed"))
+    assert gather([manual()], splitters(), query="  ")["searches"] == []
+
+
+@pytest.mark.parametrize("documents", [[], [read_text("a", id="x"), read_text("b", id="x")]])
+def test_gather_says_what_is_wrong(documents: list[Any]) -> None:
+    with pytest.raises(InvalidParameter, match=r"nothing to show|same id"):
+        gather(documents, splitters())
