@@ -138,9 +138,9 @@ def _measured(
     for number, document in enumerate(documents, start=1):
         unparsed = copy(document)  # every method pays for reading the document's structure
         began = perf_counter()
-        chunks[document.id], needs = split_counted(splitter, unparsed, runner)
+        chunks[document.id], n_embedded = split_counted(splitter, unparsed, runner)
         seconds += perf_counter() - began
-        embedded += needs.embedded
+        embedded += n_embedded
         if progress is not None:
             progress(name, number, len(documents))
     every = [chunk for own in chunks.values() for chunk in own]

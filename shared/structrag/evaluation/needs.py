@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
-import numpy as np
-
-from structrag.asking.requests import Ask, Choose, Embed, Request, Steps
+from structrag.asking.dry_run import DryRun
+from structrag.asking.requests import Ask, Choose, Embed, Request
 from structrag.asking.runner import Runner
-from structrag.asking.steps import drive, rewrite
+from structrag.asking.steps import rewrite
 from structrag.chunks.asking_splitter import ReadingSplitter, answered
 from structrag.records import Chunk, Document
 
-T = TypeVar("T")
 _SUMMARY = "A summary."  # what a language model is taken to answer when only its calls are counted
 
 
-@dataclass(slots=True)
-class Needs:
-    """How often models were asked."""
+def split_counted(splitter: Any, document: Document, runner: Runner) -> tuple[list[Chunk], int]:
+    """The chunks of a document, and how many texts the splitter had embedded for them.
 
-    embedded: int = 0  # texts to embed
-    calls: int = 0  # of a language model
-
-
-def split_counted(splitter: Any, document: Document, runner: Runner) -> tuple[list[Chunk], Needs]:
-    """The chunks of a document, and the texts that the splitter had embedded for them (by LSA where
-    the runner has no embedder)."""
-    needs = Needs()
+    Where the runner has no embedder, those are embedded by LSA.
+    """
     if not isinstance(splitter, ReadingSplitter):
-        return list(splitter.split(document)), needs
-    return runner.run(answered(_counting(splitter.split_steps(document), needs), runner)), needs
+        return list(splitter.split(document)), 0
+    embedded = 0
+
+    def count(request: Request) -> Request:
+        nonlocal embedded
+        if isinstance(request, Embed):
+            embedded += len(request.texts)
+        return request
+
+    chunks = runner.run(answered(rewrite(splitter.split_steps(document), count), runner))
+    return chunks, embedded
 
 
 def model_calls(splitter: Any, document: Document) -> int:
@@ -43,27 +42,24 @@ def model_calls(splitter: Any, document: Document) -> int:
     """
     if not isinstance(splitter, ReadingSplitter):
         return 0
-    needs = Needs()
-    steps = _counting(splitter.split_steps(document), needs)
+    dry = DryRun(Runner(llm=_Anybody()), stand_in=_same_answer)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        drive(steps, lambda requests: [_same_answer(request) for request in requests])
-    return needs.calls
+        dry.run(splitter.split_steps(document))
+    return dry.stages[""].calls
 
 
-def _counting(steps: Steps[T], needs: Needs) -> Steps[T]:
-    """The same steps, their requests counted."""
+class _Anybody:
+    """The language model that there could be; it is never asked."""
 
-    def count(request: Request) -> Request:
-        if isinstance(request, Embed):
-            needs.embedded += len(request.texts)
-        needs.calls += isinstance(request, Ask | Choose)
-        return request
+    name = "anybody"
 
-    return rewrite(steps, count)
+    def complete(self, prompt: str) -> str:
+        return _SUMMARY
+
+    def choose(self, prompt: str, options: tuple[str, str]) -> float | None:
+        return 0.0
 
 
-def _same_answer(request: Request) -> Any:
-    if isinstance(request, Embed):
-        return np.full((len(request.texts), 4), 0.5, dtype=np.float32)
+def _same_answer(request: Ask | Choose, number: int) -> Any:
     return 0.0 if isinstance(request, Choose) else _SUMMARY

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from structrag.asking.calls import ask_key, is_cached, is_kept, model_for
-from structrag.asking.embedding_plan import EmbeddingPlan
-from structrag.asking.requests import Ask, Choose, Embed, Embedder, Failed, Request, Steps, T, Usage
+from structrag.asking.dry_run import DryRun
+from structrag.asking.requests import Ask, Choose, Failed, Request, Usage
 from structrag.asking.runner import Runner
-from structrag.asking.steps import drive, rewrite
 from structrag.chunks.asking_splitter import with_own_vectors
-from structrag.errors import ModelFailed, NoModel
-from structrag.index.adding import Adding, read_steps, windows_of
-from structrag.text.tokens import count_tokens
+from structrag.errors import ModelFailed
+from structrag.index.adding import Adding, Preparation, Read, read_steps, windows_of
 
 SPLIT, VIEWS, INDEX = "split", "views", "index"
 LONGEST = "word " * 199  # a summary of so many words is not shortened
@@ -72,112 +69,47 @@ class Estimate:
 
 def estimate(work: Adding, runner: Runner) -> Estimate:
     """What the call `work` would do and cost, answered by `runner`; see `Index.estimate`."""
-    tally = _Tally(runner)
-    planned = chunks = 0
+    dry = DryRun(runner, stand_in=_stand_in, stage_of=_stage_of)
+    documents = chunks = 0
     for group in work.groups():
-        tally.begin()
+        # Without a cache, each group of documents that are prepared together asks anew.
+        dry.forget()
         how = work.how
         if how.kept is not None:
             how = replace(how, kept={name: dict(answers) for name, answers in how.kept.items()})
-        read = _answered(read_steps(group, how), tally)
-        planned += len(group)
-        chunks += sum(len(own) for own, _, _ in read)
+        read = dry.run(read_steps(group, how), embedded=with_own_vectors)
+        documents += len(group)
+        chunks += sum(len(chunks_of_one) for chunks_of_one, _, _ in read)
         if how.embedder is not None:
-            windows = [
-                windows_of(views.texts, how, raw=vectors is None) for _, vectors, views in read
-            ]
-            texts = [text for own in windows for several in own.values() for _, text in several]
-            tally.embed(INDEX, texts, how.embedder)
-    return Estimate(planned, work.unchanged, chunks, tally.stages)
+            dry.count_texts(INDEX, _texts_of(read, how), how.embedder)
+    stages = {stage: _cost(dry.stages[stage]) for stage in (SPLIT, VIEWS, INDEX)}
+    return Estimate(documents, work.unchanged, chunks, stages)
 
 
-class _Tally:
-    """Counts what would be asked, stage by stage: equal requests of one group once, and with a
-    cache those of all groups."""
-
-    def __init__(self, runner: Runner) -> None:
-        self.runner = runner
-        self.stages = {stage: IndexCost() for stage in (SPLIT, VIEWS, INDEX)}
-        self.seen: set[tuple[str, str]] = set()
-
-    def begin(self) -> None:
-        """Of a group of documents that are prepared together."""
-        if self.runner.cache is None:
-            self.seen.clear()
-
-    def embed(self, stage: str, texts: Sequence[str], embedder: Embedder) -> None:
-        """Count texts to embed, less those that the cache holds."""
-        fresh = tuple(
-            dict.fromkeys(text for text in texts if (embedder.name, text) not in self.seen)
-        )
-        self.seen.update((embedder.name, text) for text in fresh)
-        known = Usage()
-        missing = EmbeddingPlan(Embed(fresh), embedder, self.runner.cache, known, 1).missing
-        self.stages[stage] += IndexCost(
-            embedded=len(missing),
-            embedding_tokens=sum(map(count_tokens, missing)),
-            cache_hits=known.cache_hits,
-        )
-
-    def answer(self, request: Ask | Choose) -> Any:
-        """Count a call, and answer it: from the cache, else by what stands in for an answer;
-        `Failed` where no model can."""
-        llm = model_for(request, self.runner.llm)
-        if llm is None:
-            return Failed(NoModel("There is no language model."))
-        if isinstance(request, Choose) and not (hasattr(llm, "choose") or hasattr(llm, "achoose")):
-            return Failed(ModelFailed(f"The language model {llm.name!r} cannot weigh two options."))
-        stage = VIEWS if request.component.startswith("views.") else SPLIT
-        key = ask_key(llm.name, request)
-        known = (
-            self.runner.cache.get(key)
-            if self.runner.cache is not None and is_cached(request)
-            else None
-        )
-        if known is not None and is_kept(request, known["answer"]):
-            self.stages[stage] += IndexCost(cache_hits=1)
-            return known["answer"]
-        if not is_cached(request) or ("", key) not in self.seen:
-            self.seen.add(("", key))
-            self.stages[stage] += IndexCost(calls=1, prompt_tokens=count_tokens(request.prompt))
-        return (
-            _stand_in(request, len(self.seen))
-            if stage == SPLIT
-            else Failed(ModelFailed("It was not asked."))
-        )
+def _texts_of(read: Sequence[Read], how: Preparation) -> list[str]:
+    """What is embedded of documents, window by window."""
+    windows = [windows_of(views.texts, how, raw=vectors is None) for _, vectors, views in read]
+    return [text for by_view in windows for view in by_view.values() for _, text in view]
 
 
-def _answered(steps: Steps[T], tally: _Tally) -> T:
-    """The result of steps whose requests are counted: texts are embedded by LSA, calls answered by
-    what stands in."""
-
-    def answer(requests: Sequence[Request]) -> list[Any]:
-        return [tally.answer(request) for request in requests if isinstance(request, Ask | Choose)]
-
-    return drive(with_own_vectors(_counted(steps, tally)), answer)
+def _stage_of(request: Request) -> str:
+    is_view = isinstance(request, Ask) and request.component.startswith("views.")
+    return VIEWS if is_view else SPLIT
 
 
-def _counted(steps: Steps[T], tally: _Tally) -> Steps[T]:
-    """The same steps with their texts counted and for `with_own_vectors` to embed; static models
-    cost too little to count."""
-
-    def count(request: Request) -> Request:
-        if not isinstance(request, Embed):
-            return request
-        model: Any = tally.runner.embedder if request.embedder is None else None
-        if request.brings_embedder:
-            model = request.embedder
-        if model is not None and not getattr(model, "instant", False):
-            tally.embed(SPLIT, request.texts, model)
-        return replace(request, embedder=None)
-
-    return rewrite(steps, count)
+def _cost(usage: Usage) -> IndexCost:
+    return IndexCost(*(getattr(usage, count.name) for count in fields(IndexCost)))
 
 
 def _stand_in(request: Ask | Choose, number: int) -> Any:
-    """What a model is taken to answer to a splitter: a summary as long as may be, no two alike, or
-    where that is no answer a rating."""
+    """What a model is taken to answer: to a splitter a summary as long as may be, no two alike.
+
+    Where that is no answer, a rating. Views are extracted in the model's place, so that they are
+    about as long.
+    """
     if isinstance(request, Choose):
         return 0.0
+    if _stage_of(request) == VIEWS:
+        return Failed(ModelFailed("It was not asked."))
     summary = f"{LONGEST}{number}"
     return summary if request.usable is None or request.usable(summary) else RATING

@@ -1,0 +1,151 @@
+"""What steps would ask of models, counted before anything is spent."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from structrag.asking.calls import ask_key, is_cached, is_kept, model_for
+from structrag.asking.embedding_plan import EmbeddingPlan
+from structrag.asking.requests import (
+    Ask,
+    Choose,
+    Embed,
+    Embedder,
+    Failed,
+    Request,
+    Score,
+    Steps,
+    T,
+    Usage,
+)
+from structrag.asking.runner import Runner
+from structrag.asking.scoring_plan import ScoringPlan
+from structrag.asking.steps import drive, rewrite
+from structrag.errors import ModelFailed, NoModel
+from structrag.text.tokens import count_tokens
+
+StandIn = Callable[[Ask | Choose, int], Any]
+
+
+class DryRun:
+    """Runs steps with nobody asked: requests are counted, and answered by stand-ins.
+
+    Example:
+        >>> from structrag import FunctionModel
+        >>> def asking():
+        ...     return (yield [Ask("one"), Ask("two"), Ask("one")])
+        >>> run = DryRun(Runner(llm=FunctionModel(str.upper, name="upper")))
+        >>> run.run(asking())
+        ['', '', '']
+        >>> run.stages[""].calls
+        2
+
+    What the runner's cache holds is answered by it and counted as a cache hit. Equal requests count
+    once. Texts have equal vectors, scores are 0, searches find nothing.
+
+    Args:
+        runner: Whose models would be asked. A request that none of them can answer fails, as it
+            would.
+        stand_in: What a model is taken to answer to a request, given with the number of different
+            requests so far. Default: "" to a prompt, 0 to a choice.
+        stage_of: The stage that a request is counted for. Default: "" for all.
+
+    Attributes:
+        stages: Stage -> what would be spent; answers have no tokens.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        *,
+        stand_in: StandIn | None = None,
+        stage_of: Callable[[Request], str] = lambda request: "",
+    ) -> None:
+        self.runner = runner
+        self.stand_in = stand_in or _nothing
+        self.stage_of = stage_of
+        self.stages: defaultdict[str, Usage] = defaultdict(Usage)
+        self._counted: set[tuple[object, ...]] = set()
+
+    def forget(self) -> None:
+        """Count equal requests again from here on, unless a cache would keep their answers."""
+        if self.runner.cache is None:
+            self._counted.clear()
+
+    def run(
+        self, steps: Steps[T], *, embedded: Callable[[Steps[T]], Steps[T]] = lambda steps: steps
+    ) -> T:
+        """The result of the steps. `embedded` may answer their texts, once they are counted."""
+        steps = embedded(rewrite(steps, self._count_embed))
+        return drive(steps, lambda requests: [self._answer(request) for request in requests])
+
+    def count_texts(self, stage: str, texts: Sequence[str], embedder: Embedder) -> None:
+        """Count texts to embed, less those that were counted and those that the cache holds."""
+        usage = self.stages[stage]
+        new = self._new(texts, "embed", embedder.name)
+        missing = EmbeddingPlan(Embed(new), embedder, self.runner.cache, usage, 1).missing
+        usage.embedded += len(missing)
+        usage.embedding_tokens += sum(map(count_tokens, missing))
+
+    def _count_embed(self, request: Request) -> Request:
+        """Count texts for their model; what goes on names none, so that a stand-in answers it."""
+        if not isinstance(request, Embed):
+            return request
+        model: Any = self.runner.embedder if request.embedder is None else None
+        if request.brings_embedder:
+            model = request.embedder
+        # Instant models, and those made of the runner's own, cost too little to count.
+        if model is not None and not getattr(model, "instant", False):
+            self.count_texts(self.stage_of(request), request.texts, model)
+        return replace(request, embedder=None)
+
+    def _answer(self, request: Request) -> Any:
+        if isinstance(request, Ask | Choose):
+            return self._answer_call(request)
+        if isinstance(request, Embed):
+            return np.full((len(request.texts), 4), 0.5, dtype=np.float32)
+        if isinstance(request, Score):
+            self._count_score(request)
+            return [0.0] * len(request.texts)
+        return []
+
+    def _count_score(self, request: Score) -> None:
+        usage = self.stages[self.stage_of(request)]
+        scorer = getattr(request.scorer, "name", "") or id(request.scorer)
+        new = self._new(request.texts, "score", scorer, request.query)
+        plan = ScoringPlan(replace(request, texts=new), self.runner.cache, usage, 1)
+        usage.scored += len(plan.missing)
+
+    def _answer_call(self, request: Ask | Choose) -> Any:
+        llm = model_for(request, self.runner.llm)
+        if llm is None:
+            return Failed(NoModel("There is no language model."))
+        if isinstance(request, Choose) and not (hasattr(llm, "choose") or hasattr(llm, "achoose")):
+            return Failed(ModelFailed(f"The language model {llm.name!r} cannot weigh two options."))
+        usage = self.stages[self.stage_of(request)]
+        key = ask_key(llm.name, request)
+        cache = self.runner.cache if is_cached(request) else None
+        entry = None if cache is None else cache.get(key)
+        if entry is not None and is_kept(request, entry["answer"]):
+            usage.cache_hits += 1
+            return entry["answer"]
+        if not is_cached(request) or ("ask", key) not in self._counted:
+            self._counted.add(("ask", key))
+            usage.calls += 1
+            usage.prompt_tokens += count_tokens(request.prompt)
+        return self.stand_in(request, len(self._counted))
+
+    def _new(self, texts: Sequence[str], *kind: object) -> tuple[str, ...]:
+        """The different texts that were not counted before, which they are now."""
+        new = tuple(text for text in dict.fromkeys(texts) if (*kind, text) not in self._counted)
+        self._counted.update((*kind, text) for text in new)
+        return new
+
+
+def _nothing(request: Ask | Choose, number: int) -> Any:
+    return 0.0 if isinstance(request, Choose) else ""
