@@ -130,3 +130,22 @@ def test_the_reference_shows_every_public_name_where_it_lives() -> None:
     for package in PACKAGES:
         homes = getattr(importlib.import_module(package), "_HOMES", {})
         assert {f"{home}.{name}" for name, home in homes.items()} <= set(shown)
+
+
+def test_the_architecture_names_the_rooms_in_order_and_real_functions() -> None:
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    table = page.partition("| room |")[2].partition("\n\n")[0]
+    rooms = [re.findall(r"`(\w+)`", row.split("|")[1]) for row in table.splitlines()[2:]]
+    assert [room for row in rooms for room in row] == ROOMS
+    steps = re.findall(r"^\| `([\w/]+\.py)` \| `(\w+)` \|", page, re.MULTILINE)
+    assert len(steps) > 20
+    for file, name in steps:
+        code = (ROOT / "shared/structrag" / file).read_text(encoding="utf-8")
+        assert re.search(rf"^ *(?:def|class) {name}\b", code, re.MULTILINE), f"{file}: {name}"
+
+
+def test_the_architecture_shows_what_its_steps_give(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    (code,) = BLOCK.findall(page)
+    exec(compile(code, "architecture.md", "exec"), {})
+    assert f"# {capsys.readouterr().out.strip()}" in code
