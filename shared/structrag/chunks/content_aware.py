@@ -15,14 +15,13 @@ from structrag.chunks.divisions import Division, divide, division_blocks, leadin
 from structrag.chunks.maker import ChunkMaker, IndexLimit
 from structrag.errors import InvalidParameter, check_at_least
 from structrag.reading.outline import Outline
-from structrag.reading.sections import parse
+from structrag.reading.settings import Reading
 from structrag.records import Block, Chunk, Document
-from structrag.text.cutting import Cutter, Piece, SentenceSplitter
-from structrag.text.tokens import TokenCounter, count_tokens
+from structrag.text.cutting import Piece
 
 
 @dataclass(frozen=True, slots=True)
-class ContentAwareSplitter:
+class ContentAwareSplitter(Reading):
     """Splits a document into its smallest titled divisions.
 
     Without overlap the chunks tile the document: joined in order they are `document.text`, except
@@ -42,11 +41,7 @@ class ContentAwareSplitter:
             piece before; 0: none.
         context: Whether chunks carry their heading path (at most 64 tokens, and at most a quarter
             of the limit).
-        exclude_titles: Titles (any case) of sections left out with everything below them.
-        plain_headings: Whether headings are looked for in plain text.
-        counter: Token counter, `str -> int`.
-        language: Of the sentences, an English name such as "german".
-        sentence_splitter: Replaces the built-in sentence rules, `str -> [(start, end), ...]`.
+        exclude_titles, plain_headings, counter, language, sentence_splitter: As in `Reading`.
     """
 
     max_tokens: int | None = 300
@@ -54,13 +49,9 @@ class ContentAwareSplitter:
     min_tokens: int = 0
     overlap: int = 0
     context: bool = True
-    exclude_titles: Sequence[str] = ()
-    plain_headings: bool = True
-    counter: TokenCounter = count_tokens
-    language: str = "english"
-    sentence_splitter: SentenceSplitter | None = None
 
     def __post_init__(self) -> None:
+        Reading.__post_init__(self)
         for name in ("max_tokens", "flat_max_tokens"):
             if getattr(self, name) is not None:
                 check_at_least(name, getattr(self, name), 1)
@@ -71,15 +62,10 @@ class ContentAwareSplitter:
             raise InvalidParameter(
                 f"overlap must be at most half of max_tokens ({limit}); got {self.overlap}."
             )
-        if isinstance(self.exclude_titles, str):
-            raise InvalidParameter(
-                "exclude_titles must be a sequence of titles; got the string "
-                f"{self.exclude_titles!r}."
-            )
 
     def split(self, document: Document) -> list[Chunk]:
         """The chunks of a document, in reading order."""
-        return self.split_outline(parse(document, plain_headings=self.plain_headings))
+        return self.split_outline(self.outline(document))
 
     def split_outline(self, outline: Outline) -> list[Chunk]:
         """`split` for a section tree that is there already."""
@@ -164,7 +150,7 @@ class ContentAwareSplitter:
         """Pieces whose index texts fit, the context and the overlap counted."""
         text = outline.document.text
         within = IndexLimit(text, division.start, contexts, limit, self.counter)
-        cutter = Cutter(self.counter, self.language, self.sentence_splitter)
+        cutter = self.cutter()
         blocks, tail = division_blocks(outline, division)
         pieces = within.cut(cutter, blocks, tail, spare=overlap)
         if not overlap:
@@ -180,7 +166,7 @@ class ContentAwareSplitter:
 
         Sentences are taken from prose only: never from a table, code, mathematics or HTML.
         """
-        cutter = Cutter(self.counter, self.language, self.sentence_splitter)
+        cutter = self.cutter()
         starts = [block.start for block in blocks]
         longer = pieces[:1]
         for before, piece in pairwise(pieces):

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 
 from structrag.chunks.divisions import divide
 from structrag.chunks.maker import ChunkMaker
-from structrag.errors import check_at_least
-from structrag.reading.sections import check_document, flat_outline, parse
+from structrag.errors import InvalidParameter, check_at_least
+from structrag.reading.sections import check_document, flat_outline
+from structrag.reading.settings import Reading
 from structrag.records import Block, Chunk, Document, Section
-from structrag.text.cutting import Cutter, Piece, SentenceSplitter
+from structrag.text.cutting import Piece
 from structrag.text.heading_path import Context
-from structrag.text.tokens import TokenCounter, count_tokens
 
 
 @dataclass(frozen=True, slots=True)
-class FixedSplitter:
+class FixedSplitter(Reading):
     """Packs sentences in order until the next one would pass `max_tokens`; chunks tile the
     document.
 
@@ -30,18 +30,22 @@ class FixedSplitter:
         within_sections: Whether chunks end at section borders (MC's FLC-content).
         context: With `within_sections`: whether chunks carry their heading path, which then counts
             to the limit.
-        counter, language, sentence_splitter: As in `ContentAwareSplitter`.
+        exclude_titles, plain_headings: As in `Reading`, with `within_sections`.
+        counter, language, sentence_splitter: As in `Reading`.
     """
 
     max_tokens: int = 300
     within_sections: bool = False
     context: bool = False
-    counter: TokenCounter = count_tokens
-    language: str = "english"
-    sentence_splitter: SentenceSplitter | None = None
 
     def __post_init__(self) -> None:
+        Reading.__post_init__(self)
         check_at_least("max_tokens", self.max_tokens, 1)
+        if self.exclude_titles and not self.within_sections:
+            raise InvalidParameter(
+                "exclude_titles must be empty where within_sections is False, as no titles are "
+                f"looked at; got {list(self.exclude_titles)}. Set within_sections=True."
+            )
 
     def split(self, document: Document) -> list[Chunk]:
         """The chunks of a document, in reading order."""
@@ -52,7 +56,10 @@ class FixedSplitter:
             document, self.counter, self.max_tokens, self.context and self.within_sections
         )
         if self.within_sections:
-            spans = [(d.start, d.end, d.section) for d in divide(parse(document))]
+            spans = [
+                (d.start, d.end, d.section)
+                for d in divide(self.outline(document), self.exclude_titles)
+            ]
         else:
             spans = [(0, len(document.text), flat_outline(document).sections[0])]
         return [
@@ -92,7 +99,7 @@ class FixedSplitter:
     def _units(self, text: str, start: int, end: int, budget: int) -> Iterator[tuple[int, int]]:
         """The ends of the sentences that tile the span, with their tokens; those above the budget
         are cut."""
-        cutter = Cutter(self.counter, self.language, self.sentence_splitter)
+        cutter = self.cutter()
         for sentence, sentence_end in cutter.sentences(text, start, end):
             tokens = self.counter(text[sentence:sentence_end])
             if tokens <= budget:

@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from structrag.reading.files import find_files, read_file, read_text
     from structrag.reading.outline import Outline
     from structrag.reading.sections import parse
+    from structrag.reading.settings import Reading
 
 _HOMES = {
     "Outline": "structrag.reading.outline",
+    "Reading": "structrag.reading.settings",
     "find_files": "structrag.reading.files",
     "parse": "structrag.reading.sections",
     "read_file": "structrag.reading.files",
@@ -23,6 +25,7 @@ _HOMES = {
 }
 __all__ = [
     "Outline",
+    "Reading",
     "find_files",
     "parse",
     "read_file",

@@ -3,7 +3,7 @@ its headings (HiQA, section 3.2)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,16 +12,14 @@ from structrag.chunks.hiqa.augmentor import Augmentor
 from structrag.chunks.maker import ChunkMaker
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.reading.outline import Outline
-from structrag.reading.sections import parse
+from structrag.reading.settings import Reading
 from structrag.records import Chunk, Document
-from structrag.text.cutting import Cutter, SentenceSplitter
-from structrag.text.tokens import TokenCounter, count_tokens
 
 METADATA = ("path", "section", "none")
 
 
 @dataclass(frozen=True, slots=True)
-class HiQASplitter:
+class HiQASplitter(Reading):
     """Splits a document into texts, tables and images, and indexes each by its own rule under the
     titles that lead to it.
 
@@ -57,24 +55,16 @@ class HiQASplitter:
         table_cells: Whether all cells of tables are indexed.
         describe_image: A vision model of the host: gets an image's address as it is written and
             returns a caption. Called once an image and document, for images that stand alone.
-        exclude_titles: Titles (any case) of sections left out with everything below them.
-        plain_headings: Whether headings are looked for in plain text.
-        counter: Token counter, `str -> int`.
-        language: Of the sentences, an English name such as "german".
-        sentence_splitter: Replaces the built-in sentence rules, `str -> [(start, end), ...]`.
+        exclude_titles, plain_headings, counter, language, sentence_splitter: As in `Reading`.
     """
 
     max_tokens: int | None = 512
     metadata: str = "path"
     table_cells: bool = False
     describe_image: Callable[[str], str] | None = None
-    exclude_titles: Sequence[str] = ()
-    plain_headings: bool = True
-    counter: TokenCounter = count_tokens
-    language: str = "english"
-    sentence_splitter: SentenceSplitter | None = None
 
     def __post_init__(self) -> None:
+        Reading.__post_init__(self)
         if self.max_tokens is not None:
             check_at_least("max_tokens", self.max_tokens, 1)
         check_choice("metadata", self.metadata, METADATA)
@@ -82,11 +72,6 @@ class HiQASplitter:
             raise InvalidParameter(
                 "describe_image must be a function from an image's address to a string; got "
                 f"{self.describe_image!r}."
-            )
-        if isinstance(self.exclude_titles, str):
-            raise InvalidParameter(
-                "exclude_titles must be a sequence of titles; got the string "
-                f"{self.exclude_titles!r}."
             )
 
     @classmethod
@@ -102,14 +87,14 @@ class HiQASplitter:
 
     def split(self, document: Document) -> list[Chunk]:
         """The chunks of a document, in reading order; none of a blank one."""
-        return self.split_outline(parse(document, plain_headings=self.plain_headings))
+        return self.split_outline(self.outline(document))
 
     def split_outline(self, outline: Outline) -> list[Chunk]:
         """`split` for a section tree that is there already."""
         augmentor = Augmentor(
             outline,
             ChunkMaker(outline.document, self.counter, self.max_tokens, self.metadata == "path"),
-            Cutter(self.counter, self.language, self.sentence_splitter),
+            self.cutter(),
             self.metadata,
             self.table_cells,
             self.describe_image,

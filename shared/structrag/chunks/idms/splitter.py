@@ -40,15 +40,13 @@ from structrag.chunks.series import Series
 from structrag.chunks.units import units_of
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.models.margins import NONE, PAPER_PROMPT, PROMPT, UNUSABLE, check_prompt
-from structrag.reading.sections import parse
+from structrag.reading.settings import Reading
 from structrag.records import Chunk, Document
-from structrag.text.cutting import Cutter, SentenceSplitter
-from structrag.text.tokens import TokenCounter, count_tokens
 from structrag.text.vectors import FloatArray
 
 
 @dataclass(frozen=True, slots=True)
-class IDMSSplitter(ReadingSplitter):
+class IDMSSplitter(ReadingSplitter, Reading):
     """Splits between sentences where a margin is not above a threshold that follows recent margins;
     small segments are merged.
 
@@ -81,8 +79,7 @@ class IDMSSplitter(ReadingSplitter):
         respect_sections: Whether chunks and windows end at section borders; the threshold runs on.
         heading_path: Whether chunks carry it in their context (at most 64 tokens, and at most a
             quarter of the limit).
-        exclude_titles, plain_headings, counter, language, sentence_splitter: As in
-            `ContentAwareSplitter`.
+        exclude_titles, plain_headings, counter, language, sentence_splitter: As in `Reading`.
         reuse_vectors: As in `PICSplitter`.
         boundary_embedder: What compares sentences in place of the embedder. "static": its static
             vectors (`StaticEmbedder.distil`), made once and kept on this machine, hundreds of times
@@ -103,15 +100,11 @@ class IDMSSplitter(ReadingSplitter):
     prompt: str = PROMPT
     respect_sections: bool = True
     heading_path: bool = True
-    exclude_titles: Sequence[str] = ()
-    plain_headings: bool = True
-    counter: TokenCounter = count_tokens
-    language: str = "english"
-    sentence_splitter: SentenceSplitter | None = None
     boundary_embedder: Any = None
     reuse_vectors: bool = True
 
     def __post_init__(self) -> None:
+        Reading.__post_init__(self)
         check_margin(self.margin)
         if window_of(self.context) is None and self.margin in (SIMILARITY, WORDS):
             raise InvalidParameter(
@@ -136,10 +129,6 @@ class IDMSSplitter(ReadingSplitter):
         )
         if self.boundary_embedder is not None:
             object.__setattr__(self, "reuse_vectors", False)
-        if isinstance(self.exclude_titles, str):
-            raise InvalidParameter(
-                f"exclude_titles must be a sequence of titles; got {self.exclude_titles!r}."
-            )
 
     @classmethod
     def paper(cls, **changes: Any) -> IDMSSplitter:
@@ -173,9 +162,9 @@ class IDMSSplitter(ReadingSplitter):
 
     def explain_steps(self, document: Document) -> Steps[Explanation]:
         """The chunks of a document, and for every scope its margins, thresholds and runs."""
-        outline = parse(document, plain_headings=self.plain_headings)
+        outline = self.outline(document)
         maker = ChunkMaker(document, self.counter, self.max_tokens, self.heading_path)
-        cutter = Cutter(self.counter, self.language, self.sentence_splitter)
+        cutter = self.cutter()
         fitter = Fitter(outline, maker, cutter)
         divisions = divide(outline, self.exclude_titles)
         groups = (

@@ -39,11 +39,10 @@ from structrag.chunks.scopes import Scope, Zone, scopes_of
 from structrag.chunks.series import Series, changes, check_threshold
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.reading.outline import Outline
-from structrag.reading.sections import parse
+from structrag.reading.settings import Reading
 from structrag.records import Chunk, Document
-from structrag.text.cutting import Cutter, SentenceSplitter
 from structrag.text.sentences import LANGUAGES
-from structrag.text.tokens import TokenCounter, count_tokens
+from structrag.text.tokens import count_tokens
 from structrag.text.vectors import FloatArray
 
 SECTION_TOKENS = 200  # a shorter section is one chunk, and nobody is asked about it
@@ -51,7 +50,7 @@ LONG_DOCUMENT = 2000  # estimated tokens; above it one vector cannot tell a docu
 
 
 @dataclass(frozen=True, slots=True)
-class PICSplitter(ReadingSplitter):
+class PICSplitter(ReadingSplitter, Reading):
     """Splits a document into runs of sentences that are relevant to a pseudo-instruction, and runs
     that are not.
 
@@ -86,8 +85,8 @@ class PICSplitter(ReadingSplitter):
         max_tokens: Hard limit of a chunk's index text (context and text) in tokens of `counter`;
             None: no limit. Only a single character that counts more may exceed it; such a chunk has
                 `extras["oversize"]`.
-        context, exclude_titles, plain_headings, counter, language, sentence_splitter: As in
-            `ContentAwareSplitter`.
+        context: As in `ContentAwareSplitter`.
+        exclude_titles, plain_headings, counter, language, sentence_splitter: As in `Reading`.
         prompt: What the language model is asked: a template with the places {title} and {text}.
         summary_window: Estimated tokens that it is given at once; of longer texts, the summaries of
             their windows are summarised.
@@ -111,11 +110,6 @@ class PICSplitter(ReadingSplitter):
     min_tokens: int | None = None
     max_tokens: int | None = 300
     context: bool = True
-    exclude_titles: Sequence[str] = ()
-    plain_headings: bool = True
-    counter: TokenCounter = count_tokens
-    language: str = "english"
-    sentence_splitter: SentenceSplitter | None = None
     prompt: str = SUMMARY_PROMPT
     summary_window: int = 6000
     reuse_vectors: bool = True
@@ -137,6 +131,7 @@ class PICSplitter(ReadingSplitter):
         return cls(**{**published, **changes})
 
     def __post_init__(self) -> None:
+        Reading.__post_init__(self)
         check_choice("pseudo_instruction", self.pseudo_instruction, ("mean", "summary"))
         check_choice("scope", self.scope, ("auto", "document", "section"))
         check_choice("bounds", self.bounds, ("merge", "none"))
@@ -145,9 +140,10 @@ class PICSplitter(ReadingSplitter):
         check_at_least("hysteresis", self.hysteresis, 0)
         check_at_least("summary_window", self.summary_window, 100)
         check_template("prompt", self.prompt, ["text"], optional=["title"])
-        for name in ("instructions", "exclude_titles"):
-            value = getattr(self, name)
-            object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value))
+        texts = self.instructions
+        object.__setattr__(
+            self, "instructions", (texts,) if isinstance(texts, str) else tuple(texts)
+        )
         if any(not isinstance(text, str) or not text.strip() for text in self.instructions):
             raise InvalidParameter(
                 f"instructions must be texts that are not blank; got {self.instructions!r}."
@@ -206,11 +202,11 @@ class PICSplitter(ReadingSplitter):
     def _steps(
         self, document: Document, *, with_vectors: bool
     ) -> Steps[tuple[Explanation, FloatArray]]:
-        outline = parse(document, plain_headings=self.plain_headings)
+        outline = self.outline(document)
         fitter = Fitter(
             outline,
             ChunkMaker(document, self.counter, self.max_tokens, self.context),
-            Cutter(self.counter, self.language, self.sentence_splitter),
+            self.cutter(),
         )
         by_section = self._by_section(outline)
         divisions = divide(outline, self.exclude_titles)

@@ -14,21 +14,19 @@ from structrag.chunks.asking_splitter import ReadingSplitter
 from structrag.chunks.maker import ChunkMaker
 from structrag.chunks.pic.summaries import Summary, pack, summary_steps
 from structrag.errors import check_at_least, check_choice
-from structrag.reading.sections import parse
+from structrag.reading.settings import Reading
 from structrag.records import Block, Chunk, Document
 from structrag.retrieval.d3.paragraphs import (
     PARAGRAPH_TOKENS,
     SECTION_TOKENS,
     Span,
-    check_titles,
     keyword_title,
     paragraph_cutter,
     section_spans,
 )
-from structrag.text.cutting import Cutter, Piece
+from structrag.text.cutting import Piece
 from structrag.text.extractive import keywords, section_frequencies, summarise
-from structrag.text.sentences import LANGUAGES, sentence_spans
-from structrag.text.tokens import TokenCounter, count_tokens
+from structrag.text.tokens import count_tokens
 
 SUMMARY_TOKENS = 60  # of a summary at most
 PAPER_TOKENS = 142  # max_length of bart-large-cnn
@@ -48,7 +46,7 @@ _WORDS = re.compile(r"(?<!\{)\{words\}(?!\})")
 
 
 @dataclass(frozen=True, slots=True)
-class SectionSplitter(ReadingSplitter):
+class SectionSplitter(ReadingSplitter, Reading):
     """One chunk for each section: heading and own body, condensed for indexing to path, summary and
     keywords.
 
@@ -75,7 +73,7 @@ class SectionSplitter(ReadingSplitter):
         keywords: At most so many beside the summary; 0: none.
         prompt: What the model is asked, with {title}, {text} and, if wanted, {words}, how many the
             summary may have; "{text}" for a model that only summarises, such as BART.
-        exclude_titles, plain_headings, counter, language: As in `ParagraphSplitter`.
+        exclude_titles, plain_headings, counter, language, sentence_splitter: As in `Reading`.
     """
 
     summaries: str = "auto"
@@ -86,12 +84,9 @@ class SectionSplitter(ReadingSplitter):
     window_tokens: int = 1000
     keywords: int = 12
     prompt: str = PROMPT
-    exclude_titles: Sequence[str] = ()
-    plain_headings: bool = True
-    counter: TokenCounter = count_tokens
-    language: str = "english"
 
     def __post_init__(self) -> None:
+        Reading.__post_init__(self)
         check_choice("summaries", self.summaries, ("auto", "extractive"))
         check_at_least("summary_tokens", self.summary_tokens, 8)
         check_at_least("whole_tokens", self.whole_tokens, 0)
@@ -99,7 +94,6 @@ class SectionSplitter(ReadingSplitter):
         check_at_least("paragraph_tokens", self.paragraph_tokens, 0)
         check_at_least("window_tokens", self.window_tokens, 16)
         check_at_least("keywords", self.keywords, 0)
-        check_titles(self.exclude_titles)
         check_template("prompt", self.prompt, ["text"], optional=["title", "words"])
 
     @classmethod
@@ -118,11 +112,8 @@ class SectionSplitter(ReadingSplitter):
 
     def split_steps(self, document: Document) -> Steps[list[Chunk]]:
         """The condensed sections of a document, in pre-order, as steps."""
-        outline = parse(document, plain_headings=self.plain_headings)
-        cutter = paragraph_cutter(self.counter, self.language)
-        spans = section_spans(
-            outline, self.exclude_titles, cutter, self.section_tokens, self.paragraph_tokens
-        )
+        outline = self.outline(document)
+        spans = section_spans(outline, self, self.section_tokens, self.paragraph_tokens)
         bodies = [_body(document.text, span) for span in spans]
         titles = [
             keyword_title(body, self.language) if span.pseudo else span.section.title
@@ -189,7 +180,7 @@ class SectionSplitter(ReadingSplitter):
 
     def _pieces(self, text: str, blocks: Sequence[Block], window: int) -> Iterator[str]:
         """The blocks' texts, those above the window cut at their sentences."""
-        cutter = paragraph_cutter(count_tokens, self.language)
+        cutter = replace(paragraph_cutter(self), counter=count_tokens)
         for block in blocks:
             whole = text[block.start : block.end]
             if count_tokens(whole) <= window:
@@ -205,13 +196,14 @@ class SectionSplitter(ReadingSplitter):
         limit = self.summary_tokens
         head = text[: limit * 40]
         end = 0
-        for _, stop in sentence_spans(head, language=self._sentence_language()):
+        cutter = paragraph_cutter(self)
+        for _, stop in cutter.sentences(head, 0, len(head)):
             if self.counter(head[:stop]) > limit:
                 break
             end = stop
         if end:
             return head[:end].strip()
-        pieces = Cutter(self.counter).cut(head, [Block("paragraph", 0, len(head))], limit)
+        pieces = cutter.cut(head, [Block("paragraph", 0, len(head))], limit)
         return head[pieces[0].start : pieces[0].end].strip() if pieces else ""
 
     @property
@@ -222,9 +214,6 @@ class SectionSplitter(ReadingSplitter):
     def _prompt(self) -> str:
         """The prompt with the number of words in its place."""
         return _WORDS.sub(str(self._summary_words), self.prompt)
-
-    def _sentence_language(self) -> str:
-        return self.language if self.language in LANGUAGES else "english"
 
 
 def _body(text: str, span: Span) -> str:

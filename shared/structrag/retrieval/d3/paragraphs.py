@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from structrag.chunks.maker import ChunkMaker
-from structrag.errors import InvalidParameter, check_at_least
+from structrag.errors import check_at_least
 from structrag.reading.outline import Outline
-from structrag.reading.sections import parse
+from structrag.reading.settings import Reading
 from structrag.records import Block, Chunk, Document, Section
 from structrag.text.cutting import Cutter, Piece
 from structrag.text.extractive import keywords
 from structrag.text.sentences import LANGUAGES
-from structrag.text.tokens import TokenCounter, count_tokens
+from structrag.text.tokens import TokenCounter
 
 PSEUDO_TOKENS = 1000  # of whole paragraphs, in a section made up for a document without headings
 SECTION_TOKENS = 1000  # of a body that is listed as one entry; of a longer one, so many to an entry
@@ -41,7 +41,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class ParagraphSplitter:
+class ParagraphSplitter(Reading):
     """One chunk for each block of a section's own body: paragraph, list, table, code, image.
 
     `chunk.kind` is the block's kind and the context is the heading path, at most 64 tokens.
@@ -51,27 +51,20 @@ class ParagraphSplitter:
         paragraph_tokens: A block above so many tokens is cut into several chunks of at most so
             many: between sentences, items, lines, rows (whose header a table repeats in `context`);
                 0: never.
-        exclude_titles: Titles (any case) of sections left out with everything below them.
-        plain_headings: Whether headings are looked for in plain text.
-        counter: Token counter, `str -> int`.
-        language: Of the text, an English name such as "german".
+        exclude_titles, plain_headings, counter, language, sentence_splitter: As in `Reading`.
     """
 
     paragraph_tokens: int = PARAGRAPH_TOKENS
-    exclude_titles: Sequence[str] = ()
-    plain_headings: bool = True
-    counter: TokenCounter = count_tokens
-    language: str = "english"
 
     def __post_init__(self) -> None:
+        Reading.__post_init__(self)
         check_at_least("paragraph_tokens", self.paragraph_tokens, 0)
-        check_titles(self.exclude_titles)
 
     def split(self, document: Document) -> list[Chunk]:
         """The paragraphs of a document, in reading order."""
-        outline = parse(document, plain_headings=self.plain_headings)
+        outline = self.outline(document)
         maker = ChunkMaker(document, self.counter, None, with_context=True)
-        cutter = paragraph_cutter(self.counter, self.language)
+        cutter = paragraph_cutter(self)
         chunks = []
         for section in kept_sections(outline, self.exclude_titles):
             context = maker.context(section.path, own=True)
@@ -82,7 +75,7 @@ class ParagraphSplitter:
 
 
 @dataclass(frozen=True, slots=True)
-class PartSplitter:
+class PartSplitter(Reading):
     """One chunk for each run of whole paragraphs of a section, up to `max_tokens`: what routing
     without a language model scores.
 
@@ -92,27 +85,23 @@ class PartSplitter:
 
     Attributes:
         max_tokens: Most tokens of a part of several paragraphs.
-        paragraph_tokens, exclude_titles, plain_headings, counter, language: As in
-            `ParagraphSplitter`.
+        paragraph_tokens: As in `ParagraphSplitter`.
+        exclude_titles, plain_headings, counter, language, sentence_splitter: As in `Reading`.
     """
 
     max_tokens: int = PART_TOKENS
     paragraph_tokens: int = PARAGRAPH_TOKENS
-    exclude_titles: Sequence[str] = ()
-    plain_headings: bool = True
-    counter: TokenCounter = count_tokens
-    language: str = "english"
 
     def __post_init__(self) -> None:
+        Reading.__post_init__(self)
         check_at_least("max_tokens", self.max_tokens, 1)
         check_at_least("paragraph_tokens", self.paragraph_tokens, 0)
-        check_titles(self.exclude_titles)
 
     def split(self, document: Document) -> list[Chunk]:
         """The parts of a document, in reading order."""
-        outline = parse(document, plain_headings=self.plain_headings)
+        outline = self.outline(document)
         maker = ChunkMaker(document, self.counter, None, with_context=True)
-        cutter = paragraph_cutter(self.counter, self.language)
+        cutter = paragraph_cutter(self)
         chunks = []
         for section in kept_sections(outline, self.exclude_titles):
             blocks = tuple(paragraphs(outline, section, cutter, self.paragraph_tokens))
@@ -124,8 +113,7 @@ class PartSplitter:
 
 def section_spans(
     outline: Outline,
-    exclude_titles: Sequence[str],
-    cutter: Cutter,
+    reading: Reading,
     limit: int = SECTION_TOKENS,
     paragraph_tokens: int = PARAGRAPH_TOKENS,
 ) -> list[Span]:
@@ -135,10 +123,10 @@ def section_spans(
     the section; 0: there is no limit. A document in which no heading was found gives runs of whole
     paragraphs of up to 1,000 tokens. Paragraphs are those of `ParagraphSplitter`.
     """
-    text, counter = outline.document.text, cutter.counter
+    text, counter, cutter = outline.document.text, reading.counter, paragraph_cutter(reading)
     flat = len(outline.sections) == 1
     spans: list[Span] = []
-    for section in kept_sections(outline, exclude_titles):
+    for section in kept_sections(outline, reading.exclude_titles):
         blocks = tuple(paragraphs(outline, section, cutter, paragraph_tokens))
         if flat:
             runs = _runs(text, blocks, counter, PSEUDO_TOKENS)
@@ -164,9 +152,10 @@ def kept_sections(outline: Outline, exclude_titles: Sequence[str]) -> list[Secti
     return [section for section in outline.sections if section.ordinal not in excluded]
 
 
-def paragraph_cutter(counter: TokenCounter, language: str) -> Cutter:
+def paragraph_cutter(reading: Reading) -> Cutter:
     """What cuts long paragraphs; by English rules in a language whose sentences are not known."""
-    return Cutter(counter, language if language in LANGUAGES else "english")
+    language = reading.language if reading.language in LANGUAGES else "english"
+    return Cutter(reading.counter, language, reading.sentence_splitter)
 
 
 def paragraphs(outline: Outline, section: Section, cutter: Cutter, most: int) -> Iterator[Block]:
@@ -194,14 +183,6 @@ def keyword_title(text: str, language: str) -> str:
     return ", ".join(keywords(text, language=language)[:TITLE_WORDS]) or " ".join(
         text.split()[:TITLE_WORDS]
     )
-
-
-def check_titles(titles: Sequence[str]) -> None:
-    """Raise InvalidParameter for one string in place of several."""
-    if isinstance(titles, str):
-        raise InvalidParameter(
-            f"exclude_titles must be a sequence of titles; got the string {titles!r}."
-        )
 
 
 def _piece(block: Block) -> Piece:

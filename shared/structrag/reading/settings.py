@@ -1,0 +1,77 @@
+"""How a document's text is read: the settings that all splitters share, as one record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from structrag.errors import InvalidParameter
+from structrag.reading.outline import Outline
+from structrag.reading.sections import parse
+from structrag.records import Document
+from structrag.text.cutting import Cutter, SentenceSplitter
+from structrag.text.tokens import TokenCounter, count_tokens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How a document's text is read: its sections, its tokens, its sentences.
+
+    Example:
+        >>> from structrag import ContentAwareSplitter, read_text
+        >>> reading = Reading(exclude_titles=["References"])
+        >>> splitter = ContentAwareSplitter(max_tokens=200, **reading.options())
+        >>> [chunk.text for chunk in splitter.split(read_text("# A\\n\\na\\n\\n# References\\n\\nb"))]
+        ['# A\\n\\na\\n\\n']
+
+    Every splitter takes these settings by their own names, and is a `Reading` itself.
+
+    Attributes:
+        exclude_titles: Titles (any case) of sections left out with everything below them.
+        plain_headings: Whether headings are looked for in plain text.
+        counter: Token counter, `str -> int`.
+        language: Of the text, an English name such as "german".
+        sentence_splitter: Replaces the built-in sentence rules, `str -> [(start, end), ...]`.
+
+    Raises:
+        InvalidParameter: `exclude_titles` is one string, or holds something else than strings; a
+            function is none.
+    """
+
+    exclude_titles: Sequence[str] = ()
+    plain_headings: bool = True
+    counter: TokenCounter = count_tokens
+    language: str = "english"
+    sentence_splitter: SentenceSplitter | None = None
+
+    def __post_init__(self) -> None:
+        titles = self.exclude_titles
+        if isinstance(titles, str) or not all(isinstance(title, str) for title in titles):
+            raise InvalidParameter(
+                f"exclude_titles must be a sequence of titles; got {titles!r}. Put one title into "
+                "a list."
+            )
+        object.__setattr__(self, "exclude_titles", tuple(titles))
+        if not callable(self.counter):
+            raise InvalidParameter(
+                "counter must be a function from a string to its number of tokens; got "
+                f"{self.counter!r}."
+            )
+        if self.sentence_splitter is not None and not callable(self.sentence_splitter):
+            raise InvalidParameter(
+                "sentence_splitter must be a function from a string to spans, or None; got "
+                f"{self.sentence_splitter!r}."
+            )
+
+    def options(self) -> dict[str, Any]:
+        """The settings by their own names, as keywords of a splitter."""
+        return {field.name: getattr(self, field.name) for field in fields(Reading)}
+
+    def outline(self, document: Document) -> Outline:
+        """The section tree of a document, its headings guessed where `plain_headings` says so."""
+        return parse(document, plain_headings=self.plain_headings)
+
+    def cutter(self) -> Cutter:
+        """What cuts a text that is too long, by these tokens and sentences."""
+        return Cutter(self.counter, self.language, self.sentence_splitter)

@@ -1,0 +1,81 @@
+"""How text is read: one record, and its settings by their own names in every splitter."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from structrag.chunks.content_aware import ContentAwareSplitter
+from structrag.chunks.fixed import FixedSplitter
+from structrag.chunks.hiqa.splitter import HiQASplitter
+from structrag.chunks.idms.splitter import IDMSSplitter
+from structrag.chunks.pic.splitter import PICSplitter
+from structrag.errors import InvalidParameter
+from structrag.reading.files import read_text
+from structrag.reading.settings import Reading
+from structrag.retrieval.d3.condensing import SectionSplitter
+from structrag.retrieval.d3.paragraphs import ParagraphSplitter, PartSplitter
+
+SPLITTERS: list[Any] = [
+    *(ContentAwareSplitter, PICSplitter, IDMSSplitter, HiQASplitter),
+    *(SectionSplitter, ParagraphSplitter, PartSplitter),
+]
+
+
+def lines(text: str) -> list[tuple[int, int]]:
+    """Every line a sentence."""
+    starts = [0, *(i + 1 for i, character in enumerate(text[:-1]) if character == "\n")]
+    return list(zip(starts, [*starts[1:], len(text)], strict=True))
+
+
+READING = Reading(
+    exclude_titles=["b"], plain_headings=False, counter=len, language="german",
+    sentence_splitter=lines,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("splitter", [*SPLITTERS, FixedSplitter])
+def test_every_splitter_is_read_by_the_same_settings(splitter: Any) -> None:
+    sections = {"within_sections": True} if splitter is FixedSplitter else {}
+    chosen = splitter(**READING.options(), **sections)
+    assert isinstance(chosen, Reading) and Reading(**chosen.options()) == READING
+    assert chosen.options() == READING.options() and chosen.exclude_titles == ("b",)
+    assert replace(chosen, language="english").options() == {
+        **READING.options(),
+        "language": "english",
+    }
+    assert pickle.loads(pickle.dumps(chosen)) == chosen
+
+
+@pytest.mark.parametrize("splitter", [*SPLITTERS, FixedSplitter, Reading])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"exclude_titles": "Notes"}, "exclude_titles must be a sequence of titles; got 'Notes'"),
+        ({"exclude_titles": [1]}, r"exclude_titles must be a sequence of titles; got \[1\]"),
+        ({"counter": 3}, "counter must be a function from a string to its number of tokens; got 3"),
+        ({"sentence_splitter": "."}, "sentence_splitter must be a function"),
+    ],
+)
+def test_wrong_settings_are_named_by_all(
+    splitter: Any, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InvalidParameter, match=message):
+        splitter(**options)
+
+
+def test_titles_are_excluded_by_fixed_chunks_in_sections_alone() -> None:
+    document = read_text("# A\n\na\n\n# B\n\nb\n", format="markdown")
+    splitter = FixedSplitter(within_sections=True, exclude_titles=["b"])
+    assert [chunk.text for chunk in splitter.split(document)] == ["# A\n\na\n\n"]
+    with pytest.raises(InvalidParameter, match="exclude_titles must be empty where"):
+        FixedSplitter(exclude_titles=["b"])
+
+
+def test_d3_cuts_paragraphs_at_the_sentences_it_is_told() -> None:
+    document = read_text("one two\nthree four\nfive six", format="markdown")
+    chunks = ParagraphSplitter(12, counter=len, sentence_splitter=lines).split(document)
+    assert [chunk.text for chunk in chunks] == ["one two\n", "three four\n", "five six"]
