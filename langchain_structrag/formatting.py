@@ -59,6 +59,8 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
         add_report: Whether `format_report` is added.
         flat_metadata: Whether it is a string of JSON, for stores that take no nested values.
         password: For encrypted PDF files.
+        reader: Who reads PDF files, as in `structrag.read_file`: "layout", "pdfplumber", "docling"
+            or your own function.
         settings: Those of `structrag.HiQAFormatter`: window_words, padding_words, prompt,
             repeat_prompt, cache, max_concurrency, max_calls, progress.
 
@@ -75,20 +77,23 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
         add_report: bool = True,
         flat_metadata: bool = False,
         password: str | None = None,
+        reader: Any = "layout",
         **settings: Any,
     ) -> None:
         self._format = check_choice("format", format, FORMATS)
         self._add_report = add_report
         self._flat_metadata = flat_metadata
         self._password = password
+        self._reader = reader
         options = {
             "preset": preset,
             "format": format,
             "add_report": add_report,
             "flat_metadata": flat_metadata,
             "password": password,
+            "reader": reader,
         }
-        self._remake = partial(type(self), llm, **options, **settings)  # type: ignore[arg-type]
+        self._remake = partial(type(self), llm, **options, **settings)
         check_choice("preset", preset, PRESETS)
         make: Any = CoreFormatter if preset == "default" else getattr(CoreFormatter, preset)
         self.core: CoreFormatter = make(as_language_model(llm), **settings)
@@ -134,7 +139,7 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
 
         Raises:
             InvalidDocument: a PDF is a scan, encrypted or damaged (a ValueError).
-            MissingExtra: a PDF, and pypdfium2 is not installed (an ImportError).
+            MissingExtra: a PDF, and the package of its reader is not installed (an ImportError).
         """
         metadata = {**blob.metadata, **({"source": str(blob.source)} if blob.source else {})}
         if not is_pdf(blob.source, blob.mimetype):
@@ -142,13 +147,15 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
                 [Document(page_content=blob.as_string(), metadata=metadata)]
             )
             return
-        from structrag.reading.pdf.reader import read_pdf  # with the packages of an extra
+        from structrag.reading.pdf.document import source_of_pdf  # with the packages of an extra
 
-        pages = read_pdf(
-            blob.path if blob.path is not None else blob.as_bytes(), password=self._password
+        source, pages = source_of_pdf(
+            blob.path if blob.path is not None else blob.as_bytes(),
+            reader=self._reader,
+            password=self._password,
         )
-        parent = Document(page_content="", metadata={**metadata, PAGES_KEY: len(pages)})
-        yield self._made(parent, self.core.format(pages))
+        parent = Document(page_content="", metadata={**metadata, PAGES_KEY: pages})
+        yield self._made(parent, self.core.format(source))
 
     def _made(self, parent: Document, formatted: Formatted) -> Document:
         metadata = {**deepcopy(parent.metadata), FORMAT_KEY: formatted.document.format}

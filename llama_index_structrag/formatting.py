@@ -29,6 +29,7 @@ from structrag.hosts.documents import is_pdf
 from structrag.hosts.metadata import FORMAT_KEY, FORMAT_REPORT_KEY, PAGES_KEY
 from structrag.reading.files import decoded
 from structrag.reading.pdf.pages import Page
+from structrag.records import Document as CoreDocument
 
 _PRESETS: dict[str, Callable[..., CoreFormatter]] = {
     "default": CoreFormatter,
@@ -96,6 +97,11 @@ class HiQAFormatter(TransformComponent, BaseReader):
     password: str | None = Field(
         default=None, exclude=True, repr=False, description="For encrypted PDF files."
     )
+    reader: Any = Field(
+        default="layout",
+        exclude=True,
+        description="Who reads PDF files: 'layout', 'pdfplumber', 'docling' or a function.",
+    )
     cache: Any = Field(
         default=None,
         exclude=True,
@@ -141,18 +147,20 @@ class HiQAFormatter(TransformComponent, BaseReader):
 
         Raises:
             InvalidDocument: a PDF is a scan, encrypted or damaged (a ValueError).
-            MissingExtra: a PDF, and pypdfium2 is not installed (an ImportError).
+            MissingExtra: a PDF, and the package of its reader is not installed (an ImportError).
         """
-        document, pages = _opened(file, extra_info, fs, self.password)
-        source = pages or read_node(document, document.id_, format=self.format)
+        document, pdf = _opened(file, extra_info, fs, self.reader, self.password)
+        source = pdf or read_node(document, document.id_, format=self.format)
         return [self._copy(document, self._core().format(source))]
 
     async def aload_data(
         self, file: Any, extra_info: dict[str, Any] | None = None, fs: Any = None
     ) -> list[Document]:
         """`load_data` by the model's own asynchronous calls."""
-        document, pages = await asyncio.to_thread(_opened, file, extra_info, fs, self.password)
-        source = pages or read_node(document, document.id_, format=self.format)
+        document, pdf = await asyncio.to_thread(
+            _opened, file, extra_info, fs, self.reader, self.password
+        )
+        source = pdf or read_node(document, document.id_, format=self.format)
         return [self._copy(document, await self._core().aformat(source))]
 
     def __getstate__(self) -> dict[Any, Any]:
@@ -204,27 +212,28 @@ def _opened(
     file: str | os.PathLike[str],
     extra_info: Mapping[str, Any] | None,
     fs: Any,
+    reader: Any,
     password: str | None,
-) -> tuple[Document, list[Page]]:
-    """A file as a document, and of a PDF its pages, whose text is still to come."""
+) -> tuple[Document, list[Page] | CoreDocument | None]:
+    """A file as a document, and of a PDF what a formatter takes; its text is still to come."""
     name = os.fspath(file)
     metadata = {"file_path": name, "file_name": PurePath(name).name, **(extra_info or {})}
     has_pages = is_pdf(name)
-    data: Any = name  # PDFium reads a file itself
+    data: Any = name  # a reader of PDF reads the file itself
     if fs is not None or not has_pages:
         try:
             data = Path(name).read_bytes() if fs is None else fs.read_bytes(name)
         except OSError as error:
             raise InvalidDocument(f"Cannot read {name!r}: {error.strerror or error}.") from error
     if not has_pages:
-        return Document(text=decoded(data, name), id_=name, metadata=metadata), []
-    from structrag.reading.pdf.reader import read_pdf  # with the packages of an extra
+        return Document(text=decoded(data, name), id_=name, metadata=metadata), None
+    from structrag.reading.pdf.document import source_of_pdf  # with the packages of an extra
 
-    pages = read_pdf(data, password=password)
-    document = Document(text="", id_=name, metadata={**metadata, PAGES_KEY: len(pages)})
+    pdf, pages = source_of_pdf(data, reader=reader, password=password)
+    document = Document(text="", id_=name, metadata={**metadata, PAGES_KEY: pages})
     for keys in (document.excluded_embed_metadata_keys, document.excluded_llm_metadata_keys):
         keys.append(PAGES_KEY)
-    return document, pages
+    return document, pdf
 
 
 def _text(node: BaseNode) -> str:

@@ -212,3 +212,13 @@ def test_pdf_files(tmp_path: Path) -> None:
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.4 broken")
     with pytest.raises(InvalidDocument, match="broken"):
         HiQAFormatter().parse(Blob.from_path(tmp_path / "broken.pdf"))
+
+
+def test_pdf_files_by_another_reader() -> None:
+    blob = Blob(data=b"%PDF-1.4", mimetype="application/pdf", metadata={"source": "pump.pdf"})
+    formatter = HiQAFormatter(reader=lambda source: ["# Pump\n", "It moves water.\n"])
+    (parsed,) = formatter.parse(blob)
+    assert parsed.page_content == "# Pump\n\nIt moves water.\n"
+    assert parsed.metadata["pages"] == 2
+    with pytest.raises(InvalidParameter, match="reader must be one of"):
+        HiQAFormatter(reader="other").parse(blob)

@@ -479,3 +479,10 @@ def test_an_llm_describes_images_and_reads_no_file_it_should_not(tmp_path: Path)
         parser.to_dict()
         != HiQANodeParser(describe_image=ImageDescriber(SeeingLLM(), "Who?", folder)).to_dict()
     )
+
+
+def test_pdf_files_by_another_reader(tmp_path: Path) -> None:
+    formatter = HiQAFormatter(reader=lambda source: ["# Pump\n", "It moves water.\n"])
+    (document,) = formatter.load_data(tmp_path / "pump.pdf")
+    assert document.text == "# Pump\n\nIt moves water.\n"
+    assert document.metadata["pages"] == 2

@@ -16,6 +16,7 @@ from structrag.cli.options import (
     Format,
     MaxTokens,
     Paths,
+    Reader,
     check_one_form,
     documents,
     splitters,
@@ -39,6 +40,7 @@ def compare(
         int, typer.Option(help="Tokens that the self-test hands over for a question.")
     ] = 1000,
     format: Format = "auto",
+    reader: Reader = "layout",
     as_json: AsJson = False,
     markdown: AsMarkdown = False,
 ) -> None:
@@ -54,7 +56,7 @@ def compare(
     check_one_form(as_json, markdown)
     chosen = splitters(method, max_tokens)
     found = compare_splitters(
-        list(documents(paths, format=format)),
+        list(documents(paths, format=format, reader=reader)),
         chosen,
         embedder=as_embedder(embedder) if embedder else None,
         budget=budget,

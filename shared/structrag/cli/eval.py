@@ -17,6 +17,7 @@ from structrag.cli.options import (
     Format,
     MaxTokens,
     Paths,
+    Reader,
     check_one_form,
     documents,
     numbers,
@@ -67,6 +68,7 @@ def eval(
         typer.Option("-o", "--output", help="A folder for eval.md, eval.json and eval.png."),
     ] = None,
     format: Format = "auto",
+    reader: Reader = "layout",
     as_json: AsJson = False,
     markdown: AsMarkdown = False,
 ) -> None:
@@ -83,7 +85,7 @@ def eval(
     if output is not None:
         _check_folder(output)
     chosen = splitters(method, max_tokens)
-    read = list(documents(paths, format=format))
+    read = list(documents(paths, format=format, reader=reader))
     check_documents(read, chosen)
     found = evaluate(
         read,

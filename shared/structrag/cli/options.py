@@ -29,6 +29,7 @@ METHODS: dict[str, Callable[[int], Any]] = {
 File = Annotated[Path, typer.Argument(help="The document.")]
 Paths = Annotated[list[Path], typer.Argument(help="Documents, or folders of documents.")]
 Format = Annotated[str, typer.Option(help="auto, markdown, html or text.")]
+Reader = Annotated[str, typer.Option(help="Who reads PDF files: layout, pdfplumber or docling.")]
 AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Markdown instead of plain text.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
 MaxTokens = Annotated[int, typer.Option(help="Most tokens in a chunk, its heading path included.")]
@@ -74,7 +75,9 @@ def splitters(names: str, max_tokens: int) -> dict[str, Any]:
     return {check_choice("--method", name, METHODS): METHODS[name](max_tokens) for name in chosen}
 
 
-def documents(paths: Iterable[Path], *, format: str = "auto") -> Iterator[Document]:
+def documents(
+    paths: Iterable[Path], *, format: str = "auto", reader: str = "layout"
+) -> Iterator[Document]:
     """Every readable file, once; a file in a folder that holds no text is named and left out."""
     seen: set[Path] = set()
     for path in paths:
@@ -83,7 +86,7 @@ def documents(paths: Iterable[Path], *, format: str = "auto") -> Iterator[Docume
                 continue
             seen.add(file.resolve())
             try:
-                yield read_file(file, format=format)
+                yield read_file(file, format=format, reader=reader)
             except StructragError as error:
                 if file == path:
                     raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from structrag.cli.options import AsJson, File, Format
+from structrag.cli.options import AsJson, File, Format, Reader
 from structrag.cli.printing import print_items
 from structrag.reading.files import read_file
 from structrag.reading.sections import parse
@@ -13,9 +13,11 @@ from structrag.records import Document, Section
 from structrag.text.tokens import count_tokens
 
 
-def outline(file: File, format: Format = "auto", as_json: AsJson = False) -> None:
+def outline(
+    file: File, format: Format = "auto", reader: Reader = "layout", as_json: AsJson = False
+) -> None:
     """Print a document's sections with their character ranges and sizes."""
-    document = read_file(file, format=format)
+    document = read_file(file, format=format, reader=reader)
     sections = parse(document).sections
     print_items(map(_record, sections) if as_json else _lines(document, sections), as_json)
 

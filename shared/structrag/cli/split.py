@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from structrag.chunks.asking_splitter import ReadingSplitter
-from structrag.cli.options import METHODS, AsJson, Embedder, File, Format, MaxTokens
+from structrag.cli.options import METHODS, AsJson, Embedder, File, Format, MaxTokens, Reader
 from structrag.cli.printing import chunk_record, path_of, print_items
 from structrag.errors import InvalidParameter, check_choice
 from structrag.reading.files import read_file
@@ -31,11 +31,12 @@ def split(
         typer.Option(help="idms and pic: draw what was seen to this .png, .svg or .pdf file."),
     ] = None,
     format: Format = "auto",
+    reader: Reader = "layout",
     as_json: AsJson = False,
 ) -> None:
     """Print a document's chunks: heading path, character range, tokens, text."""
     splitter = METHODS[check_choice("--method", method, METHODS)](max_tokens)
-    document = read_file(file, format=format)
+    document = read_file(file, format=format, reader=reader)
     chunks = list(_split(splitter, document, embedder or None, plot))
     if not chunks:
         typer.echo(f"{file} holds no text, so it has no chunk.", err=True)

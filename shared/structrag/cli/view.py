@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from structrag.cli.options import Embedder, Format, MaxTokens, Paths, documents, splitters
+from structrag.cli.options import Embedder, Format, MaxTokens, Paths, Reader, documents, splitters
 from structrag.cli.printing import show_progress
 from structrag.errors import InvalidParameter
 from structrag.models.embedders import as_embedder
@@ -35,13 +35,18 @@ def view(
         bool, typer.Option("--open/--no-open", help="Open the page in the browser.")
     ] = False,
     format: Format = "auto",
+    reader: Reader = "layout",
 ) -> None:
     """Write one HTML page: outline, text, the chunks of several methods side by side, and a query's
     hits."""
     _check_output(output, paths)
     chosen = splitters(method, max_tokens)
     data = gather(
-        [each for each in documents(paths, format=format) if not _is_file(each, output)],
+        [
+            each
+            for each in documents(paths, format=format, reader=reader)
+            if not _is_file(each, output)
+        ],
         chosen,
         query=query,
         k=k,

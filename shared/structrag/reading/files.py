@@ -92,14 +92,17 @@ def read_text(
     return Document(visible, id=id, title=title, format="html", meta=meta, layout=layout)
 
 
-def read_file(path: str | os.PathLike[str], *, format: str = "auto", **options: Any) -> Document:
+def read_file(
+    path: str | os.PathLike[str], *, format: str = "auto", reader: Any = "layout", **options: Any
+) -> Document:
     """Read one file as UTF-8, UTF-16 with its mark, or else Windows-1252; a byte order mark is
     removed.
 
     The format is told by the suffix, else by the text. `options` are those of `read_text`. A file
     that ends in `.pdf` becomes Markdown by its layout (extra `pdf`;
-    `structrag.reading.pdf.reader.pdf_document`), with the number of `pages` in its meta; `password`
-    opens an encrypted one.
+    `structrag.reading.pdf.document.pdf_document`), with the number of `pages` in its meta; `password`
+    opens an encrypted one, and `reader` says who reads it: "layout" (the default), "pdfplumber",
+    "docling" or your own function (`structrag.reading.pdf.readers.pages_of`).
 
     Raises:
         InvalidDocument: the path does not exist, is a folder, or holds no text (NUL bytes: an
@@ -109,7 +112,7 @@ def read_file(path: str | os.PathLike[str], *, format: str = "auto", **options: 
     """
     path = Path(path)
     if path.suffix.lower() == PDF_SUFFIX:
-        return _read_pdf(path, format, options)
+        return _read_pdf(path, format, reader, options)
     try:
         data = path.read_bytes()
     except (OSError, ValueError) as error:
@@ -180,12 +183,12 @@ def _starts_like_html(text: str) -> bool:
     return bool(_HTML_START.match(text, position))
 
 
-def _read_pdf(path: Path, format: str, options: dict[str, Any]) -> Document:
-    from structrag.reading.pdf.reader import pdf_document
+def _read_pdf(path: Path, format: str, reader: Any, options: dict[str, Any]) -> Document:
+    from structrag.reading.pdf.document import pdf_document
 
     check_choice("format", format, ("auto", "markdown"))
     options.pop("drop_navigation", None)
-    return pdf_document(path, **options)
+    return pdf_document(path, reader=reader, **options)
 
 
 def decoded(data: bytes, name: str) -> str:

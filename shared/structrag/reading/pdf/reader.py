@@ -16,7 +16,6 @@ from structrag.reading.pdf.pages import Page
 from structrag.reading.pdf.pieces import Turn, left_out_repeats, read_pieces
 from structrag.reading.pdf.reading_order import reading_order
 from structrag.reading.pdf.shapes import read_shapes
-from structrag.records import Document
 
 Source = str | os.PathLike[str] | bytes
 _PDFIUM = Lock()  # PDFium may be called by one thread at a time
@@ -48,39 +47,12 @@ def read_pdf(source: Source, *, password: str | None = None) -> list[Page]:
         return _pages(pdfium, pdf, name)
 
 
-def pdf_document(
-    source: Source,
-    *,
-    password: str | None = None,
-    id: str = "",
-    title: str = "",
-    meta: dict[str, Any] | None = None,
-) -> Document:
-    """A PDF as a Markdown document, made by layout alone (see `markdown_of_pages`).
-
-    The title is the given one, else that of the file's metadata unless a program made it up, else
-    the first heading, else the stem of the file's name. `meta["pages"]` counts the pages;
-    `meta["pages_without_text"]` lists the scanned ones, from 1, if there are any. Raises what
-    `read_pdf` raises.
-    """
-    from structrag.reading.markdown import markdown_headings
-    from structrag.reading.pdf.layout import markdown_of_pages
-
-    with _opened(source, password) as (pdfium, pdf, name):
-        pages = _pages(pdfium, pdf, name)
-        told = " ".join(str(pdf.get_metadata_dict().get("Title") or "").replace("\0", "").split())
-    text = markdown_of_pages(pages).text
-    found: dict[str, Any] = {} if isinstance(source, bytes) else {"source": str(Path(source))}
-    found |= meta or {}
-    found["pages"] = len(pages)
-    if scans := [i for i, page in enumerate(pages, start=1) if page.images and not page.lines]:
-        found["pages_without_text"] = scans
-    if not title and told and not _PROGRAM_TITLE.fullmatch(told):
-        title = told
-    if not title:
-        headings = markdown_headings(text)
-        title = headings[0].title if headings else Path(str(found.get("source", ""))).stem
-    return Document(text, id=id, title=title, format="markdown", meta=found)
+def title_of_pdf(source: Source, *, password: str | None = None) -> str:
+    """The title in the file's metadata; "" for none and for one that a program made up."""
+    with _opened(source, password) as (_, pdf, _):
+        title = str(pdf.get_metadata_dict().get("Title") or "").replace("\0", "")
+    title = " ".join(title.split())
+    return "" if _PROGRAM_TITLE.fullmatch(title) else title
 
 
 @contextmanager

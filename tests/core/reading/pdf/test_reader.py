@@ -14,9 +14,10 @@ from pdf_making import image, made, manual, prose, texts, wrapped, write
 
 from structrag.errors import InvalidDocument, InvalidParameter, MissingExtra
 from structrag.reading.files import find_files, read_file
+from structrag.reading.pdf.document import pdf_document
 from structrag.reading.pdf.layout import markdown_of_pages
 from structrag.reading.pdf.pages import Page
-from structrag.reading.pdf.reader import page_ranges, pdf_document, read_pdf
+from structrag.reading.pdf.reader import page_ranges, read_pdf
 from structrag.reading.sections import parse
 
 pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")

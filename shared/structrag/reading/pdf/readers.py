@@ -1,0 +1,183 @@
+"""Who reads a PDF: our own reader, pdfplumber, docling, or anything that is called with its path."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from structrag.errors import InvalidDocument, InvalidParameter, check_choice, require
+from structrag.reading.pdf.pages import Grid, Line, Page
+from structrag.reading.pdf.reader import Source, read_pdf
+from structrag.reading.pdf.reading_order import reading_order
+
+Pages: TypeAlias = "Sequence[Page] | Sequence[str]"
+PdfReader: TypeAlias = "str | Callable[[Source], Pages | str] | Any"
+
+# of the font size
+GAP = 1.0  # a wider gap between two words begins another line
+RISE = 0.5  # words whose feet differ by no more stand in one row
+
+
+def pages_of(
+    source: Source, *, reader: PdfReader = "layout", password: str | None = None
+) -> list[Page] | list[str]:
+    """The pages of a PDF as a reader gives them: laid out, or each as Markdown.
+
+    Args:
+        source: A path, or the bytes of the file.
+        reader: "layout" is ours (extra `pdf`), which reads the text and its places with PDFium.
+            "pdfplumber" gives text, places and ruled tables (extra `pdfplumber`). "docling" gives
+            Markdown by trained models (extra `docling`). Or an object of your own: docling's
+            `DocumentConverter`, or a function that is called with `source` and returns Markdown, a
+            list with the Markdown of each page, or a list of `Page`.
+        password: For an encrypted file; "layout" and "pdfplumber" take one.
+
+    Returns:
+        Pages with lines, for `markdown_of_pages`; or one string of Markdown for each page.
+
+    Raises:
+        InvalidParameter: `reader` is none of these, gave something else, or takes no password.
+        InvalidDocument: the file cannot be read, or no page holds text.
+        MissingExtra: the package of the reader is not installed.
+    """
+    if isinstance(reader, str):
+        check_choice("reader", reader, ("layout", "pdfplumber", "docling"))
+        if reader == "layout":
+            return read_pdf(source, password=password)
+        if reader == "pdfplumber":
+            return _with_text(read_with_pdfplumber(source, password=password), source)
+        docling: Any = require("docling.document_converter", extra="docling")
+        reader = docling.DocumentConverter()
+    if password is not None:
+        raise InvalidParameter(
+            "password is for the readers 'layout' and 'pdfplumber'; decrypt the file, or open it "
+            "with the password in a reader of your own."
+        )
+    if hasattr(reader, "convert"):
+        return _with_text(_converted(reader, source), source)
+    if not callable(reader):
+        raise InvalidParameter(
+            "reader must be 'layout', 'pdfplumber', 'docling', a docling DocumentConverter or a "
+            f"function of the PDF's path or bytes; got {type(reader).__name__}."
+        )
+    pages = reader(source)
+    return _with_text([pages] if isinstance(pages, str) else pages, source)
+
+
+def read_with_pdfplumber(source: Source, *, password: str | None = None) -> list[Page]:
+    """The pages of a PDF by pdfplumber: lines with their places, pictures and ruled tables.
+
+    Raises:
+        InvalidDocument: pdfplumber cannot open or read the file.
+        MissingExtra: pdfplumber is not installed.
+    """
+    package: Any = require("pdfplumber", extra="pdfplumber")
+    file = io.BytesIO(source) if isinstance(source, bytes) else Path(source)
+    try:
+        with package.open(file, password=password or "") as pdf:
+            return [_page(page) for page in pdf.pages]
+    except Exception as error:  # pdfminer raises its own and Python's errors for a broken file
+        raise InvalidDocument(
+            f"{_name(source)} cannot be read by pdfplumber: {type(error).__name__} {error}. It is "
+            "missing, encrypted, damaged or no PDF."
+        ) from error
+
+
+def _page(page: Any) -> Page:
+    words = page.extract_words(extra_attrs=["fontname", "size"], use_text_flow=False)
+    lines = [_line(run) for run in _runs(words)]
+    grids = [grid for table in page.find_tables() if (grid := _grid(table)) is not None]
+    ordered, tables = reading_order(lines, grids)
+    boxes = [(box["x0"], box["top"], box["x1"], box["bottom"]) for box in page.images]
+    width, height = float(page.width), float(page.height)
+    return Page(tuple(ordered), width, height, tuple(boxes), tuple(tables))
+
+
+def _runs(words: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """Words of one row without a wide gap between them; words come row by row, left to right."""
+    run: list[dict[str, Any]] = []
+    for word in words:
+        if run:
+            last, size = run[-1], max(word["size"], run[-1]["size"])
+            same_row = abs(word["bottom"] - last["bottom"]) <= RISE * size
+            beside = -size < word["x0"] - last["x1"] <= GAP * size
+            if not (same_row and beside and word["upright"] == last["upright"]):
+                yield run
+                run = []
+        run.append(word)
+    if run:
+        yield run
+
+
+def _line(words: list[dict[str, Any]]) -> Line:
+    sizes: Counter[float] = Counter()
+    for word in words:
+        sizes[round(float(word["size"]), 2)] += len(word["text"])
+    return Line(
+        " ".join(word["text"] for word in words),
+        sizes.most_common(1)[0][0],
+        all("bold" in word["fontname"].lower() for word in words),
+        float(words[0]["x0"]),
+        float(words[-1]["x1"]),
+        float(min(word["top"] for word in words)),
+        float(max(word["bottom"] for word in words)),
+        bool(words[0]["upright"]),
+    )
+
+
+def _grid(table: Any) -> Grid | None:
+    """Where the rules of a table cross; None for a lone box."""
+    cells = [cell for row in table.rows for cell in row.cells if cell]
+    columns = sorted({float(cell[i]) for cell in cells for i in (0, 2)})
+    rows = sorted({float(cell[i]) for cell in cells for i in (1, 3)})
+    return Grid(tuple(columns), tuple(rows)) if len(columns) > 2 or len(rows) > 2 else None
+
+
+def _converted(converter: Any, source: Source) -> list[str]:
+    """The Markdown of each page by an object with docling's interface."""
+    with _as_path(source) as path:
+        document = converter.convert(path).document
+    numbers = sorted(document.pages)
+    if not numbers:  # a format without pages
+        return [document.export_to_markdown()]
+    return [document.export_to_markdown(page_no=number) for number in numbers]
+
+
+@contextmanager
+def _as_path(source: Source) -> Iterator[Path]:
+    """The file on disk: docling reads a path."""
+    if not isinstance(source, bytes):
+        yield Path(source)
+        return
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "document.pdf"
+        file.write_bytes(source)
+        yield file
+
+
+def _with_text(answer: Any, source: Source) -> list[Page] | list[str]:
+    """The pages, checked. Raises for what are no pages, and where none holds text."""
+    pages: list[Any] = list(answer) if isinstance(answer, Sequence) else [answer]
+    for kind in (str, Page):
+        if pages and all(isinstance(page, kind) for page in pages):
+            if any(page.strip() if isinstance(page, str) else page.lines for page in pages):
+                return pages
+            raise InvalidDocument(
+                f"{_name(source)} holds no text on its {len(pages)} pages. If it is a scan, run "
+                "OCR on it first."
+            )
+    kinds = ", ".join(sorted({type(page).__name__ for page in pages})) or "nothing"
+    raise InvalidParameter(
+        f"reader must return Markdown, or a list of pages as Markdown or as Page; got {kinds}."
+    )
+
+
+def _name(source: Source) -> str:
+    return "The PDF" if isinstance(source, bytes) else repr(os.fspath(source))
