@@ -98,7 +98,7 @@ def run(repeat: int, segments: int = SEGMENTS) -> list[Table]:
         MULTIVIEW: MultiViewRetriever(made.index, k=K).search,
     }
     found = retriever.search(made.queries[0])
-    if not (found and found[0].scores["keywords"] > 0):
+    if not (found and found[0].parts["keywords"] > 0):
         raise RuntimeError(
             "the made query names a product that was not found; the figures would leave out the "
             "keywords"

@@ -40,7 +40,7 @@ class D3Retriever(IndexRetriever):
 
     Metadata of a result, all JSON: its document's, and `doc_id`, `heading_path`, `section_id`,
     `start_index` and `end_index` (characters, exact), `score` (1.0 where the strategy gives none),
-    `rank` by it, `scores` (its parts, where there are any), `d3_kind` ("paragraph", "list", "table"
+    `rank` by it, `scores` and `score_parts` (as in `MultiViewRetriever`, where there are any), `d3_kind` ("paragraph", "list", "table"
     and so on), `d3_route` (how the sections were chosen: "llm", "scores", "cross_encoder", "direct"
     or "all") and, with `join_adjacent`, `d3_paragraphs` (their ids). What a question costs is in
     `result`, what it would cost in `estimate`.
@@ -133,7 +133,8 @@ class D3Retriever(IndexRetriever):
 
     def _document(self, hit: Hit) -> Document:
         found = super()._document(hit)
-        found.metadata.update(chunk_notes(hit.chunk, D3_KEYS) | score_notes(hit))
+        notes = {key: value for key, value in score_notes(hit).items() if value}
+        found.metadata.update({**chunk_notes(hit.chunk, D3_KEYS), **notes})
         return found
 
     def _searched(self) -> Index:

@@ -14,6 +14,7 @@ from langchain_structrag.indexing import load_index, make_index
 from langchain_structrag.lexical import LexicalRoute
 from langchain_structrag.results import segment_documents
 from langchain_structrag.retrieving import IndexRetriever
+from structrag.hosts.metadata import score_notes
 from structrag.hosts.segments import check_packing, packed, segment_notes, with_segments
 from structrag.index.index import Index
 from structrag.records import Hit
@@ -38,10 +39,9 @@ class HiQARetriever(IndexRetriever):
     lexical route any LangChain retriever's: index `retriever.segments()` there, let it return about
     50 results, and set `retriever.lexical`.
 
-    Metadata of a result, all JSON: that of `MultiViewRetriever` but for `views_hit`, and `scores`,
-    the three parts of the score under "dense", "bm25" and "keywords"; `hiqa_keywords`, those of the
-    query that it holds; `hiqa_kind`, `hiqa_images` and the rest as in `HiQATransformer`; `hiqa_cut`
-    where `max_tokens` shortened it.
+    Metadata of a result, all JSON: that of `MultiViewRetriever` but for `views_hit`, with the routes
+    "dense", "bm25" and "keywords"; `hiqa_keywords`, those of the query that it holds; `hiqa_kind`,
+    `hiqa_images` and the rest as in `HiQATransformer`; `hiqa_cut` where `max_tokens` shortened it.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -125,8 +125,7 @@ class HiQARetriever(IndexRetriever):
     def _document(self, hit: Hit) -> Document:
         found = super()._document(hit)
         found.metadata.update(
-            routes=dict(hit.routes),
-            scores=dict(hit.scores),
+            **score_notes(hit),
             **segment_notes(hit.chunk, flat=False),
         )
         return found

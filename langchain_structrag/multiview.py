@@ -9,6 +9,7 @@ from langchain_core.documents import Document
 from pydantic import Field
 
 from langchain_structrag.retrieving import IndexRetriever
+from structrag.hosts.metadata import score_notes
 from structrag.index.index import Index
 from structrag.records import Hit
 from structrag.retrieval.multiview import MultiViewRetriever as CoreRetriever
@@ -28,7 +29,8 @@ class MultiViewRetriever(IndexRetriever):
 
     Metadata of a result, all JSON: its document's, and `doc_id`, `heading_path`, `section_id`,
     `start_index` and `end_index` (characters of the source, exact; of the visible text for HTML),
-    `score`, `rank` (from 1), `routes` (route -> rank there) and `views_hit`. A retriever holds an
+    `score`, `rank` (from 1), `routes` (route -> rank there), `scores` (route -> its own score),
+    `score_parts` (route -> what it added to the score) and `views_hit`. A retriever holds an
     index and its models, so it is not serialised by LangChain: use `save` and `load`.
 
     Raises:
@@ -67,7 +69,7 @@ class MultiViewRetriever(IndexRetriever):
 
     def _document(self, hit: Hit) -> Document:
         found = super()._document(hit)
-        found.metadata["routes"] = dict(hit.routes)
+        found.metadata.update(score_notes(hit))
         found.metadata["views_hit"] = list(hit.chunk.extras.get("views_hit", ()))
         return found
 

@@ -18,7 +18,7 @@ from llama_index_structrag.retrieving import IndexRetriever, dispatcher
 from structrag.asking.cache import Cache
 from structrag.asking.requests import Progress, Usage
 from structrag.errors import InvalidParameter
-from structrag.hosts.metadata import D3_KEYS, chunk_notes, score_notes
+from structrag.hosts.metadata import D3_KEYS, chunk_notes
 from structrag.index.store import Store
 from structrag.records import Hit
 from structrag.retrieval.d3.estimating import Estimate
@@ -45,8 +45,8 @@ class D3Retriever(IndexRetriever):
     as there is evidence; their text, offsets and `heading_context` are as those of
     `MultiViewRetriever`.
 
-    Metadata of a node that no model sees, all JSON: `scores`, the parts of the score, where there
-    are any; `d3_kind` ("paragraph", "list", "table" and so on); `d3_route`, how the sections were
+    Metadata of a node that no model sees, all JSON: `scores` and `score_parts` as in
+    `MultiViewRetriever`, where there are any; `d3_kind` ("paragraph", "list", "table" and so on); `d3_route`, how the sections were
     chosen ("llm", "scores", "cross_encoder", "direct" or "all"); and with `join_adjacent`
     `d3_paragraphs` (their ids). What a question costs is in `result` and in the event
     `RetrievalCostEvent`, what it would cost in `estimate`.
@@ -160,7 +160,8 @@ class D3Retriever(IndexRetriever):
         return list((await self.aresult(query)).hits)
 
     def _notes(self, hit: Hit) -> dict[str, Any]:
-        return chunk_notes(hit.chunk, D3_KEYS) | score_notes(hit)
+        notes = {key: value for key, value in super()._notes(hit).items() if value}
+        return {**chunk_notes(hit.chunk, D3_KEYS), **notes}
 
     @property
     def _store(self) -> Store:

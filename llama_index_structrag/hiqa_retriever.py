@@ -36,8 +36,8 @@ class HiQARetriever(IndexRetriever):
     about 50 results, and set `retriever.lexical`.
 
     Nodes are as those of `MultiViewRetriever`, text and table in full for language models, and
-    their metadata has in place of `views_hit`: `scores`, the three parts of the score under
-    "dense", "bm25" and "keywords"; `hiqa_keywords`, the query's keywords that it holds; and
+    their metadata has in place of `views_hit`: routes "dense", "bm25" and
+    "keywords"; `hiqa_keywords`, the query's keywords that it holds; and
     `hiqa_kind`, `hiqa_images` and the rest as in `HiQANodeParser`; `hiqa_cut` where `max_tokens`
     shortened it.
 
@@ -156,7 +156,6 @@ class HiQARetriever(IndexRetriever):
     def _notes(self, hit: Hit) -> dict[str, Any]:
         return {
             **super()._notes(hit),
-            "scores": dict(hit.scores),
             **segment_notes(hit.chunk, flat=True),
         }
 

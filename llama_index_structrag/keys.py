@@ -33,6 +33,7 @@ HIDDEN_KEYS = (
     "oversize",
     "routes",
     "scores",
+    "score_parts",
     "views_hit",
     *PIC_KEYS.values(),
     *IDMS_KEYS.values(),

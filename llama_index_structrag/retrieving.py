@@ -29,6 +29,7 @@ from llama_index_structrag.indexing import (
     where_of,
 )
 from structrag.hosts.failures import lost_retriever
+from structrag.hosts.metadata import score_notes
 from structrag.index.index import Index
 from structrag.index.store import Store
 from structrag.records import Document, Hit
@@ -165,7 +166,7 @@ class IndexRetriever(BaseRetriever):
 
     def _notes(self, hit: Hit) -> dict[str, Any]:
         """What a node's metadata tells of a hit besides its document and place."""
-        return {"routes": {name: int(rank) for name, rank in hit.routes.items()}}
+        return score_notes(hit)
 
     @property
     def _store(self) -> Store:

@@ -207,14 +207,17 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A chunk found for a query."""
+    """A chunk found for a query.
+
+    A route that says nothing of the chunk is in none of `routes` and `scores`. Each retriever says
+    which routes it has, and how `parts` make up the score: mostly as their sum.
+    """
 
     chunk: Chunk
     score: float
     rank: int  # from 1
-    routes: Mapping[str, float] = field(
-        default_factory=dict
-    )  # route name -> rank from 1 on that route
+    routes: Mapping[str, float] = field(default_factory=dict)  # route -> rank from 1 on that route
     scores: Mapping[str, float] = field(
         default_factory=dict
-    )  # route name -> that route's own score
+    )  # route -> its own score, as it gave it
+    parts: Mapping[str, float] = field(default_factory=dict)  # route -> what it added to the score

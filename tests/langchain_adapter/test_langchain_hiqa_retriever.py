@@ -98,8 +98,8 @@ def test_results_are_plain_json_with_parts_of_the_score_and_images(kind: str) ->
         assert (
             texts[meta["doc_id"]][meta["start_index"] : meta["end_index"]] == document.page_content
         )
-        assert meta["score"] == pytest.approx(sum(meta["scores"].values()))
-        assert set(meta["scores"]) == {"dense", "bm25", "keywords"}
+        assert meta["score"] == pytest.approx(sum(meta["score_parts"].values()))
+        assert set(meta["score_parts"]) == {"dense", "bm25", "keywords"}
         assert "views_hit" not in meta
     image = next(d for d in found if d.metadata["hiqa_kind"] == "image")
     assert image.metadata["hiqa_images"] == [{"file": "img/pins.png", "alt": "Pin layout"}]

@@ -105,8 +105,8 @@ def test_the_product_named_comes_first(options: Any, name: str) -> None:
         all(name in keyword for keyword in node.metadata["hiqa_keywords"])
         and node.metadata["hiqa_keywords"]
     )
-    assert set(node.metadata["scores"]) == {"dense", "bm25", "keywords"}
-    assert best.score == pytest.approx(sum(node.metadata["scores"].values()))
+    assert set(node.metadata["score_parts"]) == {"dense", "bm25", "keywords"}
+    assert best.score == pytest.approx(sum(node.metadata["score_parts"].values()))
     assert (
         MANUAL.format(name=name, volts=PRODUCTS[name])[node.start_char_idx : node.end_char_idx]
         == node.text

@@ -99,10 +99,13 @@ def context_notes(chunk: Chunk) -> dict[str, Any]:
 
 
 def score_notes(hit: Hit) -> dict[str, Any]:
-    """The parts of a hit's score under `scores`; {} where it has none."""
-    if not hit.scores:
-        return {}
-    return {"scores": {name: float(score) for name, score in hit.scores.items()}}
+    """What a hit's routes say of it: `routes` (ranks), `scores` and `score_parts`; each {} where
+    there is nothing to say."""
+    return {
+        "routes": {name: int(rank) for name, rank in hit.routes.items()},
+        "scores": {name: float(score) for name, score in hit.scores.items()},
+        "score_parts": {name: float(part) for name, part in hit.parts.items()},
+    }
 
 
 def header_notes(chunk: Chunk) -> dict[str, Any]:

@@ -275,7 +275,7 @@ class Index:
             vector = (yield from self.query_vector(query)) if route == "dense" else None
             (ranking,) = yield [Search(name, query, vector, k, where)]
             return [
-                Hit(self.store.chunk(row), score, rank, {name: rank}, {name: score})
+                Hit(self.store.chunk(row), score, rank, {name: rank}, {name: score}, {name: score})
                 for rank, (row, score) in enumerate(self.rows(ranking).items(), start=1)
             ]
 

@@ -48,43 +48,37 @@ def maxnorm(scores: ArrayLike) -> FloatArray:
     return result
 
 
-def weighted_sum(
-    routes: Sequence[Mapping[Key, float]], *, weights: Sequence[float] | None = None
-) -> dict[Key, float]:
-    """The sum of weight * score for every key of any route; a key missing from a route counts 0
-    there.
-
-    Weights default to 1 each. Keys are in order of first appearance.
-    """
-    totals: dict[Key, float] = {}
-    for route, weight in zip(routes, _weights(weights, len(routes)), strict=True):
-        for key, score in route.items():
-            totals[key] = totals.get(key, 0.0) + weight * score
-    return totals
-
-
-def sum_of_normalised(
-    routes: Sequence[Mapping[int, float]],
+def normalised_parts(
+    routes: Sequence[Mapping[Any, float]],
     normalise: Sequence[Callable[[ArrayLike], FloatArray]],
-    k: int,
     *,
     weights: Sequence[float] | None = None,
-) -> list[tuple[int, float]]:
-    """The `k` best (row, score) by the weighted sum of the routes' scores, each normalised its own
-    way; ties by row.
+) -> list[FloatArray]:
+    """What each route adds to a sum: its weight x its scores, normalised its own way, in its order.
 
-    A row that a route did not find gets 0 from it. `normalise` has one function a route, such as
-    `minmax` for cosines and `maxnorm` for BM25, whose lowest possible score is 0.
+    `normalise` has one function a route, such as `minmax` for cosines and `maxnorm` for BM25, whose
+    lowest possible score is 0. Weights default to 1 each.
     """
-    rows = np.fromiter(chain.from_iterable(routes), dtype=np.int64)
-    shares = [np.empty(0)]
-    for route, scaled, weight in zip(
-        routes, normalise, _weights(weights, len(routes)), strict=True
-    ):
-        shares.append(weight * scaled(list(route.values())))
-    found, place = np.unique(rows, return_inverse=True)
-    totals = np.bincount(place, np.concatenate(shares), len(found)).astype(np.float64, copy=False)
-    return as_ranking(found, totals, k)
+    return [
+        weight * scaled(list(route.values()))
+        for route, scaled, weight in zip(
+            routes, normalise, _weights(weights, len(routes)), strict=True
+        )
+    ]
+
+
+def sum_of_parts(
+    routes: Sequence[Iterable[int]], parts: Sequence[FloatArray], k: int
+) -> list[tuple[int, float]]:
+    """The `k` best (row, score) by the sum of what each route adds to its rows; ties by row.
+
+    A row that a route did not find gets 0 from it.
+    """
+    places = np.fromiter(chain.from_iterable(routes), dtype=np.int64)
+    rows, place = np.unique(places, return_inverse=True)
+    added = np.concatenate([np.empty(0), *parts])
+    totals = np.bincount(place, added, len(rows)).astype(np.float64, copy=False)
+    return as_ranking(rows, totals, k)
 
 
 def max_score(routes: Sequence[Mapping[Key, float]]) -> dict[Key, float]:
@@ -129,6 +123,12 @@ def reciprocal_rank_fusion(
         for rank, key in enumerate(dict.fromkeys(ranking), start=1):
             totals[key] = totals.get(key, 0.0) + weight / (c + rank)
     return ranked(totals, tie_key=tie_key)
+
+
+def reciprocal_ranks(n: int, *, c: float = 60, weight: float = 1.0) -> FloatArray:
+    """weight / (c + rank) for the ranks 1 to n: what `reciprocal_rank_fusion` adds up."""
+    parts: FloatArray = weight / (c + np.arange(1, n + 1, dtype=np.float64))
+    return parts
 
 
 def union_size(k: float) -> int:

@@ -3,7 +3,7 @@ rankings together."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -14,13 +14,16 @@ from structrag.index.index import Index
 from structrag.index.routes import check_query, row_numbers
 from structrag.records import Hit
 from structrag.retrieval.fusion import (
+    FloatArray,
     max_score,
     maxnorm,
     minmax,
+    normalised_parts,
     ranked,
     reciprocal_rank_fusion,
+    reciprocal_ranks,
     round_robin,
-    sum_of_normalised,
+    sum_of_parts,
     union,
     union_size,
 )
@@ -29,6 +32,7 @@ from structrag.retrieval.retriever import Retriever
 ROUTES = ("dense", "bm25")
 FUSIONS = ("maxscore", "minmax", "roundrobin", "rrf", "union")
 WEIGHTED = ("minmax", "rrf")
+ByRoute = Mapping[str, Mapping[int, float]]  # route -> row -> its score there, best first
 POOL = 1000  # chunks taken from each route at most, so that the first k do not depend on k
 
 
@@ -49,6 +53,14 @@ class MultiViewRetriever(Retriever):
         weights: Route name ("dense:raw") or view ("raw") or kind ("bm25") -> weight, default 1
             each; for "minmax" and "rrf".
         order: "score", or "document" for reading order.
+
+    A hit's `routes` and `scores` are its ranks and scores on the routes that found it, such as
+    "dense:raw". Its `parts` are what each added to its score: with "minmax" its score there brought
+    to [0, 1], times the weight; with "rrf" and "roundrobin" weight / (60 + rank); with "union" the
+    same by view ("raw"). They add up to the score; with "maxscore" the score is the highest of
+    them. A chunk that fills up to `k` and that no route found has none, and the score of the last
+    one found. `chunk.extras["views_hit"]` names the views that had the chunk among their first k
+    (k' for "union").
     """
 
     def __init__(
@@ -106,46 +118,69 @@ class MultiViewRetriever(Retriever):
             Search(route, query, vector, n, own if route.startswith("dense") else rows)
             for route in self.routes
         ]
-        by_route = {
+        routes = {
             route: self.index.rows(ranking)
             for route, ranking in zip(self.routes, rankings, strict=True)
         }
-        chosen = self._fuse(by_route, wanted)
+        fused = self._fused(routes)
+        parts = self._parts(routes, fused)
+        chosen = self._chosen(routes, fused, parts, wanted)
         if self.fusion != "union":
             chosen = _topped_up(chosen, int(wanted), row_numbers(rows, len(store)))
-        return self._hits(chosen, by_route, self._tops(by_route, wanted))
+        return self._hits(chosen, routes, fused, parts, self._tops(routes, fused, wanted))
 
-    def _fuse(self, routes: Mapping[str, Mapping[int, float]], k: float) -> list[tuple[int, float]]:
-        """The chosen (row, score), best first; ties in document order."""
-        rankings = list(routes.values())
-        if self.fusion == "union":
-            by_view = [self._view_ranking(routes, view) for view in self.views]
-            scores = dict(reciprocal_rank_fusion(by_view))
-            return [(row, scores[row]) for row in union(by_view, union_size(k))]
-        if self.fusion == "roundrobin":
-            scores = dict(reciprocal_rank_fusion(rankings))
-            return [(row, scores[row]) for row in round_robin(rankings, int(k))]
-        if self.fusion == "rrf":
-            return reciprocal_rank_fusion(rankings, weights=self.weights)[: int(k)]
-        if self.fusion == "maxscore":
-            return ranked(max_score(rankings))[: int(k)]
-        normalise = [maxnorm if route.startswith("bm25") else minmax for route in routes]
-        return sum_of_normalised(rankings, normalise, int(k), weights=self.weights)
+    def _fused(self, routes: ByRoute) -> Mapping[str, Collection[int]]:
+        """The rankings that are put together: the routes', or for "union" one of each view."""
+        if self.fusion != "union":
+            return routes
+        return {view: self._view_ranking(routes, view) for view in self.views}
 
-    def _view_ranking(self, routes: Mapping[str, Mapping[int, float]], view: str) -> list[int]:
+    def _view_ranking(self, routes: ByRoute, view: str) -> list[int]:
         """One ranking of a view: the only route's, or its routes fused by reciprocal rank."""
-        return [
-            row
-            for row, _ in reciprocal_rank_fusion([routes[f"{kind}:{view}"] for kind in self.kinds])
-        ]
+        rankings = [routes[f"{kind}:{view}"] for kind in self.kinds]
+        return [row for row, _ in reciprocal_rank_fusion(rankings)]
 
-    def _tops(self, routes: Mapping[str, Mapping[int, float]], k: float) -> dict[str, set[int]]:
+    def _parts(
+        self, routes: ByRoute, fused: Mapping[str, Collection[int]]
+    ) -> dict[str, FloatArray]:
+        """What each of the rankings adds to the score of its rows, in its order."""
+        if self.fusion == "minmax":
+            normalise = [maxnorm if route.startswith("bm25") else minmax for route in routes]
+            scaled = normalised_parts(list(routes.values()), normalise, weights=self.weights)
+            return dict(zip(routes, scaled, strict=True))
+        if self.fusion == "maxscore":
+            return {route: minmax(list(scores.values())) for route, scores in routes.items()}
+        weights = self.weights if self.fusion == "rrf" else [1.0] * len(fused)
+        return {
+            name: reciprocal_ranks(len(ranking), weight=weight)
+            for (name, ranking), weight in zip(fused.items(), weights, strict=True)
+        }
+
+    def _chosen(
+        self,
+        routes: ByRoute,
+        fused: Mapping[str, Collection[int]],
+        parts: Mapping[str, FloatArray],
+        k: float,
+    ) -> list[tuple[int, float]]:
+        """The chosen (row, score), best first; ties in document order."""
+        rankings = list(fused.values())
+        if self.fusion in ("minmax", "rrf"):
+            return sum_of_parts(rankings, list(parts.values()), int(k))
+        if self.fusion == "maxscore":
+            return ranked(max_score(list(routes.values())))[: int(k)]
+        scores = dict(reciprocal_rank_fusion(rankings))
+        if self.fusion == "union":
+            return [(row, scores[row]) for row in union(rankings, union_size(k))]
+        return [(row, scores[row]) for row in round_robin(rankings, int(k))]
+
+    def _tops(
+        self, routes: ByRoute, fused: Mapping[str, Collection[int]], k: float
+    ) -> dict[str, set[int]]:
         """The rows that count as hits of each view: among the first k of a route of it, or for
         "union" in what it brings."""
         if self.fusion == "union":
-            return {
-                view: set(self._view_ranking(routes, view)[: union_size(k)]) for view in self.views
-            }
+            return {view: set(islice(fused[view], union_size(k))) for view in self.views}
         return {
             view: {row for kind in self.kinds for row in islice(routes[f"{kind}:{view}"], int(k))}
             for view in self.views
@@ -154,26 +189,45 @@ class MultiViewRetriever(Retriever):
     def _hits(
         self,
         chosen: Sequence[tuple[int, float]],
-        routes: Mapping[str, Mapping[int, float]],
+        routes: ByRoute,
+        fused: Mapping[str, Collection[int]],
+        parts: Mapping[str, FloatArray],
         tops: Mapping[str, set[int]],
     ) -> list[Hit]:
-        wanted = {row for row, _ in chosen}
-        ranks = {
-            route: {row: i for i, row in enumerate(found, start=1) if row in wanted}
-            for route, found in routes.items()
-        }
+        rows = {row for row, _ in chosen}
+        ranks = _ranks(routes, rows)
+        fused_ranks = ranks if fused is routes else _ranks(fused, rows)
         hits: list[tuple[int, Hit]] = []
         for rank, (row, score) in enumerate(chosen, start=1):
-            seen = {route: place[row] for route, place in ranks.items() if row in place}
-            views_hit = [view for view, top in tops.items() if row in top]
             chunk = self.index.store.chunk(row)
-            chunk = replace(chunk, extras={**chunk.extras, "views_hit": views_hit})
-            hits.append(
-                (row, Hit(chunk, score, rank, seen, {route: routes[route][row] for route in seen}))
+            views_hit = [view for view, top in tops.items() if row in top]
+            row_ranks = {route: places[row] for route, places in ranks.items() if row in places}
+            hit = Hit(
+                replace(chunk, extras={**chunk.extras, "views_hit": views_hit}),
+                score,
+                rank,
+                routes=row_ranks,
+                scores={route: routes[route][row] for route in row_ranks},
+                parts={
+                    name: float(parts[name][places[row] - 1])
+                    for name, places in fused_ranks.items()
+                    if row in places
+                },
             )
+            hits.append((row, hit))
         if self.order == "document":
             hits.sort(key=lambda item: item[0])
         return [hit for _, hit in hits]
+
+
+def _ranks(
+    rankings: Mapping[str, Collection[int]], rows: Collection[int]
+) -> dict[str, dict[int, int]]:
+    """Name -> row -> its rank from 1, for these rows."""
+    return {
+        name: {row: rank for rank, row in enumerate(ranking, start=1) if row in rows}
+        for name, ranking in rankings.items()
+    }
 
 
 def _topped_up(

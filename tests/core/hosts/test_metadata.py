@@ -142,12 +142,19 @@ def test_a_chunk_of_an_index_has_its_place_with_it() -> None:
 
 def test_only_what_applies_is_noted() -> None:
     plain = Chunk("c", "d", "0", 0, 1, "x")
-    assert oversize_notes(plain) == context_notes(plain) == score_notes(Hit(plain, 1.0, 1)) == {}
+    assert oversize_notes(plain) == context_notes(plain) == {}
     assert header_notes(plain) == {}
     extras = {"oversize": True, "context_shortened": True}
     chunk = Chunk("c", "d", "0", 0, 1, "x", extras=extras)
     assert oversize_notes(chunk) == {"oversize": True}
     assert context_notes(chunk) == {"context_shortened": True}
-    assert score_notes(Hit(chunk, 1.0, 1, scores={"bm25": 2})) == {"scores": {"bm25": 2.0}}
+    nothing = {"routes": {}, "scores": {}, "score_parts": {}}
+    assert score_notes(Hit(chunk, 1.0, 1)) == nothing
+    hit = Hit(chunk, 1.0, 1, {"bm25": 3}, {"bm25": 2}, {"bm25": 1})
+    assert score_notes(hit) == {
+        "routes": {"bm25": 3},
+        "scores": {"bm25": 2.0},
+        "score_parts": {"bm25": 1.0},
+    }
     table = Chunk("c", "d", "0", 0, 1, "x", context="| a |")
     assert header_notes(table) == {"table_header": "| a |"}

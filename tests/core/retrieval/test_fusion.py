@@ -14,13 +14,13 @@ from structrag.retrieval.fusion import (
     max_score,
     maxnorm,
     minmax,
+    normalised_parts,
     ranked,
     reciprocal_rank_fusion,
     round_robin,
-    sum_of_normalised,
+    sum_of_parts,
     union,
     union_size,
-    weighted_sum,
 )
 
 ROUTES = ["ABCD", "BADC", "ADBC"]
@@ -67,12 +67,6 @@ def test_a_positive_factor_changes_no_normalised_score(
     assert normalise([factor * score for score in scores]).tolist() == pytest.approx(
         normalise(scores).tolist()
     )
-
-
-def test_weighted_sum() -> None:
-    routes = [{"a": 0.0, "b": 1.0}, {"a": 1.0, "b": 0.5}]
-    assert weighted_sum(routes) == {"a": 1.0, "b": 1.5}
-    assert weighted_sum(routes, weights=[0, 2]) == {"a": 2.0, "b": 1.0}
 
 
 def test_max_score_normalises_each_route() -> None:
@@ -183,14 +177,22 @@ def test_equals_the_weighted_sum_of_normalised_routes(weighted, k: int) -> None:
         dict(zip(route, function(list(route.values())).tolist(), strict=True))
         for route, function in zip(routes, normalise, strict=True)
     ]
-    expected = ranked(weighted_sum(scaled, weights=weights))[:k]
-    found = sum_of_normalised(routes, normalise, k, weights=weights)
+    totals: dict[int, float] = {}
+    for route, weight in zip(scaled, weights, strict=True):
+        for row, score in route.items():
+            totals[row] = totals.get(row, 0.0) + weight * score
+    expected = ranked(totals)[:k]
+    parts = normalised_parts(routes, normalise, weights=weights)
+    found = sum_of_parts(routes, parts, k)
     assert [row for row, _ in found] == [row for row, _ in expected]
     assert [score for _, score in found] == pytest.approx([score for _, score in expected])
 
 
 def test_worked() -> None:
-    found = sum_of_normalised([{7: 0.9, 4: 0.1, 5: 0.5}, {2: 4.0, 5: 1.0}], [minmax, maxnorm], 4)
+    routes = [{7: 0.9, 4: 0.1, 5: 0.5}, {2: 4.0, 5: 1.0}]
+    parts = normalised_parts(routes, [minmax, maxnorm])
+    assert [part.tolist() for part in parts] == [[1.0, 0.0, 0.5], [1.0, 0.25]]
+    found = sum_of_parts(routes, parts, 4)
     assert found == [(2, 1.0), (7, 1.0), (5, pytest.approx(0.5 + 0.25)), (4, 0.0)]
 
 

@@ -111,6 +111,48 @@ def test_hits_say_where_they_were_found() -> None:
     assert [hit.rank for hit in (first, second, third)] == [1, 2, 3]
 
 
+def test_hits_say_what_each_route_added() -> None:
+    index = scripted(WORKED)
+    first = dense(index, fusion="rrf", weights={"raw": 2}).search("q")[0]
+    assert first.parts == {"dense:raw": 2 / 61, "dense:summary": 1 / 62, "dense:keywords": 1 / 61}
+    first = dense(index, preset="paper").search("q")[0]
+    assert first.parts == {"raw": 1 / 61, "summary": 1 / 62, "keywords": 1 / 61}
+    first = dense(index).search("q")[0]
+    assert set(first.parts) == set(first.routes) and max(first.parts.values()) == 1.0
+
+
+RANKING = st.permutations("ABCDEFGH").flatmap(
+    lambda names: st.integers(0, 8).map(lambda n: "".join(names)[:n])
+)
+WEIGHT = st.sampled_from([0, 0.5, 1, 3])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rankings=st.fixed_dictionaries({view: RANKING for view in VIEWS}),
+    weights=st.fixed_dictionaries({view: WEIGHT for view in VIEWS}),
+    fusion=st.sampled_from(["minmax", "rrf", "roundrobin", "union", "maxscore"]),
+    both=st.booleans(),
+    k=st.integers(1, 8),
+)
+def test_parts_make_up_the_score(
+    rankings: dict[str, str], weights: dict[str, float], fusion: str, both: bool, k: int
+) -> None:
+    retriever = MultiViewRetriever(
+        scripted(rankings),
+        k=k,
+        fusion=fusion,
+        routes=("dense", "bm25") if both else ("dense",),
+        weights=weights if fusion in ("minmax", "rrf") else None,
+    )
+    for hit in retriever.search("text of A"):
+        assert set(hit.scores) == set(hit.routes)
+        assert bool(hit.parts) == bool(hit.routes)
+        if hit.parts:
+            together = max if fusion == "maxscore" else sum
+            assert together(hit.parts.values()) == pytest.approx(hit.score, abs=1e-12)
+
+
 def test_views_hit_counts_the_first_k_only_and_not_what_was_filled_up() -> None:
     hits = dense(
         scripted({"raw": "AB", "summary": "BC", "keywords": ""}), k=4, fusion="rrf"

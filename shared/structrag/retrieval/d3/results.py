@@ -12,6 +12,8 @@ from structrag.retrieval.d3.routing import RouteResult
 from structrag.retrieval.d3.selection import Evidence
 from structrag.text.tokens import TokenCounter
 
+Details = tuple[Mapping[str, float], Mapping[str, float]]  # the scores and the parts of a hit
+
 
 @dataclass(frozen=True, slots=True)
 class D3Result:
@@ -20,7 +22,9 @@ class D3Result:
     Attributes:
         question: As asked.
         hits: The evidence, paragraphs in reading order. `score` is 1.0 where the strategy gives
-            none; `rank` is by score, else by place; `chunk.extras["route"]` is `route.how`.
+            none; `rank` is by score, else by place. With "fused" `scores` has BM25, cosine and the
+            score of the part that a paragraph lies in ("bm25", "dense", "route"), and `parts` what
+            each adds. `chunk.extras["route"]` is `route.how`.
         route: The sections it was looked for in.
         evidence: How it was selected; positions are those among the paragraphs of the route.
         cost: Stage ("route", "select") -> what it took.
@@ -51,14 +55,14 @@ class D3Result:
 def hits_of(
     chunks: Sequence[Chunk],
     scores: Sequence[float] | None,
-    parts: Sequence[Mapping[str, float]] = (),
+    details: Sequence[Details] = (),
 ) -> list[Hit]:
     """Hits in the order given, ranked by score (ties by place), without scores by place."""
     values = list(scores) if scores is not None else [1.0] * len(chunks)
     order = sorted(range(len(chunks)), key=lambda i: (-round(values[i], 9), i))
     ranks = {i: rank for rank, i in enumerate(order, start=1)}
     return [
-        Hit(chunk, values[i], ranks[i], scores=dict(parts[i]) if parts else {})
+        Hit(chunk, values[i], ranks[i], {}, *(details[i] if details else ()))
         for i, chunk in enumerate(chunks)
     ]
 
@@ -87,7 +91,7 @@ def joined(hits: Iterable[Hit], counter: TokenCounter) -> list[Hit]:
             runs.append([hit])
     chunks = [_one([hit.chunk for hit in run], counter) for run in runs]
     best = [max(run, key=lambda hit: hit.score) for run in runs]
-    return hits_of(chunks, [hit.score for hit in best], [hit.scores for hit in best])
+    return hits_of(chunks, [hit.score for hit in best], [(hit.scores, hit.parts) for hit in best])
 
 
 def _one(chunks: Sequence[Chunk], counter: TokenCounter) -> Chunk:

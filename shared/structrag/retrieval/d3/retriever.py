@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from structrag.retrieval.d3.estimating import Estimate, estimate
 from structrag.retrieval.d3.evidence import select_steps
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.outlines import Routing
-from structrag.retrieval.d3.results import D3Result, hits_of, joined, with_extras
+from structrag.retrieval.d3.results import D3Result, Details, hits_of, joined, with_extras
 from structrag.retrieval.d3.routing import Routed, Scope, routed_steps
 from structrag.retrieval.d3.scoring import own_vectors, paragraph_scores_steps, within_budget
 from structrag.retrieval.d3.selection import Evidence, Selection
@@ -214,10 +214,10 @@ class D3Retriever(Retriever):
         routed = yield from routed_steps(
             question, scope, self.router, self.routing, selection, self.cross_encoder
         )
-        evidence, parts = yield from self._selected(question, scope, routed, selection, k)
+        evidence, details = yield from self._selected(question, scope, routed, selection, k)
         store = self.index.paragraphs.store
         chunks = [store.chunk(routed.rows[place]) for place in evidence.positions]
-        hits = hits_of(chunks, evidence.scores, parts)
+        hits = hits_of(chunks, evidence.scores, details)
         if self.join_adjacent:
             hits = joined(hits, self.routing.counter)
         hits = [with_extras(hit, {"route": routed.route.how}) for hit in hits]
@@ -231,7 +231,7 @@ class D3Retriever(Retriever):
 
     def _selected(
         self, question: str, scope: Scope, routed: Routed, selection: Selection, k: int | None
-    ) -> Steps[tuple[Evidence, list[Mapping[str, float]]]]:
+    ) -> Steps[tuple[Evidence, list[Details]]]:
         paragraphs = self.index.paragraphs
         if self.strategy != FUSED:
             chunks = [paragraphs.store.chunk(row) for row in routed.rows]
@@ -243,14 +243,14 @@ class D3Retriever(Retriever):
         if not routed.rows:
             return Evidence(()), []
         scores = yield from paragraph_scores_steps(paragraphs, question, routed.rows, routed.scores)
-        fused = {row: each["fused"] for row, each in scores.items()}
+        fused = {row: paragraph.score for row, paragraph in scores.items()}
         sizes = {row: int(scope.layout.tokens[row]) for row in routed.rows}
         kept = sorted(within_budget(fused, sizes, k=k, max_tokens=self.max_tokens))
         places = np.searchsorted(np.array(routed.rows), kept).tolist()
         evidence = Evidence(
             tuple(places), tuple(fused[row] for row in kept), StageCost(scored=len(routed.rows))
         )
-        return evidence, [scores[row] for row in kept]
+        return evidence, [(scores[row].scores, scores[row].parts) for row in kept]
 
     def run(self, steps: Steps[T]) -> T:
         """Drive steps with this retriever's models: its own, or those of an agent such as `SelfAsk`

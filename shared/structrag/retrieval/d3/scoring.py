@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,24 @@ def own_vectors(index: Index, steps: Steps[T]) -> Steps[T]:
     return intercept(steps, answer)
 
 
+@dataclass(frozen=True, slots=True)
+class ParagraphScore:
+    """What is known of one paragraph of a route; `scores` and `parts` are as in `Hit`."""
+
+    score: float  # in [0, 1], the sum of the parts
+    scores: Mapping[str, float]  # "bm25", "dense" (the cosine) and "route", where there is one
+    parts: Mapping[str, float]  # all three
+
+
+def route_scores(
+    index: Index, question: str, vector: Any, mask: Mask
+) -> dict[str, dict[int, float]]:
+    """Route ("bm25", "dense") -> row of the mask -> its own score, where the route found the row."""
+    store, n = index.store, int(np.count_nonzero(mask))
+    dense = [] if vector is None else store.search_dense("raw", vector, n, mask)
+    return {"bm25": dict(store.search_lexical("raw", question, n, mask)), "dense": dict(dense)}
+
+
 def fused_scores(
     index: Index, question: str, vector: Any, mask: Mask
 ) -> dict[int, dict[str, float]]:
@@ -40,15 +59,16 @@ def fused_scores(
 
     A row that a route did not find has 0 from it.
     """
-    store = index.store
-    rows = np.flatnonzero(mask).tolist()
-    scores = {row: {"bm25": 0.0, "dense": 0.0} for row in rows}
-    lexical = store.search_lexical("raw", question, len(rows), mask)
-    dense = store.search_dense("raw", vector, len(rows), mask) if vector is not None else []
-    for name, ranking, normalise in (("bm25", lexical, maxnorm), ("dense", dense, minmax)):
-        for (row, _), score in zip(
-            ranking, normalise([score for _, score in ranking]).tolist(), strict=True
-        ):
+    return _normalised(route_scores(index, question, vector, mask), mask)
+
+
+def _normalised(
+    by_route: Mapping[str, Mapping[int, float]], mask: Mask
+) -> dict[int, dict[str, float]]:
+    scores = {row: {"bm25": 0.0, "dense": 0.0} for row in np.flatnonzero(mask).tolist()}
+    for name, normalise in (("bm25", maxnorm), ("dense", minmax)):
+        values = normalise(list(by_route[name].values())).tolist()
+        for row, score in zip(by_route[name], values, strict=True):
             scores[row][name] = score
     return scores
 
@@ -98,21 +118,31 @@ def wide_route(
 
 def paragraph_scores_steps(
     index: Index, question: str, rows: Sequence[int], parts: Mapping[int, float]
-) -> Steps[dict[int, dict[str, float]]]:
-    """Row -> its scores: "bm25" and "dense" over the rows given, "route" of its part, and "fused",
-    of all three in [0, 1].
+) -> Steps[dict[int, ParagraphScore]]:
+    """Row -> its score, made of BM25 and cosine, each brought to [0, 1] over the rows given, and of
+    the score of its part.
 
     `parts` are the scores of the parts by paragraph row; a row that is not there counts 0.
     """
     mask = np.zeros(len(index), dtype=bool)
     mask[list(rows)] = True
     vector = yield from own_vectors(index, index.query_vector(question))
-    found: dict[int, dict[str, float]] = fused_scores(index, question, vector, mask)
-    for row, scores in found.items():
+    by_route: dict[str, Mapping[int, float]] = {
+        **route_scores(index, question, vector, mask),
+        "route": parts,
+    }
+    weights = {"bm25": 0.5, "dense": 0.5, "route": PART_WEIGHT}
+    paragraphs: dict[int, ParagraphScore] = {}
+    for row, scaled in _normalised(by_route, mask).items():
         route = parts.get(row, 0.0)
-        fused = ((scores["bm25"] + scores["dense"]) / 2 + PART_WEIGHT * route) / (1 + PART_WEIGHT)
-        found[row] = {**scores, "route": route, "fused": fused}
-    return found
+        fused = ((scaled["bm25"] + scaled["dense"]) / 2 + PART_WEIGHT * route) / (1 + PART_WEIGHT)
+        summed = {**scaled, "route": route}
+        paragraphs[row] = ParagraphScore(
+            fused,
+            {name: scores[row] for name, scores in by_route.items() if row in scores},
+            {name: weights[name] * value / (1 + PART_WEIGHT) for name, value in summed.items()},
+        )
+    return paragraphs
 
 
 def within_budget(

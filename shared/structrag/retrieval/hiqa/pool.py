@@ -74,9 +74,9 @@ class PoolSource:
         holds &= ~np.isnan(own)
         if not holds.any():
             return pool
-        cosine = pool.cosine.copy()
-        cosine[holds] += own[holds] - own[holds].mean()
-        return replace(pool, cosine=cosine)
+        shift = np.zeros(len(pool.rows))
+        shift[holds] = own[holds] - own[holds].mean()
+        return replace(pool, shift=shift)
 
     def _mask(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """The rows, ascending and at least one, as a mask over the index."""

@@ -8,6 +8,8 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 
+import numpy as np
+
 from structrag.asking.requests import Route, Steps, T
 from structrag.errors import InvalidParameter, check_choice
 from structrag.index.index import Index
@@ -55,9 +57,14 @@ class HiQARetriever(Retriever):
     answer rise and those that only repeat the name fall (ours; not in preset "code", nor where a
     host's store has the vectors).
 
-    A hit's `scores` are the three parts as summed, under "dense", "bm25" and "keywords"; its
-    `routes` are the ranks on the routes that found it (on "keywords" equal counts share a rank);
-    `chunk.extras["keywords"]` are the keywords that it holds of the query.
+    A hit's `parts` are the three parts of the sum under "dense", "bm25" and "keywords" (with fusion
+    "rrf" 1 / (60 + rank), 0 without a rank). Its `scores` are what is behind them: the cosine, the
+    BM25 score and |C|, where there is one. Its `routes` are the ranks on the routes that found it
+    (on "keywords" equal counts share a rank). `chunk.extras["keywords"]` are the keywords that it
+    holds of the query.
+
+    A blank query and an empty index have no hits. The first search after documents have changed
+    also looks for the keywords in the new ones.
 
     Args:
         index: What to search.
@@ -251,9 +258,22 @@ class HiQARetriever(Retriever):
             replace(chunk, extras={**chunk.extras, "keywords": keywords}),
             float(parts[:, i].sum()),
             rank,
-            {route: ranks[row] for route, ranks in pool.ranks.items() if row in ranks},
-            dict(zip(ROUTES, parts[:, i].tolist(), strict=True)),
+            routes={route: ranks[row] for route, ranks in pool.ranks.items() if row in ranks},
+            scores=_scores(pool, i),
+            parts=dict(zip(ROUTES, parts[:, i].tolist(), strict=True)),
         )
+
+
+def _scores(pool: Pool, i: int) -> dict[str, float]:
+    """What the routes say of one segment; a route that says nothing is left out."""
+    scores: dict[str, float] = {}
+    if not np.isnan(pool.cosine[i]):
+        scores["dense"] = float(pool.cosine[i])
+    if pool.bm25[i]:
+        scores["bm25"] = float(pool.bm25[i])
+    if count := pool.held[:, i].sum():
+        scores["keywords"] = float(count)
+    return scores
 
 
 def _checked_weight(name: str, value: float | str, most: float) -> float | str:

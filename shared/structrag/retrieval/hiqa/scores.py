@@ -29,9 +29,10 @@ class Pool:
     bm25: FloatArray  # (n,); 0 where the route found nothing
     keywords: tuple[str, ...]  # of the query, as written
     held: NDArray[np.bool_]  # (keywords, n): which segment holds which of them
-    ranks: Mapping[
-        str, Mapping[int, int]
-    ]  # route -> row -> rank from 1, where the route itself found the row
+    # route -> row -> rank from 1, where the route itself found the row
+    ranks: Mapping[str, Mapping[int, int]]
+    # (n,); what is added to the cosine of those that hold a keyword (see `PoolSource`)
+    shift: FloatArray | float = 0.0
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -44,7 +45,7 @@ def normalised(pool: Pool) -> tuple[FloatArray, FloatArray]:
     where a route has no score."""
     known = ~np.isnan(pool.cosine)
     v = np.zeros(len(pool.rows))
-    v[known] = minmax(pool.cosine[known])
+    v[known] = minmax((pool.cosine + pool.shift)[known])
     return v, maxnorm(pool.bm25)
 
 

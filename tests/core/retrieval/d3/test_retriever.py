@@ -77,7 +77,10 @@ def test_without_a_model_the_paragraph_is_found_in_reading_order(index: D3Index)
     )
     assert result.total.calls == 0
     assert result.cost["select"].scored <= len(index)
-    assert {"bm25", "dense", "route", "fused"} == set(result.hits[0].scores)
+    (best,) = [hit for hit in result.hits if hit.rank == 1]
+    assert {"bm25", "dense", "route"} == set(best.scores) == set(best.parts)
+    for hit in result.hits:
+        assert sum(hit.parts.values()) == pytest.approx(hit.score)
 
 
 def test_route_and_select_in_two_calls(index: D3Index) -> None:

@@ -48,15 +48,17 @@ def test_the_rest_orders_chunks_that_hold_the_name_and_leaves_their_mean() -> No
     alone = index.run(Alone(**vars(source)).steps(query, 50, None))
     holds = alone.held.any(axis=0)
     assert 0 < holds.sum() < len(holds)
-    assert np.array_equal(with_rest.cosine[~holds], alone.cosine[~holds])
-    assert with_rest.cosine[holds].mean() == pytest.approx(alone.cosine[holds].mean())
+    assert np.array_equal(with_rest.cosine, alone.cosine) and alone.shift == 0.0
+    shift: Any = with_rest.shift
+    assert not shift[~holds].any()
+    assert shift[holds].mean() == pytest.approx(0, abs=1e-12)
     rest = dict(
         index.store.search_dense(
             "raw", HashEmbedder().embed(["How long does the last?"], query=True)[0], len(index)
         )
     )
     own = np.array([rest[row] for row in alone.rows[holds].tolist()])
-    assert np.allclose(with_rest.cosine[holds], alone.cosine[holds] + own - own.mean())
+    assert np.allclose(shift[holds], own - own.mean())
 
 
 def test_one_chunk_with_the_name_keeps_its_score() -> None:
@@ -73,3 +75,4 @@ def test_one_chunk_with_the_name_keeps_its_score() -> None:
         for each in (source, Alone(**vars(source)))
     ]
     assert np.array_equal(pools[0].cosine, pools[1].cosine)
+    assert pools[0].shift == pools[1].shift == 0.0

@@ -48,7 +48,15 @@ def names(hits: Sequence[Hit]) -> str:
 
 def shown(hits: Sequence[Hit]) -> list[Any]:
     return [
-        (hit.chunk.id, hit.score, hit.rank, hit.routes, hit.scores, hit.chunk.extras["keywords"])
+        (
+            hit.chunk.id,
+            hit.score,
+            hit.rank,
+            hit.routes,
+            hit.scores,
+            hit.parts,
+            hit.chunk.extras["keywords"],
+        )
         for hit in hits
     ]
 
@@ -125,12 +133,12 @@ def test_a_hit_shows_its_parts_as_summed_and_its_ranks() -> None:
     by_name = {
         hit.chunk.doc_id: hit for hit in worked(alpha=0.5, beta=0.2).search("is3722hs vs IS3731")
     }
-    assert by_name["d"].scores == pytest.approx(
+    assert by_name["d"].parts == pytest.approx(
         {"dense": 0, "bm25": 0.25, "keywords": 0.1386}, abs=5e-5
     )
     assert by_name["d"].routes == {"dense": 4, "bm25": 2, "keywords": 2}
     assert by_name["c"].routes == {"dense": 3, "keywords": 1}
-    assert all(sum(hit.scores.values()) == pytest.approx(hit.score) for hit in by_name.values())
+    assert all(sum(hit.parts.values()) == pytest.approx(hit.score) for hit in by_name.values())
 
 
 def test_one_route_alone_and_reciprocal_ranks() -> None:
@@ -150,7 +158,7 @@ def test_one_route_alone_and_reciprocal_ranks() -> None:
 
 def test_keywords_do_nothing_with_beta_0_and_a_query_that_names_none_is_not_punished() -> None:
     plain = worked(alpha=0.5, beta=0).search("is3722hs vs IS3731")
-    assert [hit.scores["keywords"] for hit in plain] == [0, 0, 0, 0]
+    assert [hit.parts["keywords"] for hit in plain] == [0, 0, 0, 0]
     assert [
         hit.score for hit in worked(alpha=0.5, beta=0.2).search("nothing named")
     ] == pytest.approx(sorted((0.625, 0.875, 0.25, 0.25), reverse=True))
@@ -222,7 +230,7 @@ def test_keywords_bring_in_what_no_other_route_found() -> None:
     index.add([Document("# X\n\nSee the Q-7 sheet.", id="x", title="X", format="markdown")])
     hits = HiQARetriever(index, keywords=["Q7"], beta=5, k=3).search("water pump pressure of q7")
     assert hits[0].chunk.doc_id == "x" and hits[0].routes == {"keywords": 1}
-    assert hits[0].scores["keywords"] == pytest.approx(5 * 0.6931, abs=1e-3)
+    assert hits[0].parts["keywords"] == pytest.approx(5 * 0.6931, abs=1e-3)
     assert HiQARetriever(index, keywords=["Q7"]).source.keywords.table(index.store).found_in(
         "q7 and d1"
     ) == ["q7"]
@@ -258,9 +266,9 @@ def test_preset_code_is_v_plus_half_r_over_the_nearest() -> None:
     near = index.search("warranty of the camera", 100)
     low, high = min(hit.score for hit in near), max(hit.score for hit in near)
     v = {hit.chunk.id: (hit.score - low) / (high - low) for hit in near}
-    assert {hit.chunk.id: hit.scores["dense"] for hit in hits} == pytest.approx(v)
-    assert max(hit.scores["bm25"] for hit in hits) == 0.5 and {
-        hit.scores["keywords"] for hit in hits
+    assert {hit.chunk.id: hit.parts["dense"] for hit in hits} == pytest.approx(v)
+    assert max(hit.parts["bm25"] for hit in hits) == 0.5 and {
+        hit.parts["keywords"] for hit in hits
     } == {0}
     assert len(HiQARetriever(index, preset="code", k=5).search("warranty")) == 5
     grouped = HiQARetriever(manuals(), preset="code", k=6).search("the battery of the Nova B16")
@@ -320,6 +328,43 @@ def test_the_first_hits_do_not_depend_on_k(fusion: str) -> None:
     )
 
 
+# -- what the routes say, and what they add
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"fusion": "rrf"},
+        {"preset": "code"},
+        {"alpha": 0.9, "beta": 2.0, "diversify": "round_robin"},
+        {"routes": ["bm25"]},
+        {"routes": ["dense", "keywords"], "order": "document"},
+    ],
+)
+@pytest.mark.parametrize("query", ["battery of the Nova A10", "Nova A10 or Nova B11?", "battery"])
+def test_parts_add_up_to_the_score(options: dict[str, Any], query: str) -> None:
+    index = manuals(embedder=HashEmbedder())
+    hits = HiQARetriever(index, k=60, **options).search(query)
+    assert hits
+    for hit in hits:
+        assert set(hit.parts) == {"dense", "bm25", "keywords"}
+        assert sum(hit.parts.values()) == pytest.approx(hit.score, abs=1e-12)
+        assert set(hit.routes) <= set(hit.scores)
+
+
+def test_scores_are_the_routes_own() -> None:
+    index = manuals(embedder=HashEmbedder())
+    query = "battery of the Nova A10"
+    hits = HiQARetriever(index, k=20).search(query)
+    for route in ("dense", "bm25"):
+        alone = {hit.chunk.id: hit for hit in index.search(query, 1000, route=route)}
+        for hit in hits:
+            if route in hit.scores:
+                assert hit.scores[route] == pytest.approx(alone[hit.chunk.id].score)
+    assert all(hit.scores.get("keywords", 0) == len(hit.chunk.extras["keywords"]) for hit in hits)
+
+
 # -- a host's lexical route
 
 
@@ -366,7 +411,7 @@ def test_documents_that_change_under_a_search_are_seen_as_they_are_then() -> Non
     )
     hits = retriever.search("battery of the Nova A10")
     assert len(hits) == 95 and "Nova A10" not in {hit.chunk.doc_id for hit in hits}
-    assert {hit.chunk.doc_id for hit in hits if hit.scores["bm25"]} == {"Nova B11"}
+    assert {hit.chunk.doc_id for hit in hits if hit.parts["bm25"]} == {"Nova B11"}
 
 
 # -- bad input
@@ -421,7 +466,7 @@ def test_a_query_of_stop_words_alone_follows_the_vectors() -> None:
     assert [hit.chunk.id for hit in hits] == [
         hit.chunk.id for hit in index.search("what is the of and")
     ]
-    assert [hit.score for hit in hits] == [hit.scores["dense"] for hit in hits] and hits[
+    assert [hit.score for hit in hits] == [hit.parts["dense"] for hit in hits] and hits[
         0
     ].score == 1
 
@@ -432,7 +477,7 @@ def test_without_a_model_a_query_of_unknown_words_is_found_by_its_keyword() -> N
         [Document("# Part\n\nThe Q-7 pump.", id="a"), Document("# Part\n\nThe R-8 pump.", id="b")]
     )
     hits = HiQARetriever(index, keywords=["Q7"]).search("q7")
-    assert hits[0].chunk.doc_id == "a" and hits[0].scores["keywords"] > 0
+    assert hits[0].chunk.doc_id == "a" and hits[0].parts["keywords"] > 0
 
 
 def test_duplicate_titles_are_two_documents() -> None:
@@ -458,7 +503,7 @@ def test_keywords_in_chinese_and_with_punctuation() -> None:
     retriever = HiQARetriever(index, keywords=["诺瓦手机", "C++", ".net"], detect_keywords=False)
     assert retriever.search("诺瓦手机电池")[0].chunk.extras["keywords"] == ["诺瓦手机"]
     assert retriever.search("c++ on ASP.NET?")[0].chunk.extras["keywords"] == ["C++", ".net"]
-    assert HiQARetriever(index, keywords=[]).search("C++")[0].scores["keywords"] == 0
+    assert HiQARetriever(index, keywords=[]).search("C++")[0].parts["keywords"] == 0
 
 
 # -- for any documents
