@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from structrag.errors import InvalidAnswer, InvalidParameter
 from structrag.index.dense import check_owner, unit_vectors
 from structrag.records import Chunk, Document
+
+_CHUNK_FIELDS = tuple(field.name for field in fields(Chunk))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +43,19 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Row:
+    """A chunk as the store keeps it, and its index text in each view (None: it lacks the view)."""
+
+    chunk: Chunk
+    texts: Mapping[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
 class Prepared:
     """An entry checked and brought into row order (chunk start, end, id)."""
 
     record: dict[str, Any]  # the document's id, title, format and meta
-    lines: list[bytes]  # one JSON line per row
-    texts: dict[str, list[str | None]]  # view -> index text per row
+    rows: list[Row]
     vectors: dict[
         str, tuple[NDArray[Any], NDArray[np.int32]]
     ]  # view -> unit vectors and their rows
@@ -72,7 +81,6 @@ def prepare(entry: Entry, views: Sequence[str], dtype: str) -> Prepared:
             )
         seen.add(chunk.id)
     order = sorted(range(len(chunks)), key=lambda i: (chunks[i].start, chunks[i].end, chunks[i].id))
-    texts = {view: [entry.views[view][i] for i in order] for view in views}
     return Prepared(
         record={
             "id": document.id,
@@ -80,13 +88,18 @@ def prepare(entry: Entry, views: Sequence[str], dtype: str) -> Prepared:
             "format": document.format,
             "meta": plain_json(dict(document.meta), f"meta of document {document.id!r}"),
         },
-        lines=[
-            _to_line(chunks[i], {view: texts[view][row] for view in views})
-            for row, i in enumerate(order)
+        rows=[
+            Row(_as_saved(chunks[i]), {view: entry.views[view][i] for view in views}) for i in order
         ],
-        texts=texts,
         vectors={view: _prepare_vectors(entry, view, order, dtype) for view in entry.vectors},
     )
+
+
+def _as_saved(chunk: Chunk) -> Chunk:
+    """The chunk as JSON gives it back: tuples in `extras` have become lists."""
+    fields = {name: getattr(chunk, name) for name in _CHUNK_FIELDS}
+    plain = plain_json({**fields, "path": list(chunk.path)}, f"chunk {chunk.id!r}")
+    return Chunk(**{**plain, "path": tuple(plain["path"])})
 
 
 def _check_views(entry: Entry, views: Sequence[str]) -> None:
@@ -172,39 +185,22 @@ def parse_json(line: bytes) -> Any:
     return json.loads(line.decode("utf-8", "surrogatepass"))
 
 
-def _to_line(chunk: Chunk, texts: Mapping[str, str | None]) -> bytes:
-    own = chunk.index_text
-    record = {
-        "id": chunk.id,
-        "doc_id": chunk.doc_id,
-        "section_id": chunk.section_id,
-        "start": chunk.start,
-        "end": chunk.end,
-        "text": chunk.text,
-        "context": chunk.context,
-        "n_tokens": chunk.n_tokens,
-        "path": list(chunk.path),
-        "kind": chunk.kind,
-        "extras": chunk.extras,
-        "body_start": chunk.body_start,
-        # true stands for the chunk's own index text, which need not be written twice
-        "views": {view: True if text == own else text for view, text in texts.items()},
+def line_of(row: Row) -> bytes:
+    """A row as one line of JSON."""
+    fields = {name: getattr(row.chunk, name) for name in _CHUNK_FIELDS}
+    # true stands for the chunk's own index text, which need not be written twice
+    texts = {
+        view: True if text == row.chunk.index_text else text for view, text in row.texts.items()
     }
-    return dump_json(plain_json(record, f"chunk {chunk.id!r}"))
+    return dump_json({**fields, "path": list(row.chunk.path), "views": texts})
 
 
-def chunk_of(line: bytes) -> Chunk:
-    """The chunk a line holds."""
-    return _to_chunk(parse_json(line))
-
-
-def view_text_of(line: bytes, view: str) -> str | None:
-    """The index text a line holds for a view; None where the chunk lacks it."""
+def row_of(line: bytes) -> Row:
+    """The row that `line_of` wrote."""
     record = parse_json(line)
-    text: str | bool | None = record["views"][view]
-    return _to_chunk(record).index_text if isinstance(text, bool) else text
-
-
-def _to_chunk(record: Mapping[str, Any]) -> Chunk:
-    fields = {name: value for name, value in record.items() if name != "views"}
-    return Chunk(**{**fields, "path": tuple(fields["path"])})
+    texts = record.pop("views")
+    chunk = Chunk(**{**record, "path": tuple(record["path"])})
+    return Row(
+        chunk,
+        {view: chunk.index_text if text is True else text for view, text in texts.items()},
+    )

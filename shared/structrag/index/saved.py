@@ -24,16 +24,18 @@ from numpy.typing import NDArray
 
 from structrag.errors import IndexDamaged
 from structrag.index.dense import DenseIndex
-from structrag.index.entries import dump_json, parse_json
+from structrag.index.entries import Row, dump_json, line_of, parse_json, row_of
 from structrag.index.lexical import Bm25, LexicalIndex, Postings
 from structrag.index.storage import Writer, checked_files, load_array, read_manifest, write_index
 from structrag.index.tables import Member, Settings, Tables, canonical_vocabulary
 from structrag.text.terms import Tokenizer
 
 
-class LineFile(Sequence[bytes]):
-    """The lines of a memory-mapped file, given the byte offsets where each begins and the last one
-    ends."""
+class RowFile(Sequence[Row]):
+    """The rows of a memory-mapped file, each parsed when it is asked for.
+
+    `offsets` are the bytes where each line begins and where the last one ends.
+    """
 
     def __init__(self, path: Path, offsets: NDArray[np.int64]) -> None:
         self._offsets = offsets
@@ -45,12 +47,16 @@ class LineFile(Sequence[bytes]):
         return len(self._offsets) - 1
 
     @overload
-    def __getitem__(self, at: int) -> bytes: ...
+    def __getitem__(self, at: int) -> Row: ...
     @overload
-    def __getitem__(self, at: slice) -> list[bytes]: ...
-    def __getitem__(self, at: int | slice) -> bytes | list[bytes]:
+    def __getitem__(self, at: slice) -> list[Row]: ...
+    def __getitem__(self, at: int | slice) -> Row | list[Row]:
         if isinstance(at, slice):
             return [self[i] for i in range(*at.indices(len(self)))]
+        return row_of(self.line(at))
+
+    def line(self, at: int) -> bytes:
+        """A row as it stands in the file."""
         return self._bytes[int(self._offsets[at]) : int(self._offsets[at + 1])]
 
 
@@ -104,9 +110,9 @@ def load_store(
         bm25=Bm25(**saved["bm25"]),
         tokenizer=Tokenizer.from_json(saved["tokenizer"]),
     )
-    lines = LineFile(data / "chunks.jsonl", load_array(data / "chunks.npy", dtype="int64", ndim=1))
+    rows = RowFile(data / "chunks.jsonl", load_array(data / "chunks.npy", dtype="int64", ndim=1))
     members = {
-        member.record["id"]: member for member in _read_members(data / "documents.jsonl", lines)
+        member.record["id"]: member for member in _read_members(data / "documents.jsonl", rows)
     }
     vocabulary = {term: i for i, term in enumerate(parse_json((data / "terms.json").read_bytes()))}
     n_rows = int(manifest["rows"])
@@ -158,7 +164,7 @@ def _document_line(member: Member) -> bytes:
     )
 
 
-def _read_members(path: Path, lines: LineFile) -> Iterator[Member]:
+def _read_members(path: Path, rows: RowFile) -> Iterator[Member]:
     start = 0
     with open(path, "rb") as file:
         for line in file:
@@ -168,7 +174,7 @@ def _read_members(path: Path, lines: LineFile) -> Iterator[Member]:
                 fingerprint=saved["fingerprint"],
                 degraded=saved["degraded"],
                 widths=saved["widths"],
-                lines=lines,
+                rows=rows,
                 first=start,
                 n_rows=saved["rows"],
                 start=start,
@@ -179,7 +185,11 @@ def _read_members(path: Path, lines: LineFile) -> Iterator[Member]:
 def _chunk_lines(members: Iterable[Member]) -> Iterator[bytes]:
     for member in members:
         for row in range(member.first, member.first + member.n_rows):
-            yield member.lines[row].rstrip(b"\n")
+            # What is mapped is copied as it stands, not parsed and written again.
+            if isinstance(member.rows, RowFile):
+                yield member.rows.line(row).rstrip(b"\n")
+            else:
+                yield line_of(member.rows[row])
 
 
 def _write_lines(path: Path, lines: Iterable[bytes], lengths: list[int]) -> None:

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from structrag.errors import InvalidAnswer, InvalidParameter, check_at_least, check_choice
 from structrag.index.dense import DTYPES, DenseIndex, check_owner, unit_vectors
-from structrag.index.entries import Entry, Prepared, chunk_of, plain_json, prepare, view_text_of
+from structrag.index.entries import Entry, Prepared, Row, plain_json, prepare
 from structrag.index.lexical import Bm25, count_terms
 from structrag.index.saved import load_store, save_store
 from structrag.index.selection import Condition, Selection, check_selection, select_rows
@@ -121,9 +121,9 @@ class Store:
             entry.degraded,
         ):
             return False
-        lines = prepare(replace(entry, vectors={}), self.views, self.settings.dtype).lines
-        return len(lines) == member.n_rows and all(
-            line == member.lines[member.first + i] for i, line in enumerate(lines)
+        rows = prepare(replace(entry, vectors={}), self.views, self.settings.dtype).rows
+        return len(rows) == member.n_rows and all(
+            row == member.rows[member.first + i] for i, row in enumerate(rows)
         )
 
     def put(self, entry: Entry) -> None:
@@ -137,8 +137,12 @@ class Store:
         with self._lock:
             widths = self._check_widths(prepared)
             terms = {
-                view: count_terms(texts, self.settings.tokenizer, self._vocabulary)
-                for view, texts in prepared.texts.items()
+                view: count_terms(
+                    (row.texts[view] for row in prepared.rows),
+                    self.settings.tokenizer,
+                    self._vocabulary,
+                )
+                for view in self.views
             }
             self._begin_change()
             self._members[entry.document.id] = Member(
@@ -146,9 +150,9 @@ class Store:
                 fingerprint=entry.fingerprint,
                 degraded=entry.degraded,
                 widths=widths,
-                lines=prepared.lines,
+                rows=prepared.rows,
                 first=0,
-                n_rows=len(prepared.lines),
+                n_rows=len(prepared.rows),
                 start=0,
                 pending=Content(terms, prepared.vectors),
             )
@@ -206,7 +210,7 @@ class Store:
 
     def chunk(self, row: int) -> Chunk:
         """The chunk at `row`, as JSON keeps it: tuples in `extras` have become lists."""
-        return chunk_of(self._line(row))
+        return self._row(row).chunk
 
     def chunks(self, doc_id: str | None = None) -> list[Chunk]:
         """The chunks of a document, or all, in row order. Raises InvalidParameter for a document
@@ -220,21 +224,19 @@ class Store:
             )
         wanted = members.values() if doc_id is None else [members[doc_id]]
         return [
-            chunk_of(member.lines[member.first + i])
-            for member in wanted
-            for i in range(member.n_rows)
+            member.rows[member.first + i].chunk for member in wanted for i in range(member.n_rows)
         ]
 
     def view_text(self, row: int, view: str) -> str | None:
         """The index text of a chunk in a view; None if the chunk lacks this view."""
-        return view_text_of(self._line(row), check_choice("view", view, self.views))
+        return self._row(row).texts[check_choice("view", view, self.views)]
 
-    def _line(self, row: int) -> bytes:
+    def _row(self, row: int) -> Row:
         members, tables, starts, names = self._ready()
         if not 0 <= row < tables.n_rows:
             raise InvalidParameter(f"row must be from 0 to {tables.n_rows - 1}; got {row!r}.")
         member = members[names[bisect_right(starts, row) - 1]]
-        return member.lines[member.first + row - member.start]
+        return member.rows[member.first + row - member.start]
 
     def row_of(self, chunk_id: str) -> int | None:
         """The row of a chunk; None if there is none of this id. Of equal ids in several documents

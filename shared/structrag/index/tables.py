@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structrag.index.dense import DenseIndex
+from structrag.index.entries import Row
 from structrag.index.lexical import Bm25, LexicalIndex, TermRows, join_rows, to_postings, to_rows
 from structrag.index.ranking import concatenated
 from structrag.text.terms import Tokenizer
@@ -42,7 +43,7 @@ class Member:
     fingerprint: str
     degraded: int
     widths: Mapping[str, int]  # view -> dimension of the vectors it has there
-    lines: Sequence[bytes]  # the chunk of row i of this document is lines[first + i]
+    rows: Sequence[Row]  # row i of this document is rows[first + i]
     first: int
     n_rows: int
     start: int  # its first row in the tables
