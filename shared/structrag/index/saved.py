@@ -30,6 +30,8 @@ from structrag.index.storage import Writer, checked_files, load_array, read_mani
 from structrag.index.tables import Member, Settings, Tables, canonical_vocabulary
 from structrag.text.terms import Tokenizer
 
+ATTEMPTS = 20  # of loading, while other processes save at the same path
+
 
 class RowFile(Sequence[Row]):
     """The rows of a memory-mapped file, each parsed when it is asked for.
@@ -100,8 +102,25 @@ def save_store(
 def load_store(
     path: str | os.PathLike[str], *, verify: bool
 ) -> tuple[Settings, dict[str, Member], Tables, dict[str, int], dict[str, Any]]:
-    """Open what `save_store` wrote; raises IndexDamaged."""
+    """Open what `save_store` wrote; raises IndexDamaged.
+
+    Another process may save here meanwhile: then the new index is opened.
+    """
     manifest = read_manifest(path)
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return _load(path, manifest, verify=verify)
+        except (IndexDamaged, FileNotFoundError):
+            latest = read_manifest(path)
+            if latest == manifest:
+                raise
+            manifest = latest
+    return _load(path, manifest, verify=verify)
+
+
+def _load(
+    path: str | os.PathLike[str], manifest: Mapping[str, Any], *, verify: bool
+) -> tuple[Settings, dict[str, Member], Tables, dict[str, int], dict[str, Any]]:
     data = checked_files(path, manifest, verify=verify)
     saved = manifest["store"]
     settings = Settings(

@@ -1,8 +1,8 @@
 """Folders of files with a manifest: written aside, moved into place, checked when opened.
 
-    index/manifest.json        format, version, configuration, the data folder's name, size and
-    sha256 of each file index/data-1/...           the files; each save over an existing index makes
-    the next data folder
+    index/manifest.json   format, version, configuration, the data folder's name,
+                          size and sha256 of each file
+    index/data-.../       the files; each save over an existing index makes a new folder
 
 A new index is built in a folder beside its place and renamed. Over an existing one the new data
 folder is completed first, then the manifest is replaced in one step, then the old data folder is
@@ -15,7 +15,8 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -51,27 +52,63 @@ def write_index(
     aside.mkdir()
     try:
         _write_manifest(aside, header, "data-1", _write_data(aside / "data-1", writers))
+        if not _moved(aside, place):
+            _replace(place, writers, header)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _moved(folder: Path, place: Path) -> bool:
+    """Move a new index to its place; False where another saver was there first."""
+    try:
         if place.exists():
             place.rmdir()
-        aside.rename(place)
-    except BaseException:
-        shutil.rmtree(aside, ignore_errors=True)
+        folder.rename(place)
+    except OSError:
+        if (place / MANIFEST).exists():
+            return False
         raise
+    return True
 
 
 def _replace(place: Path, writers: Mapping[str, Writer], header: Mapping[str, Any]) -> None:
-    number = 1
-    while (place / f"data-{number}").exists():
-        number += 1
-    data = place / f"data-{number}"
+    with _one_saver(place):
+        number = 1
+        while (place / f"data-{number}").exists():
+            number += 1
+        data = place / f"data-{number}"
+        try:
+            _write_manifest(place, header, data.name, _write_data(data, writers))
+        except BaseException:
+            shutil.rmtree(data, ignore_errors=True)
+            raise
+        # No other saver is at work: what is there besides is outdated, or of one that was killed.
+        for folder in place.glob("data-*"):
+            if folder != data:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _one_saver(place: Path) -> Iterator[None]:
+    """Let those who save over one index take turns, threads and processes alike.
+
+    The system gives the lock back when its holder ends, however that happens.
+    """
     try:
-        _write_manifest(place, header, data.name, _write_data(data, writers))
-    except BaseException:
-        shutil.rmtree(data, ignore_errors=True)
-        raise
-    for old in place.glob("data-*"):
-        if old != data:
-            shutil.rmtree(old, ignore_errors=True)
+        import fcntl
+    except ImportError:  # Windows, where folders cannot be opened: a file stands for the folder
+        import msvcrt
+
+        with open(place / ".lock", "ab") as file:
+            msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined,unused-ignore]
+            yield
+        return
+    descriptor = os.open(place, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _check_place(place: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -259,3 +261,48 @@ def test_a_killed_save_leaves_the_old_index_and_the_next_one_tidies_up(tmp_path:
     Store.load(path).save(path)
     assert sorted(entry.name for entry in path.iterdir()) == ["data-3", "manifest.json"]
     assert answers(Store.load(path, verify=True)) == answers(small_store())
+
+
+def test_two_savers_and_several_loaders_at_one_path(tmp_path: Path) -> None:
+    path = tmp_path / "index"
+    stores = []
+    for name in ("one", "two", "three"):
+        stores.append(Store(VIEWS))
+        stores[-1].put(entry(name, ["apple"]))
+    failures: list[BaseException] = []
+
+    def work(step: Callable[[], object]) -> None:
+        try:
+            for _ in range(15):
+                step()
+        except BaseException as error:
+            failures.append(error)
+
+    def load() -> None:
+        assert Store.load(path, verify=True).document_ids[0] in ("one", "two", "three")
+
+    stores[0].save(path)
+    steps = [lambda: stores[1].save(path), lambda: stores[2].save(path), load, load]
+    threads = [threading.Thread(target=work, args=(step,)) for step in steps]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    load()
+    assert len(list(path.glob("data-*"))) == 1
+
+
+def test_first_savers_at_one_path(tmp_path: Path) -> None:
+    stores = [Store(VIEWS) for _ in range(4)]
+    for number, store in enumerate(stores):
+        store.put(entry(f"d{number}", ["apple"]))
+    for attempt in range(10):
+        path = tmp_path / f"index-{attempt}"
+        threads = [threading.Thread(target=store.save, args=(path,)) for store in stores]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(Store.load(path, verify=True).document_ids) == 1
+    assert not [entry for entry in tmp_path.iterdir() if entry.name.startswith(".")]
