@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from copy import deepcopy
-from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -20,11 +18,9 @@ from structrag.errors import check_choice
 from structrag.formatting.formatter import Formatted
 from structrag.formatting.formatter import HiQAFormatter as CoreFormatter
 from structrag.hosts.documents import is_pdf
-from structrag.hosts.json_values import json_values
-from structrag.hosts.metadata import FORMAT_KEY, FORMAT_REPORT_KEY, PAGES_KEY
+from structrag.hosts.formatted import format_notes, formatter_of
+from structrag.hosts.metadata import PAGES_KEY
 from structrag.reading.files import FORMATS
-
-PRESETS = ("default", "paper", "code")
 
 
 class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
@@ -94,9 +90,7 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
             "reader": reader,
         }
         self._remake = partial(type(self), llm, **options, **settings)
-        check_choice("preset", preset, PRESETS)
-        make: Any = CoreFormatter if preset == "default" else getattr(CoreFormatter, preset)
-        self.core: CoreFormatter = make(as_language_model(llm), **settings)
+        self.core: CoreFormatter = formatter_of(preset, as_language_model(llm), **settings)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self._remake, ()  # counts and locks stay behind
@@ -158,10 +152,6 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
         yield self._made(parent, self.core.format(source))
 
     def _made(self, parent: Document, formatted: Formatted) -> Document:
-        metadata = {**deepcopy(parent.metadata), FORMAT_KEY: formatted.document.format}
-        if self._add_report:
-            report = json_values(asdict(formatted.report))
-            metadata[FORMAT_REPORT_KEY] = (
-                json.dumps(report, ensure_ascii=False) if self._flat_metadata else report
-            )
+        notes = format_notes(formatted, report=self._add_report, flat=self._flat_metadata)
+        metadata = {**deepcopy(parent.metadata), **notes}
         return Document(page_content=formatted.document.text, metadata=metadata, id=parent.id)

@@ -11,10 +11,9 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_structrag.callbacks import inner_config
 from langchain_structrag.conversion import digest, document_id
 from structrag.errors import InvalidParameter
-from structrag.hosts.retrievers import HostRetriever
+from structrag.hosts.retrievers import HostRetriever, passage
 from structrag.records import Chunk, Hit
 from structrag.retrieval.retriever import Retriever
-from structrag.text.heading_path import SEPARATOR
 
 
 def stepped(retriever: BaseRetriever) -> tuple[Retriever, Callable[[Hit], Document]]:
@@ -42,19 +41,12 @@ def stepped(retriever: BaseRetriever) -> tuple[Retriever, Callable[[Hit], Docume
 def chunk_of(document: Document) -> Chunk:
     """A result of another retriever as a chunk; where its metadata has a heading path, that is its
     context."""
-    path = document.metadata.get("heading_path")
-    titles = tuple(map(str, path)) if isinstance(path, list | tuple) else ()
-    start = document.metadata.get("start_index")
-    start = start if isinstance(start, int) else 0
-    return Chunk(
-        id=str(document.id or digest(document)),
-        doc_id=document_id(document),
-        section_id="",
-        start=start,
-        end=start + len(document.page_content),
-        text=document.page_content,
-        context=SEPARATOR.join(titles),
-        path=titles,
+    return passage(
+        str(document.id or digest(document)),
+        document_id(document),
+        document.page_content,
+        start=document.metadata.get("start_index"),
+        path=document.metadata.get("heading_path"),
         extras={"id": document.id, "metadata": document.metadata},
     )
 

@@ -13,13 +13,13 @@ from structrag.hosts.metadata import (
     CHUNK_KEY,
     DOCUMENT_KEY,
     context_notes,
+    heading_notes,
     oversize_notes,
     source_notes,
 )
 from structrag.hosts.segments import indexed_segments
 from structrag.hosts.trimming import trimmed
 from structrag.index.store import Store
-from structrag.text.heading_path import SEPARATOR
 
 
 def chunk_document(
@@ -43,8 +43,7 @@ def chunk_document(
         **deepcopy(parent.metadata),
         "start_index": chunk.start,
         "end_index": chunk.end,
-        "heading_path": SEPARATOR.join(chunk.path) if flat else list(chunk.path),
-        "section_id": chunk.section_id,
+        **heading_notes(chunk, flat=flat),
         **source_notes(chunk, source),
         **(context_notes(chunk) if context else {}),
         **oversize_notes(chunk),
@@ -61,8 +60,7 @@ def hit_document(hit: core.Hit, store: Store) -> Document:
     metadata = {
         **store.document(chunk.doc_id).meta,
         "doc_id": chunk.doc_id,
-        "heading_path": list(chunk.path),
-        "section_id": chunk.section_id,
+        **heading_notes(chunk, flat=False),
         "start_index": chunk.start,
         "end_index": chunk.end,
         "score": float(hit.score),

@@ -20,10 +20,9 @@ from llama_index.core.schema import (
 
 from llama_index_structrag.keys import CONTEXT_KEY, HIDDEN_KEYS
 from structrag.hosts.documents import HostDocument, read_document
-from structrag.hosts.metadata import context_notes, oversize_notes, source_notes
+from structrag.hosts.metadata import context_notes, heading_notes, oversize_notes, source_notes
 from structrag.hosts.trimming import trimmed
 from structrag.records import Chunk, Document, Hit
-from structrag.text.heading_path import SEPARATOR
 
 EXCLUSIONS_KEY = "llama_index"  # of a core document's meta
 _EXCLUSIONS = ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
@@ -47,9 +46,8 @@ def chunk_metadata(chunk: Chunk, document: Document | None = None, base: int = 0
     and the header rows of a cut table.
     """
     notes: dict[str, Any] = {
-        "heading_path": SEPARATOR.join(chunk.path),
+        **heading_notes(chunk, flat=True),
         "heading_titles": json.dumps(chunk.path, ensure_ascii=False),
-        "section_id": chunk.section_id,
     }
     if chunk.context:
         notes[CONTEXT_KEY] = chunk.context

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any, Literal, TypeVar
 
@@ -26,16 +24,12 @@ from structrag.errors import InvalidDocument
 from structrag.formatting.formatter import Formatted
 from structrag.formatting.formatter import HiQAFormatter as CoreFormatter
 from structrag.hosts.documents import is_pdf
+from structrag.hosts.formatted import format_notes, formatter_of
 from structrag.hosts.metadata import FORMAT_KEY, FORMAT_REPORT_KEY, PAGES_KEY
 from structrag.reading.files import decoded
 from structrag.reading.pdf.pages import Page
 from structrag.records import Document as CoreDocument
 
-_PRESETS: dict[str, Callable[..., CoreFormatter]] = {
-    "default": CoreFormatter,
-    "paper": CoreFormatter.paper,
-    "code": CoreFormatter.code,
-}
 NodeT = TypeVar("NodeT", bound=BaseNode)
 _HIDDEN = (FORMAT_KEY, FORMAT_REPORT_KEY)
 
@@ -168,16 +162,16 @@ class HiQAFormatter(TransformComponent, BaseReader):
         return dict(BaseModel.__getstate__(self))
 
     def _core(self) -> CoreFormatter:
-        chosen = {
-            name: getattr(self, name)
-            for name in ("window_words", "padding_words", "prompt", "repeat_prompt")
-        }
-        return _PRESETS[self.preset](
+        return formatter_of(
+            self.preset,
             core_model(self.llm),
+            window_words=self.window_words,
+            padding_words=self.padding_words,
+            prompt=self.prompt,
+            repeat_prompt=self.repeat_prompt,
             cache=checked_cache(self.cache),
             max_concurrency=self.max_concurrency,
             max_calls=self.max_calls,
-            **{name: value for name, value in chosen.items() if value is not None},
         )
 
     def _steps(self, core: CoreFormatter, nodes: Sequence[BaseNode]) -> Steps[list[Formatted]]:
@@ -196,11 +190,7 @@ class HiQAFormatter(TransformComponent, BaseReader):
     def _copy(self, node: NodeT, formatted: Formatted) -> NodeT:
         made = node.model_copy(deep=True)
         made.set_content(formatted.document.text)
-        made.metadata[FORMAT_KEY] = formatted.document.format
-        if self.add_report:
-            made.metadata[FORMAT_REPORT_KEY] = json.dumps(
-                asdict(formatted.report), ensure_ascii=False
-            )
+        made.metadata |= format_notes(formatted, report=self.add_report, flat=True)
         for keys in (made.excluded_embed_metadata_keys, made.excluded_llm_metadata_keys):
             keys += [key for key in _HIDDEN if key not in keys]
         if isinstance(made, TextNode) and not isinstance(made, Document):

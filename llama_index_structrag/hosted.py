@@ -13,7 +13,7 @@ from llama_index.core.schema import MetadataMode, NodeWithScore
 from llama_index_structrag.keys import CONTEXT_KEY
 from llama_index_structrag.retrieving import IndexRetriever
 from structrag.errors import InvalidParameter
-from structrag.hosts.retrievers import HostRetriever
+from structrag.hosts.retrievers import HostRetriever, passage
 from structrag.records import Chunk, Hit
 from structrag.retrieval.retriever import Retriever
 
@@ -52,20 +52,17 @@ def stepped(retriever: Any) -> Stepped:
     return Stepped(host, None, lambda hits: [_node_of(hit) for hit in hits])
 
 
-def chunk_of(found: NodeWithScore) -> Chunk:
+def chunk_of(scored: NodeWithScore) -> Chunk:
     """A result of another retriever as a chunk; where its metadata has a heading path, that is its
     context."""
-    text = found.node.get_content(metadata_mode=MetadataMode.NONE)
-    start = getattr(found.node, "start_char_idx", None) or 0
-    return Chunk(
-        id=found.node.node_id,
-        doc_id=found.node.ref_doc_id or found.node.node_id,
-        section_id="",
-        start=start,
-        end=start + len(text),
-        text=text,
-        context=str(found.node.metadata.get(CONTEXT_KEY, "")),
-        extras={"node": found},
+    node = scored.node
+    return passage(
+        node.node_id,
+        node.ref_doc_id or node.node_id,
+        node.get_content(metadata_mode=MetadataMode.NONE),
+        start=getattr(node, "start_char_idx", None),
+        context=str(node.metadata.get(CONTEXT_KEY, "")),
+        extras={"node": scored},
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -24,6 +25,7 @@ MEDIA_TYPES = {
     "application/xhtml+xml": "html",
 }
 PDF_TYPE = "application/pdf"
+_TAG_FIRST = re.compile(r"[\s\ufeff]*<[a-zA-Z!?/]")
 # Where loaders tell which part of a source a text is.
 PART_KEYS = ("page", "page_number", "row", "seq_num", "sheet", "slide", "start_index")
 
@@ -97,7 +99,7 @@ def metadata_format(metadata: Mapping[str, Any], text: str) -> str:
     by_type = next((MEDIA_TYPES[name] for name in types if name in MEDIA_TYPES), None)
     suffix = PurePath(file_of(metadata)).suffix.lower()
     format = by_type or SUFFIXES.get(suffix, "auto")
-    is_rendered = format == "html" and not text.lstrip("\ufeff \t\r\n").startswith("<")
+    is_rendered = format == "html" and not _TAG_FIRST.match(text)
     return "auto" if is_rendered else format
 
 

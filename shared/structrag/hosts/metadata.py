@@ -8,6 +8,7 @@ from copy import deepcopy
 from typing import Any
 
 from structrag.records import Chunk, Document, Hit
+from structrag.text.heading_path import SEPARATOR
 
 FORMAT_KEY, FORMAT_REPORT_KEY = (
     "text_format",
@@ -66,6 +67,15 @@ def chunk_notes(chunk: Chunk, keys: Mapping[str, str]) -> dict[str, Any]:
     left out."""
     facts = {**chunk.extras, "kind": chunk.kind}
     return {key: deepcopy(facts[name]) for name, key in keys.items() if facts.get(name) is not None}
+
+
+def heading_notes(chunk: Chunk, *, flat: bool) -> dict[str, Any]:
+    """A chunk's `heading_path`, titles from the outermost, and `section_id`.
+
+    With `flat` the path is one string, titles joined by " > ".
+    """
+    path = SEPARATOR.join(chunk.path) if flat else list(chunk.path)
+    return {"heading_path": path, "section_id": chunk.section_id}
 
 
 def source_notes(chunk: Chunk, document: Document | None = None, base: int = 0) -> dict[str, int]:

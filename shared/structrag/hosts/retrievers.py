@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ from structrag.errors import InvalidParameter
 from structrag.index.routes import checked_k
 from structrag.records import Chunk, Hit
 from structrag.retrieval.retriever import Retriever
+from structrag.text.heading_path import SEPARATOR
 
 ROUTE = "host"
 
@@ -73,3 +74,36 @@ class _Searcher:
 
     async def asearch(self, request: Search) -> Any:
         return await self.aretrieve(request.query)
+
+
+def passage(
+    id: str,
+    doc_id: str,
+    text: str,
+    *,
+    start: Any = None,
+    context: str = "",
+    path: Any = None,
+    extras: Mapping[str, Any],
+) -> Chunk:
+    """A text that a host's retriever gave as a chunk.
+
+    Args:
+        start: Where it begins in its document; anything but a number counts as 0.
+        context: The titles above it, where the host has them as one string.
+        path: The same as a list; anything else counts as none.
+        extras: What leads back to the host's own result.
+    """
+    begin = start if isinstance(start, int) else 0
+    titles = tuple(map(str, path)) if isinstance(path, list | tuple) else ()
+    return Chunk(
+        id=id,
+        doc_id=doc_id,
+        section_id="",
+        start=begin,
+        end=begin + len(text),
+        text=text,
+        context=context or SEPARATOR.join(titles),
+        path=titles,
+        extras=extras,
+    )

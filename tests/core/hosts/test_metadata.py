@@ -18,6 +18,7 @@ from structrag.hosts.metadata import (
     chunk_notes,
     context_notes,
     header_notes,
+    heading_notes,
     oversize_notes,
     score_notes,
     source_notes,
@@ -138,6 +139,12 @@ def test_a_chunk_of_an_index_has_its_place_with_it() -> None:
     extras = {"source_start": 4, "source_end": 9, "other": 1}
     chunk = Chunk("c", "d", "0", 0, 1, "x", extras=extras)
     assert source_notes(chunk) == {"source_start": 4, "source_end": 9}
+
+
+def test_titles_are_a_list_or_one_string() -> None:
+    chunk = Chunk("c", "d", "d#2", 0, 1, "x", path=("A", "B"))
+    assert heading_notes(chunk, flat=False) == {"heading_path": ["A", "B"], "section_id": "d#2"}
+    assert heading_notes(chunk, flat=True) == {"heading_path": "A > B", "section_id": "d#2"}
 
 
 def test_only_what_applies_is_noted() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from structrag.errors import InvalidParameter
-from structrag.hosts.retrievers import HostRetriever
+from structrag.hosts.retrievers import HostRetriever, passage
 from structrag.records import Chunk
 from structrag.retrieval.multihop.twohop import TwoHop
 
@@ -55,3 +55,22 @@ async def test_two_hops_go_over_it_both_ways() -> None:
 def test_a_condition_on_documents_is_refused() -> None:
     with pytest.raises(InvalidParameter, match="where must be None with a Words"):
         TwoHop(hosted()).search("X100", where={"year": 2020})
+
+
+@pytest.mark.parametrize(
+    ("start", "path", "context", "span", "titles"),
+    [
+        (4, ["A", "B"], "A > B", (4, 8), ("A", "B")),
+        (None, None, "", (0, 4), ()),
+        ("4", "A", "", (0, 4), ()),
+        (0, ("A", 1), "A > 1", (0, 4), ("A", "1")),
+    ],
+)
+def test_a_passage_of_a_host(start, path, context, span, titles) -> None:
+    chunk = passage("c", "d", "text", start=start, path=path, extras={"n": 1})
+    assert (chunk.context, chunk.span[1:], chunk.path) == (context, span, titles)
+    assert (chunk.id, chunk.doc_id, chunk.extras) == ("c", "d", {"n": 1})
+
+
+def test_titles_in_one_string_are_the_context_of_a_passage() -> None:
+    assert passage("c", "d", "text", context="A > B", extras={}).context == "A > B"

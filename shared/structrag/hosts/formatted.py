@@ -1,0 +1,48 @@
+"""HiQA's formatter for a host: presets by name, files with pages, and what is noted of a result."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from structrag.errors import check_choice
+from structrag.formatting.formatter import Formatted, HiQAFormatter
+from structrag.hosts.json_values import json_values
+from structrag.hosts.metadata import FORMAT_KEY, FORMAT_REPORT_KEY
+
+PRESETS: dict[str, Callable[..., HiQAFormatter]] = {
+    "default": HiQAFormatter,
+    "paper": HiQAFormatter.paper,
+    "code": HiQAFormatter.code,
+}
+
+
+def formatter_of(preset: str, llm: Any, **settings: Any) -> HiQAFormatter:
+    """The formatter of a preset; settings that are None are the preset's own.
+
+    Example:
+        >>> formatter_of("code", None, prompt=None).settings.repeat_prompt
+        True
+
+    Raises:
+        InvalidParameter: there is no such preset, or a setting is not allowed.
+    """
+    check_choice("preset", preset, tuple(PRESETS))
+    chosen = {name: value for name, value in settings.items() if value is not None}
+    return PRESETS[preset](llm, **chosen)
+
+
+def format_notes(formatted: Formatted, *, report: bool, flat: bool) -> dict[str, Any]:
+    """What metadata tells of a text that was formatted: `text_format`, and its report.
+
+    Args:
+        report: Whether `format_report` is there.
+        flat: Whether that is a string of JSON.
+    """
+    notes: dict[str, Any] = {FORMAT_KEY: formatted.document.format}
+    if report:
+        facts = json_values(asdict(formatted.report))
+        notes[FORMAT_REPORT_KEY] = json.dumps(facts, ensure_ascii=False) if flat else facts
+    return notes
