@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from structrag.asking.replies.json import (
+    bracketed,
+    loaded,
+    without_fences,
+    without_thoughts,
+)
 from structrag.asking.replies.lists import is_refusal
 
 Item = tuple[int, int]  # the first and the last id of a range; a single id twice
@@ -43,7 +48,6 @@ _MARKER = re.compile(
     r")?(?:(?:paragraph|section|passage) )?ids?)\W{0,3}[:：]",
     re.IGNORECASE | re.MULTILINE,
 )
-_FENCE = re.compile(r"^[ \t]*```[\w-]*[ \t]*$", re.MULTILINE)
 
 _CLAUSE_END = re.compile(
     r"[.!?;](?=\s)|[\n()。！？；]|\b(?:but|except|however|while|whereas|aber|außer|mais|sauf|pero|salvo)\b",
@@ -72,10 +76,9 @@ _KEY = re.compile(r"ids?\b|index|number|paragraph|section|answer", re.IGNORECASE
 
 
 def parse_ids(answer: str, allowed: Collection[int]) -> tuple[list[int], int]:
-    """The allowed ids that an answer names, ascending and each once, and how many of the named
-    items matched nothing.
+    """The allowed ids that an answer names, and how many of its items matched none.
 
-    The first of these that the answer holds is read: a JSON value (a list, `{"ids": [...]}`, `{"2":
+    They are ascending, and each is there once. The first of these that the answer holds is read: a JSON value (a list, `{"ids": [...]}`, `{"2":
     true}`); numbers in square brackets; lines, or line ends behind a colon, that are nothing but a
     list; numbers behind a word such as "paragraph"; numbers that begin a line; at last any whole
     number, but no decimals, percentages or parts of words. Only what stands behind "Answer:" or
@@ -85,44 +88,39 @@ def parse_ids(answer: str, allowed: Collection[int]) -> tuple[list[int], int]:
     "none", "N/A", apologies and clauses that call something irrelevant name no ids; nor does an
     empty answer. Never raises.
     """
-    text = _FENCE.sub("", answer.rpartition("</think>")[2]).strip()
+    text = without_fences(without_thoughts(answer)).strip()
     value = _loaded(text)
     items = dict.fromkeys(_text_items(text) if value is None else _json_items(value))
-    known = sorted(set(allowed))
-    found: set[int] = set()
+    choice = sorted(set(allowed))
+    ids: set[int] = set()
     dropped = 0
     for first, last in items:
-        inside = known[bisect_left(known, first) : bisect_right(known, last)]
-        found.update(inside)
+        inside = choice[bisect_left(choice, first) : bisect_right(choice, last)]
+        ids.update(inside)
         dropped += len(inside) < last - first + 1
-    return sorted(found), dropped
+    return sorted(ids), dropped
 
 
 def usable_ids(allowed: Collection[int], answer: str) -> bool:
-    """Whether `parse_ids` finds ids in an answer, or it says that there are none; an apology or a
-    refusal says nothing."""
-    found, dropped = parse_ids(answer, allowed)
-    text = _FENCE.sub("", answer.rpartition("</think>")[2]).strip()
+    """Whether `parse_ids` finds ids in an answer, or it says that there are none.
+
+    An apology or a refusal says nothing.
+    """
+    ids, dropped = parse_ids(answer, allowed)
+    text = without_fences(without_thoughts(answer)).strip()
     says_none = _loaded(text) is not None or (_NO.match(text) is not None and not is_refusal(text))
-    return bool(found) or (not dropped and says_none)
+    return bool(ids) or (not dropped and says_none)
 
 
 def _loaded(text: str) -> Any:
-    """The JSON object or list that the text is, or the object or list of objects that stands in it;
-    None if there is none."""
-    for opening, closing in ("{}", "[]"):
-        first, last = text.find(opening), text.rfind(closing) + 1
-        if not 0 <= first < last:
+    """The JSON object or list that the text is, or the one with objects that stands in it."""
+    for part in bracketed(text):
+        value = loaded(part)
+        if value is None:
             continue
-        try:
-            value = json.loads(text[first:last])
-        except (ValueError, RecursionError):
-            continue
-        if (
-            last - first == len(text)
-            or isinstance(value, dict)
-            or any(isinstance(part, dict) for part in value)
-        ):
+        # A list of numbers amid other words is one of several, which are all read as text.
+        has_objects = isinstance(value, dict) or any(isinstance(item, dict) for item in value)
+        if part == text or has_objects:
             return value
     return None
 
@@ -141,8 +139,11 @@ def _json_items(value: Any, depth: int = 0) -> Iterator[Item]:
 
 
 def _object_items(value: dict[str, Any], depth: int) -> Iterator[Item]:
-    """`{"ids": [...]}`, `{"id": 2, "relevant": true}`, `{"2": true, "3": false}` or `{"2": "because
-    ..."}`."""
+    """The items of an object in one of the forms that models write.
+
+    `{"ids": [...]}`, `{"id": 2, "relevant": true}`, `{"2": true, "3": false}`, `{"2": "because
+    ..."}`.
+    """
     if value and all(key.strip(" []").isdecimal() for key in value):
         for key, part in value.items():
             if part and not (
@@ -152,9 +153,9 @@ def _object_items(value: dict[str, Any], depth: int) -> Iterator[Item]:
         return
     if any(part is False and _CHOSEN.search(key) for key, part in value.items()):
         return
-    kept = {key: part for key, part in value.items() if not _ASIDE.search(key)}
-    lists = [part for part in kept.values() if isinstance(part, list)]
-    for part in lists or [part for key, part in kept.items() if _KEY.search(key)][:1]:
+    parts = {key: part for key, part in value.items() if not _ASIDE.search(key)}
+    lists = [part for part in parts.values() if isinstance(part, list)]
+    for part in lists or [part for key, part in parts.items() if _KEY.search(key)][:1]:
         yield from _json_items(part, depth)
 
 
@@ -167,18 +168,17 @@ def _text_items(text: str) -> list[Item]:
 
 
 def _without(text: str, *, irrelevant: bool) -> str:
-    """The text without the clauses that say "none" or apologise, and without those that call
-    something irrelevant."""
-    kept: list[str] = []
+    """The text without clauses that say "none", apologise, or call something irrelevant."""
+    clauses: list[str] = []
     start = 0
     for end in [*(match.end() for match in _CLAUSE_END.finditer(text)), len(text)]:
         clause = text[start:end]
         if not (_NO.match(clause) or (irrelevant and _IRRELEVANT.search(clause))):
-            kept.append(clause)
+            clauses.append(clause)
         elif clause.endswith("\n"):
-            kept.append("\n")
+            clauses.append("\n")
         start = end
-    return "".join(kept)
+    return "".join(clauses)
 
 
 def _surest(text: str) -> list[Item]:
@@ -201,16 +201,18 @@ def _is_list(text: str) -> bool:
 
 
 def _named(text: str) -> list[Item]:
-    """The items behind a word such as "section", and those that go on from them: "sections 2, 4 and
-    7"."""
-    found: list[Item] = []
+    """The items behind a word such as "section", and those that go on from them.
+
+    All three of "sections 2, 4 and 7".
+    """
+    items: list[Item] = []
     for name in _NAMED.finditer(text):
         match = _ITEM.match(text, name.end())
         while match:
-            found.append(_item(match[1], match[2]))
+            items.append(_item(match[1], match[2]))
             more = _RUN_ON.match(text, match.end())
             match = _ITEM.match(text, more.end()) if more else None
-    return found
+    return items
 
 
 def _items(text: str) -> list[Item]:

@@ -1,12 +1,12 @@
-"""What language models answer when they are asked for a summary or keywords, read leniently."""
+"""A summary or keywords in a language model's answer, read leniently."""
 
 from __future__ import annotations
 
-import ast
-import json
 import re
 from collections.abc import Sequence
 from typing import Any
+
+from structrag.asking.replies.json import first_value, without_fences
 
 MAX_WORDS = 6  # a keyword of more words is a sentence
 
@@ -17,21 +17,24 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _NONE = {"none", "null", "n/a"}
-_FENCE = re.compile(r"^[ \t]*```[\w-]*[ \t]*$", re.MULTILINE)
 _LABEL = re.compile(r"\A\W*keywords?[\"'\s]*:", re.IGNORECASE)
 _LETTER = re.compile(r"\w")
 _SEPARATORS = re.compile(r"[\n,;•，、；]|^\s*[-*]\s+|^\s*\d+[.)]\s+", re.MULTILINE)
 
 
 def parse_answer(kind: str, answer: str) -> tuple[str, list[str]]:
-    """The summary and the keywords in an answer, "" and [] for what cannot be used."""
+    """The summary and the keywords in an answer; "" and [] for none."""
     if kind == "keywords":
         return "", parse_keywords(answer)
-    value = _load(answer) if kind == "merged" or answer.lstrip().startswith(("{", "```")) else None
+    value = (
+        first_value(answer, literals=True)
+        if kind == "merged" or answer.lstrip().startswith(("{", "```"))
+        else None
+    )
     if not isinstance(value, dict):
         return (_usable(answer) if kind == "summary" else ""), []
-    found = {str(key).strip().casefold(): part for key, part in value.items()}
-    summary, words = found.get("summary"), found.get("keywords")
+    parts = {str(key).strip().casefold(): part for key, part in value.items()}
+    summary, words = parts.get("summary"), parts.get("keywords")
     listed = _as_list(words)
     return (
         _usable(summary) if isinstance(summary, str) else "",
@@ -40,17 +43,17 @@ def parse_answer(kind: str, answer: str) -> tuple[str, list[str]]:
 
 
 def parse_keywords(answer: str) -> list[str]:
-    """Keywords in a model's answer: a JSON list, else a Python literal, else split at newlines,
-    commas and bullets.
+    """The keywords in a language model's answer.
 
+    They are a JSON list, else a Python literal, else what newlines, commas and bullets separate.
     Stripped, empty ones dropped, each once (case aside), in order, at most 40. An item of more than
     six words is no keyword. [] if none is left, for a refusal, for broken JSON, and for prose: half
     or more of what is not a list is that long.
     """
-    value = _load(answer)
+    value = first_value(answer, literals=True)
     if isinstance(value, dict | list | tuple | set):
         return _tidy(_as_list(value) or [])
-    plain = _LABEL.sub("", _without_fences(answer))
+    plain = _LABEL.sub("", without_fences(answer))
     if plain.lstrip().startswith("{") or _REFUSAL.match(plain) or _says_none(plain):
         return []
     parts = [
@@ -64,17 +67,19 @@ def parse_keywords(answer: str) -> list[str]:
 
 def is_refusal(answer: str) -> bool:
     """Whether an answer begins like an apology or a refusal (English)."""
-    return bool(_REFUSAL.match(_without_fences(answer)))
+    return bool(_REFUSAL.match(without_fences(answer)))
 
 
 def answers_list(answer: str) -> bool:
-    """Whether an answer to a question for a list can be used: `parse_keywords` finds some, or it is
-    an empty list or says "none"."""
+    """Whether an answer to a question for a list can be used.
+
+    `parse_keywords` finds some, or it is an empty list, or says "none".
+    """
     if parse_keywords(answer):
         return True
-    value = _load(answer)
+    value = first_value(answer, literals=True)
     return (value is not None and not _as_list(value)) or _says_none(
-        _LABEL.sub("", _without_fences(answer))
+        _LABEL.sub("", without_fences(answer))
     )
 
 
@@ -93,33 +98,8 @@ def _tidy(items: Sequence[Any]) -> list[str]:
 
 
 def _usable(summary: str) -> str:
-    text = _without_fences(summary).strip()
+    text = without_fences(summary).strip()
     return "" if text.startswith("{") or is_refusal(text) else text
-
-
-def _without_fences(answer: str) -> str:
-    return _FENCE.sub("", answer)
-
-
-def _load(answer: str) -> Any:
-    """The JSON value or Python literal in an answer, inside a code fence or between other words;
-    None if there is none."""
-    candidates = [answer.strip()]
-    for opening, closing in ("{}", "[]"):
-        first, last = answer.find(opening), answer.rfind(closing)
-        if 0 <= first < last:
-            candidates.append(answer[first : last + 1])
-    for candidate in candidates:
-        try:
-            return json.loads(candidate)
-        except (ValueError, RecursionError):
-            pass
-        try:
-            if candidate[:1] in "[{(":
-                return ast.literal_eval(candidate)
-        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-            pass
-    return None
 
 
 def _as_list(value: Any) -> list[Any] | None:

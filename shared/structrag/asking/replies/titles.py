@@ -3,11 +3,11 @@ shown."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import Any
+
+from structrag.asking.replies.json import first_value, without_fences, without_thoughts
 
 FUZZY = 0.9  # least similarity (difflib's ratio) of a name that is spelt differently
 FUZZY_TRIES = 50  # names of one answer that are compared with all known ones
@@ -33,7 +33,7 @@ _NOTHING = {
 
 
 def parse_names(answer: str, paths: Sequence[Sequence[str]]) -> tuple[list[int], int]:
-    """The positions of the paths an answer names, ascending, and how many named items matched none.
+    """The positions of the paths that an answer names, and how many items matched none.
 
     A name is a path or its last titles, case, white space and punctuation aside, and stands for
     every section it fits; a whole path goes before its end, and the spelling may differ by a tenth.
@@ -41,22 +41,22 @@ def parse_names(answer: str, paths: Sequence[Sequence[str]]) -> tuple[list[int],
     that is prose names are looked for inside. "none", "N/A" and an empty answer name nothing. Never
     raises.
     """
-    known = _Names(paths)
-    found: set[int] = set()
+    names = _Names(paths)
+    positions: set[int] = set()
     dropped = 0
     for item in _items(answer):
-        positions, unknown = known.of_item(item)
-        found |= positions
+        of_item, unknown = names.of_item(item)
+        positions |= of_item
         dropped += unknown
-    if not found and dropped:
-        found = known.inside(answer)
-    return sorted(found), dropped
+    if not positions and dropped:
+        positions = names.inside(answer)
+    return sorted(positions), dropped
 
 
 def usable_names(paths: Sequence[Sequence[str]], answer: str) -> bool:
     """Whether `parse_names` finds sections in an answer, or it says that there are none."""
-    found, dropped = parse_names(answer, paths)
-    return bool(found) or (not dropped and bool(answer.rpartition("</think>")[2].strip()))
+    positions, dropped = parse_names(answer, paths)
+    return bool(positions) or (not dropped and bool(without_thoughts(answer).strip()))
 
 
 class _Names:
@@ -66,7 +66,7 @@ class _Names:
         self.whole: dict[str, set[int]] = {}
         self.ends: dict[str, set[int]] = {}
         self.tries = FUZZY_TRIES
-        self.known: dict[str, set[int]] = {}  # what inexact names were found to mean
+        self.guesses: dict[str, set[int]] = {}  # what inexact names were found to mean
         self.most_parts = 1 + max(
             (sum(len(_COMMA.findall(title)) for title in path) for path in paths), default=0
         )
@@ -81,12 +81,11 @@ class _Names:
             self.by_length.setdefault(len(name), []).append(name)
 
     def of_item(self, item: str) -> tuple[set[int], int]:
-        """The positions of one item, whole or as several names between commas; how many of these
-        are unknown."""
+        """The positions of one item, which may be several names, and how many are unknown."""
         parts = _COMMA.split(item)
         if 1 < len(parts) <= self.most_parts and (whole := self._exact(item) or self._close(item)):
             return whole, 0
-        found: set[int] = set()
+        of_item: set[int] = set()
         unknown = 0
         first = 0
         while first < len(parts):
@@ -95,10 +94,10 @@ class _Names:
                 last -= 1
             name = ",".join(parts[first:last])
             positions = self._exact(name) or self._close(name)
-            found |= positions
+            of_item |= positions
             unknown += not positions and _normal(name) not in _NOTHING
             first = last
-        return found, unknown
+        return of_item, unknown
 
     def _exact(self, name: str) -> set[int]:
         for form in dict.fromkeys((_normal(name), _normal(_LABEL.sub("", name)))):
@@ -109,8 +108,8 @@ class _Names:
 
     def _close(self, name: str) -> set[int]:
         form = _normal(name)
-        if form in self.known:
-            return self.known[form]
+        if form in self.guesses:
+            return self.guesses[form]
         if form in _NOTHING or len(form.split()) > MAX_WORDS or not self.tries:
             return set()
         self.tries -= 1
@@ -122,48 +121,34 @@ class _Names:
             for n in names
         )
         best = get_close_matches(form, near, n=1, cutoff=FUZZY)
-        self.known[form] = (self.whole.get(best[0]) or self.ends[best[0]]) if best else set()
-        return self.known[form]
+        self.guesses[form] = (self.whole.get(best[0]) or self.ends[best[0]]) if best else set()
+        return self.guesses[form]
 
     def inside(self, answer: str) -> set[int]:
-        """The sections whose name stands somewhere in the answer, the longest names first, each
-        word in one name only."""
+        """The sections whose name stands somewhere in the answer.
+
+        The longest names come first, and each word is in one name only.
+        """
         text = f" {_normal(answer)} "
-        found: set[int] = set()
+        positions: set[int] = set()
         for length in sorted(self.by_length, reverse=True):
             for name in self.by_length[length]:
                 if f" {name} " in text:
-                    found |= self.whole.get(name) or self.ends[name]
+                    positions |= self.whole.get(name) or self.ends[name]
                     text = text.replace(f" {name} ", " \n ")
-        return found
+        return positions
 
 
 def _items(answer: str) -> Iterable[str]:
-    value = _loaded(answer)
+    value = first_value(answer)
     if isinstance(value, dict):
         value = next(
             (part for part in value.values() if isinstance(part, list)), list(value.values())
         )
     if isinstance(value, list | tuple):
         return [item.replace("\n", " ") for item in value if isinstance(item, str)]
-    plain = re.sub(
-        r"^[ \t]*```[\w-]*[ \t]*$", "", answer.rpartition("</think>")[2], flags=re.MULTILINE
-    )
+    plain = without_fences(without_thoughts(answer))
     return [part for part in _ITEMS.split(plain) if part.strip()]
-
-
-def _loaded(answer: str) -> Any:
-    """The JSON value that the answer is or holds, None if there is none."""
-    spans = [(0, len(answer))] + [
-        (answer.find(left), answer.rfind(right) + 1) for left, right in ("{}", "[]")
-    ]
-    for first, last in spans:
-        try:
-            if 0 <= first < last:
-                return json.loads(answer[first:last])
-        except (ValueError, RecursionError):
-            continue
-    return None
 
 
 def _normal(name: str) -> str:
