@@ -1,8 +1,9 @@
-"""Evaluation metrics: pure functions on spans, ids, ranks and strings; no model, no network.
+"""Evaluation metrics: pure functions on spans, ids, ranks and strings.
 
-A function takes the gold first, then what was found or predicted. It scores one question and
-returns None when the question has no gold; `macro_mean` turns scores into a figure and counts what
-it left out. Report with each figure the tokens that the reader got.
+They need no model and no network. A function takes the gold first, then what was found or
+predicted. It scores one question and returns None when the question has no gold. `macro_mean`
+turns scores into a figure and counts what it left out. Report with each figure the tokens that the
+reader got.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""From scores per question to a figure: the macro mean, and a paired bootstrap interval between two
-systems."""
+"""From scores per question to a figure: means and bootstrap intervals."""
 
 from __future__ import annotations
 
@@ -13,7 +12,12 @@ from structrag.errors import InvalidParameter, check_at_least
 
 @dataclass(frozen=True, slots=True)
 class MacroMean:
-    """A mean over questions and what went into it."""
+    """A mean over questions and what went into it.
+
+    Example:
+        >>> macro_mean(["q1", "q2"], {"q1": 1.0, "q2": 0.5}).mean
+        0.75
+    """
 
     mean: float  # 0.0 when n is 0
     std: float  # population standard deviation over the n questions
@@ -24,7 +28,12 @@ class MacroMean:
 
 @dataclass(frozen=True, slots=True)
 class BootstrapInterval:
-    """The mean difference first - second over questions with its percentile interval."""
+    """The mean difference first - second with its percentile interval.
+
+    Example:
+        >>> paired_bootstrap([1.0, 0.5], [0.5, 0.0]).difference
+        0.5
+    """
 
     difference: float
     low: float
@@ -33,22 +42,32 @@ class BootstrapInterval:
 
 
 def macro_mean(questions: Iterable[str], scores: Mapping[str, float | None]) -> MacroMean:
-    """The mean score over question ids. A score of None (no gold) is skipped and counted, an id
-    that is missing from `scores` (no prediction) counts as 0. Raises InvalidParameter for a score
-    of an unknown question."""
+    """The mean score over question ids.
+
+    A score of None (no gold) is skipped and counted. An id that is missing from `scores` (no
+    prediction) counts as 0.
+
+    Example:
+        >>> macro_mean(["q1", "q2", "q3"], {"q1": 1.0, "q2": None}).mean
+        0.5
+
+    Raises:
+        InvalidParameter: there is a score of an unknown question.
+    """
     ids = list(dict.fromkeys(questions))
     unknown = scores.keys() - set(ids)
     if unknown:
         raise InvalidParameter(
-            f"scores must be of the given questions; got {len(unknown)} of others, such as "
-            f"{min(unknown)!r}."
+            "scores must be of the given questions; "
+            f"got {len(unknown)} of others, such as {min(unknown)!r}."
         )
-    kept = [score for score in (scores.get(i, 0.0) for i in ids) if score is not None]
+    values = [scores.get(i, 0.0) for i in ids]
+    counted = [value for value in values if value is not None]
     return MacroMean(
-        mean=float(np.mean(kept)) if kept else 0.0,
-        std=float(np.std(kept)) if kept else 0.0,
-        n=len(kept),
-        skipped=len(ids) - len(kept),
+        mean=float(np.mean(counted)) if counted else 0.0,
+        std=float(np.std(counted)) if counted else 0.0,
+        n=len(counted),
+        skipped=len(ids) - len(counted),
         no_prediction=sum(i not in scores for i in ids),
     )
 
@@ -61,13 +80,14 @@ def paired_bootstrap(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> BootstrapInterval:
-    """The interval of the mean difference of two systems over the same questions, in the same
-    order.
+    """The interval of the mean difference of two systems.
 
-    Questions are drawn with replacement `resamples` times; the interval holds the central
-    `confidence` of the resampled means. A question that is None in both (no gold) is left out.
-    Raises InvalidParameter when lengths differ, when only one side is None, or when no question
-    remains.
+    Both are scored on the same questions in the same order. Questions are drawn with replacement
+    `resamples` times. The interval holds the central `confidence` of the resampled means. A
+    question that is None in both (no gold) is left out.
+
+    Raises:
+        InvalidParameter: lengths differ, only one side is None, or no question remains.
     """
     check_at_least("resamples", resamples, 1)
     if not 0 < confidence < 1:
@@ -76,8 +96,8 @@ def paired_bootstrap(
         )
     if len(first) != len(second):
         raise InvalidParameter(
-            f"first and second must score the same questions; got {len(first)} and {len(second)} "
-            "scores."
+            "first and second must score the same questions; "
+            f"got {len(first)} and {len(second)} scores."
         )
     if any((a is None) != (b is None) for a, b in zip(first, second, strict=True)):
         raise InvalidParameter(

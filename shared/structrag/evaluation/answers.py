@@ -1,4 +1,4 @@
-"""Answer strings: Hits@k by token match, exact match and token F1 as SQuAD has them."""
+"""Answer strings: Hits@k by tokens, exact match and token F1 of SQuAD."""
 
 from __future__ import annotations
 
@@ -17,17 +17,22 @@ from structrag.evaluation.measure import TokenSpans
 _TOKENS = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 _MARKS = regex.compile(r"\p{Mn}+")
 _WITHOUT_SPACES = regex.compile(
-    r"[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]"
+    r"[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}"
+    r"\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]"
 )
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def answer_tokens(text: str, *, strip_marks: bool = False) -> list[str]:
-    """The tokens that Hits@k compares: NFKC, casefold, runs of letters, marks and digits.
+    """The tokens that Hits@k compares.
 
-    Accents are kept ("Beyoncé" is not "Beyonce") unless `strip_marks`, which removes non-spacing
-    marks.
+    They are runs of letters, marks and digits, in NFKC and casefolded. Accents are kept ("Beyoncé"
+    is not "Beyonce") unless `strip_marks`, which removes non-spacing marks.
+
+    Example:
+        >>> answer_tokens("19.5 Hours")
+        ['19', '5', 'hours']
     """
     tokens: list[str] = _TOKENS.findall(_fold(text, strip_marks))
     return tokens
@@ -39,6 +44,10 @@ def has_answer(aliases: Iterable[str], text: str, *, strip_marks: bool = False) 
     An alias that holds a script written without spaces (Han, Kana, Thai, Lao, Khmer, Myanmar) is
     looked for as a substring after white space is removed on both sides. An alias without tokens
     never occurs.
+
+    Example:
+        >>> has_answer(["nineteen hours"], "It lasts nineteen hours.")
+        True
     """
     _check_list("aliases", aliases)
     folded = _fold(text, strip_marks)
@@ -61,11 +70,15 @@ def has_answer(aliases: Iterable[str], text: str, *, strip_marks: bool = False) 
 def hits_at_k(
     aliases: Sequence[str], texts: Sequence[str], k: int, *, strip_marks: bool = False
 ) -> float | None:
-    """1 if one of the first k chunk texts holds an alias of the answer (`has_answer`), else 0.
+    """1 if one of the first k texts holds the answer, else 0.
 
-    Each chunk is searched by itself, never across a border. Pass every alias of the answer. None
-    when no alias has a token. Short aliases also match inside numbers ("3" in "3.50"): report how
-    many questions have one (`has_one_token_alias`).
+    It holds it if it `has_answer` for any alias, so pass every alias. Each chunk is searched by
+    itself, never across a border. None when no alias has a token. Short aliases also match inside
+    numbers ("3" in "3.50"): report how many questions have one (`has_one_token_alias`).
+
+    Example:
+        >>> hits_at_k(["19 h", "19 hours"], ["The Nova.", "It lasts 19 hours."], k=1)
+        0.0
     """
     check_at_least("k", k, 1)
     _check_list("aliases", aliases)
@@ -84,27 +97,40 @@ def hits_at_budget(
     token_spans: TokenSpans | None = None,
     strip_marks: bool = False,
 ) -> float | None:
-    """`hits_at_k` over the chunk texts that fit into `budget` tokens, cut as `spans_at_budget`
-    cuts."""
-    kept = texts_at_budget(texts, budget, sizes=sizes, cut=cut, token_spans=token_spans)
-    return hits_at_k(aliases, kept, max(1, len(kept)), strip_marks=strip_marks)
+    """`hits_at_k` over the chunk texts that fit into `budget` tokens.
+
+    They are cut as `spans_at_budget` cuts.
+    """
+    fitting = texts_at_budget(texts, budget, sizes=sizes, cut=cut, token_spans=token_spans)
+    return hits_at_k(aliases, fitting, max(1, len(fitting)), strip_marks=strip_marks)
 
 
 def has_one_token_alias(aliases: Iterable[str]) -> bool:
-    """Whether some alias is a single token, which Hits@k finds easily by chance."""
+    """Whether some alias is a single token, often found by chance."""
     return any(len(answer_tokens(alias)) == 1 for alias in aliases)
 
 
 def normalize_answer(text: str) -> str:
-    """SQuAD's normal form: lower case, no ASCII punctuation, no "a", "an", "the", single spaces."""
+    """SQuAD's normal form of an answer.
+
+    Lower case, no ASCII punctuation, no "a", "an", "the", single spaces.
+
+    Example:
+        >>> normalize_answer("The Nova, a phone.")
+        'nova phone'
+    """
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
 def exact_match(references: Iterable[str], prediction: str) -> float | None:
-    """1 if the prediction equals one of the references in SQuAD's normal form, else 0; None without
-    references.
+    """1 if the prediction equals one of the references, else 0.
 
-    A reference whose normal form is empty ("A") is compared as it stands.
+    They are compared in SQuAD's normal form. A reference whose normal form is empty ("A") is
+    compared as it stands. None without references.
+
+    Example:
+        >>> exact_match(["the Nova"], "Nova.")
+        1.0
     """
     _check_list("references", references)
     normal = normalize_answer(prediction)
@@ -113,31 +139,36 @@ def exact_match(references: Iterable[str], prediction: str) -> float | None:
 
 
 def token_f1(references: Iterable[str], prediction: str) -> float | None:
-    """The best F1 over the references of the bags of tokens in SQuAD's normal form, in [0, 1]; None
-    without references.
+    """The best F1 of bags of tokens over the references.
 
-    0 without a common token, also when both are empty. For QASPER the reference of an unanswerable
-    question is the string "Unanswerable", of a boolean one "Yes" or "No".
+    In [0, 1]. Tokens are those of SQuAD's normal form. 0 without a common token, also when both are empty.
+    None without references. For QASPER the reference of an unanswerable question is the string
+    "Unanswerable", of a boolean one "Yes" or "No".
+
+    Example:
+        >>> token_f1(["nineteen hours"], "about nineteen hours of talk")
+        0.5714285714285714
     """
     _check_list("references", references)
-    predicted = Counter(normalize_answer(prediction).split())
-    scores = [
-        _bag_f1(predicted, Counter(normalize_answer(reference).split())) for reference in references
-    ]
-    return max(scores) if scores else None
+    predicted = _bag(prediction)
+    return max((_bag_f1(predicted, _bag(reference)) for reference in references), default=None)
 
 
 def _check_list(name: str, gold: Iterable[str]) -> None:
     if isinstance(gold, str):
         raise InvalidParameter(
-            f"{name} must be a list of strings; got the string {gold[:60]!r}. The gold comes "
-            "first, then what was found."
+            f"{name} must be a list of strings; got the string {gold[:60]!r}. "
+            "The gold comes first, then what was found."
         )
 
 
 def _equal(prediction: str, normal: str, reference: str) -> bool:
     expected = normalize_answer(reference)
     return normal == expected if expected else prediction == reference
+
+
+def _bag(text: str) -> Counter[str]:
+    return Counter(normalize_answer(text).split())
 
 
 def _bag_f1(predicted: Counter[str], reference: Counter[str]) -> float:

@@ -1,5 +1,7 @@
-"""Recall at an equal token budget: k chunks of 43 words and k of 500 are different offers, the same
-number of tokens is not."""
+"""Recall at an equal token budget.
+
+k chunks of 43 words and k of 500 are different offers. The same number of tokens is not.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,19 @@ _CUTS = ("truncate", "stop")
 
 
 def tokens_taken(sizes: Sequence[int], budget: int, *, cut: str = "truncate") -> list[int]:
-    """How many tokens of each chunk are handed over, in rank order, until `budget` tokens are
-    spent.
+    """How many tokens of each chunk are handed over within a budget.
 
-    The list ends where the budget does, so it may be shorter than `sizes`; its sum is what the
-    reader gets. cut: "truncate" takes the part of the crossing chunk that still fits; "stop" leaves
-    that chunk and all after it out, but always takes one chunk, so it can exceed the budget.
-    Overlapping text is paid for each time.
+    Chunks are taken in rank order. The list ends where the budget does, so it may be shorter than
+    `sizes`. Its sum is what the reader gets. Overlapping text is paid for each time.
+
+    cut: "truncate" takes the part of the crossing chunk that still fits. "stop" leaves that chunk
+    and all after it out, but always takes one chunk, so it can exceed the budget.
+
+    Example:
+        >>> tokens_taken([40, 40, 40], 100)
+        [40, 40, 20]
+        >>> tokens_taken([40, 40, 40], 100, cut="stop")
+        [40, 40]
     """
     check_choice("cut", cut, _CUTS)
     check_at_least("budget", budget, 1)
@@ -49,25 +57,27 @@ def spans_at_budget(
     cut: str = "truncate",
     token_spans: TokenSpans | None = None,
 ) -> list[Span]:
-    """The spans of a ranking that fit into `budget` tokens; the last one may be cut short (see
-    `tokens_taken`).
+    """The spans of a ranking that fit into `budget` tokens.
+
+    The last one may be cut short (see `tokens_taken`).
 
     sizes: tokens per chunk as the reader gets it, or a counter for the text alone.
     token_spans: with it a cut falls on the end of a token of the chunk's text, and tokens of
     `sizes` beyond the text's own (a context shown in front) are spent first. Without it the cut is
     proportional in characters.
     """
-    counted = _sizes(sizes, ranking, measure)
-    kept = []
-    for span, size, taken in zip(
-        ranking, counted, tokens_taken(counted, budget, cut=cut), strict=False
-    ):
-        doc_id, start, end = span
+    if callable(sizes):
+        counted = [sizes(measure.text(doc_id)[start:end]) for doc_id, start, end in ranking]
+    else:
+        counted = _checked(sizes, len(ranking))
+    spans = []
+    handed = tokens_taken(counted, budget, cut=cut)
+    for (doc_id, start, end), size, taken in zip(ranking, counted, handed, strict=False):
         if taken < size:
             text = measure.text(doc_id)[start:end] if token_spans else ""
-            end = start + _kept_characters(end - start, text, size, taken, token_spans)
-        kept.append((doc_id, start, end))
-    return kept
+            end = start + _characters_of(taken, end - start, text, size, token_spans)
+        spans.append((doc_id, start, end))
+    return spans
 
 
 def recall_at_budget(
@@ -81,14 +91,20 @@ def recall_at_budget(
     token_spans: TokenSpans | None = None,
     mode: str = "all",
 ) -> float | None:
-    """`span_recall` of what fits into `budget` tokens, taken in rank order; None without gold.
+    """`span_recall` of what fits into `budget` tokens.
 
-    Never decreases with the budget, and equals the recall of the whole ranking once that fits.
-    Usual budgets: 500, 1,000, 2,000, 4,000. The other parameters: see `spans_at_budget` and
-    `span_recall`.
+    Chunks are taken in rank order. None without gold. Never decreases with the budget, and equals
+    the recall of the whole ranking once that fits. Usual budgets: 500, 1,000, 2,000, 4,000. The
+    other parameters: see `spans_at_budget` and `span_recall`.
+
+    Example:
+        >>> ranking = [("d", 0, 100), ("d", 100, 200)]
+        >>> measure = SpanMeasure(unit="char")
+        >>> recall_at_budget([("d", 90, 110)], ranking, 30, measure, sizes=[25, 25])
+        1.0
     """
-    kept = spans_at_budget(ranking, budget, measure, sizes=sizes, cut=cut, token_spans=token_spans)
-    return span_recall(gold, kept, measure, mode=mode)
+    spans = spans_at_budget(ranking, budget, measure, sizes=sizes, cut=cut, token_spans=token_spans)
+    return span_recall(gold, spans, measure, mode=mode)
 
 
 def texts_at_budget(
@@ -99,24 +115,20 @@ def texts_at_budget(
     cut: str = "truncate",
     token_spans: TokenSpans | None = None,
 ) -> list[str]:
-    """The chunk texts that fit into `budget` tokens, as `spans_at_budget` does for spans."""
+    """The chunk texts that fit into `budget` tokens, as `spans_at_budget`.
+
+    Example:
+        >>> texts_at_budget(["ten of it!", "ten of it!"], 15, sizes=len)
+        ['ten of it!', 'ten o']
+    """
     counted = [sizes(text) for text in texts] if callable(sizes) else _checked(sizes, len(texts))
-    kept = []
-    for text, size, taken in zip(
-        texts, counted, tokens_taken(counted, budget, cut=cut), strict=False
-    ):
-        kept.append(
-            text
-            if taken == size
-            else text[: _kept_characters(len(text), text, size, taken, token_spans)]
-        )
-    return kept
-
-
-def _sizes(sizes: Sizes, ranking: Sequence[Span], measure: SpanMeasure) -> Sequence[int]:
-    if callable(sizes):
-        return [sizes(measure.text(doc_id)[start:end]) for doc_id, start, end in ranking]
-    return _checked(sizes, len(ranking))
+    fitting = []
+    handed = tokens_taken(counted, budget, cut=cut)
+    for text, size, taken in zip(texts, counted, handed, strict=False):
+        if taken < size:
+            text = text[: _characters_of(taken, len(text), text, size, token_spans)]
+        fitting.append(text)
+    return fitting
 
 
 def _checked(sizes: Sequence[int], expected: int) -> Sequence[int]:
@@ -127,12 +139,15 @@ def _checked(sizes: Sequence[int], expected: int) -> Sequence[int]:
     return sizes
 
 
-def _kept_characters(
-    length: int, text: str, size: int, taken: int, token_spans: TokenSpans | None
+def _characters_of(
+    taken: int, length: int, text: str, size: int, token_spans: TokenSpans | None
 ) -> int:
-    """How many of a chunk's first characters its first `taken` of `size` tokens hold."""
+    """How many of a chunk's characters its first tokens hold."""
     if token_spans is None:
         return length * taken // size
     tokens = token_spans(text)
-    kept = taken - max(0, size - len(tokens))
-    return 0 if kept <= 0 else tokens[min(kept, len(tokens)) - 1][1] if tokens else 0
+    # Tokens beyond the text's own are a context in front of it, which is spent first.
+    of_text = taken - max(0, size - len(tokens))
+    if of_text <= 0 or not tokens:
+        return 0
+    return tokens[min(of_text, len(tokens)) - 1][1]

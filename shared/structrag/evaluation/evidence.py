@@ -16,28 +16,37 @@ def evidence_f1(
     deduplicate: bool = True,
     text_only: bool = False,
 ) -> float | None:
-    """The best paragraph F1 over a question's annotators, in [0, 1]; None without annotators.
+    """The best paragraph F1 over a question's annotators, in [0, 1].
 
-    annotations: one list of gold paragraphs per annotator; predicted: the paragraphs chosen.
-    Paragraphs are compared as exact strings, so predict the data set's own. Per annotator: 1 when
-    both lists are empty, 0 without a common paragraph, else the harmonic mean of |common| /
-    len(predicted) and |common| / len(gold), where the lengths are those of the lists, duplicates
-    included. deduplicate: drop repeated predictions first, which the official script does not do;
-    gold stays as it is. text_only: drop gold paragraphs that stand for a figure or table ("FLOAT
-    SELECTED"); an annotator whose list becomes empty then expects an empty prediction.
+    Paragraphs are compared as exact strings, so predict the data set's own. An annotator's score
+    is 1 when both lists are empty and 0 without a common paragraph. Else it is the harmonic mean of
+    |common| / len(predicted) and |common| / len(gold), where the lengths are those of the lists,
+    duplicates included. None without annotators.
+
+    Example:
+        >>> evidence_f1([["p1", "p2"], ["p3"]], ["p1"])
+        0.6666666666666666
+
+    Args:
+        annotations: One list of gold paragraphs per annotator.
+        predicted: The paragraphs chosen.
+        deduplicate: Whether repeated predictions are dropped first, which the official script does
+            not do. Gold stays as it is.
+        text_only: Whether gold paragraphs that stand for a figure or table ("FLOAT SELECTED") are
+            dropped. An annotator whose list becomes empty then expects an empty prediction.
     """
     annotations = list(annotations)
     if any(isinstance(gold, str) for gold in annotations):
         raise InvalidParameter(
-            "annotations must be one list of paragraphs per annotator; got a string. The gold "
-            "comes first, then what was predicted."
+            "annotations must be one list of paragraphs per annotator; got a string. "
+            "The gold comes first, then what was predicted."
         )
     paragraphs = list(dict.fromkeys(predicted)) if deduplicate else list(predicted)
-    scores = [
-        _paragraph_f1(paragraphs, [text for text in gold if not (text_only and _FLOAT in text)])
-        for gold in annotations
-    ]
-    return max(scores) if scores else None
+    scores = []
+    for gold in annotations:
+        texts = [text for text in gold if not (text_only and _FLOAT in text)]
+        scores.append(_paragraph_f1(paragraphs, texts))
+    return max(scores, default=None)
 
 
 def _paragraph_f1(predicted: list[str], gold: list[str]) -> float:

@@ -1,4 +1,4 @@
-"""How much text a span holds: the unit in which the span metrics count."""
+"""How much text a span holds, in one of three units."""
 
 from __future__ import annotations
 
@@ -24,12 +24,18 @@ _WHITE_SPACE = np.array([code for code in range(0x3001) if chr(code).isspace()],
 
 
 class SpanMeasure:
-    """The size of any span of the given texts, by prefix sums that are built once per document.
+    """The size of any span of some texts.
+
+    It uses prefix sums that are built once per document.
+
+    Example:
+        >>> SpanMeasure({"d": "The Nova rings."}).size("d", 0, 8)
+        7
 
     unit: "nonspace" counts characters that are not white space, so that two chunks whose border
     was trimmed can still cover a gold span that crosses it. "char" counts all characters and needs
     no texts. "token" counts the tokens of `token_spans`, each at its first character that is not
-    white space (its first character when it is blank); no token is counted in two neighbouring
+    white space (its first character when it is blank). So no token is counted in two neighbouring
     spans.
 
     ignore: spans that weigh nothing, such as `heading_spans` for splitters that drop headings.
@@ -48,8 +54,8 @@ class SpanMeasure:
         self.unit = check_choice("unit", unit, _UNITS)
         if unit == "token" and token_spans is None:
             raise InvalidParameter(
-                "token_spans must be a function from a text to token offsets for unit='token'; got "
-                "None."
+                "token_spans must be a function from a text to token offsets "
+                "for unit='token'; got None."
             )
         self.texts: Mapping[str, str] = {} if texts is None else texts
         self._token_spans = token_spans
@@ -57,18 +63,25 @@ class SpanMeasure:
         self._prefixes: dict[str, np.ndarray[Any, np.dtype[np.int64]]] = {}
 
     def text(self, doc_id: str) -> str:
-        """The text of one document. Raises InvalidParameter for a document that was not given."""
+        """The text of one document.
+
+        Raises:
+            InvalidParameter: it was not given.
+        """
         try:
             return self.texts[doc_id]
         except KeyError:
             raise InvalidParameter(
-                f"texts must hold every document that a span names; got none for {doc_id!r}. Pass "
-                "it to SpanMeasure."
+                f"texts must hold every document that a span names; got none for {doc_id!r}. "
+                "Pass it to SpanMeasure."
             ) from None
 
     def size(self, doc_id: str, start: int, end: int) -> int:
-        """The units in `[start, end)` of the document. Raises InvalidParameter for a span outside
-        its text."""
+        """The units in `[start, end)` of the document.
+
+        Raises:
+            InvalidParameter: the span reaches outside the text.
+        """
         if self.unit == "char" and doc_id not in self._ignored and doc_id not in self.texts:
             return end - start
         prefix = self._prefixes.get(doc_id)
@@ -92,33 +105,43 @@ class SpanMeasure:
             for start, end in self._token_spans(text):
                 piece = text[start:end]
                 blank = len(piece) - len(piece.lstrip())
-                if piece:
-                    weights[start + (blank if blank < len(piece) else 0)] += 1
+                if blank < len(piece):
+                    weights[start + blank] += 1
+                elif piece:
+                    weights[start] += 1
         for start, end in self._ignored.get(doc_id, ()):
             weights[start:end] = 0
         return np.concatenate(([0], np.cumsum(weights)))
 
 
 class SpanCover:
-    """The union of some spans, able to say in O(log n) how much of any other span it covers."""
+    """A union of spans that says how much of another it covers.
+
+    That takes O(log n).
+
+    Example:
+        >>> SpanCover([("d", 0, 10), ("d", 5, 20)], SpanMeasure(unit="char")).covered(("d", 15, 30))
+        5
+    """
 
     __slots__ = ("_before", "_measure", "_ranges", "_starts", "total")
 
     def __init__(self, spans: Iterable[Span], measure: SpanMeasure) -> None:
         self._measure = measure
         self._ranges = merge(spans)
-        self._starts = {
-            doc_id: [start for start, _ in ranges] for doc_id, ranges in self._ranges.items()
-        }
-        self._before = {
-            doc_id: list(accumulate((measure.size(doc_id, *pair) for pair in ranges), initial=0))
-            for doc_id, ranges in self._ranges.items()
-        }
+        self._starts: dict[str, list[int]] = {}
+        self._before: dict[str, list[int]] = {}  # units in the ranges before each
+        for doc_id, ranges in self._ranges.items():
+            sizes = [measure.size(doc_id, start, end) for start, end in ranges]
+            self._starts[doc_id] = [start for start, _ in ranges]
+            self._before[doc_id] = list(accumulate(sizes, initial=0))
         self.total = sum(before[-1] for before in self._before.values())
 
     def spans(self) -> list[Span]:
-        """The merged spans: disjoint, not touching, by document in the order first seen, then by
-        start."""
+        """The merged spans, disjoint and not touching.
+
+        They come by document in the order first seen, then by start.
+        """
         return [(doc_id, *pair) for doc_id, ranges in self._ranges.items() for pair in ranges]
 
     def covered(self, span: Span) -> int:
@@ -135,10 +158,12 @@ class SpanCover:
 
 
 def merge(spans: Iterable[Span]) -> dict[str, list[tuple[int, int]]]:
-    """The union of spans per document as sorted, disjoint ranges; touching ranges are joined, empty
-    ones dropped.
+    """The union of spans per document as sorted, disjoint ranges.
 
-    Raises InvalidParameter for a span that starts below 0 or ends before it starts.
+    Touching ranges are joined, empty ones dropped.
+
+    Raises:
+        InvalidParameter: a span starts below 0 or ends before it starts.
     """
     by_document: dict[str, list[tuple[int, int]]] = {}
     for doc_id, start, end in spans:
@@ -167,6 +192,8 @@ def spans_of(chunks: Iterable[Chunk]) -> list[Span]:
 
 
 def heading_spans(outline: Outline) -> list[Span]:
-    """The heading lines of a document, for `SpanMeasure(ignore=...)`. Front matter is not a
-    heading."""
+    """The heading lines of a document, for `SpanMeasure(ignore=...)`.
+
+    Front matter is not a heading.
+    """
     return [(section.doc_id, section.start, section.body_start) for section in outline.sections[1:]]

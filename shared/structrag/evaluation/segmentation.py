@@ -18,8 +18,14 @@ _VARIANTS = ("canonical", "nltk")
 
 
 def boundaries(sizes: Sequence[int]) -> list[int]:
-    """The gaps of a segmentation given as segment sizes in units: [2, 1] -> [0, 1]. Empty for no
-    sizes."""
+    """The gaps of a segmentation given as segment sizes in units.
+
+    Empty for no sizes.
+
+    Example:
+        >>> boundaries([2, 1])
+        [0, 1]
+    """
     gaps: list[int] = []
     for size in sizes:
         check_at_least("sizes", size, 1)
@@ -30,7 +36,7 @@ def boundaries(sizes: Sequence[int]) -> list[int]:
 def default_window(reference: Sequence[int], *, variant: str = "canonical") -> int:
     """Half the mean segment length of the reference, at least 1.
 
-    "canonical" rounds n / (2 segments) half up; "nltk" takes the boundaries as the number of
+    "canonical" rounds n / (2 segments) half up. "nltk" takes the boundaries as the number of
     segments and rounds half to even, as NLTK's `pk` does.
     """
     check_choice("variant", variant, _VARIANTS)
@@ -47,13 +53,18 @@ def pk(
     k: int | None = None,
     variant: str = "canonical",
 ) -> float:
-    """Pk (Beeferman et al. 1999), in [0, 1]: the share of windows where "contains a boundary"
-    differs.
+    """Pk, the share of windows that differ in having a boundary.
+
+    Beeferman et al. 1999. In [0, 1]. When no window fits, it is 0 if both are equal, else 1.
+
+    Example:
+        >>> pk([0, 1, 0, 0], [0, 0, 1, 0], k=2)
+        0.6666666666666666
 
     k: window length in gaps, default `default_window` of the variant.
     variant: "canonical" slides over the n - 1 gaps, n - k windows. "nltk" adds a last position
     without boundary, so one window more, and equals `nltk.metrics.segmentation`. State which one a
-    figure is. When no window fits: 0 if both are equal, else 1.
+    figure is.
     """
     counts = _window_counts(reference, hypothesis, k, variant)
     if counts is None:
@@ -68,10 +79,14 @@ def window_diff(
     k: int | None = None,
     variant: str = "canonical",
 ) -> float:
-    """WindowDiff (Pevzner and Hearst 2002), in [0, 1]: the share of windows whose boundary counts
-    differ.
+    """WindowDiff, the share of windows whose boundary counts differ.
 
-    Never below `pk` with the same k and variant; the parameters are those of `pk`.
+    Pevzner and Hearst 2002. In [0, 1], and never below `pk` with the same k and variant. The
+    parameters are those of `pk`.
+
+    Example:
+        >>> window_diff([1, 0, 0], [1, 1, 0], k=2)
+        1.0
     """
     counts = _window_counts(reference, hypothesis, k, variant)
     if counts is None:
@@ -82,26 +97,30 @@ def window_diff(
 def boundary_f1(
     reference: Sequence[int], hypothesis: Sequence[int], *, tolerance: int = 0
 ) -> float:
-    """F1 of boundaries matched one to one, greedily from the left, at most `tolerance` units apart;
-    in [0, 1].
+    """F1 of boundaries matched one to one, in [0, 1].
 
-    1 when neither side has a boundary, 0 when only one has.
+    They are matched greedily from the left, at most `tolerance` units apart. 1 when neither side
+    has a boundary, 0 when only one has.
+
+    Example:
+        >>> boundary_f1([0, 1, 0, 0], [0, 0, 1, 0], tolerance=1)
+        1.0
     """
     _check(reference, hypothesis)
     check_at_least("tolerance", tolerance, 0)
-    wanted = [gap for gap, boundary in enumerate(reference) if boundary]
-    found = [gap for gap, boundary in enumerate(hypothesis) if boundary]
-    if not wanted and not found:
+    first = [gap for gap, boundary in enumerate(reference) if boundary]
+    second = [gap for gap, boundary in enumerate(hypothesis) if boundary]
+    if not first and not second:
         return 1.0
     i = j = matched = 0
-    while i < len(wanted) and j < len(found):
-        if abs(wanted[i] - found[j]) <= tolerance:
+    while i < len(first) and j < len(second):
+        if abs(first[i] - second[j]) <= tolerance:
             matched, i, j = matched + 1, i + 1, j + 1
-        elif wanted[i] < found[j]:
+        elif first[i] < second[j]:
             i += 1
         else:
             j += 1
-    return 2 * matched / (len(wanted) + len(found))
+    return 2 * matched / (len(first) + len(second))
 
 
 def baseline_segmentations(reference: Sequence[int], *, seed: int = 0) -> dict[str, list[int]]:
@@ -124,7 +143,7 @@ def baseline_segmentations(reference: Sequence[int], *, seed: int = 0) -> dict[s
 def _window_counts(
     reference: Sequence[int], hypothesis: Sequence[int], k: int | None, variant: str
 ) -> list[tuple[int, int]] | None:
-    """The boundaries of reference and hypothesis in each window; None when no window fits."""
+    """The boundaries of both in each window, None when no window fits."""
     check_choice("variant", variant, _VARIANTS)
     _check(reference, hypothesis)
     width = default_window(reference, variant=variant) if k is None else k
@@ -139,11 +158,11 @@ def _window_counts(
 def _check(reference: Sequence[int], hypothesis: Sequence[int]) -> None:
     if len(reference) != len(hypothesis):
         raise InvalidParameter(
-            f"reference and hypothesis must cover the same gaps; got {len(reference)} and "
-            f"{len(hypothesis)}."
+            "reference and hypothesis must cover the same gaps; "
+            f"got {len(reference)} and {len(hypothesis)}."
         )
     if not {*reference, *hypothesis} <= {0, 1}:
         raise InvalidParameter(
-            "reference and hypothesis must hold 0 and 1 only; make them from sizes with "
-            "boundaries()."
+            "reference and hypothesis must hold 0 and 1 only; "
+            "make them from sizes with boundaries()."
         )

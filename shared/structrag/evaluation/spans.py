@@ -1,9 +1,8 @@
-"""Retrieved spans against gold spans: recall, precision, and the share of gold that a chunking cuts
-apart.
+"""Retrieved spans against gold spans: recall, precision, gold cut apart.
 
 Every function takes spans `(document id, start, end)` and a `SpanMeasure` that fixes the unit. Each
 works on unions per document, summed over documents, in O(n log n) for n spans. Without gold (no
-gold span, or only gold that weighs nothing in the unit) a score is None: `macro_mean` leaves such a
+gold span, or only gold that weighs nothing in the unit) a score is None. `macro_mean` leaves such a
 question out and counts it.
 """
 
@@ -22,83 +21,101 @@ _MODES = ("all", "any")
 def span_recall(
     gold: Iterable[Span], retrieved: Iterable[Span], measure: SpanMeasure, *, mode: str = "all"
 ) -> float | None:
-    """|union(retrieved) ∩ union(gold)| / |union(gold)|, in [0, 1]; 0 with nothing retrieved, None
-    without gold.
+    """The share of the gold that was retrieved, in [0, 1].
+
+    |union(retrieved) ∩ union(gold)| / |union(gold)|. 0 with nothing retrieved, None without gold.
 
     mode: "all" takes all gold spans together as the evidence. "any" takes them as alternatives,
     such as the occurrences of an answer: the score of the best single gold span.
+
+    Example:
+        >>> span_recall([("d", 0, 10)], [("d", 0, 8), ("d", 20, 40)], SpanMeasure(unit="char"))
+        0.8
     """
     check_choice("mode", mode, _MODES)
     gold = list(gold)
-    found = SpanCover(retrieved, measure)
-    wanted = SpanCover(gold, measure)
-    if not wanted.total:
+    cover = SpanCover(retrieved, measure)
+    gold_cover = SpanCover(gold, measure)
+    if not gold_cover.total:
         return None
     if mode == "any":
         sized = [(span, measure.size(*span)) for span in gold]
-        return max(found.covered(span) / size for span, size in sized if size)
-    return _shared(wanted, found) / wanted.total
+        return max(cover.covered(span) / size for span, size in sized if size)
+    return _shared(gold_cover, cover) / gold_cover.total
 
 
 def paper_recall(
     gold: Iterable[Span], retrieved: Iterable[Span], measure: SpanMeasure
 ) -> float | None:
-    """Recall as MC-indexing defines it: the sum over retrieved chunks of |chunk ∩ gold| / |gold|.
+    """Recall as MC-indexing defines it, only for reproduction.
 
-    Only for reproduction: text in two overlapping chunks counts twice, so the value can exceed 1.
-    Equal to `span_recall` without overlap. None without gold.
+    The sum over retrieved chunks of |chunk ∩ gold| / |gold|. Text in two overlapping chunks counts
+    twice, so the value can exceed 1. Equal to `span_recall` without overlap. None without gold.
     """
-    wanted = SpanCover(gold, measure)
-    if not wanted.total:
+    gold_cover = SpanCover(gold, measure)
+    if not gold_cover.total:
         return None
-    return sum(wanted.covered(span) for span in retrieved) / wanted.total
+    return sum(gold_cover.covered(span) for span in retrieved) / gold_cover.total
 
 
 def span_precision(
     gold: Iterable[Span], retrieved: Iterable[Span], measure: SpanMeasure
 ) -> float | None:
-    """|union(retrieved) ∩ union(gold)| / |union(retrieved)|, in [0, 1]; 0 with nothing retrieved,
-    None without gold.
+    """The share of the retrieved text that is gold, in [0, 1].
 
-    Retrieved spans of other documents count in the denominator, so the measure must know their
-    texts.
+    |union(retrieved) ∩ union(gold)| / |union(retrieved)|. 0 with nothing retrieved, None without
+    gold. Retrieved spans of other documents count in the denominator, so the measure must know
+    their texts.
+
+    Example:
+        >>> span_precision([("d", 0, 10)], [("d", 0, 40)], SpanMeasure(unit="char"))
+        0.25
     """
-    wanted, found = SpanCover(gold, measure), SpanCover(retrieved, measure)
-    if not wanted.total:
+    gold_cover, cover = SpanCover(gold, measure), SpanCover(retrieved, measure)
+    if not gold_cover.total:
         return None
-    return _shared(wanted, found) / found.total if found.total else 0.0
+    return _shared(gold_cover, cover) / cover.total if cover.total else 0.0
 
 
 def span_f1(gold: Iterable[Span], retrieved: Iterable[Span], measure: SpanMeasure) -> float | None:
-    """The harmonic mean of span precision and span recall: 2 |shared| / (|retrieved| + |gold|);
-    None without gold."""
-    wanted, found = SpanCover(gold, measure), SpanCover(retrieved, measure)
-    if not wanted.total:
+    """The harmonic mean of span precision and span recall.
+
+    2 |shared| / (|retrieved| + |gold|). None without gold.
+    """
+    gold_cover, cover = SpanCover(gold, measure), SpanCover(retrieved, measure)
+    if not gold_cover.total:
         return None
-    return 2 * _shared(wanted, found) / (wanted.total + found.total)
+    return 2 * _shared(gold_cover, cover) / (gold_cover.total + cover.total)
 
 
 def span_iou(gold: Iterable[Span], retrieved: Iterable[Span], measure: SpanMeasure) -> float | None:
-    """Intersection over union of retrieved and gold text: |shared| / |retrieved ∪ gold|; None
-    without gold."""
-    wanted, found = SpanCover(gold, measure), SpanCover(retrieved, measure)
-    if not wanted.total:
+    """Intersection over union of retrieved and gold text.
+
+    |shared| / |retrieved ∪ gold|. None without gold.
+    """
+    gold_cover, cover = SpanCover(gold, measure), SpanCover(retrieved, measure)
+    if not gold_cover.total:
         return None
-    shared = _shared(wanted, found)
-    return shared / (wanted.total + found.total - shared)
+    shared = _shared(gold_cover, cover)
+    return shared / (gold_cover.total + cover.total - shared)
 
 
 def chunking_error(
     gold: Iterable[Span], chunks: Iterable[Span], texts: Mapping[str, str] | None = None
 ) -> float | None:
-    """The share of gold spans that no single chunk contains, in [0, 1]. No retrieval involved.
+    """The share of gold spans that no single chunk contains.
 
-    Outer white space of a gold span is trimmed first when `texts` has its document; blank gold
-    spans are left out. None when no gold span remains. A repeated gold span counts each time.
+    In [0, 1]. No retrieval is involved. Outer white space of a gold span is trimmed first when `texts` has its
+    document. Blank gold spans are left out. None when no gold span remains. A repeated gold span
+    counts each time.
+
+    Example:
+        >>> chunking_error([("d", 0, 8), ("d", 8, 12)], [("d", 0, 10), ("d", 10, 20)])
+        0.5
     """
     trimmed = [_trim(span, texts or {}) for span in gold]
-    wanted = [span for span in trimmed if span[1] < span[2]]
-    if not wanted:
+    filled = [span for span in trimmed if span[1] < span[2]]
+    if not filled:
         return None
     by_document: dict[str, list[tuple[int, int]]] = {}
     for doc_id, start, end in chunks:
@@ -109,11 +126,10 @@ def chunking_error(
         ranges.sort()
         starts[doc_id] = [start for start, _ in ranges]
         reach[doc_id] = list(accumulate((end for _, end in ranges), max))
-    whole = sum(
-        _contains(starts.get(doc_id, []), reach.get(doc_id, []), start, end)
-        for doc_id, start, end in wanted
-    )
-    return 1 - whole / len(wanted)
+    whole = 0
+    for doc_id, start, end in filled:
+        whole += _contains(starts.get(doc_id, []), reach.get(doc_id, []), start, end)
+    return 1 - whole / len(filled)
 
 
 def _contains(starts: Sequence[int], reach: Sequence[int], start: int, end: int) -> bool:
@@ -130,5 +146,5 @@ def _trim(span: Span, texts: Mapping[str, str]) -> Span:
     return doc_id, start + left, start + max(left, len(piece.rstrip()))
 
 
-def _shared(wanted: SpanCover, found: SpanCover) -> int:
-    return sum(found.covered(span) for span in wanted.spans())
+def _shared(first: SpanCover, second: SpanCover) -> int:
+    return sum(second.covered(span) for span in first.spans())
