@@ -70,7 +70,9 @@ def has_answer(aliases: Iterable[str], text: str, *, strip_marks: bool = False) 
 def hits_at_k(
     aliases: Sequence[str], texts: Sequence[str], k: int, *, strip_marks: bool = False
 ) -> float | None:
-    """1 if one of the first k texts holds the answer, else 0.
+    """1 if one of the first k texts holds the answer.
+
+    Else 0.
 
     It holds it if it `has_answer` for any alias, so pass every alias. Each chunk is searched by
     itself, never across a border. None when no alias has a token. Short aliases also match inside
@@ -141,9 +143,9 @@ def exact_match(references: Iterable[str], prediction: str) -> float | None:
 def token_f1(references: Iterable[str], prediction: str) -> float | None:
     """The best F1 of bags of tokens over the references.
 
-    In [0, 1]. Tokens are those of SQuAD's normal form. 0 without a common token, also when both are empty.
-    None without references. For QASPER the reference of an unanswerable question is the string
-    "Unanswerable", of a boolean one "Yes" or "No".
+    In [0, 1]. Tokens are those of SQuAD's normal form. 0 without a common token, also when both are
+    empty. None without references. For QASPER the reference of an unanswerable question is the
+    string "Unanswerable", of a boolean one "Yes" or "No".
 
     Example:
         >>> token_f1(["nineteen hours"], "about nineteen hours of talk")

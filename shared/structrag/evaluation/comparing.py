@@ -1,11 +1,11 @@
-"""Several splitters on the same documents: what their chunks are like, what they cost, and how well
-they are found."""
+"""Splitters compared on the same documents: chunks, costs, self-test."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from itertools import chain
 from time import perf_counter
 from typing import Any
 
@@ -24,23 +24,26 @@ from structrag.evaluation.spans import chunking_error
 from structrag.models.embedders import as_embedder
 from structrag.reading.outline import Outline
 from structrag.reading.sections import parse
-from structrag.records import Chunk, Document
+from structrag.records import Block, Chunk, Document
 
 UNITS = ("sentence", "table", "code")
 
 
 @dataclass(frozen=True, slots=True)
 class MethodReport:
-    """One method's chunks of all documents and what they cost."""
+    """One method's chunks of all documents and what they cost.
+
+    Example:
+        >>> MethodReport("mc", 1, (9, 9, 9, 9), {"table": 0}, 0.01, 0, 1, 0).cut["table"]
+        0
+    """
 
     name: str
     chunks: int
-    tokens: tuple[
-        int, int, int, int
-    ]  # of a chunk's text: least, median, 95th percentile, most; estimated
-    cut: Mapping[
-        str, int
-    ]  # "sentence", "table" and "code" -> how many lie in no single chunk as a whole
+    # Of a chunk's text: least, median, 95th percentile, most; estimated.
+    tokens: tuple[int, int, int, int]
+    # "sentence", "table" and "code" -> how many lie in no single chunk as a whole.
+    cut: Mapping[str, int]
     seconds: float  # to split, with what it takes to find the sections
     embedded_to_split: int  # texts that were embedded to find where to cut
     embedded_to_index: int  # texts to embed to index the chunks once
@@ -49,23 +52,34 @@ class MethodReport:
 
 @dataclass(frozen=True, slots=True)
 class SelfTestReport:
-    """How much of the section asked for is found, by method; `structrag.evaluation.selftest` says
-    what this tells."""
+    """How much of the section asked for is found, by method.
+
+    `structrag.evaluation.selftest` says what this tells.
+
+    Example:
+        >>> SelfTestReport(1000, 12, {}, {}, {}).budget
+        1000
+    """
 
     budget: int  # tokens
     headings: int  # in the documents
     left_out: Mapping[str, int]  # why a heading was not asked -> how many
-    recall: Mapping[
-        str, Mapping[str, Estimate]
-    ]  # method -> kind of question ("heading", "reference") -> mean recall, in [0, 1]
-    difference: Mapping[
-        str, Mapping[str, Estimate]
-    ]  # the same, as the difference to the first method
+    # Method -> kind of question ("heading", "reference") -> mean recall, in [0, 1].
+    recall: Mapping[str, Mapping[str, Estimate]]
+    # The same, as the difference to the first method.
+    difference: Mapping[str, Mapping[str, Estimate]]
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What `compare` found."""
+    """What `compare` found.
+
+    Example:
+        >>> from structrag.chunks.content_aware import ContentAwareSplitter
+        >>> document = Document("# Nova\\n\\nA phone.\\n", id="nova.md", format="markdown")
+        >>> compare([document], {"mc": ContentAwareSplitter()}).methods[0].chunks
+        1
+    """
 
     documents: int
     characters: int
@@ -84,13 +98,14 @@ def compare(
     budget: int = 1000,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Split documents by several splitters and measure each on the same units and the same
-    questions.
+    """Split documents by several splitters and measure each.
+
+    All are measured on the same units and the same questions.
 
     Args:
         documents: At least one that holds text, each with its own id.
-        splitters: Name -> splitter, anything with `split(document)`; differences are to the first.
-        embedder: What `as_embedder` takes, for splitters that embed and for the self-test; None:
+        splitters: Name -> splitter, anything with `split(document)`. Differences are to the first.
+        embedder: What `as_embedder` takes, for splitters that embed and for the self-test. None:
             LSA.
         budget: Tokens that the self-test hands over for a question.
         progress: Called as (what, done, total).
@@ -131,6 +146,7 @@ def _measured(
     embedder: Any,
     progress: Progress | None,
 ) -> tuple[MethodReport, Chunks]:
+    """The chunks of one splitter, and what they are like."""
     runner = runner_for(embedder)
     chunks: dict[str, Sequence[Chunk]] = {}
     embedded = 0
@@ -143,43 +159,42 @@ def _measured(
         embedded += n_embedded
         if progress is not None:
             progress(name, number, len(documents))
-    every = [chunk for own in chunks.values() for chunk in own]
-    sizes = [chunk.n_tokens for chunk in every]
+    all_chunks = list(chain.from_iterable(chunks.values()))
+    sizes = [chunk.n_tokens for chunk in all_chunks]
+    middle, high = np.quantile(sizes, [0.5, 0.95]).tolist()
     report = MethodReport(
         name=name,
-        chunks=len(every),
-        tokens=(
-            min(sizes),
-            round(float(np.median(sizes))),
-            round(float(np.quantile(sizes, 0.95))),
-            max(sizes),
-        ),
-        cut={kind: _cut(spans, every, texts) for kind, spans in units.items()},
+        chunks=len(all_chunks),
+        tokens=(min(sizes), round(middle), round(high), max(sizes)),
+        cut={kind: _cut(spans, all_chunks, texts) for kind, spans in units.items()},
         seconds=seconds,
         embedded_to_split=embedded,
-        embedded_to_index=len(every),
+        embedded_to_index=len(all_chunks),
         model_calls=sum(model_calls(splitter, document) for document in documents),
     )
     return report, chunks
 
 
 def _units(outlines: Sequence[Outline]) -> dict[str, list[Span]]:
-    """What had better stay whole: the sentences of paragraphs, lists and quotes, the tables, and
-    the blocks of code."""
+    """What had better stay whole: sentences of prose, tables, blocks of code."""
     units: dict[str, list[Span]] = {kind: [] for kind in UNITS}
     for outline in outlines:
-        text, doc_id = outline.document.text, outline.document.id
         for section in outline.sections:
             for block in outline.blocks(section):
-                start = block.start if block.header_start is None else block.header_start
                 if block.kind in ("table", "code"):
-                    units[block.kind].append((doc_id, start, block.end))
+                    start = block.start if block.header_start is None else block.header_start
+                    units[block.kind].append((outline.document.id, start, block.end))
                 elif block.kind in PROSE:
-                    spans = block_sentences(text, block)
-                    units["sentence"] += [
-                        (doc_id, *span) for span in spans if text[slice(*span)].strip()
-                    ]
+                    units["sentence"] += _sentences(outline.document, block)
     return units
+
+
+def _sentences(document: Document, block: Block) -> list[Span]:
+    spans = []
+    for start, end in block_sentences(document.text, block):
+        if document.text[start:end].strip():
+            spans.append((document.id, start, end))
+    return spans
 
 
 def _cut(spans: Sequence[Span], chunks: Sequence[Chunk], texts: Mapping[str, str]) -> int:
@@ -193,30 +208,24 @@ def _tested(
     embedder: Any,
     progress: Progress | None,
 ) -> SelfTestReport:
-    scores = {
-        name: selftest_scores(test, documents, own, embedder=embedder, progress=progress)
-        for name, own in chunks.items()
-    }
-    base = scores[next(iter(scores))]
-    return SelfTestReport(
-        budget=test.budget,
-        headings=test.headings,
-        left_out=test.left_out,
-        recall={
-            name: {kind: estimate(values) for kind, values in own.items()}
-            for name, own in scores.items()
-        },
-        difference={
-            name: {kind: estimated_difference(values, base[kind]) for kind, values in own.items()}
-            for name, own in scores.items()
-        },
-    )
+    """The self-test of every method's chunks."""
+    base: dict[str, list[float]] = {}  # the first method's scores
+    recall: dict[str, dict[str, Estimate]] = {}
+    difference: dict[str, dict[str, Estimate]] = {}
+    for name, of_method in chunks.items():
+        scores = selftest_scores(test, documents, of_method, embedder=embedder, progress=progress)
+        base = base or scores
+        recall[name] = {kind: estimate(values) for kind, values in scores.items()}
+        difference[name] = {
+            kind: estimated_difference(values, base[kind]) for kind, values in scores.items()
+        }
+    return SelfTestReport(test.budget, test.headings, test.left_out, recall, difference)
 
 
 def _why_none(test: SelfTest) -> str:
     reasons = ", ".join(f"{count} {reason}" for reason, count in test.left_out.items())
+    shown = f" ({reasons})" if reasons else ""
     return (
         f"No self-test: it needs at least {FEWEST} headings that can be asked, or as many "
-        "references to sections. These documents have "
-        f"{test.headings} headings{f' ({reasons})' if reasons else ''}."
+        f"references to sections. These documents have {test.headings} headings{shown}."
     )

@@ -1,4 +1,4 @@
-"""A mean over questions with its bootstrap interval, alone and as a difference to another system."""
+"""A mean or a mean difference over questions, with its bootstrap interval."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ from structrag.evaluation.aggregate import paired_bootstrap
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean with the 95% interval of a bootstrap over the questions."""
+    """A mean with the 95% interval of a bootstrap over the questions.
+
+    Example:
+        >>> estimate([0.5, 0.5])
+        Estimate(mean=0.5, low=0.5, high=0.5, n=2)
+    """
 
     mean: float
     low: float
@@ -19,8 +24,9 @@ class Estimate:
 
 
 def estimate(scores: Sequence[float]) -> Estimate:
-    """The mean of one score a question, and the interval it would stay in had other such questions
-    been asked.
+    """The mean of one score a question, with its interval.
+
+    It would stay in the interval had other such questions been asked.
 
     Raises:
         InvalidParameter: there is no score.
@@ -29,11 +35,12 @@ def estimate(scores: Sequence[float]) -> Estimate:
 
 
 def estimated_difference(first: Sequence[float], second: Sequence[float]) -> Estimate:
-    """The mean of first - second over the same questions in the same order; both ends are 0 for a
-    system and itself.
+    """The mean of first - second over the same questions.
+
+    They come in the same order. Both ends are 0 for a system and itself.
 
     Raises:
         InvalidParameter: lengths differ, or there is no score.
     """
-    found = paired_bootstrap(first, second)
-    return Estimate(found.difference, found.low, found.high, found.n)
+    interval = paired_bootstrap(first, second)
+    return Estimate(interval.difference, interval.low, interval.high, interval.n)

@@ -1,4 +1,4 @@
-"""Several splitters on the questions of a user: how much of what answers them is found."""
+"""Splitters compared on labelled questions: how much of the gold is found."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from structrag.errors import InvalidParameter, check_at_least
 from structrag.evaluation.estimates import Estimate, estimate, estimated_difference
 from structrag.evaluation.measure import Span, SpanMeasure
 from structrag.evaluation.needs import split_counted
-from structrag.evaluation.searched import Chunks, Found, check_documents, search_all
+from structrag.evaluation.searched import Chunks, Ranking, check_documents, search_all
 from structrag.evaluation.spans import span_recall
 from structrag.models.embedders import as_embedder
 from structrag.records import Document
@@ -25,7 +25,12 @@ BUDGETS = (500, 1000, 2000)  # tokens
 
 @dataclass(frozen=True, slots=True)
 class GoldQuestion:
-    """A question and its gold, of one kind."""
+    """A question and its gold, of one kind.
+
+    Example:
+        >>> GoldQuestion("How long does it last?", spans=(("nova.md", 8, 30),)).docs
+        ()
+    """
 
     question: str
     spans: tuple[Span, ...] = ()  # together the evidence
@@ -35,7 +40,14 @@ class GoldQuestion:
 
 @dataclass(frozen=True, slots=True)
 class MethodScores:
-    """One method's recall, in [0, 1], by point: "first 5" (chunks) or "1000 tokens"."""
+    """One method's recall, in [0, 1], by point.
+
+    A point is "first 5" (chunks) or "1000 tokens".
+
+    Example:
+        >>> MethodScores("mc", 12, {}, {}, {"first 5": 410.0}, {}).tokens["first 5"]
+        410.0
+    """
 
     name: str
     chunks: int
@@ -47,7 +59,16 @@ class MethodScores:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What `evaluate` found."""
+    """What `evaluate` found.
+
+    Example:
+        >>> from structrag.chunks.content_aware import ContentAwareSplitter
+        >>> document = Document("# Nova\\n\\nA phone.\\n", id="nova.md", format="markdown")
+        >>> question = GoldQuestion("What is the Nova?", spans=(("nova.md", 8, 16),))
+        >>> found = evaluate([document], {"mc": ContentAwareSplitter()}, [question])
+        >>> found.methods[0].recall["first 1"].mean
+        1.0
+    """
 
     documents: int
     questions: tuple[str, ...]
@@ -58,22 +79,26 @@ class Evaluation:
     methods: tuple[MethodScores, ...]
 
 
-def question_recall(question: GoldQuestion, found: Sequence[Span], measure: SpanMeasure) -> float:
-    """The share of a question's gold among the spans found, in [0, 1].
+def question_recall(
+    question: GoldQuestion, retrieved: Sequence[Span], measure: SpanMeasure
+) -> float:
+    """The share of a question's gold that was retrieved, in [0, 1].
 
-    Of spans the share of their characters, white space aside; of quotes the mean over them of the
-    share at each one's best place; of documents the share from which there is a span. 0 where the
-    gold is blank.
+    - Of spans it is the share of their characters, white space aside.
+    - Of quotes it is the mean over them of the share at each one's best place.
+    - Of documents it is the share from which there is a span.
+
+    0 where the gold is blank.
     """
     if question.docs:
-        reached = {doc_id for doc_id, start, end in found if start < end}
+        reached = {doc_id for doc_id, start, end in retrieved if start < end}
         return sum(doc_id in reached for doc_id in question.docs) / len(question.docs)
     if question.places:
-        shares = [
-            span_recall(places, found, measure, mode="any") or 0.0 for places in question.places
-        ]
+        shares = []
+        for places in question.places:
+            shares.append(span_recall(places, retrieved, measure, mode="any") or 0.0)
         return float(np.mean(shares))
-    return span_recall(question.spans, found, measure) or 0.0
+    return span_recall(question.spans, retrieved, measure) or 0.0
 
 
 def evaluate(
@@ -87,18 +112,17 @@ def evaluate(
     budgets: Sequence[int] = BUDGETS,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Split documents by several splitters, search the chunks of each for every question alike, and
-    measure what was found.
+    """Split documents by several splitters and measure what searches find.
 
-    All documents are searched, by vectors and BM25 together (`MultiViewRetriever`), whatever the
-    splitter. Chunks of different methods differ in size, so compare methods at token budgets: there
-    the last chunk is cut where the budget ends.
+    All documents are searched for every question, by vectors and BM25 together
+    (`MultiViewRetriever`), whatever the splitter. Chunks of different methods differ in size, so
+    compare methods at token budgets: there the last chunk is cut where the budget ends.
 
     Args:
         documents: At least one that holds text, each with its own id.
-        splitters: Name -> splitter, anything with `split(document)`; differences are to the first.
+        splitters: Name -> splitter, anything with `split(document)`. Differences are to the first.
         questions: At least one, as `question_files.read_questions` reads them.
-        embedder: What `as_embedder` takes, for splitters that embed and for the index; None: LSA.
+        embedder: What `as_embedder` takes, for splitters that embed and for the index. None: LSA.
         views: Which views are indexed: some of "raw", "summary" and "keywords".
         depths: Numbers of chunks, each at least 1.
         budgets: Numbers of tokens, each at least 1.
@@ -120,7 +144,7 @@ def evaluate(
     methods: list[MethodScores] = []
     for name, splitter in splitters.items():
         chunks = _split(name, splitter, documents, model, progress)
-        found = search_all(
+        rankings = search_all(
             documents,
             chunks,
             asked,
@@ -130,21 +154,22 @@ def evaluate(
             views=views,
             progress=progress,
         )
-        scores = _scores(questions, found, measure, depths, budgets)
+        scores = _scores(questions, rankings, measure, depths, budgets)
         base = methods[0].scores if methods else scores
+        difference = {}
+        for point, values in scores.items():
+            difference[point] = estimated_difference(values, base[point])
+        tokens = {}
+        for k in depths:
+            handed = [sum(ranking.tokens[:k]) for ranking in rankings]
+            tokens[f"first {k}"] = float(np.mean(handed))
         methods.append(
             MethodScores(
                 name=name,
                 chunks=sum(map(len, chunks.values())),
                 recall={point: estimate(values) for point, values in scores.items()},
-                difference={
-                    point: estimated_difference(values, base[point])
-                    for point, values in scores.items()
-                },
-                tokens={
-                    f"first {k}": float(np.mean([sum(each.tokens[:k]) for each in found]))
-                    for k in depths
-                },
+                difference=difference,
+                tokens=tokens,
                 scores={point: tuple(values) for point, values in scores.items()},
             )
         )
@@ -177,19 +202,19 @@ def _split(
 
 def _scores(
     questions: Sequence[GoldQuestion],
-    found: Sequence[Found],
+    rankings: Sequence[Ranking],
     measure: SpanMeasure,
     depths: Sequence[int],
     budgets: Sequence[int],
 ) -> dict[str, list[float]]:
     """Point -> the recall of each question."""
-    pairs = list(zip(questions, found, strict=True))
-    scores = {
-        f"first {k}": [question_recall(each, own.first(k), measure) for each, own in pairs]
-        for k in depths
-    }
+    retrieved: dict[str, list[list[Span]]] = {}
+    for k in depths:
+        retrieved[f"first {k}"] = [ranking.first(k) for ranking in rankings]
     for budget in budgets:
-        scores[f"{budget} tokens"] = [
-            question_recall(each, own.within(budget, measure), measure) for each, own in pairs
-        ]
+        retrieved[f"{budget} tokens"] = [ranking.within(budget, measure) for ranking in rankings]
+    scores = {}
+    for point, all_spans in retrieved.items():
+        pairs = zip(questions, all_spans, strict=True)
+        scores[point] = [question_recall(question, spans, measure) for question, spans in pairs]
     return scores

@@ -16,7 +16,7 @@ _SUMMARY = "A summary."  # what a language model is taken to answer when only it
 
 
 def split_counted(splitter: Any, document: Document, runner: Runner) -> tuple[list[Chunk], int]:
-    """The chunks of a document, and how many texts the splitter had embedded for them.
+    """The chunks of a document, and how many texts were embedded for them.
 
     Where the runner has no embedder, those are embedded by LSA.
     """
@@ -35,10 +35,10 @@ def split_counted(splitter: Any, document: Document, runner: Runner) -> tuple[li
 
 
 def model_calls(splitter: Any, document: Document) -> int:
-    """How many calls of a language model splitting would take if there were one; none is made.
+    """How many calls of a language model splitting would take.
 
-    Every question is answered alike here. A splitter whose questions depend on the answers can make
-    a few more or less.
+    None is made. Every question is answered alike here. A splitter whose questions depend on the
+    answers can make a few more or less.
     """
     if not isinstance(splitter, ReadingSplitter):
         return 0

@@ -31,15 +31,15 @@ def read_questions(
 ) -> list[GoldQuestion]:
     """The questions of a file, with their gold found in the documents.
 
-    Each is an object with `question` and one kind of gold:
+    A question is an object with `question` and one kind of gold:
 
-    - `spans`: `[document, start, end]` or `{"doc", "start", "end"}`, characters of `Document.text`;
-      together they are the evidence.
+    - `spans`: `[document, start, end]` or `{"doc", "start", "end"}`, characters of `Document.text`.
+      Together they are the evidence.
     - `quotes`: passages to be found word for word (white space aside) in `Document.text`, so with
-      the markup that Markdown has; all are wanted, each at one of its places.
-    - `answers`: spellings of one answer; any place of any of them will do.
-    - `docs`: documents; one chunk of each is wanted. Beside quotes or answers: where to look for
-      these.
+      the markup that Markdown has. All are asked for, at any of their places.
+    - `answers`: spellings of one answer. Any place of any of them will do.
+    - `docs`: documents. One chunk of each is asked for. Beside quotes or answers they say where to
+      look for these.
 
     A single value may stand for a list, and `quote`, `answer`, `doc`, `span` for the plurals.
     Documents are named by id, or by the end of it (`guide.md`, `docs/guide.md`) where that is one
@@ -48,9 +48,9 @@ def read_questions(
     for a span.
 
     Raises:
-        InvalidParameter: the file cannot be read, a question of it is not as above, names an
-            unknown document, or has a quote or answers that no document holds; or there is no
-            question. The message says which line.
+        InvalidParameter: the file cannot be read, or has no question; or a question of it is not
+            as above, names an unknown document, or has a quote or answers that no document holds.
+            The message says which line.
     """
     path = Path(path)
     finder = QuoteFinder(documents)
@@ -70,7 +70,7 @@ def read_questions(
 
 
 def _records(path: Path) -> Iterator[tuple[str, Any]]:
-    """Every question as it stands, and where."""
+    """The questions as they stand, each with its place."""
     suffix = path.suffix.lower()
     if suffix not in {".jsonl", ".json", ".csv"}:
         raise InvalidParameter(
@@ -84,21 +84,18 @@ def _records(path: Path) -> Iterator[tuple[str, Any]]:
     if suffix == ".csv":
         reader = csv.DictReader(io.StringIO(text, newline=""))
         for row in reader:
-            yield (
-                f"Line {reader.line_num}",
-                {key: value for key, value in row.items() if key and value},
-            )
+            filled = {key: value for key, value in row.items() if key and value}
+            yield f"Line {reader.line_num}", filled
     elif suffix == ".json":
         records = _parsed(text, f"{path.name} is")
         records = records.get("questions") if isinstance(records, dict) else records
         if not isinstance(records, list):
             raise InvalidParameter(
-                f"{path.name} must hold a list of questions, or an object with one under "
-                "'questions'."
+                f"{path.name} must hold a list of questions, "
+                "or an object with one under 'questions'."
             )
-        yield from (
-            (f"Question {number}", record) for number, record in enumerate(records, start=1)
-        )
+        for number, record in enumerate(records, start=1):
+            yield f"Question {number}", record
     else:
         for number, line in enumerate(text.split("\n"), start=1):
             if line.strip():
@@ -117,20 +114,19 @@ def _question(
 ) -> GoldQuestion:
     if not isinstance(record, Mapping):
         raise InvalidParameter(
-            "a question must be an object with 'question' and its gold; got "
-            f"{type(record).__name__}."
+            "a question must be an object with 'question' and its gold; "
+            f"got {type(record).__name__}."
         )
-    given = {FIELDS.get(str(key), str(key)): value for key, value in record.items()}
-    question = given.get("question")
+    fields = {FIELDS.get(str(key), str(key)): value for key, value in record.items()}
+    question = fields.get("question")
     if not isinstance(question, str) or not question.strip():
         raise InvalidParameter(f"'question' must be a text that is not blank; got {question!r}.")
-    if "start" in given and "spans" not in given:
-        given["spans"] = [
-            {"doc": given.pop("docs", None), "start": given["start"], "end": given.get("end")}
-        ]
-    docs = tuple(_document(name, ids) for name in _texts(given, "docs"))
-    quotes, answers = _texts(given, "quotes"), _texts(given, "answers")
-    spans = tuple(_span(value, ids, lengths) for value in _spans(given.get("spans")))
+    if "start" in fields and "spans" not in fields:  # the columns of a CSV file
+        doc = fields.pop("docs", None)
+        fields["spans"] = [{"doc": doc, "start": fields["start"], "end": fields.get("end")}]
+    docs = tuple(_document(name, ids) for name in _texts(fields, "docs"))
+    quotes, answers = _texts(fields, "quotes"), _texts(fields, "answers")
+    spans = tuple(_span(value, ids, lengths) for value in _spans(fields.get("spans")))
     if sum(map(bool, (spans, quotes, answers))) > 1:
         raise InvalidParameter(
             "a question must have one kind of gold, 'spans', 'quotes' or 'answers'; got several."
@@ -139,16 +135,19 @@ def _question(
         raise InvalidParameter(
             "a question must have its gold as 'spans', 'quotes', 'answers' or 'docs'; got none."
         )
-    places = [_found([quote], docs, finder) for quote in quotes]
+    places = [_places([quote], docs, finder) for quote in quotes]
     if answers:
-        places = [_found(answers, docs, finder)]
+        places = [_places(answers, docs, finder)]
     return GoldQuestion(question, spans, tuple(places), () if spans or places else docs)
 
 
-def _texts(given: Mapping[str, Any], name: str) -> list[str]:
-    value = given.get(name)
-    values = [] if value is None else value if isinstance(value, list) else [value]
-    if not all(isinstance(each, str) and each.strip() for each in values):
+def _texts(fields: Mapping[str, Any], name: str) -> list[str]:
+    """A field's one text or list of texts as a list."""
+    value = fields.get(name)
+    if value is None:
+        return []
+    values = value if isinstance(value, list) else [value]
+    if not all(isinstance(text, str) and text.strip() for text in values):
         raise InvalidParameter(
             f"{name!r} must be a text or a list of texts, none of them blank; got {value!r}."
         )
@@ -157,18 +156,18 @@ def _texts(given: Mapping[str, Any], name: str) -> list[str]:
 
 def _spans(value: Any) -> list[Any]:
     """One span or a list of them as a list."""
-    single = isinstance(value, Mapping) or (
-        isinstance(value, list) and value and isinstance(value[0], str)
-    )
-    return [] if value is None else [value] if single or not isinstance(value, list) else value
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        return [value]
+    # A list that begins with a document's name is a span itself.
+    return [value] if value and isinstance(value[0], str) else value
 
 
 def _span(value: Any, ids: Sequence[str], lengths: Mapping[str, int]) -> Span:
-    parts: Any = (
-        [value.get(name) for name in ("doc", "start", "end")]
-        if isinstance(value, Mapping)
-        else value
-    )
+    parts: Any = value
+    if isinstance(value, Mapping):
+        parts = [value.get(name) for name in ("doc", "start", "end")]
     try:
         name, start, end = parts
         start, end = int(start), int(end)
@@ -177,30 +176,31 @@ def _span(value: Any, ids: Sequence[str], lengths: Mapping[str, int]) -> Span:
     doc_id = _document(name, ids)
     if not 0 <= start < end <= lengths[doc_id]:
         raise InvalidParameter(
-            f"a span must have 0 <= start < end <= {lengths[doc_id]}, the characters of "
-            f"{doc_id!r}; got {start} and {end}."
+            f"a span must have 0 <= start < end <= {lengths[doc_id]}, "
+            f"the characters of {doc_id!r}; got {start} and {end}."
         )
     return doc_id, start, end
 
 
 def _document(name: Any, ids: Sequence[str]) -> str:
+    """The id of a document named by it or by its end."""
     if name in ids:
         return str(name)
     parts = PurePath(str(name)).parts
-    found = [each for each in ids if parts and PurePath(each).parts[-len(parts) :] == parts]
-    if len(found) == 1:
-        return found[0]
-    if found:
+    matches = [doc_id for doc_id in ids if parts and PurePath(doc_id).parts[-len(parts) :] == parts]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
         raise InvalidParameter(
-            f"{name!r} is the end of {len(found)} documents' names, such as {found[0]!r}; write "
-            "more of it."
+            f"{name!r} is the end of {len(matches)} documents' names, such as {matches[0]!r}; "
+            "write more of it."
         )
     raise InvalidParameter(
         f"there is no document {name!r}; there are {len(ids)}, such as {min(ids)!r}."
     )
 
 
-def _found(texts: Sequence[str], docs: Sequence[str], finder: QuoteFinder) -> tuple[Span, ...]:
+def _places(texts: Sequence[str], docs: Sequence[str], finder: QuoteFinder) -> tuple[Span, ...]:
     """The places of any of the texts."""
     places = tuple(place for text in texts for place in finder.find(text, docs))
     if not places:
@@ -208,7 +208,7 @@ def _found(texts: Sequence[str], docs: Sequence[str], finder: QuoteFinder) -> tu
         shown = texts[0] if len(texts[0]) <= 80 else f"{texts[0][:80]}…"
         others = f" (nor its {len(texts) - 1} other spellings)" if len(texts) > 1 else ""
         raise InvalidParameter(
-            f"{shown!r} was not found {where}{others}; it must stand there word for word, markup "
-            "included."
+            f"{shown!r} was not found {where}{others}; "
+            "it must stand there word for word, markup included."
         )
     return places

@@ -1,4 +1,4 @@
-"""Where documents hold a quote: exactly, except that any white space equals any other."""
+"""Where documents hold a quote, exactly but for white space."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
 
 from structrag.evaluation.measure import Span
 from structrag.records import Document
@@ -31,51 +30,61 @@ class _Collapsed:
 
 @dataclass(frozen=True, slots=True)
 class QuoteFinder:
-    """Finds quotes in documents; each document is read when it is first searched."""
+    """Finds quotes in documents.
+
+    A document is read when it is first searched.
+
+    Example:
+        >>> QuoteFinder([Document("The Nova\\nrings.", id="nova")]).find("Nova rings")
+        [('nova', 4, 14)]
+    """
 
     documents: Sequence[Document]
     _read: dict[str, _Collapsed] = field(default_factory=dict)
 
     def find(self, quote: str, doc_ids: Sequence[str] = ()) -> list[Span]:
-        """The places of a quote in these documents (none given: in all), in their order, at most
-        1,000; none for a blank quote.
+        """The places of a quote in these documents, in their order.
 
-        Case and punctuation count. A quote that begins or ends with an ASCII letter or digit does
-        not match inside a longer run of those.
+        Without `doc_ids` all documents are searched. There are at most 1,000 places, none for a
+        blank quote. Case and punctuation count. A quote that begins or ends with an ASCII letter
+        or digit does not match inside a longer run of those.
         """
-        wanted = " ".join(quote.split())
-        if not wanted:
+        words = " ".join(quote.split())
+        if not words:
             return []
-        found: list[Span] = []
+        spans: list[Span] = []
         for document in self.documents:
             if doc_ids and document.id not in doc_ids:
                 continue
             collapsed = self._read.get(document.id)
             if collapsed is None:
                 collapsed = self._read[document.id] = _collapse(document.text)
-            found += [
-                (document.id, start, end)
-                for start, end in _places(collapsed, wanted, MOST_PLACES - len(found))
-            ]
-        return found
+            for start, end in _places(collapsed, words, MOST_PLACES - len(spans)):
+                spans.append((document.id, start, end))
+        return spans
 
 
 def _collapse(text: str) -> _Collapsed:
-    words = list(_WORD.finditer(text))
-    starts = list(accumulate((match.end() - match.start() + 1 for match in words), initial=0))
-    return _Collapsed(
-        " ".join(match.group() for match in words), starts[: len(words)], [m.start() for m in words]
-    )
+    words = []
+    starts = []
+    sources = []
+    length = 0
+    for match in _WORD.finditer(text):
+        words.append(match.group())
+        starts.append(length)
+        sources.append(match.start())
+        length += len(match.group()) + 1
+    return _Collapsed(" ".join(words), starts, sources)
 
 
-def _places(collapsed: _Collapsed, wanted: str, most: int) -> list[tuple[int, int]]:
+def _places(collapsed: _Collapsed, words: str, most: int) -> list[tuple[int, int]]:
     places: list[tuple[int, int]] = []
-    at = collapsed.text.find(wanted)
+    at = collapsed.text.find(words)
     while at >= 0 and len(places) < most:
-        end = at + len(wanted)
+        end = at + len(words)
         if not _runs_on(collapsed.text, at) and not _runs_on(collapsed.text, end):
             places.append((collapsed.source(at), collapsed.source(end - 1) + 1))
-        at = collapsed.text.find(wanted, at + 1)
+        at = collapsed.text.find(words, at + 1)
     return places
 
 

@@ -34,7 +34,7 @@ def mid_ranks(scores: Sequence[float]) -> list[float]:
 
 
 def log_rank_score(rank: float, n: int, *, gamma: float = 1.0) -> float:
-    """The score of a rank, from 1 at the first to 0 at the last.
+    """The score of a rank, from 1 down to 0.
 
     S(r) = 1 - ln(1 + gamma (r - 1)) / ln(1 + gamma (n - 1)).
 

@@ -1,5 +1,7 @@
-"""Sentences of documents that point to a section: by a Markdown link to its anchor, or as "see
-section 3.2"."""
+"""Sentences of documents that point to a section.
+
+They do so by a Markdown link to its anchor, or as "see section 3.2".
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from structrag.reading.outline import Outline
 from structrag.records import Block, Section
@@ -17,7 +19,8 @@ from structrag.text.sentences import sentence_spans
 PROSE = ("paragraph", "list", "quote")
 DEFINITION = re.compile(r"^ {0,3}\[([^\[\]\n]+)\]:[ \t]*<?([^\s>]+)>?[^\n]*\n?", re.MULTILINE)
 NUMBERED = re.compile(
-    r"\s*(?:(?:section|chapter|part)\s+(?P<counted>\d+(?:\.\d+)*)|appendix\s+(?P<lettered>[A-Z](?:\.\d+)*)"
+    r"\s*(?:(?:section|chapter|part)\s+(?P<counted>\d+(?:\.\d+)*)"
+    r"|appendix\s+(?P<lettered>[A-Z](?:\.\d+)*)"
     r"|(?P<plain>\d+(?:\.\d+)*)(?=[.):\s])|(?P<letter>[A-Z](?:\.\d+)+|[A-Z](?=[.):])))[.):]*\s*",
     re.IGNORECASE,
 )
@@ -34,7 +37,15 @@ _FEWEST_WORDS, _MOST_WORDS = 6, 60
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A sentence and the one section that it points to."""
+    """A sentence and the one section that it points to.
+
+    Example:
+        >>> from structrag.reading.sections import parse
+        >>> from structrag.records import Document
+        >>> text = "# A\\n\\nHow long the battery lasts, [see there](#b).\\n\\n# B\\n\\nLong.\\n"
+        >>> references([parse(Document(text, format="markdown"))])[0].target.title
+        'B'
+    """
 
     doc_id: str
     start: int  # of the sentence, in characters
@@ -44,42 +55,42 @@ class Reference:
 
 
 def references(outlines: Sequence[Outline]) -> list[Reference]:
-    """The sentences of 6 to 60 words in paragraphs, lists and quotes that point to exactly one
-    section, another than their own.
+    """The sentences that point to exactly one other section.
+
+    They have 6 to 60 words and stand in paragraphs, lists and quotes.
 
     A link may lead to another of the documents, by a path from its own folder. Links of HTML are
     not in its text and so not seen. Numbers ("section 3.2", "§4", "Appendix B") are those that
     headings of the same document begin with.
     """
     places = _Places(outlines)
-    return [reference for outline in outlines for reference in _of_document(outline, places)]
+    return list(chain.from_iterable(_of_document(outline, places) for outline in outlines))
 
 
 class _Places:
     """Where anchors and section numbers lead."""
 
     def __init__(self, outlines: Sequence[Outline]) -> None:
-        self.documents = {
-            posixpath.normpath(outline.document.id): outline.document.id for outline in outlines
-        }
-        self.anchors = {outline.document.id: _anchors(outline) for outline in outlines}
-        self.numbers = {outline.document.id: _numbers(outline) for outline in outlines}
+        self.documents: dict[str, str] = {}  # path -> id
+        self.anchors: dict[str, dict[str, Section]] = {}
+        self.numbers: dict[str, dict[str, Section]] = {}
+        for outline in outlines:
+            doc_id = outline.document.id
+            self.documents[posixpath.normpath(doc_id)] = doc_id
+            self.anchors[doc_id] = _anchors(outline)
+            self.numbers[doc_id] = _numbers(outline)
 
     def linked(self, doc_id: str, address: str) -> Section | None:
         """The section that an address written in a document leads to."""
         path, _, anchor = address.partition("#")
         if not anchor or "://" in path:
             return None
-        home = doc_id
+        home: str | None = doc_id
         if path:
             joined = posixpath.normpath(posixpath.join(posixpath.dirname(doc_id), path))
-            found = self.documents.get(joined) or self.documents.get(
-                posixpath.splitext(joined)[0] + ".md"
-            )
-            if found is None:
-                return None
-            home = found
-        return self.anchors[home].get(anchor.casefold())
+            as_markdown = posixpath.splitext(joined)[0] + ".md"  # for links to the HTML page
+            home = self.documents.get(joined) or self.documents.get(as_markdown)
+        return None if home is None else self.anchors[home].get(anchor.casefold())
 
     def numbered(self, doc_id: str, number: str) -> Section | None:
         """The section of this document whose heading begins with the number."""
@@ -87,39 +98,40 @@ class _Places:
 
 
 def _anchors(outline: Outline) -> dict[str, Section]:
-    """Anchor -> section: as GitHub makes anchors of titles, and as a heading names its own
-    (`{#name}`)."""
-    found: dict[str, Section] = {}
+    """Anchor -> section.
+
+    Anchors are those that GitHub makes of titles, and those that a heading names (`{#name}`).
+    """
+    anchors: dict[str, Section] = {}
     seen: Counter[str] = Counter()
     for section in outline.sections[1:]:
         slug = re.sub(r"[^\w\- ]", "", section.title.casefold()).strip().replace(" ", "-")
-        found.setdefault(f"{slug}-{seen[slug]}" if seen[slug] else slug, section)
+        anchors.setdefault(f"{slug}-{seen[slug]}" if seen[slug] else slug, section)
         seen[slug] += 1
-        own = _ANCHOR.search(outline.document.text, section.start, section.body_start)
-        if own:
-            found[own.group(1).casefold()] = section
-    return found
+        named = _ANCHOR.search(outline.document.text, section.start, section.body_start)
+        if named:
+            anchors[named.group(1).casefold()] = section
+    return anchors
 
 
 def _numbers(outline: Outline) -> dict[str, Section]:
     """Number -> section, where only one heading has it."""
-    found: dict[str, list[Section]] = {}
+    numbered: dict[str, list[Section]] = {}
     for section in outline.sections[1:]:
         match = NUMBERED.match(section.title)
         if match:
             number = next(group for group in match.groups() if group)
-            found.setdefault(number.upper(), []).append(section)
-    return {number: sections[0] for number, sections in found.items() if len(sections) == 1}
+            numbered.setdefault(number.upper(), []).append(section)
+    return {number: sections[0] for number, sections in numbered.items() if len(sections) == 1}
 
 
 def _of_document(outline: Outline, places: _Places) -> Iterator[Reference]:
     document = outline.document
     markdown = document.format == "markdown"
-    definitions = (
-        {_label(name): address for name, address in DEFINITION.findall(document.text)}
-        if markdown
-        else {}
-    )
+    definitions: dict[str, str] = {}
+    if markdown:
+        for name, address in DEFINITION.findall(document.text):
+            definitions[_label(name)] = address
     for section in outline.sections:
         for block in outline.blocks(section):
             if block.kind not in PROSE:
@@ -136,14 +148,21 @@ def _of_document(outline: Outline, places: _Places) -> Iterator[Reference]:
 
 
 def block_sentences(text: str, block: Block) -> list[tuple[int, int]]:
-    """The sentences of a paragraph, list or quote; an item of a list ends one."""
-    edges = [block.start, *block.cuts, block.end]
-    return [span for start, end in pairwise(edges) for span in sentence_spans(text, start, end)]
+    """The sentences of a paragraph, list or quote.
+
+    An item of a list ends one.
+    """
+    spans: list[tuple[int, int]] = []
+    for start, end in pairwise([block.start, *block.cuts, block.end]):
+        spans += sentence_spans(text, start, end)
+    return spans
 
 
 def _words(sentence: str, definitions: Mapping[str, str]) -> str:
-    """A sentence of Markdown without its links' addresses and brackets, and without the mark of a
-    list item or a quote."""
+    """A sentence of Markdown as it reads.
+
+    Links lose their addresses and brackets, a list item or a quote its mark.
+    """
 
     def shown(link: re.Match[str]) -> str:
         text, address, label = link.groups()
@@ -156,11 +175,12 @@ def _targets(
     doc_id: str, sentence: str, definitions: Mapping[str, str], places: _Places, markdown: bool
 ) -> dict[str, Section]:
     """The sections that a sentence points to, by their ids."""
-    found = [places.numbered(doc_id, number) for number in _MENTION.findall(sentence)]
+    sections = [places.numbered(doc_id, number) for number in _MENTION.findall(sentence)]
     for text, address, label in _LINK.findall(sentence) if markdown else ():
         address = address or definitions.get(_label(label or text), "")
-        found.append(places.linked(doc_id, address) if address else None)
-    return {section.id: section for section in found if section is not None}
+        if address:
+            sections.append(places.linked(doc_id, address))
+    return {section.id: section for section in sections if section is not None}
 
 
 def _label(name: str) -> str:

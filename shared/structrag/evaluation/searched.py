@@ -1,10 +1,10 @@
-"""Questions put to an index of each method's chunks, and how much of the gold is among what is
-found."""
+"""Questions put to an index of each method's chunks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from structrag.asking.requests import Progress
@@ -20,8 +20,13 @@ Chunks = Mapping[str, Sequence[Chunk]]  # document id -> its chunks, in reading 
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What was found for one question, best first."""
+class Ranking:
+    """What was found for one question, best first.
+
+    Example:
+        >>> Ranking((("d", 0, 90), ("d", 90, 180)), (20, 22)).first(1)
+        [('d', 0, 90)]
+    """
 
     spans: tuple[Span, ...]
     tokens: tuple[int, ...]  # of each chunk's text
@@ -36,12 +41,15 @@ class Found:
 
 
 def check_documents(documents: Sequence[Document], splitters: Mapping[str, Any]) -> None:
-    """Raise InvalidParameter where there is no text or no splitter, or two documents have the same
-    id."""
+    """Refuse no text, no splitter, and two documents with one id.
+
+    Raises:
+        InvalidParameter: there is nothing to measure, or an id occurs twice.
+    """
     if not splitters or not any(document.text.strip() for document in documents):
         raise InvalidParameter(
-            "There is nothing to measure: give at least one document that holds text, and one "
-            "method."
+            "There is nothing to measure: "
+            "give at least one document that holds text, and one method."
         )
     if len({document.id for document in documents}) < len(documents):
         raise InvalidParameter("Two documents have the same id; give each its own.")
@@ -57,34 +65,36 @@ def search_all(
     embedder: Any = None,
     views: Sequence[str] = ("raw",),
     progress: Progress | None = None,
-) -> list[Found]:
-    """Search all documents for every question, by vectors and BM25: at least k chunks and enough to
-    fill `budget` tokens, where there are so many.
+) -> list[Ranking]:
+    """Search all documents for every question, by vectors and BM25.
+
+    A ranking has at least k chunks, and enough to fill `budget` tokens, where there are so many.
 
     Args:
-        chunks: What is indexed; a document may have none.
-        embedder: What `as_embedder` takes; None: LSA.
+        chunks: What is indexed. A document may have none.
+        embedder: What `as_embedder` takes. None: LSA.
         views: Which views of the chunks are searched.
         progress: Called as ("questions", done, questions).
     """
     index = Index(embedder=embedder, splitter=GivenChunks(chunks), views=views)
     index.add(documents)
-    sizes = [chunk.n_tokens for own in chunks.values() for chunk in own]
+    sizes = [chunk.n_tokens for chunk in chain.from_iterable(chunks.values())]
+    # Twice as many as fill the budget on average.
     first = max(k, 2 * budget * len(sizes) // max(1, sum(sizes)), 1)
     retriever = MultiViewRetriever(index)
-    found = []
+    rankings = []
     for number, question in enumerate(questions, start=1):
-        found.append(_search(retriever, question, first, budget))
+        rankings.append(_search(retriever, question, first, budget))
         if progress is not None:
             progress("questions", number, len(questions))
-    return found
+    return rankings
 
 
-def _search(retriever: MultiViewRetriever, question: str, k: int, budget: int) -> Found:
-    """The first k chunks, and more until they fill the budget or are all."""
+def _search(retriever: MultiViewRetriever, question: str, k: int, budget: int) -> Ranking:
+    """The first k chunks, and more until they fill the budget."""
     while True:
         hits = retriever.search(question, k)
         tokens = tuple(hit.chunk.n_tokens for hit in hits)
-        if len(hits) < k or sum(tokens) >= budget:
-            return Found(tuple(spans_of(hit.chunk for hit in hits)), tokens)
+        if len(hits) < k or sum(tokens) >= budget:  # fewer than k: these are all
+            return Ranking(tuple(spans_of(hit.chunk for hit in hits)), tokens)
         k *= 2

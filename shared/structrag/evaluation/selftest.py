@@ -1,8 +1,8 @@
 """A retrieval test without labels: questions made from the documents themselves.
 
-A heading is asked, and the text below it is the gold; a sentence that points to a section is asked,
-and that section is the gold. The words of the question are kept out of the index: no heading line,
-heading path or table of contents is indexed, nor a sentence that is asked.
+Two kinds of question are asked. Of a heading the text below it is the gold. Of a sentence that
+points to a section that section is the gold. The words of the question are kept out of the index:
+no heading line, heading path or table of contents is indexed, nor a sentence that is asked.
 
 What it can tell: whether a method's chunks can be found by what their text says, on these
 documents, and how much of a section then fits into a token budget. What it cannot: headings are not
@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from random import Random
 from typing import Any, TypeVar
 
@@ -45,7 +46,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class MadeQuestion:
-    """A question made from a document."""
+    """A question made from a document.
+
+    Example:
+        >>> MadeQuestion("Battery", "heading", ("nova.md", 12, 90)).kind
+        'heading'
+    """
 
     question: str
     kind: str  # "heading" or "reference"
@@ -54,7 +60,13 @@ class MadeQuestion:
 
 @dataclass(frozen=True, slots=True)
 class SelfTest:
-    """The questions, and what is not indexed while they are asked."""
+    """The questions, and what is not indexed while they are asked.
+
+    Example:
+        >>> document = Document("# Nova\\n\\nA phone.\\n", format="markdown")
+        >>> make_selftest([document]).left_out
+        {'above less than 20 tokens of text': 1}
+    """
 
     questions: tuple[MadeQuestion, ...]  # headings, then references, each in reading order
     withheld: Mapping[str, list[tuple[int, int]]]  # document id -> ranges of characters
@@ -67,8 +79,9 @@ class SelfTest:
 def make_selftest(
     documents: Sequence[Document], *, budget: int = 1000, most: int = MOST
 ) -> SelfTest:
-    """Make the questions of documents; a kind of which there are fewer than 10 is left out, so
-    there may be none.
+    """Make the questions of documents.
+
+    A kind of which there are fewer than 10 is left out, so there may be none.
 
     A heading is asked when no other heading has the same words, it has a word of three letters, and
     the text below it, up to the next heading, counts 20 to `budget` tokens. A section is asked for
@@ -85,15 +98,15 @@ def make_selftest(
         if not _unfit(reference.target, texts, budget):
             pointing.setdefault(reference.target.id, reference)
     drawn = _drawn(list(pointing.values()), most)
-    questions = headings
+    questions = list(headings)
     if len(headings) < FEWEST:
         questions, left_out["too few to ask"] = [], len(headings)
     sentences: list[Span] = []
     if len(drawn) >= FEWEST:
-        questions = questions + [
-            MadeQuestion(each.words, "reference", _body(each.target)) for each in drawn
-        ]
-        sentences = [(each.doc_id, each.start, each.end) for each in drawn]
+        for reference in drawn:
+            target = _body(reference.target)
+            questions.append(MadeQuestion(reference.words, "reference", target))
+            sentences.append((reference.doc_id, reference.start, reference.end))
     return SelfTest(
         questions=tuple(questions),
         withheld=withheld_spans(outlines, sentences),
@@ -112,22 +125,24 @@ def selftest_scores(
     embedder: Any = None,
     progress: Progress | None = None,
 ) -> dict[str, list[float]]:
-    """Kind of question -> for each the share of its section, white space aside, that `test.budget`
-    tokens of the best chunks hold.
+    """Kind of question -> the recall of its questions, in [0, 1].
 
-    All documents are searched by vectors (`embedder`; None: LSA) and BM25 over what is left of the
-    chunks' texts.
+    Recall is the share of the section asked for, white space aside, that `test.budget` tokens of
+    the best chunks hold. All documents are searched by vectors (`embedder`; None: LSA) and BM25
+    over what is left of the chunks' texts.
     """
-    left = {doc_id: withheld_chunks(own, test.withheld) for doc_id, own in chunks.items()}
+    left = {}
+    for doc_id, of_document in chunks.items():
+        left[doc_id] = withheld_chunks(of_document, test.withheld)
     asked = [question.question for question in test.questions]
-    found = search_all(
+    rankings = search_all(
         documents, left, asked, budget=test.budget, embedder=embedder, progress=progress
     )
     measure = SpanMeasure(test.texts)
     scores: dict[str, list[float]] = {}
-    for question, result in zip(test.questions, found, strict=True):
+    for question, ranking in zip(test.questions, rankings, strict=True):
         value = recall_at_budget(
-            [question.gold], result.spans, test.budget, measure, sizes=result.tokens
+            [question.gold], ranking.spans, test.budget, measure, sizes=ranking.tokens
         )
         scores.setdefault(question.kind, []).append(value or 0.0)
     return scores
@@ -136,21 +151,19 @@ def selftest_scores(
 def _headings(
     outlines: Sequence[Outline], texts: Mapping[str, str], budget: int
 ) -> tuple[list[MadeQuestion], Counter[str]]:
-    """The headings that can be asked, and how many others there are for each reason."""
-    sections = [section for outline in outlines for section in outline.sections[1:]]
+    """The headings that can be asked, and reason -> number of others."""
+    sections = list(chain.from_iterable(outline.sections[1:] for outline in outlines))
     times = Counter(title_key(section.title) for section in sections)
     asked = []
     left_out: Counter[str] = Counter()
     for section in sections:
         key = title_key(section.title)
-        reason = (
-            "without a word of three letters"
-            if not _WORD.search(key)
-            else "with words that another heading has"
-            if times[key] > 1
-            else ""
-        )
-        reason = reason or _unfit(section, texts, budget)
+        if not _WORD.search(key):
+            reason = "without a word of three letters"
+        elif times[key] > 1:
+            reason = "with words that another heading has"
+        else:
+            reason = _unfit(section, texts, budget)
         if reason:
             left_out[reason] += 1
         else:
@@ -159,7 +172,7 @@ def _headings(
 
 
 def _unfit(section: Section, texts: Mapping[str, str], budget: int) -> str:
-    """Why a section's own text cannot be asked for; "" where it can."""
+    """Why a section's own text cannot be asked for, or ""."""
     tokens = count_tokens(texts[section.doc_id][section.body_start : section.body_end])
     if tokens < SMALLEST:
         return f"above less than {SMALLEST} tokens of text"

@@ -105,9 +105,9 @@ def chunking_error(
 ) -> float | None:
     """The share of gold spans that no single chunk contains.
 
-    In [0, 1]. No retrieval is involved. Outer white space of a gold span is trimmed first when `texts` has its
-    document. Blank gold spans are left out. None when no gold span remains. A repeated gold span
-    counts each time.
+    In [0, 1]. No retrieval is involved. Outer white space of a gold span is trimmed first when
+    `texts` has its document. Blank gold spans are left out. None when no gold span remains. A
+    repeated gold span counts each time.
 
     Example:
         >>> chunking_error([("d", 0, 8), ("d", 8, 12)], [("d", 0, 10), ("d", 10, 20)])

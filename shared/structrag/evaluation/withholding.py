@@ -1,5 +1,7 @@
-"""What the self-test keeps out of its index: headings wherever they stand, and the sentences that
-it asks."""
+"""What the self-test keeps out of its index.
+
+That is headings wherever they stand, and the sentences that it asks.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from dataclasses import replace
 
 import regex
 
-from structrag.evaluation.measure import Span, merge
+from structrag.evaluation.measure import Span, heading_spans, merge
 from structrag.evaluation.references import DEFINITION, NUMBERED
 from structrag.reading.outline import Outline
 from structrag.records import Chunk
@@ -24,30 +26,36 @@ _LONGEST = 200  # characters of a line that may repeat a heading
 
 
 def title_key(title: str) -> str:
-    """The words of a title without its number, by which two titles are the same: "3.2 Drop scopes"
-    and "Drop Scopes"."""
+    """The words of a title without its number, casefolded.
+
+    Example:
+        >>> title_key("3.2 Drop scopes") == title_key("Drop Scopes")
+        True
+    """
     match = NUMBERED.match(title)
-    return " ".join(_WORDS.findall((title[match.end() :] or title if match else title).casefold()))
+    if match:
+        title = title[match.end() :] or title  # a number alone is the title
+    return " ".join(_WORDS.findall(title.casefold()))
 
 
 def withheld_spans(
     outlines: Sequence[Outline], sentences: Iterable[Span]
 ) -> dict[str, list[tuple[int, int]]]:
-    """By document the ranges of characters that are not indexed: sorted, none overlapping.
+    """By document the ranges of characters that are not indexed.
 
-    They are front matter, heading lines, lines that hold nothing but the words of a heading of any
-    of the documents (tables of contents), definitions of Markdown links, and `sentences`.
+    They are sorted, and none overlap. They are front matter, heading lines, lines that hold nothing
+    but the words of a heading of any of the documents (tables of contents), definitions of Markdown
+    links, and `sentences`.
     """
-    keys = {
-        title_key(section.title) for outline in outlines for section in outline.sections[1:]
-    } - {""}
+    keys: set[str] = set()
+    for outline in outlines:
+        keys.update(title_key(section.title) for section in outline.sections[1:])
+    keys.discard("")
     spans = list(sentences)
     for outline in outlines:
         document = outline.document
         spans.append((document.id, 0, outline.sections[0].body_start))
-        spans += [
-            (document.id, section.start, section.body_start) for section in outline.sections[1:]
-        ]
+        spans += heading_spans(outline)
         spans += [(document.id, start, end) for start, end in _repeated(document.text, keys)]
         if document.format == "markdown":
             spans += [(document.id, *match.span()) for match in DEFINITION.finditer(document.text)]
@@ -57,17 +65,17 @@ def withheld_spans(
 def withheld_chunks(
     chunks: Iterable[Chunk], withheld: Mapping[str, Sequence[tuple[int, int]]]
 ) -> list[Chunk]:
-    """The chunks to be indexed by what is left of their own text, without heading path and without
-    what a splitter adds to the index.
+    """The chunks, indexed by what is left of their own text.
 
-    A chunk of which nothing is left is not among them.
+    They have no heading path, and nothing that a splitter adds to the index. A chunk of which
+    nothing is left is not among them.
     """
-    kept = []
+    left = []
     for chunk in chunks:
         body = _without(chunk, withheld.get(chunk.doc_id, ()))
         if body.strip():
-            kept.append(replace(chunk, context="", extras={**chunk.extras, "reduced": body}))
-    return kept
+            left.append(replace(chunk, context="", extras={**chunk.extras, "reduced": body}))
+    return left
 
 
 def _repeated(text: str, keys: Collection[str]) -> Iterator[tuple[int, int]]:
