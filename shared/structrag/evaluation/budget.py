@@ -66,6 +66,7 @@ def spans_at_budget(
     `sizes` beyond the text's own (a context shown in front) are spent first. Without it the cut is
     proportional in characters.
     """
+    counted: Sequence[int]
     if callable(sizes):
         counted = [sizes(measure.text(doc_id)[start:end]) for doc_id, start, end in ranking]
     else:

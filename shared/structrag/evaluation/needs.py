@@ -16,7 +16,7 @@ _SUMMARY = "A summary."  # what a language model is taken to answer when only it
 
 
 def split_counted(splitter: Any, document: Document, runner: Runner) -> tuple[list[Chunk], int]:
-    """The chunks of a document, and how many texts were embedded for them.
+    """The chunks of a document, and how many texts were embedded.
 
     Where the runner has no embedder, those are embedded by LSA.
     """
