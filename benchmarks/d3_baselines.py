@@ -24,7 +24,8 @@ Paragraph of a document:
 
 Question: {question}
 
-Does this paragraph hold information that helps to answer the question? Answer with "yes" or "no" and nothing else."""
+Does this paragraph hold information that helps to answer the question? \
+Answer with "yes" or "no" and nothing else."""
 
 _WORD = re.compile(r"\w+")
 _YES = {

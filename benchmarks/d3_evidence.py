@@ -188,7 +188,8 @@ def summary_scores(
 
 
 def evidence_table(found: dict[str, Measured]) -> str:
-    """One row a system; D3 against each of the others with the 95% interval of a paired bootstrap."""
+    """One row a system; D3 against each of the others with the 95% interval of a paired
+    bootstrap."""
     head = [
         "system",
         RECALL,

@@ -1,4 +1,5 @@
-"""The systems of the D3 comparison as steps: a question goes in, evidence with its cost comes out."""
+"""The systems of the D3 comparison as steps: a question goes in, evidence with its cost comes
+out."""
 
 from __future__ import annotations
 
@@ -63,7 +64,7 @@ def drill_down(name: str, retriever: Any) -> System:
 
 
 def self_ask(retriever: Any) -> System:
-    """Self-ask over a `D3Retriever`; its stages "ask" and "answer" count as finding the evidence."""
+    """Self-ask over a `D3Retriever`; its stages "ask" and "answer" count as finding evidence."""
     agent = SelfAsk(retriever)
 
     def steps(question: Question) -> Steps[Outcome]:

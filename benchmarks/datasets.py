@@ -26,7 +26,8 @@ from structrag.records import Document
 NAMES = ("boards", "chroma", "covid_qa", "cuad", "nq", "qasper", "qmsum")
 
 OffsetMap = Callable[[Document, int], int]
-"""(the document as it is searched, an offset into its source) -> where the first visible character at or after it
+"""(the document as it is searched, an offset into its source) -> where the first visible
+character at or after it
 stands in its text; the text's length when none follows."""
 
 

@@ -66,9 +66,12 @@ RESULTS_IN_ORDER = (
 HEAD = """\
 # Evaluation
 
-All figures are from one machine with two cores and no GPU, all-MiniLM-L6-v2 where an encoder is named, and no language model. Each part is
-written by the command above it; what is not measured is not here. Where an interval is given and holds 0, no difference was shown. Settings
-were chosen on these same sets, so the figures of the defaults are slightly flattering. The published table of Chroma's set stands
+All figures are from one machine with two cores and no GPU, all-MiniLM-L6-v2 where an encoder is \
+named, and no language model. Each part is
+written by the command above it; what is not measured is not here. Where an interval is given and \
+holds 0, no difference was shown. Settings
+were chosen on these same sets, so the figures of the defaults are slightly flattering. The \
+published table of Chroma's set stands
 beside ours under [HiQA](#chroma); what we lose is in the first part, in bold with its sign.
 """
 

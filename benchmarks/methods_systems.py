@@ -157,7 +157,8 @@ def own(splitter: Any, dataset: Dataset, models: Models) -> Indexed:
 
 
 def with_static(make: Callable[..., Any], dataset: Dataset, models: Models) -> Indexed:
-    """One of our splitters that decides by static vectors; its chunks are embedded by the encoder."""
+    """One of our splitters that decides by static vectors; its chunks are embedded by the
+    encoder."""
     return own(make(boundary_embedder=StaticEmbedder.distil(minilm())), dataset, models)
 
 

@@ -50,7 +50,9 @@ from structrag.models.embedders import FunctionEmbedder
 from structrag.retrieval.multiview import MultiViewRetriever
 imported = time.perf_counter()
 vector = np.load(sys.argv[2])
-embedder = FunctionEmbedder(lambda texts: np.tile(vector, (len(texts), 1)), name="fixed query vector")
+embedder = FunctionEmbedder(
+    lambda texts: np.tile(vector, (len(texts), 1)), name="fixed query vector"
+)
 index = Index.load(sys.argv[1], embedder=embedder)
 loaded = time.perf_counter()
 hits = MultiViewRetriever(index, k=10).search(sys.argv[3])

@@ -45,7 +45,8 @@ def sentences_of(documents: Sequence[Document]) -> list[str]:
 
 
 def floor(embedder: Any, batch_size: int, documents: Sequence[Document]) -> list[list[str]]:
-    """One call for all different sentences, which sentence-transformers sorts by length; no chunks."""
+    """One call for all different sentences, which sentence-transformers sorts by length; no
+    chunks."""
     sentences = list(dict.fromkeys(sentences_of(documents)))
     embedder.model.encode(
         sentences, batch_size=batch_size, show_progress_bar=False, convert_to_numpy=True

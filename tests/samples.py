@@ -288,7 +288,10 @@ GUIDE_WORDS = (
 )
 
 
-GUIDE = f"# Guide\n\n## Engines\n\n{GUIDE_WORDS}\n\n## Bridges\n\n{GUIDE_WORDS.replace('engine', 'crane')}\n"
+GUIDE = (
+    f"# Guide\n\n## Engines\n\n{GUIDE_WORDS}\n\n"
+    f"## Bridges\n\n{GUIDE_WORDS.replace('engine', 'crane')}\n"
+)
 
 
 GUIDE_VIEWS = json.dumps(

@@ -196,7 +196,8 @@ def test_the_model_condenses_sections_unless_told_otherwise() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"k": 0}, {"router": "llm"}, {"router": "best"}, {"strategy": "best"}, {"preset": "code"}, {"max_tokens": 0},
+    [{"k": 0}, {"router": "llm"}, {"router": "best"}, {"strategy": "best"}, {"preset": "code"},
+    {"max_tokens": 0},
      {"router": "cross_encoder"}, {"max_concurrency": 0}],
 )  # fmt: skip
 def test_bad_settings_are_refused_at_once(options: dict[str, Any]) -> None:

@@ -352,7 +352,8 @@ def test_it_takes_an_index_of_the_core() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"k": 0}, {"alpha": 2}, {"beta": -1}, {"fusion": "best"}, {"routes": ["sparse"]}, {"view": "title"}, {"max_tokens": -1},
+    [{"k": 0}, {"alpha": 2}, {"beta": -1}, {"fusion": "best"}, {"routes": ["sparse"]},
+    {"view": "title"}, {"max_tokens": -1},
      {"diversify": "mmr"}, {"order": "size"}, {"preset": "paper"}, {"keywords": 7}],
 )  # fmt: skip
 def test_bad_settings_are_refused_at_once(options: dict[str, Any]) -> None:

@@ -168,7 +168,8 @@ async def test_the_model_is_asked_and_obeyed(shape: str, source: str) -> None:
         assert (model.asynchronous > 0) is (way == "async")
     assert parts["sync"] == parts["async"]
     assert [part.page_content for part in parts["sync"]] == [
-        "# Cats\n\nCats sleep. Cats eat fish. Cats purr.", "Dogs bark. Dogs run. Dogs dig holes.", "# Rain\n\nRain falls. Rain is wet.",
+        "# Cats\n\nCats sleep. Cats eat fish. Cats purr.", "Dogs bark. Dogs run. Dogs dig holes.",
+        "# Rain\n\nRain falls. Rain is wet.",
     ]  # fmt: skip
     assert {part.metadata["idms_margin_source"] for part in parts["sync"]} == {source}
 

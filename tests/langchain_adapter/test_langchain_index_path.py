@@ -1,4 +1,5 @@
-"""Retrievers index the heading path with every splitter of this package, and show texts without it."""
+"""Retrievers index the heading path with every splitter of this package, and show texts without
+it."""
 
 from __future__ import annotations
 

@@ -53,7 +53,8 @@ class Scoreless(InMemoryVectorStore):
 
 
 class Strict(InMemoryVectorStore):
-    """Refuses to add what it has and to delete what it does not have, like FAISS; counts searches."""
+    """Refuses to add what it has and to delete what it does not have, like FAISS; counts
+    searches."""
 
     searches: list[int]
 

@@ -82,7 +82,8 @@ class ScriptedLLM(CustomLLM):
 
 
 class ListStore(BasePydanticVectorStore):
-    """A store that keeps nodes, answers asynchronously, and gives at most `most` results at once."""
+    """A store that keeps nodes, answers asynchronously, and gives at most `most` results at
+    once."""
 
     stores_text: bool = True
     nodes: dict[str, TextNode] = Field(default_factory=dict)

@@ -158,7 +158,8 @@ async def test_the_model_is_asked_and_obeyed(tells: bool, source: str) -> None:
         )
         assert (model.async_calls > 0) is (way == "async")
     assert [node.text for node in found[0]] == [
-        "# Cats\n\nCats sleep. Cats eat fish. Cats purr.", "Dogs bark. Dogs run. Dogs dig holes.", "# Rain\n\nRain falls. Rain is wet.",
+        "# Cats\n\nCats sleep. Cats eat fish. Cats purr.", "Dogs bark. Dogs run. Dogs dig holes.",
+        "# Rain\n\nRain falls. Rain is wet.",
     ]  # fmt: skip
     assert [(node.id_, node.text, node.metadata) for node in found[0]] == [
         (node.id_, node.text, node.metadata) for node in found[1]

@@ -90,7 +90,7 @@ def test_an_answer_that_cannot_be_used_is_refused_and_not_kept(drive: Drive, bad
             return bad
 
     cache = Cache(":memory:")
-    with pytest.raises(InvalidAnswer, match="The scorer 'bad' must give one .* of the 2 texts"):
+    with pytest.raises(InvalidAnswer, match=r"The scorer 'bad' must give one .* of the 2 texts"):
         drive(Runner(cache=cache), scores(Score("q", ("a", "b"), Bad())))
     assert len(cache) == 0
 

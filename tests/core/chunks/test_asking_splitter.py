@@ -17,14 +17,14 @@ from structrag.asking.runner import Runner
 from structrag.chunks.asking_splitter import (
     ReadingSplitter,
     groups_of,
-    static_of_runner,  # noqa: E402
+    static_of_runner,
 )
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.chunks.pic.splitter import PICSplitter
-from structrag.errors import InvalidParameter  # noqa: E402
+from structrag.errors import InvalidParameter
 from structrag.index.index import Index
-from structrag.models.embedders import LsaEmbedder, SentenceTransformerEmbedder  # noqa: E402
-from structrag.models.static import StaticEmbedder  # noqa: E402
+from structrag.models.embedders import LsaEmbedder, SentenceTransformerEmbedder
+from structrag.models.static import StaticEmbedder
 from structrag.reading.files import read_text
 
 DOCUMENTS = [
@@ -148,7 +148,8 @@ def starts(chunks: Any) -> list[int]:
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A sentence-transformers model with random weights and a vocabulary of the document's words."""
+    """A sentence-transformers model with random weights and a vocabulary of the document's
+    words."""
     torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
     transformers = pytest.importorskip("transformers", reason="the extra 'models' is not installed")
     package = pytest.importorskip(

@@ -32,11 +32,14 @@ needs_data = pytest.mark.skipif(
 TABLE = "| a | b |\n|---|---|\n" + "".join(f"| row {i} | v {i} |\n" for i in range(8))
 CODE = "```py\n" + "".join(f"x{i} = {i}\n" for i in range(10)) + "```\n"
 PARTS = [
-    "# What is it? Really.\n\n", "## Deep\n\n", "### Deeper\n", "# Next\n", "Setext\n===\n", "\n", "   \n   \n\n", "\r\n",
-    "One sentence. Two sentences here! A third? Yes.\n\n", "many words and no end in sight " * 6 + "\n\n",
-    "天气很好。我们去公园散步。今天。\n\n", "👩‍👩‍👧‍👦 family 🇩🇪🇫🇷 e\u0301\n\n", "مرحبا بالعالم؟ نعم.\n\n", TABLE + "\n", CODE + "\n",
+    "# What is it? Really.\n\n", "## Deep\n\n", "### Deeper\n", "# Next\n", "Setext\n===\n", "\n",
+    "   \n   \n\n", "\r\n",
+    "One sentence. Two sentences here! A third? Yes.\n\n",
+    "many words and no end in sight " * 6 + "\n\n",
+    "天气很好。我们去公园散步。今天。\n\n", "👩‍👩‍👧‍👦 family 🇩🇪🇫🇷 e\u0301\n\n",
+    "مرحبا بالعالم؟ نعم.\n\n", TABLE + "\n", CODE + "\n",
     "- one\n- two\n  - sub\n- three\n\n", "> quoted\n> lines\n\n", "x" * 90 + "\n\n", "\ud800 "
-                                                                                      "lone\n", "nul \x00\n", "<|endoftext|>\n",
+        "lone\n", "nul \x00\n", "<|endoftext|>\n",
     "<div>\n\nunclosed\n\n", "```\nunclosed\n\n", "[a]: /x\n", "---\n",
 ]  # fmt: skip
 markdown = st.lists(st.sampled_from(PARTS), max_size=8).map("".join)

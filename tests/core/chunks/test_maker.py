@@ -1,4 +1,5 @@
-"""Chunks made of pieces: their heading path, table header, identity, and where their body begins."""
+"""Chunks made of pieces: their heading path, table header, identity, and where their body
+begins."""
 
 from __future__ import annotations
 

@@ -147,7 +147,8 @@ def chroma_data():
 
 @pytest.fixture
 def cl100k(monkeypatch):
-    """tiktoken's cl100k_base from the copy inside llama-index-core, so that nothing is downloaded."""
+    """tiktoken's cl100k_base from the copy inside llama-index-core, so that nothing is
+    downloaded."""
     tiktoken = pytest.importorskip("tiktoken")
     package = find_spec("llama_index.core")
     if package is None or package.origin is None:

@@ -39,7 +39,8 @@ def index() -> Index:
 def search(
     index: Index | None, results: Sequence[str | None], n: int = 2, **options: Any
 ) -> tuple[Ranking, list[int]]:
-    """The ranking over a store that has these results in this order, and how many were asked for."""
+    """The ranking over a store that has these results in this order, and how many were asked
+    for."""
     where = options.pop("where", None)
     query = options.pop("query", "title")
     request = Search("dense:raw", query, None, n, where)

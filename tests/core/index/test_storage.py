@@ -25,7 +25,8 @@ SEARCH = """
 import json, sys
 from structrag.index.store import Store
 store = Store.load(sys.argv[1])
-print(json.dumps([store.search_lexical("raw", "apple plum", 9), store.search_dense("raw", [1, 2, 3], 9)]))
+lexical = store.search_lexical("raw", "apple plum", 9)
+print(json.dumps([lexical, store.search_dense("raw", [1, 2, 3], 9)]))
 print(sorted(name for name in ("scipy", "sklearn") if name in sys.modules))
 """
 

@@ -102,7 +102,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     (path / "vocab.txt").write_text("\n".join(words))
     torch.manual_seed(0)
     config = transformers.BertConfig(
-        vocab_size=len(words), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32, num_labels=1,
+        vocab_size=len(words), hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
+        intermediate_size=32, num_labels=1,
         max_position_embeddings=64, initializer_range=2.0,
     )  # fmt: skip
     transformers.BertForSequenceClassification(config).eval().save_pretrained(path)

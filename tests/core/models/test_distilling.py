@@ -10,16 +10,16 @@ import pytest
 from doubles import HashEmbedder
 from static_making import words
 
-from structrag.errors import InvalidAnswer, InvalidParameter  # noqa: E402
-from structrag.models.distilling import (  # noqa: E402  # noqa: E402
+from structrag.errors import InvalidAnswer, InvalidParameter
+from structrag.models.distilling import (
     counting_tokens,
     default_folder,
     reduce,
     sif_weights,
     word_tokenizer,
 )
-from structrag.models.embedders import FunctionEmbedder, LsaEmbedder  # noqa: E402
-from structrag.models.static import StaticEmbedder  # noqa: E402
+from structrag.models.embedders import FunctionEmbedder, LsaEmbedder
+from structrag.models.static import StaticEmbedder
 
 SAMPLES = [
     "Cats eat fish and dogs eat bones.",

@@ -78,9 +78,11 @@ def test_impossible_options_are_a_tie() -> None:
 @pytest.mark.parametrize(
     ("answer", "rating"),
     [
-        ("7", 7), (" 7.5/10 ", 7.5), ("Rating: 8", 8), ("On a scale of 0 to 10, I say 3.", 3), ("8,5", 8.5), ("10", 10), ("0", 0),
+        ("7", 7), (" 7.5/10 ", 7.5), ("Rating: 8", 8), ("On a scale of 0 to 10, I say 3.", 3),
+        ("8,5", 8.5), ("10", 10), ("0", 0),
         ("9 out of 10", 9), ('{"rating": 4}', 4), ("**6**", 6),
-        ("", None), ("yes", None), ("between 3 and 5", None), ("11", None), ("-2", None), ("v2x", None),
+        ("", None), ("yes", None), ("between 3 and 5", None), ("11", None), ("-2", None), ("v2x",
+        None),
     ],
 )  # fmt: skip
 def test_ratings(answer: str, rating: float | None) -> None:

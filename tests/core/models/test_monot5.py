@@ -74,7 +74,8 @@ def tokenizer() -> Any:
 def model() -> Any:
     torch.manual_seed(0)
     config = transformers.T5Config(
-        vocab_size=len(WORDS), d_model=16, d_kv=8, d_ff=32, num_layers=2, num_heads=2, decoder_start_token_id=0,
+        vocab_size=len(WORDS), d_model=16, d_kv=8, d_ff=32, num_layers=2, num_heads=2,
+        decoder_start_token_id=0,
         pad_token_id=0, eos_token_id=1, dropout_rate=0.0, initializer_factor=2.0,
     )  # fmt: skip
     return transformers.T5ForConditionalGeneration(config).eval()

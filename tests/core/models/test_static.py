@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from static_making import ROWS, static_of_rows, words
 
-from structrag.errors import InvalidParameter  # noqa: E402
-from structrag.models.static import StaticEmbedder  # noqa: E402
+from structrag.errors import InvalidParameter
+from structrag.models.static import StaticEmbedder
 
 
 def test_a_vector_is_the_scaled_mean_of_its_tokens() -> None:
@@ -49,7 +49,7 @@ def test_what_does_not_fit_is_said() -> None:
     for rows, match in ((ROWS * np.nan, "finite"), (np.zeros((4, 0)), "not empty")):
         with pytest.raises(InvalidParameter, match=match):
             static_of_rows(rows)
-    with pytest.raises(InvalidParameter, match="must be a model2vec.StaticModel; got str"):
+    with pytest.raises(InvalidParameter, match=r"must be a model2vec\.StaticModel; got str"):
         StaticEmbedder("tiny")
     with pytest.raises(InvalidParameter, match="name must be"):
         static_of_rows(name=3)  # type: ignore[arg-type]

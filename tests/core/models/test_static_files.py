@@ -12,8 +12,8 @@ import pytest
 from doubles import HashEmbedder
 from static_making import ROWS, static_of_rows, tokenizers, words
 
-from structrag.errors import InvalidParameter  # noqa: E402
-from structrag.models.static import StaticEmbedder  # noqa: E402
+from structrag.errors import InvalidParameter
+from structrag.models.static import StaticEmbedder
 
 safetensors = pytest.importorskip("safetensors.numpy", reason="the extra 'static' is not installed")
 

@@ -43,7 +43,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name, value in (("layers", 1), ("attention_heads", 2), ("ffn_dim", 16))
     }
     config = transformers.BartConfig(
-        vocab_size=len(WORDS), d_model=16, max_position_embeddings=64, bos_token_id=0, pad_token_id=1, eos_token_id=2,
+        vocab_size=len(WORDS), d_model=16, max_position_embeddings=64, bos_token_id=0,
+        pad_token_id=1, eos_token_id=2,
         decoder_start_token_id=2, forced_eos_token_id=2, **layers,
     )  # fmt: skip
     place = tmp_path_factory.mktemp("bart")

@@ -1,4 +1,5 @@
-"""Markdown headings and blocks: the scan against markdown-it-py, and the rules of the section tree."""
+"""Markdown headings and blocks: the scan against markdown-it-py, and the rules of the section
+tree."""
 
 from __future__ import annotations
 

@@ -14,11 +14,16 @@ from structrag.records import Block, Document
 
 # fmt: off
 LINES = [
-    "-item", "- item", "- item two", "  more", "  - nested", "* star", "1. one", "2. two", "10) ten", "> quote", ">", "> [!NOTE]",
-    "```", "```py", "~~~", "  ```", "    code", "    ", "", "", "", "text here", "text: more.", "**bold** x", "_emph_", "| a | b |",
-    "|---|---|", "| c | d |", "|--|", "---", "***", "===", "--", "- - -", "#tag", "# head", "## sub", "<div>", "</div>", "<b>x</b>", "<b>", "<!-- c",
-    "-->", "<!-- one -->", "<pre>", "</pre>", "<img src='x'>", "![i](u)", "[l](u)", "[r]: /u", "$$", "\tx", "   ind", "+ plus", "-",
-    "1.", "+", "a | b", "--- | ---", ": x", "`code`", "`` ``` ``", "0123", "12. twelve", "  \\", "\x0b", "\u2028x", "  text",
+    "-item", "- item", "- item two", "  more", "  - nested", "* star", "1. one", "2. two",
+    "10) ten", "> quote", ">", "> [!NOTE]",
+    "```", "```py", "~~~", "  ```", "    code", "    ", "", "", "", "text here", "text: more.",
+    "**bold** x", "_emph_", "| a | b |",
+    "|---|---|", "| c | d |", "|--|", "---", "***", "===", "--", "- - -", "#tag", "# head",
+    "## sub", "<div>", "</div>", "<b>x</b>", "<b>", "<!-- c",
+    "-->", "<!-- one -->", "<pre>", "</pre>", "<img src='x'>", "![i](u)", "[l](u)", "[r]: /u",
+    "$$", "\tx", "   ind", "+ plus", "-",
+    "1.", "+", "a | b", "--- | ---", ": x", "`code`", "`` ``` ``", "0123", "12. twelve", "  \\",
+    "\x0b", "\u2028x", "  text",
     "      deep", "-    far", "-     code", "\u00a0", "1) one",
 ]
 # fmt: on

@@ -51,15 +51,18 @@ def test_worked_example() -> None:
         ("# T\n\n~~~\n# not\n~~~\n", [((), ""), (("T",), "\n~~~\n# not\n~~~\n")]),
         ("# A\n\n````md\n```\n# no\n```\n````\n\n## B\n\ny\n", [
             ((), ""), (("A",), "\n````md\n```\n# no\n```\n````\n\n"), (("A", "B"), "\ny\n")]),
-        ("# A\n\n## B\n\n## C\n\ny\n", [((), ""), (("A",), "\n"), (("A", "B"), "\n"), (("A", "C"), "\ny\n")]),
+        ("# A\n\n## B\n\n## C\n\ny\n", [((), ""), (("A",), "\n"), (("A", "B"), "\n"), (("A", "C"),
+        "\ny\n")]),
         ("# A\n\n    # note\n    x = 1\n", [((), ""), (("A",), "\n    # note\n    x = 1\n")]),
         ("# A/B\n\n## C\n\nc\n", [((), ""), (("A/B",), "\n"), (("A/B", "C"), "\nc\n")]),
         ("# A\n\n```code``` inline\n\n## B\n\nb\n", [
             ((), ""), (("A",), "\n```code``` inline\n\n"), (("A", "B"), "\nb\n")]),
         ("---\ntitle: x\n# comment\n---\n\n# A\n\nx\n", [((), "\n"), (("A",), "\nx\n")]),
-        ("# A\r\n\r\n## B\r\n\r\ntext\r\n", [((), ""), (("A",), "\r\n"), (("A", "B"), "\r\ntext\r\n")]),
+        ("# A\r\n\r\n## B\r\n\r\ntext\r\n", [((), ""), (("A",), "\r\n"), (("A", "B"),
+        "\r\ntext\r\n")]),
         ("#\tA\n\nx\n", [((), ""), (("A",), "\nx\n")]),
-        ("# A\n\nwrite # B here\n\n# B\n", [((), ""), (("A",), "\nwrite # B here\n\n"), (("B",), "")]),
+        ("# A\n\nwrite # B here\n\n# B\n", [((), ""), (("A",), "\nwrite # B here\n\n"), (("B",),
+        "")]),
         ("# A\n\nsame\n\n# A\n\nsame\n", [((), ""), (("A",), "\nsame\n\n"), (("A",), "\nsame\n")]),
     ],
 )  # fmt: skip

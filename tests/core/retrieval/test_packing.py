@@ -1,4 +1,5 @@
-"""Hits packed into a token limit: whole, in order, only the first cut, and that at a sentence end."""
+"""Hits packed into a token limit: whole, in order, only the first cut, and that at a sentence
+end."""
 
 from __future__ import annotations
 

@@ -111,5 +111,5 @@ async def test_a_retriever_of_a_host_is_one_too() -> None:
 
 
 def test_what_is_no_retriever_is_refused() -> None:
-    with pytest.raises(InvalidParameter, match="retriever must be a Retriever, .* got Index"):
+    with pytest.raises(InvalidParameter, match=r"retriever must be a Retriever, .* got Index"):
         check_retriever(index())

@@ -125,7 +125,10 @@ def test_tiktoken_neither_downloads_nor_imports_llama_index(tmp_path: Path) -> N
 
 def test_a_damaged_file_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "9b5ad71b2ce5302211f9c61530b329a4922fc6a4").write_bytes(b"IQ== 0\n")
-    script = "from structrag.text.tokens import tiktoken_counter; print(tiktoken_counter()('hello world'))"
+    script = (
+        "from structrag.text.tokens import tiktoken_counter; "
+        "print(tiktoken_counter()('hello world'))"
+    )
     environment = {**os.environ, "TIKTOKEN_CACHE_DIR": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, "-c", script], env=environment, capture_output=True, text=True

@@ -237,7 +237,8 @@ PARTS = st.sampled_from(
 )
 
 
-@given(answer=st.text(max_size=60) | st.lists(PARTS, max_size=25).map(" ".join) | st.lists(PARTS, max_size=25).map("".join),
+@given(answer=st.text(max_size=60) | st.lists(PARTS, max_size=25).map(" ".join) | st.lists(PARTS,
+max_size=25).map("".join),
        allowed=st.sets(st.integers(-3, 40), max_size=12))  # fmt: skip
 def test_whatever_is_answered_gives_a_valid_subset(answer: str, allowed: set[int]) -> None:
     ids, dropped = parse_ids(answer, allowed)
@@ -258,7 +259,6 @@ def test_every_shown_id_in_a_list_is_found(ids: set[int], shape: str) -> None:
 @given(
     value=st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-        # fmt: skip
         lambda inner: (
             st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
         ),
@@ -271,9 +271,10 @@ def test_any_json_gives_a_valid_subset(value: object) -> None:
 @pytest.mark.parametrize(
     ("answer", "good"),
     [
-        ("[1, 2]", True), ("2", True), ("none", True), ("[]", True), ("No section is relevant.", True), ("Keine.", True),
+        ("[1, 2]", True), ("2", True), ("none", True), ("[]", True), ("No section is relevant.",
+        True), ("Keine.", True),
         ("[1, 99]", True), ("[99]", False), (REFUSAL, False), ("", False), ("As an AI I do not "
-                                                                            "know.", False), ("Hello!", False),
+        "know.", False), ("Hello!", False),
     ],
 )  # fmt: skip
 def test_ids(answer: str, good: bool) -> None:

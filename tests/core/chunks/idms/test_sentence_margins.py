@@ -75,7 +75,8 @@ def test_the_model_is_asked_and_obeyed() -> None:
     model = Weigher(same_animal)
     chunks = split(TEXT, llm=model, context="adjacent", min_tokens=0)
     assert [chunk.text.strip() for chunk in chunks] == [
-        "# Cats\n\nCats sleep. Cats eat fish. Cats purr.", "Dogs bark. Dogs run. Dogs dig holes.", "# Rain\n\nRain falls. Rain is wet.",
+        "# Cats\n\nCats sleep. Cats eat fish. Cats purr.", "Dogs bark. Dogs run. Dogs dig holes.",
+        "# Rain\n\nRain falls. Rain is wet.",
     ]  # fmt: skip
     assert len(model.prompts) == 6
     assert {chunk.extras["margin_source"] for chunk in chunks} == {"log-probabilities"}
@@ -112,7 +113,8 @@ def test_contexts_show_what_they_say() -> None:
 
 def test_nothing_is_asked_about_a_gap_that_the_limit_cuts() -> None:
     model = Weigher(lambda prompt: 0.9)
-    split("One two three. Four five six. Seven eight.", llm=model, context="chunk", min_tokens=0, max_tokens=4,
+    split("One two three. Four five six. Seven eight.", llm=model, context="chunk", min_tokens=0,
+    max_tokens=4,
           counter=words, warmup=99)  # fmt: skip
     assert model.prompts == []
 

@@ -1,4 +1,5 @@
-"""IDMS chunks: the threshold's worked trace, merging, contexts, models that fail, limits, tiling."""
+"""IDMS chunks: the threshold's worked trace, merging, contexts, models that fail, limits,
+tiling."""
 
 from __future__ import annotations
 
@@ -23,10 +24,12 @@ from structrag.reading.files import read_text
 from structrag.records import Chunk
 
 PARTS = [
-    "# What is it? Really.\n\n", "## Deep\n\n", "### Deeper\n", "# Next\n", "\n", "   \n   \n\n", "\r\n",
+    "# What is it? Really.\n\n", "## Deep\n\n", "### Deeper\n", "# Next\n", "\n", "   \n   \n\n",
+    "\r\n",
     "One sentence. Two sentences here! A third? Yes.\n\n", "Cats sleep all day. Cats eat fish. "
                                                            "Dogs bark at night.\n\n",
-    "many words and no end in sight " * 6 + "\n\n", "天气很好。我们去公园散步。今天。\n\n", "👩‍👩‍👧‍👦 family 🇩🇪🇫🇷 "
+    "many words and no end in sight " * 6 + "\n\n", "天气很好。我们去公园散步。今天。\n\n",
+    "👩‍👩‍👧‍👦 family 🇩🇪🇫🇷 "
                                                                             "e\u0301\n\n",
     "| a | b |\n|---|---|\n" + "".join(f"| row {i} | v {i} |\n" for i in range(8)) + "\n",
     "```py\n" + "".join(f"x{i} = {i}\n" for i in range(10)) + "```\n\n", "- one\n- two\n  - sub\n- "
@@ -85,7 +88,8 @@ def same_animal(prompt: str) -> float:
 def test_chunks_tile_the_document_within_the_limit(
     text: str, sizes: tuple[int, int], merge: str, respect_sections: bool
 ) -> None:
-    chunks = split(text, min_tokens=sizes[0], max_tokens=sizes[1], merge=merge, respect_sections=respect_sections,
+    chunks = split(text, min_tokens=sizes[0], max_tokens=sizes[1], merge=merge,
+    respect_sections=respect_sections,
                    counter=words)  # fmt: skip
     document = read_text(text, format="markdown")
     assert "".join(chunk.text for chunk in chunks) == (

@@ -272,7 +272,8 @@ def test_sync_async_pickled_and_many_at_once_are_equal() -> None:
 @pytest.mark.slow
 def test_every_process_gives_the_same_chunks() -> None:
     code = (
-        "from structrag.chunks.pic.splitter import PICSplitter; from structrag.reading.files import read_text;"
+        "from structrag.chunks.pic.splitter import PICSplitter; "
+        "from structrag.reading.files import read_text;"
         "t = ' '.join(f'Word {i * i % 17} and thing {i % 5} here.' for i in range(80));"
         "print([(c.id, dict(c.extras)) for c in PICSplitter().split(read_text(t, id='d'))])"
     )

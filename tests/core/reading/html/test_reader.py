@@ -214,7 +214,8 @@ def words(text: str) -> list[str]:
 
 
 def oracle_words(source: str) -> list[str]:
-    """The words of the tree that html5lib builds; every element that is not inline separates words."""
+    """The words of the tree that html5lib builds; every element that is not inline separates
+    words."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the annual report is XHTML
         soup = BeautifulSoup(source, "html5lib")

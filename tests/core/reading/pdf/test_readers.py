@@ -11,14 +11,14 @@ import pytest
 pytest.importorskip("reportlab", reason="it makes the PDF files")
 pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
 
-from pdf_making import image, made, prose, wrapped, write  # noqa: E402
+from pdf_making import image, made, prose, wrapped, write
 
-from structrag.errors import InvalidDocument, InvalidParameter  # noqa: E402
-from structrag.reading.files import read_file  # noqa: E402
-from structrag.reading.markdown import markdown_headings  # noqa: E402
-from structrag.reading.pdf.document import pdf_document, source_of_pdf  # noqa: E402
-from structrag.reading.pdf.pages import Line, Page  # noqa: E402
-from structrag.reading.pdf.readers import pages_of  # noqa: E402
+from structrag.errors import InvalidDocument, InvalidParameter
+from structrag.reading.files import read_file
+from structrag.reading.markdown import markdown_headings
+from structrag.reading.pdf.document import pdf_document, source_of_pdf
+from structrag.reading.pdf.pages import Line, Page
+from structrag.reading.pdf.readers import pages_of
 
 
 def manual(canvas: Any) -> None:

@@ -255,7 +255,7 @@ def test_chains_narrow_stage_by_stage() -> None:
 GARBAGE = st.sampled_from(
     ["", "none", "1, 2, 2, 99", "[3]-[900]", '{"ids": [1, "4"]}', "I am sorry.", "Paragraph 2 in "
                                                                                  "section 3.2 "
-                                                                                 "(45%)", "第2段", "x" * 9999]
+        "(45%)", "第2段", "x" * 9999]
 ) | st.text(max_size=20)  # fmt: skip
 STRATEGIES = ["base", "hierbase", "monot5", "cross_encoder", "lexical", "dense"]
 CHAINS = [*STRATEGIES, "base+monot5", "monot5+base", "dense+hierbase", "lexical+base+cross_encoder"]

@@ -1,4 +1,5 @@
-"""What the page is made of: the data, the one file, the command that writes it; and the page in a real
+"""What the page is made of: the data, the one file, the command that writes it; and the page in a
+real
 Chromium."""
 
 from __future__ import annotations
@@ -296,9 +297,11 @@ def test_a_segment_stands_beside_its_text(shown: Page, data: dict[str, Any]) -> 
             f'document.querySelector(\'.segment.starts[data-method="1"][data-chunk="{number}"]\')'
         )
         tops = shown.until(
-            f"""(() => {{ const segment = document.querySelector('.segment.starts[data-method="1"][data-chunk="{number}"]');
+            f"""(() => {{ const segment = document.querySelector(
+                '.segment.starts[data-method="1"][data-chunk="{number}"]');
             const run = document.querySelector('.chunk.first[data-chunk="{number}"]');
-            return segment && [segment.getBoundingClientRect().top, run.getClientRects()[0].top, run.getClientRects()[0].height];
+            const box = run.getClientRects()[0];
+            return segment && [segment.getBoundingClientRect().top, box.top, box.height];
             }})()"""
         )
         assert -2 <= tops[0] - tops[1] <= tops[2] + 2
