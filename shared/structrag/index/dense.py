@@ -17,20 +17,23 @@ from structrag.index.ranking import FloatArray, as_ranking, nth_best
 
 DTYPES = ("float32", "float16")
 _BLOCK = 4096  # vectors converted at a time
-_HALF_BLOCK = (
-    512  # float16 vectors widened at a time; small, so that the copy stays in the processor's cache
-)
+# float16 vectors widened at a time; few, so that the copy stays in the processor's cache
+_HALF_BLOCK = 512
 _SPARSE = 16  # a mask that keeps less than one row in this many is searched row by row
 
 
 def unit_vectors(matrix: ArrayLike, *, dtype: str = "float32", view: str = "") -> NDArray[Any]:
-    """The rows of an (m, d) matrix divided by their length, as `dtype`; zero rows stay zero.
+    """The rows of a matrix divided by their lengths.
+
+    Shape (m, d) in and out, as `dtype`; zero rows stay zero.
 
     Raises InvalidAnswer for another shape, for values that are not numbers and for NaN or infinity.
     """
     try:
-        given = np.asarray(matrix)
-        values = given if given.dtype.kind == "f" else given.astype(np.float64, casting="same_kind")
+        values = np.asarray(matrix)
+        if values.dtype.kind != "f":
+            # "same_kind" refuses strings and objects instead of guessing their values.
+            values = values.astype(np.float64, casting="same_kind")
     except (TypeError, ValueError):
         raise InvalidAnswer(
             f"The vectors{_of(view)} must be numbers, rows of equal length, one per text; check "
@@ -48,9 +51,8 @@ def unit_vectors(matrix: ArrayLike, *, dtype: str = "float32", view: str = "") -
         if not np.isfinite(peak).all():
             row = start + int(np.flatnonzero(~np.isfinite(peak[:, 0]))[0])
             raise InvalidAnswer(
-                f"The vectors{_of(view)} contain NaN or infinity, first at position {row} (counted "
-                "from 0); "
-                "check the embedder on that text."
+                f"The vectors{_of(view)} contain NaN or infinity, first at position {row} "
+                "(counted from 0); check the embedder on that text."
             )
         block /= np.where(peak > 0, peak, 1.0)
         length = np.sqrt(np.einsum("ij,ij->i", block, block))[:, None]
@@ -61,30 +63,28 @@ def unit_vectors(matrix: ArrayLike, *, dtype: str = "float32", view: str = "") -
 def check_owner(
     owner: ArrayLike, n_vectors: int, n_rows: int, *, view: str = ""
 ) -> NDArray[np.int32]:
-    """`owner` as (n_vectors,) int32: the row each vector belongs to, ascending, from 0 to n_rows -
-    1.
+    """The row that each vector belongs to, checked.
 
-    Raises InvalidAnswer otherwise.
+    Shape (n_vectors,), int32, ascending, from 0 to n_rows - 1. Raises InvalidAnswer otherwise.
     """
-    given = np.asarray(owner)
-    if given.size == 0:
-        given = given.astype(np.int32)
-    if given.shape != (n_vectors,) or given.dtype.kind not in "iu":
+    rows = np.asarray(owner)
+    if rows.size == 0:
+        rows = rows.astype(np.int32)
+    if rows.shape != (n_vectors,) or rows.dtype.kind not in "iu":
         raise InvalidAnswer(
             f"The vectors{_of(view)} need one owner, a whole number, each: {n_vectors} expected, "
-            f"got {given.shape} "
-            f"of type {given.dtype}."
+            f"got {rows.shape} of type {rows.dtype}."
         )
-    if n_vectors and (
-        given[0] < 0 or given[-1] >= n_rows or (np.diff(given.astype(np.int64)) < 0).any()
-    ):
+    if not n_vectors:
+        return rows.astype(np.int32)
+    ascends = (np.diff(rows.astype(np.int64)) >= 0).all()
+    if rows[0] < 0 or rows[-1] >= n_rows or not ascends:
         raise InvalidAnswer(
-            f"The owners of the vectors{_of(view)} must ascend from 0 to {n_rows - 1} at most; got "
-            "values from "
-            f"{given.min()} to {given.max()}. Embed one list of texts in order and pass the "
-            "answers in that order."
+            f"The owners of the vectors{_of(view)} must ascend from 0 to {n_rows - 1} at most; "
+            f"got values from {rows.min()} to {rows.max()}. Embed one list of texts in order and "
+            "pass the answers in that order."
         )
-    return given.astype(np.int32)
+    return rows.astype(np.int32)
 
 
 def _of(view: str) -> str:
@@ -92,11 +92,17 @@ def _of(view: str) -> str:
 
 
 class DenseIndex:
-    """Cosine search over `matrix`, (m, d) unit vectors as `unit_vectors` gives them.
+    """Exact cosine search over unit vectors.
 
-    `owner` (m,) says which row each vector belongs to, ascending. A row's score is the best of its
-    vectors; a row without a vector is not found. Scores lie in [-1, 1], up to the rounding of the
-    dtype; a zero vector, in the index or as query, scores 0.
+    Example:
+        >>> index = DenseIndex.from_vectors([[3.0, 0.0], [1.0, 1.0], [0.0, 2.0]])
+        >>> [(row, round(score, 2)) for row, score in index.search([1.0, 0.0], 2)]
+        [(0, 1.0), (1, 0.71)]
+
+    `matrix` (m, d) holds what `unit_vectors` gives. `owner` (m,) says which row each vector belongs
+    to, ascending. A row's score is the best of its vectors; a row without a vector is not found.
+    Scores lie in [-1, 1], up to the rounding of the dtype. A zero vector, in the index or as query,
+    scores 0.
     """
 
     def __init__(self, matrix: NDArray[Any], owner: NDArray[np.int32], *, view: str = "") -> None:
@@ -106,9 +112,8 @@ class DenseIndex:
         changes = np.flatnonzero(np.diff(owner)) + 1
         starts = np.concatenate([np.zeros(min(1, len(owner)), dtype=np.int64), changes])
         self._rows: NDArray[np.int32] = owner[starts]  # the rows that have vectors
-        self._bounds: NDArray[np.int64] = np.append(
-            starts, len(owner)
-        )  # of each such row's vectors
+        # Where each such row's vectors begin, and where the last one's end.
+        self._bounds: NDArray[np.int64] = np.append(starts, len(owner))
 
     @classmethod
     def from_vectors(
@@ -136,22 +141,27 @@ class DenseIndex:
     def search(
         self, vector: ArrayLike, n: int, where: slice | NDArray[np.bool_] | None = None
     ) -> list[tuple[int, float]]:
-        """The `n` best (row, score) pairs within the rows of `where`, equal scores (to 9 decimals)
-        by row.
+        """The best rows and their scores.
 
-        Raises InvalidAnswer for a query vector of another dimension or with NaN or infinity.
+        At most `n` (row, score) pairs within the rows of `where`, best first, equal scores (to nine
+        decimals) by row. Raises InvalidAnswer for a query vector of another dimension or with NaN
+        or infinity.
         """
         query = self._query(vector)
         groups = self._groups(where)
         if n <= 0 or not len(groups):
             return []
-        if n < len(groups) and len(groups) * _SPARSE > len(self._rows[groups[0] : groups[-1] + 1]):
+        searched_span = groups[-1] - groups[0] + 1
+        # A product over the whole span would be wasted on a mask that keeps few of its rows.
+        if n < len(groups) and len(groups) * _SPARSE > searched_span:
             groups = self._candidates(query, groups, n)
         return as_ranking(self._rows[groups], self._exact(query, groups), n)
 
     def scores(self, vector: ArrayLike, n_rows: int) -> FloatArray:
-        """The score of each of rows 0 to n_rows - 1, (n_rows,) float64; -inf for a row without a
-        vector."""
+        """The score of every row, -inf for a row without a vector.
+
+        Shape (n_rows,), float64.
+        """
         query = self._query(vector)
         scores = np.full(n_rows, -np.inf)
         groups = self._groups(None)
@@ -164,8 +174,8 @@ class DenseIndex:
         if query.ndim != 1 or (len(self.matrix) and query.shape != (self.dimension,)):
             raise InvalidAnswer(
                 f"The query vector for the index{_of(self.view)} must have shape "
-                f"({self.dimension},); "
-                f"got {query.shape}. Use the embedder that the index was built with."
+                f"({self.dimension},); got {query.shape}. Use the embedder that the index was "
+                "built with."
             )
         unit: NDArray[np.float32] = unit_vectors(query[None, :], view=self.view)[0]
         return unit
@@ -182,7 +192,7 @@ class DenseIndex:
     def _candidates(
         self, query: NDArray[np.float32], groups: NDArray[np.int64], n: int
     ) -> NDArray[np.int64]:
-        """The groups that can be among the `n` best of `groups`, by a product in float32."""
+        """The groups that may be among the best, by a product in float32."""
         first, last = int(groups[0]), int(groups[-1]) + 1
         bounds = self._bounds[first : last + 1]
         near = self._product(query, int(bounds[0]), int(bounds[-1]))
@@ -191,17 +201,15 @@ class DenseIndex:
         if len(groups) < last - first:
             near = near[groups - first]
         limit = nth_best(near, n)
-        error = (
-            self.dimension * 2.0**-23
-        )  # twice the error bound of a float32 product of two unit vectors
+        # Twice the error bound of a float32 product of two unit vectors.
+        error = self.dimension * 2.0**-23
         chosen: NDArray[np.int64] = groups[near >= limit - error]
         return chosen
 
     def _product(self, query: NDArray[np.float32], start: int, stop: int) -> NDArray[np.float32]:
         matrix = self.matrix[start:stop]
-        product: NDArray[np.float32]
         if matrix.dtype != np.float16:
-            product = matrix @ query
+            product: NDArray[np.float32] = matrix @ query
             return product
         product = np.empty(len(matrix), dtype=np.float32)
         wide = np.empty((min(len(matrix), _HALF_BLOCK), self.dimension), dtype=np.int32)
@@ -211,31 +219,32 @@ class DenseIndex:
         return product
 
     def _exact(self, query: NDArray[np.float32], groups: NDArray[np.int64]) -> FloatArray:
-        """The scores of `groups` in float64, each row's independent of the others."""
+        """The scores of groups in float64, each independent of the others."""
         wide_query = query.astype(np.float64)
         starts, stops = self._bounds[groups], self._bounds[groups + 1]
-        firsts = np.cumsum(stops - starts) - (
-            stops - starts
-        )  # of each group's vectors among those scored
-        source, chosen = self.matrix[starts[0] : stops[-1]], None
+        counts = stops - starts
+        firsts = np.cumsum(counts) - counts  # of each group's vectors among those scored
+        source = self.matrix[starts[0] : stops[-1]]
+        # Groups that follow each other are read as one run, others vector by vector.
+        positions = None
         if len(groups) < groups[-1] - groups[0] + 1:
-            chosen = np.repeat(starts - starts[0] - firsts, stops - starts)
-            chosen += np.arange(len(chosen))
-        scores = np.empty(int((stops - starts).sum()))
+            positions = np.repeat(starts - starts[0] - firsts, counts)
+            positions += np.arange(len(positions))
+        scores = np.empty(int(counts.sum()))
         for at in range(0, len(scores), _BLOCK):
-            block = source[at : at + _BLOCK] if chosen is None else source[chosen[at : at + _BLOCK]]
-            scores[at : at + _BLOCK] = np.einsum("ij,j->i", block.astype(np.float64), wide_query)
+            run = slice(at, at + _BLOCK)
+            block = source[run] if positions is None else source[positions[run]]
+            scores[run] = np.einsum("ij,j->i", block.astype(np.float64), wide_query)
         if len(scores) > len(groups):
             scores = np.maximum.reduceat(scores, firsts)
         return scores
 
 
 def _widen(block: NDArray[np.float16], out: NDArray[np.int32]) -> NDArray[np.float32]:
-    """Finite float16 values as float32, exactly, in `out`: several times faster than NumPy's own
-    conversion.
+    """Finite float16 values as float32, exactly, in `out`.
 
-    Shifting moves sign, exponent and fraction to their float32 places; 2 ** 112 makes up for the
-    exponents' bias.
+    Several times faster than NumPy's own conversion. Shifting moves sign, exponent and fraction to
+    their float32 places; 2 ** 112 makes up for the exponents' bias.
     """
     out[...] = block.view(np.int16)
     np.left_shift(out, 13, out=out)

@@ -1,5 +1,4 @@
-"""What a store takes in, one document at a time, and the form it keeps: JSON lines, term counts,
-unit vectors."""
+"""What a store takes in, and the form it keeps."""
 
 from __future__ import annotations
 
@@ -21,8 +20,10 @@ _CHUNK_FIELDS = tuple(field.name for field in fields(Chunk))
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """Vectors of one view of one document; a chunk may have several (windows of a long text) or
-    none."""
+    """Vectors of one view of one document.
+
+    A chunk may have several (windows of a long text) or none.
+    """
 
     matrix: ArrayLike  # (m, d), any length: they are normalised
     owner: ArrayLike  # (m,) ascending positions into the entry's chunks
@@ -35,19 +36,18 @@ class Entry:
     document: Document  # id, title, format and meta are kept, the text is not
     fingerprint: str  # what the entry was made from, text and settings: equal means unchanged
     chunks: tuple[Chunk, ...]
-    views: Mapping[
-        str, tuple[str | None, ...]
-    ]  # view -> index text per chunk; None: the chunk lacks this view
+    # view -> index text per chunk; None: the chunk lacks this view
+    views: Mapping[str, tuple[str | None, ...]]
     vectors: Mapping[str, Vectors]  # view -> vectors; may lack views
     degraded: int = 0  # how many views fell back
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A chunk as the store keeps it, and its index text in each view (None: it lacks the view)."""
+    """A chunk as the store keeps it, with its index texts."""
 
     chunk: Chunk
-    texts: Mapping[str, str | None]
+    texts: Mapping[str, str | None]  # by view; None: the chunk lacks it
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +56,12 @@ class Prepared:
 
     record: dict[str, Any]  # the document's id, title, format and meta
     rows: list[Row]
-    vectors: dict[
-        str, tuple[NDArray[Any], NDArray[np.int32]]
-    ]  # view -> unit vectors and their rows
+    # view -> unit vectors and their rows
+    vectors: dict[str, tuple[NDArray[Any], NDArray[np.int32]]]
 
 
 def prepare(entry: Entry, views: Sequence[str], dtype: str) -> Prepared:
-    """Check everything about an entry that can be checked without the store, and convert it.
+    """Check an entry without the store, and convert it.
 
     Raises InvalidParameter for chunks or texts that do not fit together and for metadata that JSON
     cannot hold, InvalidAnswer for unusable vectors.
@@ -107,31 +106,30 @@ def _check_views(entry: Entry, views: Sequence[str]) -> None:
     if set(entry.views) != set(views) or not set(entry.vectors) <= set(views):
         raise InvalidParameter(
             f"views must be {', '.join(map(repr, views))} for this store; document {name!r} has "
-            "texts for "
-            f"{sorted(entry.views)} and vectors for {sorted(entry.vectors)}. Build a new store to "
-            "change the views."
+            f"texts for {sorted(entry.views)} and vectors for {sorted(entry.vectors)}. "
+            "Build a new store to change the views."
         )
     for view, texts in entry.views.items():
         if len(texts) != len(entry.chunks):
             raise InvalidParameter(
                 f"view {view!r} needs one text per chunk; document {name!r} has "
-                f"{len(entry.chunks)} chunks "
-                f"and {len(texts)} texts."
+                f"{len(entry.chunks)} chunks and {len(texts)} texts."
             )
 
 
 def _prepare_vectors(
     entry: Entry, view: str, order: list[int], dtype: str
 ) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    given = entry.vectors[view]
+    vectors = entry.vectors[view]
     place = f"{view}, document {entry.document.id}"
-    owner = np.asarray(given.owner)
-    if not len(owner) and not np.size(given.matrix):
+    owner = np.asarray(vectors.owner)
+    if not len(owner) and not np.size(vectors.matrix):
         return np.empty((0, 0), dtype=dtype), owner.astype(np.int32)
-    matrix = unit_vectors(given.matrix, dtype=dtype, view=place)
+    matrix = unit_vectors(vectors.matrix, dtype=dtype, view=place)
     owner = check_owner(owner, len(matrix), len(order), view=place)
     if len(matrix) and not matrix.shape[1]:
         raise InvalidAnswer(f"The vectors of view {view!r} have no values; check the embedder.")
+    # Chunks that were not in row order take their vectors along.
     if order != sorted(order):
         rows = np.argsort(np.array(order))[owner]
         sequence = np.argsort(rows, kind="stable")
@@ -140,19 +138,11 @@ def _prepare_vectors(
 
 
 def plain_json(value: Any, name: str) -> Any:
-    """A copy of `value` made of what JSON gives back unchanged (tuples become lists).
+    """A copy made of what JSON gives back unchanged (tuples become lists).
 
     Raises InvalidParameter naming the place of anything else: NaN, a key that is not a string, a
     date, an object.
     """
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, float) and math.isfinite(value):
-        return float(value)
     if isinstance(value, list | tuple):
         return [plain_json(item, f"{name}[{i}]") for i, item in enumerate(value)]
     if isinstance(value, Mapping):
@@ -164,17 +154,31 @@ def plain_json(value: Any, name: str) -> Any:
         return {
             str.__str__(key): plain_json(item, f"{name}[{key!r}]") for key, item in value.items()
         }
+    return _plain_scalar(value, name)
+
+
+def _plain_scalar(value: Any, name: str) -> Any:
+    """A single value as its plain type, such as a string of NumPy."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return float(value)
     raise InvalidParameter(
         f"{name} must be None, a bool, a finite number, a string, or lists and dicts of these, to "
-        "be saved as JSON; "
-        f"got {value!r} of type {type(value).__name__}. Convert it, for example with str() or "
-        ".item()."
+        f"be saved as JSON; got {value!r} of type {type(value).__name__}. Convert it, for example "
+        "with str() or .item()."
     )
 
 
 def dump_json(value: Any) -> bytes:
-    """One line of JSON. Lone surrogates are kept as they are: escapes would merge neighbours into
-    one character."""
+    """One line of JSON.
+
+    Lone surrogates are kept as they are: escapes would merge neighbours into one character.
+    """
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(
         "utf-8", "surrogatepass"
     )

@@ -1,4 +1,4 @@
-"""When two entries are the same: the fingerprint of a document under given settings."""
+"""The fingerprint that tells whether two entries are the same."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ ALGORITHM_VERSION = "2"  # changes when the same input would be indexed differen
 
 
 def fingerprint(document: Document, settings: str) -> str:
-    """What decides a document's entry: its id, text, title, format, metadata and markup, and
-    `settings`, all models among them.
+    """What decides a document's entry, as one digest.
 
+    That is its id, text, title, format, metadata and markup, and `settings`, all models among them.
     The order of metadata keys does not count. Raises InvalidParameter for metadata that JSON cannot
     hold.
     """

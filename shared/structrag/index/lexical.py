@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.index.lexical_sums import FEW, Term, add_terms
-from structrag.index.ranking import FloatArray, as_ranking, concatenated
+from structrag.index.ranking import FloatArray, IntArray, as_ranking, concatenated
 from structrag.text.terms import Tokenizer
 
 ABSENT = -1  # length of a row that does not exist in this index
@@ -59,8 +59,10 @@ class Bm25:
 
 @dataclass(frozen=True, slots=True)
 class TermRows:
-    """Which terms each row holds. Row i has `terms[indptr[i]:indptr[i + 1]]`, each once, with its
-    `counts`."""
+    """Which terms each row holds.
+
+    Row i has `terms[indptr[i]:indptr[i + 1]]`, each once, with its `counts`.
+    """
 
     lengths: NDArray[
         np.int32
@@ -83,17 +85,19 @@ class TermRows:
 def count_terms(
     texts: Iterable[str | None], tokenizer: Tokenizer, vocabulary: dict[str, int]
 ) -> TermRows:
-    """Tokenise and count; new terms get the next numbers in `vocabulary`. A text of None is an
-    absent row."""
+    """Tokenise and count the terms of texts.
+
+    New terms get the next numbers in `vocabulary`. A text of None is an absent row.
+    """
     lengths: list[int] = []
     widths: list[int] = [0]
     terms: list[int] = []
     counts: list[int] = []
     for text in texts:
-        found = Counter(tokenizer(text)) if text is not None else Counter()
-        terms.extend([vocabulary.setdefault(term, len(vocabulary)) for term in found])
-        counts.extend(found.values())
-        widths.append(len(found))
+        term_counts = Counter(tokenizer(text)) if text is not None else Counter()
+        terms.extend([vocabulary.setdefault(term, len(vocabulary)) for term in term_counts])
+        counts.extend(term_counts.values())
+        widths.append(len(term_counts))
         lengths.append(ABSENT if text is None else sum(found.values()))
     return TermRows(
         np.array(lengths, dtype=np.int32),
@@ -118,8 +122,10 @@ def join_rows(parts: Sequence[TermRows]) -> TermRows:
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """Which rows hold each term. Term t is in `rows[indptr[t]:indptr[t + 1]]`, ascending, with its
-    `counts` there."""
+    """Which rows hold each term.
+
+    Term t is in `rows[indptr[t]:indptr[t + 1]]`, ascending, with its `counts` there.
+    """
 
     lengths: NDArray[np.int32]  # (n,) as in TermRows
     indptr: NDArray[np.int64]  # (number of terms + 1,)
@@ -168,11 +174,15 @@ def _transpose(
 
 
 class LexicalIndex:
-    """BM25 over the rows of `postings`. Absent rows do not count in any statistic and are never
-    found.
+    """BM25 search over term counts.
 
-    `vocabulary` maps a term to its number in the postings; terms with a higher number than these
-    know are unknown.
+    Example:
+        >>> index = LexicalIndex.from_texts(["the red pump", "a blue valve", None])
+        >>> [row for row, score in index.search("pump", 3)]
+        [0]
+
+    Absent rows do not count in any statistic and are never found. `vocabulary` maps a term to its
+    number in the postings; terms with a higher number than these know are unknown.
     """
 
     def __init__(
@@ -196,8 +206,10 @@ class LexicalIndex:
         bm25: Bm25 | None = None,
         tokenizer: Tokenizer | None = None,
     ) -> LexicalIndex:
-        """Index `texts`, one row each; a text of None is a row that is absent. No texts give a
-        valid empty index."""
+        """Index texts, one row each; None is a row that is absent.
+
+        No texts give a valid empty index.
+        """
         vocabulary: dict[str, int] = {}
         rows = count_terms(texts, tokenizer or Tokenizer(), vocabulary)
         return cls(to_postings(rows, len(vocabulary)), vocabulary, bm25=bm25, tokenizer=tokenizer)
@@ -206,8 +218,11 @@ class LexicalIndex:
         return len(self.postings.lengths)
 
     def scores(self, query: str) -> FloatArray:
-        """The BM25 score of every row, (n,) float64; 0 for rows without a query term, for absent
-        rows and for a query without terms. A term given twice counts twice."""
+        """The BM25 score of every row, (n,) float64.
+
+        0 for rows without a query term, for absent rows and for a query without terms. A term given
+        twice counts twice.
+        """
         n = len(self)
         terms = self._terms(Counter(self.tokenizer(query)))
         return add_terms(terms, self._k, np.arange(n), np.zeros(n), n)[1]
@@ -215,41 +230,51 @@ class LexicalIndex:
     def search(
         self, query: str, n: int, where: slice | NDArray[np.bool_] | None = None
     ) -> list[tuple[int, float]]:
-        """The `n` best (row, score) pairs, equal scores by row, within the rows of `where`.
+        """The best rows and their scores.
 
+        At most `n` (row, score) pairs within the rows of `where`, best first, equal scores by row.
         `lucene` finds rows with a score above 0, `okapi` ranks every row, as rank_bm25 does. A
         query without terms finds nothing. The statistics are those of all rows, whatever `where`
         is.
         """
-        start, stop, _ = where.indices(len(self)) if isinstance(where, slice) else (0, len(self), 1)
         counts = Counter(self.tokenizer(query))
-        if not counts or stop <= start or n <= 0:
+        rows, scores = self._searched(where)
+        if not counts or not len(rows) or n <= 0:
             return []
-        rank_all = self.bm25.method == "okapi"
-        rows, scores = np.arange(start, stop), np.zeros(stop - start)
-        if isinstance(where, np.ndarray) and np.count_nonzero(where) * FEW < len(where):
-            rows, scores = np.flatnonzero(where), np.zeros(np.count_nonzero(where))
-        elif isinstance(where, np.ndarray):
-            scores = np.where(where, 0.0, -np.inf)
-        if rank_all:
+        terms = self._terms(counts)
+        if self.bm25.method == "okapi":
+            # Every row is ranked, so none may be left out early.
             scores[self.postings.lengths[rows] == ABSENT] = -np.inf
-        rows, scores = add_terms(
-            self._terms(counts), self._k, rows, scores, len(rows) if rank_all else n
-        )
-        found = np.flatnonzero(scores > (-np.inf if rank_all else 0))
-        return as_ranking(rows[found], scores[found], n)
+            rows, scores = add_terms(terms, self._k, rows, scores, len(rows))
+            ranked = np.flatnonzero(scores > -np.inf)
+        else:
+            rows, scores = add_terms(terms, self._k, rows, scores, n)
+            ranked = np.flatnonzero(scores > 0)
+        return as_ranking(rows[ranked], scores[ranked], n)
+
+    def _searched(self, where: slice | NDArray[np.bool_] | None) -> tuple[IntArray, FloatArray]:
+        """The rows to search, ascending, and what they score before any term."""
+        if isinstance(where, np.ndarray):
+            if np.count_nonzero(where) * FEW < len(where):
+                rows = np.flatnonzero(where)
+                return rows, np.zeros(len(rows))
+            # Rows that follow each other are added faster than they are looked up one by one.
+            return np.arange(len(self)), np.where(where, 0.0, -np.inf)
+        start, stop, _ = (where or slice(None)).indices(len(self))
+        rows = np.arange(start, max(start, stop))
+        return rows, np.zeros(len(rows))
 
     def _terms(self, query: Mapping[str, int]) -> list[Term]:
-        """The terms of a query that rows hold, with how often it has them; the rarest first."""
+        """The terms of a query that rows hold, the rarest first."""
         n_terms = len(self.postings.indptr) - 1
-        found = []
+        terms = []
         for term, times in query.items():
             number = self.vocabulary.get(term, n_terms)
             if number < n_terms:
                 first, last = self.postings.indptr[number : number + 2].tolist()
                 rows, counts = self.postings.rows[first:last], self.postings.counts[first:last]
-                found.append(Term(rows, counts, times * self._idf(last - first)))
-        return sorted(found, key=lambda term: len(term.rows))
+                terms.append(Term(rows, counts, times * self._idf(last - first)))
+        return sorted(terms, key=lambda term: len(term.rows))
 
     def _idf(self, df: int) -> float:
         """The idf of a term in `df` rows, times okapi's k1 + 1."""

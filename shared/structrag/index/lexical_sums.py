@@ -1,5 +1,7 @@
-"""Adding up what the terms of a query say of rows, leaving out early the rows that cannot be among
-the best."""
+"""The sum of what the terms of a query add to rows.
+
+Rows that cannot be among the best are left out early.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,8 @@ from numpy.typing import NDArray
 
 from structrag.index.ranking import SCORE_DIGITS, FloatArray, IntArray, nth_best
 
-FEW = (
-    8  # rows less than one in so many are looked up in the postings, rather than all postings added
-)
+# Rows less than one in so many are looked up in the postings, rather than all postings added.
+FEW = 8
 _MARGIN = 2 * 10.0**-SCORE_DIGITS  # scores that are equal when rounded, and errors of summing
 
 
@@ -29,21 +30,22 @@ class Term:
 def add_terms(
     terms: Sequence[Term], k: FloatArray, rows: IntArray, scores: FloatArray, n: int
 ) -> tuple[IntArray, FloatArray]:
-    """`rows`, ascending, and their `scores` (changed in place) with all terms added, in the order
-    given; `k` has the K of every row.
+    """Add all terms to the scores of rows; gives what is left.
 
-    Where n < len(rows), rows that cannot be among the `n` best may be left out, for which no weight
-    may be below 0. Give the rarest terms first: what the others can still add is soon less than
-    what the best rows are ahead by, and then few rows are left to score.
+    `rows` ascend, `scores` are changed in place, `k` has the K of every row, and the terms are
+    added in the order given. Where n < len(rows), rows that cannot be among the `n` best may be
+    left out, for which no weight may be below 0. Give the rarest terms first: what the others can
+    still add is soon less than what the best rows are ahead by, and then few rows are left to
+    score.
     """
     left = sum(term.weight for term in terms)
     for term in terms:
         if n < len(rows) and len(term.rows) * FEW > len(rows):
             ahead = scores[scores > left + _MARGIN]
             if len(ahead) >= n:
-                kept = np.flatnonzero(scores >= nth_best(ahead, n) - left - _MARGIN)
-                if len(kept) * FEW < len(rows):
-                    rows, scores = rows[kept], scores[kept]
+                hopeful = np.flatnonzero(scores >= nth_best(ahead, n) - left - _MARGIN)
+                if len(hopeful) * FEW < len(rows):
+                    rows, scores = rows[hopeful], scores[hopeful]
         left -= term.weight
         at, held = _common(rows, term.rows)
         counts = term.counts[held]
@@ -57,6 +59,7 @@ def add_terms(
 
 def _common(rows: IntArray, held: NDArray[np.int32]) -> tuple[IntArray, IntArray | slice]:
     """The positions, in each, of what both have; both ascend."""
+    # Rows that follow each other need no search: their positions are differences.
     if len(rows) and rows[-1] - rows[0] + 1 == len(rows):
         first, last = np.searchsorted(held, (rows[0], rows[-1] + 1)).tolist()
         return np.subtract(held[first:last], rows[0], dtype=np.int64), slice(first, last)

@@ -16,22 +16,30 @@ _STRIDE = 16  # one score in so many is sampled to find where the best begin
 
 
 def nth_best(scores: NDArray[Any], n: int) -> Any:
-    """The `n`-th highest of `scores`, 1 <= n <= len(scores).
+    """The `n`-th highest score, for n from 1 to their number.
 
     The highest of every sixteenth score usually bound it from below; then only the few scores above
     that are looked at.
     """
     sample = scores[::_STRIDE]
-    wanted = 2 * n // _STRIDE + 8
-    if 4 * wanted < len(sample):
-        above = scores[scores >= np.partition(sample, len(sample) - wanted)[len(sample) - wanted]]
-        scores = above if len(above) >= n else scores
-    return np.partition(scores, len(scores) - n)[len(scores) - n]
+    margin = 2 * n // _STRIDE + 8  # twice what is expected among the n best, and some more
+    if 4 * margin < len(sample):
+        above = scores[scores >= _nth_of_few(sample, margin)]
+        if len(above) >= n:
+            scores = above
+    return _nth_of_few(scores, n)
+
+
+def _nth_of_few(scores: NDArray[Any], n: int) -> Any:
+    place = len(scores) - n
+    return np.partition(scores, place)[place]
 
 
 def best_positions(scores: FloatArray, n: int) -> NDArray[Any]:
-    """Positions of the `n` best of `scores` (fewer if there are fewer), ordered by (-round(score,
-    9), position)."""
+    """Positions of the `n` best scores, best first.
+
+    Fewer if there are fewer. Ordered by (-round(score, 9), position).
+    """
     if n <= 0:
         return np.empty(0, dtype=np.int64)
     positions = np.arange(len(scores))

@@ -1,4 +1,4 @@
-"""Who answers a search: the index's own store, or a host's vector store in place of the dense part."""
+"""Who answers a search: the index's own store or a host's vector store."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class DenseStore(Protocol):
         """Add the views of a document; entries of an earlier version have been deleted."""
 
     def delete(self, doc_id: str, entry_keys: Sequence[tuple[str, str]]) -> None:
-        """Remove the entries of a document, all that it may have by (chunk id, view)."""
+        """Remove a document; `entry_keys` are all (chunk id, view) it may have."""
 
     def search(self, request: Search) -> Ranking:
         """The best chunks of the view that `request.route` names, such as "dense:raw".
@@ -41,7 +41,7 @@ class DenseStore(Protocol):
 
 
 class HostVectors:
-    """What a host's vector store holds for an index, kept in step with the index's own store.
+    """A host's vector store, kept in step with the own store.
 
     Without a host's store there is nothing to keep, and every call returns at once.
     """
@@ -54,7 +54,7 @@ class HostVectors:
 
     @property
     def wants_our_vectors(self) -> bool:
-        """Whether vectors are made here: for the index itself, or for a host that asks for them."""
+        """Whether vectors are made here, for the index or for a host."""
         return self.dense_store is None or self.dense_store.wants_vectors
 
     def keys(self, doc_ids: Iterable[str], store: Store) -> dict[str, list[tuple[str, str]]]:
@@ -111,14 +111,13 @@ class OwnRoute:
 
 
 def row_numbers(selection: Selection | None, n_rows: int) -> Sequence[int]:
-    """The rows that `Store.select` gave, ascending; None stands for all `n_rows`."""
+    """The rows of a selection, ascending; None stands for all."""
     if selection is None:
         return range(n_rows)
-    return (
-        range(n_rows)[selection]
-        if isinstance(selection, slice)
-        else np.flatnonzero(selection).tolist()
-    )
+    if isinstance(selection, slice):
+        return range(n_rows)[selection]
+    rows: list[int] = np.flatnonzero(selection).tolist()
+    return rows
 
 
 def _chunks_of(doc_id: str, store: Store) -> list[Chunk]:

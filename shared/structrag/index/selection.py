@@ -1,8 +1,8 @@
-"""Which rows a search may see: conditions on documents turned into a run of rows or a mask."""
+"""Conditions on documents as the rows that a search may see."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,40 +16,47 @@ Condition = Mapping[str, Any] | Callable[[dict[str, Any]], bool]
 
 
 def select_rows(members: Mapping[str, Member], n_rows: int, where: Condition) -> Selection:
-    """The rows of the documents that meet `where`: a slice if they follow each other, else a mask
-    (n_rows,).
+    """The rows of the documents that meet a condition.
 
-    A mapping asks each of its keys, "doc_id" or a key of the documents' metadata, for the given
-    value or one of a list of values; metadata that is itself a list meets it with any of its items.
-    A callable is asked for each document with its metadata and "doc_id" in one dict. Raises
-    InvalidParameter for a key that no document has, and for a callable that raises.
+    A slice if they follow each other, else a mask (n_rows,). A mapping asks each of its keys,
+    "doc_id" or a key of the documents' metadata, for the given value or one of a list of values;
+    metadata that is itself a list meets it with any of its items. A callable is asked for each
+    document with its metadata and "doc_id" in one dict. Raises InvalidParameter for a key that no
+    document has, and for a callable that raises.
     """
     if isinstance(where, Mapping):
-        wanted = {key: _as_list(value) for key, value in where.items()}
-        _check_keys(members, wanted)
-        only = wanted["doc_id"] if set(wanted) == {"doc_id"} else None
-        if only is not None:
-            chosen = [members[name] for name in dict.fromkeys(only) if name in members]
-        else:
-            chosen = [
-                m
-                for m in members.values()
-                if all(_meets(m, key, values) for key, values in wanted.items())
-            ]
+        chosen = _meeting(members, {key: _as_list(value) for key, value in where.items()})
     elif callable(where):
-        chosen = [m for m in members.values() if _asked(where, m)]
+        chosen = [member for member in members.values() if _asked(where, member)]
     else:
         raise InvalidParameter(
             "where must be None, a dict such as {'doc_id': 'report'}, or a callable on a "
-            "document's metadata; "
-            f"got {where!r}."
+            f"document's metadata; got {where!r}."
         )
     return _rows_of(sorted(chosen, key=lambda member: member.start), n_rows)
 
 
+def _meeting(
+    members: Mapping[str, Member], allowed_values: Mapping[str, list[Any]]
+) -> list[Member]:
+    """The documents that have one of the allowed values under every key."""
+    _check_keys(members, allowed_values)
+    if set(allowed_values) == {"doc_id"}:
+        # Ids are looked up, so that a search in one document does not read all records.
+        ids = dict.fromkeys(allowed_values["doc_id"])
+        return [members[doc_id] for doc_id in ids if doc_id in members]
+    return [
+        member
+        for member in members.values()
+        if all(_meets(member, key, values) for key, values in allowed_values.items())
+    ]
+
+
 def check_selection(where: Selection, n_rows: int) -> Selection:
-    """`where` unchanged, a slice with its ends filled in; raises InvalidParameter if it does not
-    fit the rows."""
+    """A selection that fits the rows, a slice with its ends filled in.
+
+    Raises InvalidParameter if it does not fit.
+    """
     if isinstance(where, slice):
         start, stop, step = where.indices(n_rows)
         if step != 1:
@@ -58,8 +65,7 @@ def check_selection(where: Selection, n_rows: int) -> Selection:
     if where.shape != (n_rows,) or where.dtype != np.bool_:
         raise InvalidParameter(
             f"where must be a bool array with one value for each of the {n_rows} rows; got "
-            f"{where.dtype} of shape "
-            f"{where.shape}. Select again after the store has changed."
+            f"{where.dtype} of shape {where.shape}. Select again after the store has changed."
         )
     return where
 
@@ -78,24 +84,22 @@ def _asked(where: Callable[[dict[str, Any]], bool], member: Member) -> bool:
     except Exception as error:
         raise InvalidParameter(
             "where must be a function that answers for every document; for "
-            f"{member.record['id']!r} it raised "
-            f"{type(error).__name__}: {error}. Use metadata.get(key) for keys that some documents "
-            "lack."
+            f"{member.record['id']!r} it raised {type(error).__name__}: {error}. "
+            "Use metadata.get(key) for keys that some documents lack."
         ) from error
 
 
-def _check_keys(members: Mapping[str, Member], wanted: Mapping[str, list[Any]]) -> None:
-    unknown = {key for key in wanted if key != "doc_id"}
+def _check_keys(members: Mapping[str, Member], keys: Iterable[str]) -> None:
+    unknown = {key for key in keys if key != "doc_id"}
     for member in members.values():
         unknown -= member.record["meta"].keys()
         if not unknown:
             return
     if unknown and members:
-        known = sorted(
-            {key for member in members.values() for key in member.record["meta"]} | {"doc_id"}
-        )
+        metadata_keys = {key for member in members.values() for key in member.record["meta"]}
+        allowed = sorted(metadata_keys | {"doc_id"})
         raise InvalidParameter(
-            f"where must use keys of the documents' metadata: {', '.join(map(repr, known))}; got "
+            f"where must use keys of the documents' metadata: {', '.join(map(repr, allowed))}; got "
             f"{', '.join(sorted(map(repr, unknown)))}."
         )
 

@@ -37,7 +37,7 @@ Writer = Callable[[Path], None]  # writes one file at the path it is given
 def write_index(
     path: str | os.PathLike[str], writers: Mapping[str, Writer], header: Mapping[str, Any]
 ) -> None:
-    """Write an index folder at `path`: one file per writer, and `header` in the manifest.
+    """Write an index folder: one file per writer, and `header` in the manifest.
 
     Raises InvalidParameter if `path` is a file or a folder with something else in it; then nothing
     is changed.
@@ -128,8 +128,7 @@ def _check_place(place: Path) -> None:
     if not ours:
         raise InvalidParameter(
             f"path must be new, an empty folder or a saved index; {str(place)!r} holds something "
-            "else, and nothing in "
-            "it was changed. Choose another path, or empty the folder first."
+            "else, and nothing in it was changed. Choose another path, or empty the folder first."
         )
 
 
@@ -171,7 +170,7 @@ def _sha256(path: Path) -> str:
 
 
 def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The manifest of the index at `path`, checked against its own checksum.
+    """The manifest of an index, checked against its own checksum.
 
     Raises IndexDamaged if there is no index, it is not ours, it is newer than this release, or it
     was altered.
@@ -203,8 +202,10 @@ def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def manifest_config(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The configuration that was saved with the index at `path`; raises IndexDamaged as
-    `read_manifest` does."""
+    """The configuration that was saved with an index.
+
+    Raises IndexDamaged as `read_manifest` does.
+    """
     config: dict[str, Any] = read_manifest(path)["config"]
     return config
 
@@ -239,10 +240,10 @@ def _damaged(place: Path, what: str) -> IndexDamaged:
 
 
 def load_array(file: Path, *, dtype: str, ndim: int) -> NDArray[Any]:
-    """A saved array as a read-only memory map (a plain array when it is empty, which cannot be
-    mapped).
+    """A saved array as a read-only memory map.
 
-    Raises IndexDamaged if the file holds anything else.
+    An empty one, which cannot be mapped, is a plain array. Raises IndexDamaged if the file holds
+    anything else.
     """
     place = file.parent.parent
     try:

@@ -113,13 +113,14 @@ class Store:
         return member.degraded if member else 0
 
     def holds(self, entry: Entry) -> bool:
-        """Whether the document is there with this fingerprint, these chunks and texts, and as many
-        that fell back; vectors aside."""
+        """Whether the document is there as in the entry, vectors aside.
+
+        That is with the same fingerprint, chunks and texts, and as many views that fell back.
+        """
         member = self._members.get(entry.document.id)
-        if member is None or (member.fingerprint, member.degraded) != (
-            entry.fingerprint,
-            entry.degraded,
-        ):
+        if member is None or member.fingerprint != entry.fingerprint:
+            return False
+        if member.degraded != entry.degraded:
             return False
         rows = prepare(replace(entry, vectors={}), self.views, self.settings.dtype).rows
         return len(rows) == member.n_rows and all(
@@ -176,13 +177,12 @@ class Store:
                 for other, m in self._members.items()
                 if other != name and view in m.widths
             )
-            known = next(others, width)
-            if width != known:
+            expected = next(others, width)
+            if width != expected:
                 raise InvalidAnswer(
-                    f"The vectors of view {view!r} must have {known} dimensions like the store's; "
-                    f"document {name!r} "
-                    f"brings {width}. Use the embedder the store was built with, or build a new "
-                    "store."
+                    f"The vectors of view {view!r} must have {expected} dimensions like the "
+                    f"store's; document {name!r} brings {width}. Use the embedder the store was "
+                    "built with, or build a new store."
                 )
         return widths
 
@@ -196,7 +196,7 @@ class Store:
             return True
 
     def _ready(self) -> tuple[dict[str, Member], Tables, list[int], list[str]]:
-        """The members and tables after all changes so far, and the members' first rows and ids."""
+        """Members and tables after all changes, members' first rows and ids."""
         with self._lock:
             if self._order is None:
                 self._members, self._tables = assemble(
@@ -209,26 +209,32 @@ class Store:
             return self._members, self._tables, *self._order
 
     def chunk(self, row: int) -> Chunk:
-        """The chunk at `row`, as JSON keeps it: tuples in `extras` have become lists."""
+        """The chunk at a row, as JSON keeps it.
+
+        Tuples in `extras` have become lists. It is the store's own: do not change its `extras`.
+        """
         return self._row(row).chunk
 
     def chunks(self, doc_id: str | None = None) -> list[Chunk]:
-        """The chunks of a document, or all, in row order. Raises InvalidParameter for a document
-        that is not there."""
+        """The chunks of a document, or all, in row order.
+
+        Raises InvalidParameter for a document that is not there.
+        """
         members = self._ready()[0]
         if doc_id is not None and doc_id not in members:
             raise InvalidParameter(
                 "doc_id must be the id of a document that is in the index, or None for all; got "
-                f"{doc_id!r}. "
-                "`document_ids` lists them."
+                f"{doc_id!r}. `document_ids` lists them."
             )
-        wanted = members.values() if doc_id is None else [members[doc_id]]
-        return [
-            member.rows[member.first + i].chunk for member in wanted for i in range(member.n_rows)
-        ]
+        documents = members.values() if doc_id is None else [members[doc_id]]
+        chunks = []
+        for member in documents:
+            rows = range(member.first, member.first + member.n_rows)
+            chunks.extend(member.rows[row].chunk for row in rows)
+        return chunks
 
     def view_text(self, row: int, view: str) -> str | None:
-        """The index text of a chunk in a view; None if the chunk lacks this view."""
+        """The index text of a chunk in a view, None if it lacks it."""
         return self._row(row).texts[check_choice("view", view, self.views)]
 
     def _row(self, row: int) -> Row:
@@ -239,10 +245,10 @@ class Store:
         return member.rows[member.first + row - member.start]
 
     def row_of(self, chunk_id: str) -> int | None:
-        """The row of a chunk; None if there is none of this id. Of equal ids in several documents
-        the first counts.
+        """The row of a chunk; None if there is none of this id.
 
-        The first call after a change reads all chunks once.
+        Of equal ids in several documents the first counts. The first call after a change reads all
+        chunks once.
         """
         self._ready()
         with self._lock:
@@ -251,8 +257,7 @@ class Store:
             return self._row_of.get(chunk_id)
 
     def select(self, where: Where) -> Selection | None:
-        """The rows of the documents that meet `where`, for use in several searches; None for all
-        rows.
+        """The rows that a condition allows; None for all.
 
         `where` is None, a dict of conditions such as `{"doc_id": "report"}` or `{"year": [2020,
         2021]}` on the documents' ids and metadata (`select_rows` has the rules), or a callable that
@@ -269,10 +274,10 @@ class Store:
     def search_dense(
         self, view: str, vector: ArrayLike, n: int, where: Where = None
     ) -> list[tuple[int, float]]:
-        """The `n` best (row, cosine) pairs of a view, equal scores by row; chunks without a vector
-        are not found.
+        """The best rows of a view by cosine, as (row, score) pairs.
 
-        Raises InvalidAnswer for a query vector of another dimension or with NaN or infinity.
+        Equal scores are ordered by row; chunks without a vector are not found. Raises InvalidAnswer
+        for a query vector of another dimension or with NaN or infinity.
         """
         tables = self._searchable(view, n)
         return tables.dense[view].search(vector, n, self.select(where))
@@ -280,10 +285,10 @@ class Store:
     def search_lexical(
         self, view: str, query: str, n: int, where: Where = None
     ) -> list[tuple[int, float]]:
-        """The `n` best (row, BM25 score) pairs of a view, equal scores by row.
+        """The best rows of a view by BM25, as (row, score) pairs.
 
-        Only scores above 0 are found; with `lexical="okapi"` every chunk that has the view is
-        ranked.
+        Equal scores are ordered by row.         Only scores above 0 are found; with
+        `lexical="okapi"` every chunk that has the view is ranked.
         """
         tables = self._searchable(view, n)
         return tables.lexical[view].search(query, n, self.select(where))
@@ -294,8 +299,9 @@ class Store:
         return self._ready()[1]
 
     def replace_vectors(self, view: str, matrix: ArrayLike, owner: ArrayLike) -> None:
-        """Give a view other vectors, all at once: for embedders that are refitted on the whole
-        corpus.
+        """Give a view other vectors, all at once.
+
+        For embedders that are refitted on the whole corpus.
 
         `matrix` (m, d) of any d, `owner` (m,) the rows they belong to, ascending. Raises
         InvalidAnswer and changes nothing if they are unusable.
@@ -321,8 +327,9 @@ class Store:
     def save(
         self, path: str | os.PathLike[str], *, config: Mapping[str, Any] | None = None
     ) -> None:
-        """Write the store to the folder `path`, replacing an index there only when the new one is
-        complete.
+        """Write the store to a folder.
+
+        An index that is there is replaced when the new one is complete.
 
         `config` (JSON values) replaces the store's own. Raises InvalidParameter if `path` holds
         something else.
@@ -335,8 +342,9 @@ class Store:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, verify: bool = False) -> Store:
-        """Open a saved store; arrays and chunks are memory-mapped, nothing is rebuilt. It can be
-        changed and saved.
+        """Open a saved store, which can be changed and saved again.
+
+        Arrays and chunks are memory-mapped, nothing is rebuilt.
 
         `verify` compares the checksums of all files, not only the small ones. Raises IndexDamaged
         if there is no index, or it is not ours, incomplete, altered or of a newer release.

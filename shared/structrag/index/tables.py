@@ -1,5 +1,4 @@
-"""The searchable form of a store: every view's two indexes over one numbering of rows, and how it
-is put together."""
+"""The searchable form of a store: two indexes for each view."""
 
 from __future__ import annotations
 
@@ -47,9 +46,8 @@ class Member:
     first: int
     n_rows: int
     start: int  # its first row in the tables
-    pending: Content | None = (
-        None  # what the tables do not hold yet; `start` is meaningless until then
-    )
+    # What the tables do not hold yet; `start` is meaningless until they do.
+    pending: Content | None = None
 
     @property
     def stop(self) -> int:
@@ -76,8 +74,10 @@ def assemble(
     settings: Settings,
     vocabulary: Mapping[str, int],
 ) -> tuple[dict[str, Member], Tables]:
-    """Number the rows of `members` in their order and index them, taking from `old` what is there
-    already."""
+    """Number the rows of members in their order and index them.
+
+    What the old tables hold already is taken from there.
+    """
     placed: dict[str, Member] = {}
     pieces: list[Content | tuple[int, int]] = []  # new content, or a run of rows of the old tables
     n_rows = 0
@@ -143,7 +143,7 @@ def _join_dense(
 def canonical_vocabulary(
     tables: Tables, vocabulary: Mapping[str, int]
 ) -> tuple[list[str], dict[str, Any]]:
-    """The terms in use, sorted, and every view's postings renumbered to match.
+    """The terms in use, sorted, and postings renumbered to match.
 
     Terms that only deleted documents had are gone, and equal content gives equal files whatever its
     history.
