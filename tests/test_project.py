@@ -113,6 +113,8 @@ def test_files_of_the_source_archive_exist(project: dict[str, Any]) -> None:
     assert (ROOT / hatch["metadata"]["hooks"]["custom"]["path"]).exists()
 
 
-@pytest.mark.parametrize("extra", ["langchain", "llama-index", "static", "cli", "plot", "pdf"])
+@pytest.mark.parametrize(
+    "extra", ["langchain", "llama-index", "static", "cli", "plot", "pdf", "pdfplumber"]
+)
 def test_the_checks_of_the_extras_pass_where_everything_is(extra: str, tmp_path: Path) -> None:
     assert script(ROOT / ".ci/extra_check.py").CHECKS[extra](tmp_path)

@@ -276,7 +276,7 @@ def test_two_savers_and_several_loaders_at_one_path(tmp_path: Path) -> None:
         try:
             for _ in range(15):
                 step()
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - shown by the main thread
             failures.append(error)
 
     def load() -> None:

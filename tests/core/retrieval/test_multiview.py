@@ -129,8 +129,8 @@ WEIGHT = st.sampled_from([0, 0.5, 1, 3])
 
 @settings(max_examples=60, deadline=None)
 @given(
-    rankings=st.fixed_dictionaries({view: RANKING for view in VIEWS}),
-    weights=st.fixed_dictionaries({view: WEIGHT for view in VIEWS}),
+    rankings=st.fixed_dictionaries(dict.fromkeys(VIEWS, RANKING)),
+    weights=st.fixed_dictionaries(dict.fromkeys(VIEWS, WEIGHT)),
     fusion=st.sampled_from(["minmax", "rrf", "roundrobin", "union", "maxscore"]),
     both=st.booleans(),
     k=st.integers(1, 8),
