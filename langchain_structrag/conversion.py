@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
-from uuid import NAMESPACE_URL, uuid5
 
 from langchain_core.documents import Document
 
@@ -39,11 +37,6 @@ def document_id(document: Document) -> str:
 def digest(document: Document) -> str:
     """16 hexadecimal digits of the content and the metadata."""
     return document_digest(as_host(document))
-
-
-def stable_uuid(*parts: Any) -> str:
-    """A UUID derived from JSON values. Some stores (Qdrant, Weaviate) take no other ids."""
-    return str(uuid5(NAMESPACE_URL, f"structrag:{json.dumps(parts)}"))
 
 
 def as_documents(

@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.documents import Document
 
 import structrag.records as core
-from langchain_structrag.conversion import stable_uuid
+from structrag.hosts.documents import stable_uuid
 from structrag.hosts.metadata import (
     CHUNK_KEY,
     DOCUMENT_KEY,

@@ -8,7 +8,8 @@ from typing import ClassVar, Literal
 from langchain_structrag.splitting import LengthFunction, StructureSplitter
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
-from structrag.errors import InvalidParameter, check_at_least
+from structrag.errors import check_at_least
+from structrag.hosts.splitters import check_overlap
 
 
 class ContentAwareTextSplitter(StructureSplitter):
@@ -29,8 +30,8 @@ class ContentAwareTextSplitter(StructureSplitter):
         strip_whitespace: Whether blank lines before a chunk and white space after it are left out;
             its first line keeps its indentation, and offsets move. False: the chunks of a document
             without overlap, joined, are the document.
-        format: "markdown", "html", "text" or "auto": told by the suffix of `metadata["source"]` or
-            by the text.
+        format: "markdown", "html", "text" or "auto": told by the metadata (a media type such as
+            `mimetype`, or the suffix of `source`, `file_path` or `file_name`) or by the text.
         exclude_titles: Titles (any case) of sections left out with everything below them.
         min_chunk_size: A chunk below it joins its neighbour under the same heading where both fit;
             0: never.
@@ -75,11 +76,7 @@ class ContentAwareTextSplitter(StructureSplitter):
             add_context=add_context,
             flat_metadata=flat_metadata,
         )
-        if chunk_overlap * 2 > chunk_size:
-            raise InvalidParameter(
-                f"chunk_overlap must be at most half of chunk_size ({chunk_size}); got "
-                f"{chunk_overlap}."
-            )
+        check_overlap(chunk_overlap, chunk_size)
         check_at_least("min_chunk_size", min_chunk_size, 0)
         self.core = ContentAwareSplitter(
             max_tokens=chunk_size,

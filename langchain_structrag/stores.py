@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
 
-from langchain_structrag.conversion import stable_uuid
 from structrag.asking.requests import Ranking, Search
 from structrag.asking.steps import adrive, drive
 from structrag.errors import InvalidParameter
+from structrag.hosts.documents import stable_uuid
 from structrag.hosts.stores import (
     Match,
     as_similarities,

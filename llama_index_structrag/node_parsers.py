@@ -8,7 +8,7 @@ from typing_extensions import Self
 from llama_index_structrag.parsing import SectionNodeParser, Splitter, StructureNodeParser
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
-from structrag.errors import InvalidParameter
+from structrag.hosts.splitters import check_overlap
 from structrag.text.tokens import TokenCounter
 
 
@@ -51,11 +51,7 @@ class ContentAwareNodeParser(SectionNodeParser):
 
     @model_validator(mode="after")
     def _check_overlap(self) -> Self:
-        if self.chunk_overlap * 2 > self.chunk_size:
-            raise InvalidParameter(
-                f"chunk_overlap must be at most half of chunk_size ({self.chunk_size}); got "
-                f"{self.chunk_overlap}."
-            )
+        check_overlap(self.chunk_overlap, self.chunk_size)
         return self
 
     def core_splitter(self, limit: int, counter: TokenCounter, *, context: bool = True) -> Splitter:

@@ -23,12 +23,12 @@ from llama_index_structrag.settings import (
     Tokenizer,
     picklable,
     span_id,
-    stable_id,
     token_counter,
 )
 from structrag.asking.requests import Steps
 from structrag.asking.runner import Runner
 from structrag.errors import check_choice
+from structrag.hosts.documents import stable_uuid
 from structrag.hosts.fitting import fitted_steps
 from structrag.hosts.splitters import defaults_of
 from structrag.records import Chunk, Document
@@ -228,8 +228,8 @@ class SectionNodeParser(StructureNodeParser):
 def _fresh_id(child: TextNode, settings: str, seen: dict[str, int]) -> str:
     """A stable id; equal pieces at equal places, which only another parser's overlap can make, are
     numbered."""
-    own = stable_id(
+    own = stable_uuid(
         child.ref_doc_id or "", f"{child.start_char_idx}-{child.end_char_idx}", settings, child.text
     )
     seen[own] = seen.get(own, -1) + 1
-    return stable_id(own, str(seen[own])) if seen[own] else own
+    return stable_uuid(own, str(seen[own])) if seen[own] else own

@@ -11,9 +11,9 @@ from llama_index.core.schema import BaseNode, MetadataMode, RelatedNodeInfo, Tex
 
 from llama_index_structrag.conversion import chunk_metadata, make_node
 from llama_index_structrag.keys import EMBED_EXCLUDED_KEY, OWN_KEYS
-from llama_index_structrag.settings import stable_id
+from structrag.hosts.documents import stable_uuid
 from structrag.hosts.fitting import hide_longest
-from structrag.hosts.places import original_span
+from structrag.hosts.places import original_span, trusted_start
 from structrag.hosts.trimming import trimmed
 from structrag.records import Chunk, Document
 from structrag.text.tokens import TokenCounter
@@ -32,14 +32,14 @@ def place_of(node: BaseNode) -> Place:
     """A node without a SOURCE is its own document; offsets of another parser are trusted where
     their length fits the text."""
     text = node.get_content(metadata_mode=MetadataMode.NONE)
-    start, end = getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None)
-    placed = start is not None and end is not None and end - start == len(text)
-    if node.source_node is None:
-        return Place(node.as_related_node_info(), node.node_id, start if placed else 0)
+    start = trusted_start(
+        text, getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None)
+    )
     source = node.source_node
-    if placed:
-        return Place(source, f"{source.node_id}@{start}", start)
-    return Place(source, f"{source.node_id}@{stable_id(text)}", None)
+    if source is None:
+        return Place(node.as_related_node_info(), node.node_id, start or 0)
+    mark = stable_uuid(text) if start is None else start
+    return Place(source, f"{source.node_id}@{mark}", start)
 
 
 @dataclass(frozen=True, slots=True)

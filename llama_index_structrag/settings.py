@@ -4,7 +4,6 @@ never imported by name."""
 from __future__ import annotations
 
 import functools
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.reduction import ForkingPickler
@@ -21,9 +20,8 @@ from llama_index.core.utils import get_tokenizer
 
 from structrag.asking.naming import setting_name
 from structrag.errors import InvalidParameter
+from structrag.hosts.documents import stable_uuid
 from structrag.text.tokens import TokenCounter, huggingface_counter
-
-_NAMESPACE = uuid.UUID("6f1ff4c2-6a52-5d53-9d3c-5c1f3a0b6b7e")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +80,7 @@ def _is_standard(tokenizer: Any) -> bool:
 def span_id(i: int, doc: BaseNode) -> str:
     """The default `id_func`: the parsers derive the id from document id, span, text and settings (a
     UUID)."""
-    return stable_id(doc.node_id, str(i))
-
-
-def stable_id(*parts: str) -> str:
-    """A UUID that depends on the parts alone; vector stores that ask for UUIDs accept it."""
-    return str(uuid.uuid5(_NAMESPACE, "\0".join(parts)))
+    return stable_uuid(doc.node_id, str(i))
 
 
 def refuse_saved(name: str, value: Any) -> None:

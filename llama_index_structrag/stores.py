@@ -15,10 +15,10 @@ from llama_index.core.vector_stores.types import (
     VectorStoreQueryResult,
 )
 
-from llama_index_structrag.settings import stable_id
 from structrag.asking.requests import Ranking, Search
 from structrag.asking.steps import adrive, drive
 from structrag.errors import InvalidParameter
+from structrag.hosts.documents import stable_uuid
 from structrag.hosts.metadata import DOCUMENT_KEY, VIEW_KEY
 from structrag.hosts.stores import (
     Match,
@@ -114,7 +114,7 @@ def _nodes(entry: Entry, stores_text: bool) -> list[BaseNode]:
         parts = (chunk.id, view, str(number))
         source = RelatedNodeInfo(node_id=_reference(chunk.doc_id))
         node = TextNode(
-            id_=stable_id(*parts) if stores_text else _SEPARATOR.join(parts),
+            id_=stable_uuid(*parts) if stores_text else _SEPARATOR.join(parts),
             text=text,
             embedding=vector,
             metadata=store_metadata(chunk, view),

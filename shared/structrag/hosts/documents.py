@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import PurePath
 from typing import Any
+from uuid import NAMESPACE_URL, uuid5
 
 from structrag.errors import check_choice
 from structrag.hosts.json_values import json_values
@@ -150,6 +151,16 @@ def with_own_names(hosts: Iterable[HostDocument]) -> Iterator[tuple[str, HostDoc
         numbers[name] = numbers.get(name, 0) + 1
         is_repeated = not host.id and numbers[name] > 1
         yield (f"{name}#{numbers[name]}" if is_repeated else name), host
+
+
+def stable_uuid(*parts: Any) -> str:
+    """A UUID that depends on JSON values alone. Some stores (Qdrant, Weaviate) take no other ids.
+
+    Example:
+        >>> stable_uuid("report", 0, 12)
+        'f96e435d-f9d7-578e-a9e7-1bf7ca848090'
+    """
+    return str(uuid5(NAMESPACE_URL, f"structrag:{json.dumps(parts)}"))
 
 
 def _media_type(value: Any) -> str:

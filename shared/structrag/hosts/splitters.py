@@ -6,6 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 from structrag.chunks.idms.splitter import IDMSSplitter
+from structrag.errors import InvalidParameter
 
 UNLIMITED = 10**9  # as chunk_size, which hosts want to be a number
 
@@ -40,6 +41,14 @@ def changes_of(splitter: Any, *left_out: str) -> dict[str, Any]:
         for name, default in defaults_of(type(splitter)).items()
         if name not in left_out and values[name] != default
     }
+
+
+def check_overlap(chunk_overlap: int, chunk_size: int) -> None:
+    """Raise InvalidParameter for an overlap above half of the size."""
+    if chunk_overlap * 2 > chunk_size:
+        raise InvalidParameter(
+            f"chunk_overlap must be at most half of chunk_size ({chunk_size}); got {chunk_overlap}."
+        )
 
 
 def idms_margin(margin: Any, embedder: Any, llm: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -15,6 +16,7 @@ from structrag.hosts.documents import (
     is_pdf,
     metadata_format,
     read_document,
+    stable_uuid,
     with_own_names,
 )
 
@@ -126,3 +128,9 @@ def test_both_frameworks_give_one_document_one_fingerprint() -> None:
     )
     fingerprint = first.index.store.fingerprint("a")
     assert fingerprint == second.index.store.fingerprint("a") is not None
+
+
+def test_ids_are_uuids_that_depend_on_the_parts_alone() -> None:
+    first = stable_uuid("a", 1, "\ud800")
+    assert str(UUID(first)) == first == stable_uuid("a", 1, "\ud800")
+    assert len({stable_uuid("a", "b"), stable_uuid("ab"), stable_uuid("b", "a"), first}) == 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from structrag.hosts.places import chunk_at, original_span
+from structrag.hosts.places import chunk_at, original_span, trusted_start
 from structrag.index.index import Index
 from structrag.reading.files import read_text
 from structrag.records import Chunk, Hit
@@ -60,3 +60,13 @@ def test_the_span_in_the_original(
 ) -> None:
     chunk = Chunk("c", "d", "0", 1, 2, "b")
     assert original_span(chunk, read_text(text, format=format), base) == span
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "trusted"),
+    [(0, 3, 0), (4, 7, 4), (4, 8, None), (None, 3, None), (0, None, None)],
+)
+def test_a_hosts_place_is_trusted_where_its_length_fits(
+    start: int | None, end: int | None, trusted: int | None
+) -> None:
+    assert trusted_start("abc", start, end) == trusted

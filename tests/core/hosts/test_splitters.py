@@ -7,8 +7,10 @@ import pytest
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.chunks.pic.splitter import PICSplitter
+from structrag.errors import InvalidParameter
 from structrag.hosts.splitters import (
     changes_of,
+    check_overlap,
     defaults_of,
     idms_margin,
     idms_target,
@@ -43,3 +45,9 @@ def test_idms_without_models_goes_by_words() -> None:
 def test_idms_fills_up_to_two_thirds_unless_told_otherwise() -> None:
     assert [idms_target(None, size) for size in (300, 1200, 10, 1)] == [200, 800, 6, 1]
     assert idms_target(7, 300) == 7
+
+
+def test_overlap_is_at_most_half_of_the_size() -> None:
+    check_overlap(5, 10)
+    with pytest.raises(InvalidParameter, match=r"at most half of chunk_size \(10\); got 6"):
+        check_overlap(6, 10)
