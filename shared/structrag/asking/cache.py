@@ -1,5 +1,4 @@
-"""A file that keeps what models answered, so that a run that is started again repeats no call whose
-answer could be used."""
+"""A file that keeps what models answered, so that no call is repeated."""
 
 from __future__ import annotations
 
@@ -19,15 +18,21 @@ from structrag.errors import InvalidParameter
 
 
 def cache_key(*parts: str) -> str:
-    """A key for a sequence of strings; no two different sequences share one."""
+    """A key for a sequence of strings, shared with no other sequence."""
     return sha256(json.dumps(parts).encode("ascii")).hexdigest()
 
 
 class Cache:
-    """Answers, scores and vectors by key in one SQLite file; safe for threads and for a crash at any
-    moment.
+    """Answers, scores and vectors by key in one SQLite file.
 
-    Each answer is written when it comes. `":memory:"` keeps it for this process only.
+    Example:
+        >>> cache = Cache(":memory:")
+        >>> cache.put("key", {"answer": "yes"})
+        >>> cache.get("key"), cache.get("other"), len(cache)
+        ({'answer': 'yes'}, None, 1)
+
+    It is safe for threads, and for a crash at any moment: each answer is written when it comes.
+    `":memory:"` keeps them for this process only.
 
     Raises:
         InvalidParameter: the folder cannot be made or the file is not a cache.

@@ -1,5 +1,4 @@
-"""Calls of the language model: which requests share one, what key its answer is kept under, whether
-it can be used."""
+"""Calls of the language model: what they answer, and which answers are used again."""
 
 from __future__ import annotations
 
@@ -8,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from structrag.asking.cache import cache_key
+from structrag.asking.cache import Cache, cache_key
 from structrag.asking.requests import Ask, Choose, Failed, LanguageModel, acall
-from structrag.errors import InvalidAnswer, StructragError
+from structrag.errors import InvalidAnswer, ModelFailed, NoModel, StructragError
 
 
 @dataclass(slots=True)
 class Call:
-    """A call of the language model, and the positions of the requests that it answers."""
+    """A call of the language model, and which requests it answers."""
 
     request: Ask | Choose
     key: str
@@ -23,27 +22,44 @@ class Call:
     positions: list[int] = field(default_factory=list)
 
 
-def model_for(request: Ask | Choose, own: LanguageModel | None) -> LanguageModel | None:
-    """The model that answers a request: the one it names, else the runner's own."""
-    return own if isinstance(request, Choose) or request.llm is None else request.llm
+def model_for(request: Ask | Choose, default: LanguageModel | None) -> LanguageModel | Failed:
+    """The model that answers a request, or `Failed` where none can.
+
+    It is the one that the request names, else the default.
+    """
+    llm = request.llm if isinstance(request, Ask) else None
+    llm = default if llm is None else llm
+    if llm is None:
+        return Failed(NoModel("There is no language model; pass one as llm=..."))
+    if isinstance(request, Choose) and not (hasattr(llm, "choose") or hasattr(llm, "achoose")):
+        return Failed(ModelFailed(f"The language model {llm.name!r} cannot weigh two options."))
+    return llm
 
 
-def fill_in(answers: list[Any], job: Sequence[Call], given: Sequence[Any]) -> None:
-    """Put the answer given to each call where its requests stand."""
-    for call, answer in zip(job, given, strict=True):
+def cached_entry(cache: Cache | None, key: str, request: Ask | Choose) -> dict[str, Any] | None:
+    """The cache's entry for a request, with its "answer"; None unless that can be used."""
+    entry = cache.get(key) if cache is not None and is_cached(request) else None
+    return entry if entry is not None and is_kept(request, entry["answer"]) else None
+
+
+def fill_in(answers: list[Any], job: Sequence[Call], of_calls: Sequence[Any]) -> None:
+    """Put the answer of each call where its requests stand."""
+    for call, answer in zip(job, of_calls, strict=True):
         for position in call.positions:
             answers[position] = answer
 
 
 def ask_key(model: str, request: Ask | Choose) -> str:
-    """The cache key of an answer: it changes with the model's name and everything in the request."""
+    """The cache key of an answer: the model's name and everything in the request."""
     options = request.options if isinstance(request, Choose) else ()
     return cache_key("ask", model, request.component, *options, request.prompt)
 
 
 def usable_answer(request: Ask | Choose, answer: Any) -> Any:
-    """The model's answer as the request promises it: a string, or a margin from -1 to 1 or None;
-    else `Failed`."""
+    """The model's answer as the request promises it, else `Failed`.
+
+    To a prompt a string, to a choice a margin from -1 to 1 or None.
+    """
     if isinstance(request, Ask):
         if isinstance(answer, str):
             return answer
@@ -69,20 +85,25 @@ def is_cached(request: Ask | Choose) -> bool:
 
 
 def is_kept(request: Ask | Choose, answer: Any) -> bool:
-    """Whether equal requests of later runs may be given this answer: whoever asks cannot use every
-    one that comes."""
+    """Whether equal requests of later runs may be given this answer.
+
+    Whoever asks cannot use every one that comes, and says so by `usable`.
+    """
     if isinstance(answer, Failed) or not is_cached(request):
         return False
     return not isinstance(request, Ask) or request.usable is None or request.usable(answer)
 
 
-def jobs_of(calls: Sequence[Call], own: LanguageModel | None, most: int) -> list[list[Call]]:
-    """The calls as they go out: choices between equal options at most `most` together if the model
-    has `choose_many`, others alone."""
+def jobs_of(calls: Sequence[Call], default: LanguageModel | None, most: int) -> list[list[Call]]:
+    """The calls as they go out, in lists that are one call of the model.
+
+    Choices between equal options go at most `most` together if the model has `choose_many`. All
+    others go alone.
+    """
     jobs: list[list[Call]] = []
     open_jobs: dict[tuple[str, str], list[Call]] = {}
     for call in calls:
-        if not isinstance(call.request, Choose) or not hasattr(own, "choose_many"):
+        if not isinstance(call.request, Choose) or not hasattr(default, "choose_many"):
             jobs.append([call])
             continue
         job = open_jobs.get(call.request.options)
@@ -93,41 +114,40 @@ def jobs_of(calls: Sequence[Call], own: LanguageModel | None, most: int) -> list
     return jobs
 
 
-def ask_model(job: Sequence[Call], own: LanguageModel | None) -> list[Any]:
-    """What the model returned to each call, `Failed` where it raised. A job that fails as a whole
-    is asked call by call.
+def ask_model(job: Sequence[Call], default: LanguageModel | None) -> list[Any]:
+    """What the model returned to each call, `Failed` where it raised.
 
-    Errors raised on purpose pass through.
+    A job that fails as a whole is asked call by call. Errors raised on purpose pass through.
     """
     if len(job) == 1:
-        return [_ask_one(job[0], own)]
-    model: Any = own
+        return [_ask_one(job[0], default)]
+    model: Any = default
     prompts, options = _choices(job)
     try:
         return _matching(job, model.choose_many(prompts, options))
     except StructragError:
         raise
     except Exception:  # noqa: BLE001 - whatever a host's model raises is a failed call, not a crash
-        return [_ask_one(call, own) for call in job]
+        return [_ask_one(call, default) for call in job]
 
 
-async def aask_model(job: Sequence[Call], own: LanguageModel | None) -> list[Any]:
+async def aask_model(job: Sequence[Call], default: LanguageModel | None) -> list[Any]:
     """`ask_model` on an event loop."""
     if len(job) == 1:
-        return [await _aask_one(job[0], own)]
-    model: Any = own
+        return [await _aask_one(job[0], default)]
+    model: Any = default
     prompts, options = _choices(job)
     try:
         return _matching(job, await acall(model, "choose_many", prompts, options))
     except StructragError:
         raise
     except Exception:  # noqa: BLE001 - as in ask_model
-        return [await _aask_one(call, own) for call in job]
+        return [await _aask_one(call, default) for call in job]
 
 
-def _ask_one(call: Call, own: LanguageModel | None) -> Any:
+def _ask_one(call: Call, default: LanguageModel | None) -> Any:
     request = call.request
-    model: Any = model_for(request, own)
+    model: Any = model_for(request, default)
     try:
         if isinstance(request, Choose):
             return model.choose(request.prompt, request.options)
@@ -138,9 +158,9 @@ def _ask_one(call: Call, own: LanguageModel | None) -> Any:
         return Failed(error)
 
 
-async def _aask_one(call: Call, own: LanguageModel | None) -> Any:
+async def _aask_one(call: Call, default: LanguageModel | None) -> Any:
     request = call.request
-    model: Any = model_for(request, own)
+    model: Any = model_for(request, default)
     try:
         if isinstance(request, Choose):
             return await acall(model, "choose", request.prompt, request.options)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from structrag.asking.calls import ask_key, is_cached, is_kept, model_for
+from structrag.asking.calls import ask_key, cached_entry, is_cached, model_for
 from structrag.asking.embedding_plan import EmbeddingPlan
 from structrag.asking.requests import (
     Ask,
@@ -26,7 +26,6 @@ from structrag.asking.requests import (
 from structrag.asking.runner import Runner
 from structrag.asking.scoring_plan import ScoringPlan
 from structrag.asking.steps import drive, rewrite
-from structrag.errors import ModelFailed, NoModel
 from structrag.text.tokens import count_tokens
 
 StandIn = Callable[[Ask | Choose, int], Any]
@@ -73,7 +72,7 @@ class DryRun:
         self._counted: set[tuple[object, ...]] = set()
 
     def forget(self) -> None:
-        """Count equal requests again from here on, unless a cache would keep their answers."""
+        """Count equal requests again, unless a cache would keep their answers."""
         if self.runner.cache is None:
             self._counted.clear()
 
@@ -85,7 +84,7 @@ class DryRun:
         return drive(steps, lambda requests: [self._answer(request) for request in requests])
 
     def count_texts(self, stage: str, texts: Sequence[str], embedder: Embedder) -> None:
-        """Count texts to embed, less those that were counted and those that the cache holds."""
+        """Count texts to embed, less those counted before or cached."""
         usage = self.stages[stage]
         new = self._new(texts, "embed", embedder.name)
         missing = EmbeddingPlan(Embed(new), embedder, self.runner.cache, usage, 1).missing
@@ -93,7 +92,7 @@ class DryRun:
         usage.embedding_tokens += sum(map(count_tokens, missing))
 
     def _count_embed(self, request: Request) -> Request:
-        """Count texts for their model; what goes on names none, so that a stand-in answers it."""
+        """Count texts for their model; what goes on names none, for a stand-in."""
         if not isinstance(request, Embed):
             return request
         model: Any = self.runner.embedder if request.embedder is None else None
@@ -123,15 +122,12 @@ class DryRun:
 
     def _answer_call(self, request: Ask | Choose) -> Any:
         llm = model_for(request, self.runner.llm)
-        if llm is None:
-            return Failed(NoModel("There is no language model."))
-        if isinstance(request, Choose) and not (hasattr(llm, "choose") or hasattr(llm, "achoose")):
-            return Failed(ModelFailed(f"The language model {llm.name!r} cannot weigh two options."))
+        if isinstance(llm, Failed):
+            return llm
         usage = self.stages[self.stage_of(request)]
         key = ask_key(llm.name, request)
-        cache = self.runner.cache if is_cached(request) else None
-        entry = None if cache is None else cache.get(key)
-        if entry is not None and is_kept(request, entry["answer"]):
+        entry = cached_entry(self.runner.cache, key, request)
+        if entry is not None:
             usage.cache_hits += 1
             return entry["answer"]
         if not is_cached(request) or ("ask", key) not in self._counted:

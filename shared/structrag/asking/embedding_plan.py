@@ -1,5 +1,4 @@
-"""Answering one request for vectors: which texts to send, in which batches, and whether the answer
-can be used."""
+"""Answering one request for vectors: what to send, and checking what comes."""
 
 from __future__ import annotations
 
@@ -18,11 +17,10 @@ NO_VECTORS: Array = np.zeros((0, 0), dtype=np.float32)
 
 
 class EmbeddingPlan:
-    """One Embed request of some texts: each different one once, longest first in batches of like
-    length, checked and cached as it comes.
+    """One Embed request: what is missing, in batches, checked and cached as it comes.
 
-    What an `instant` embedder makes goes in one batch and is not kept: reading it would take
-    longer.
+    Each different text is sent once, the longest first, so that batches are of like length. What an
+    `instant` embedder makes goes in one batch and is not kept: reading it would take longer.
     """
 
     def __init__(
@@ -40,14 +38,14 @@ class EmbeddingPlan:
         self.missing = sorted(dict.fromkeys(request.texts), key=len, reverse=True)
         if self.cache is not None:
             for text in self.missing:
-                known = self.cache.get_vector(self._key(text))
-                if known is not None:
-                    self.vectors[text] = known
+                vector = self.cache.get_vector(self._key(text))
+                if vector is not None:
+                    self.vectors[text] = vector
             usage.cache_hits += len(self.vectors)
             self.missing = [text for text in self.missing if text not in self.vectors]
 
     def batches(self) -> list[list[str]]:
-        """The texts that the embedder must be asked for, at most `batch_size` in each list."""
+        """The texts to ask the embedder for, at most `batch_size` together."""
         return [
             self.missing[i : i + self.batch_size]
             for i in range(0, len(self.missing), self.batch_size)

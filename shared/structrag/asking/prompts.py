@@ -35,8 +35,8 @@ def check_template(
         if f"{{{place}}}" not in allowed or form or conversion:
             raise InvalidParameter(f"{rule}; it has the place {{{place}}}.")
     if not set(required) <= {place for place, _, _ in places}:
-        wanted = [f"{{{place}}}" for place in required]
-        raise InvalidParameter(f"{name} must contain {_listed(wanted)}; got {template!r}.")
+        missing = _listed([f"{{{place}}}" for place in required])
+        raise InvalidParameter(f"{name} must contain {missing}; got {template!r}.")
 
 
 def _listed(words: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""What algorithms ask of models, and what answers them: the requests, the protocols, the counts."""
+"""What algorithms ask of models, who answers, and what it costs."""
 
 from __future__ import annotations
 
@@ -36,8 +36,10 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """A question with two options. Answered by a margin in [-1, 1], positive for the first; or
-    None, or `Failed`."""
+    """A question with two options.
+
+    Answered by a margin in [-1, 1], positive for the first option; or by None, or `Failed`.
+    """
 
     prompt: str
     options: tuple[str, str]
@@ -60,7 +62,7 @@ class Embed:
 
     @property
     def brings_embedder(self) -> bool:
-        """Whether the request names a model of its own, whatever the runner has."""
+        """Whether the request names a model, whatever the runner has."""
         return hasattr(self.embedder, "embed")
 
 
@@ -150,21 +152,21 @@ class Embedder(Protocol):
 
 
 class Scorer(Protocol):
-    """A model that judges how relevant texts are to a query, one float a text.
+    """A model that judges how relevant texts are to a query.
 
-    Where it has a `name`, which must tell models and settings apart, its scores are kept in the
-    cache. On an event loop `ascore` with the same parameters is awaited where there is one; else
-    `score` runs in a worker thread.
+    It gives one float a text. Where it has a `name`, which must tell models and settings apart, its
+    scores are kept in the cache. On an event loop `ascore` with the same parameters is awaited
+    where there is one; else `score` runs in a worker thread.
     """
 
     def score(self, query: str, texts: Sequence[str]) -> Sequence[float]: ...
 
 
 class Route(Protocol):
-    """Something that ranks chunks: an index here, or a store or retriever of the host.
+    """Something that ranks chunks, here or in the host.
 
-    On an event loop `asearch(request)` is awaited where there is one; else `search` runs in a
-    worker thread.
+    That is an index of ours, or a store or retriever of the host. On an event loop
+    `asearch(request)` is awaited where there is one; else `search` runs in a worker thread.
     """
 
     def search(self, request: Search) -> Ranking: ...
@@ -213,8 +215,10 @@ class Usage:
 
 
 def calls_line(calls: int, prompt_tokens: int, answer_tokens: int) -> str:
-    """Calls of a language model in words: "2 language-model calls, 1,200 tokens of prompts and 40
-    of answers"."""
+    """Calls of a language model in words.
+
+    Such as "2 language-model calls, 1,200 tokens of prompts and 40 of answers".
+    """
     return (
         f"{_counted(calls, 'language-model call')}, {_counted(prompt_tokens, 'token')} of "
         f"prompts and {answer_tokens:,} of answers"

@@ -1,4 +1,4 @@
-"""The runner: answers what algorithms ask of models, synchronously or on an event loop."""
+"""The runner answers what algorithms ask of models, on an event loop or without."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from structrag.asking.calls import (
     aask_model,
     ask_key,
     ask_model,
+    cached_entry,
     fill_in,
     is_cached,
     is_kept,
@@ -45,7 +46,7 @@ from structrag.asking.requests import (
 from structrag.asking.scoring_plan import ScoringPlan
 from structrag.asking.settings import Asking, AskingOptions, as_cache, asking_of
 from structrag.asking.steps import adrive, drive, in_thread
-from structrag.errors import BudgetExceeded, InvalidParameter, ModelFailed, NoModel
+from structrag.errors import BudgetExceeded, InvalidParameter, NoModel
 from structrag.text.tokens import count_tokens
 
 if TYPE_CHECKING:
@@ -111,9 +112,10 @@ class Runner:
             steps.close()
 
     async def arun(self, steps: Steps[T]) -> T:
-        """`run` on an event loop: models and routes are awaited, or called in worker threads.
+        """`run` on an event loop.
 
-        The algorithm itself runs in worker threads.
+        Models and routes are awaited, or called in worker threads. The algorithm itself runs in
+        worker threads.
         """
         try:
             return await adrive(steps, self._aanswer)
@@ -191,8 +193,7 @@ class Runner:
     # -- the language model
 
     def _calls(self, requests: Sequence[Request], answers: list[Any]) -> list[Call]:
-        """Fill in what the cache knows or no model can answer; return the calls that answer the
-        rest.
+        """Fill in what the cache knows or no model can answer, and return calls for the rest.
 
         Equal requests are one call, except for prompts that must not be cached.
         """
@@ -201,25 +202,17 @@ class Runner:
             if not isinstance(request, Ask | Choose):
                 continue
             llm = model_for(request, self.llm)
-            if llm is None:
-                answers[i] = Failed(NoModel("There is no language model; pass one as llm=..."))
-                continue
-            if isinstance(request, Choose) and not (
-                hasattr(llm, "choose") or hasattr(llm, "achoose")
-            ):
-                answers[i] = Failed(
-                    ModelFailed(f"The language model {llm.name!r} cannot weigh two options.")
-                )
+            if isinstance(llm, Failed):
+                answers[i] = llm
                 continue
             key = ask_key(llm.name, request)
-            known = self.cache.get(key) if self.cache is not None and is_cached(request) else None
-            if known is None or not is_kept(request, known["answer"]):
-                calls.setdefault(
-                    key if is_cached(request) else i, Call(request, key, has_name(llm.name))
-                ).positions.append(i)
-            else:
-                answers[i] = known["answer"]
+            entry = cached_entry(self.cache, key, request)
+            if entry is not None:
+                answers[i] = entry["answer"]
                 self.usage.cache_hits += 1
+                continue
+            new = Call(request, key, has_name(llm.name))
+            calls.setdefault(key if is_cached(request) else i, new).positions.append(i)
         return list(calls.values())
 
     def _grant(self, calls: list[Call]) -> list[Call]:
@@ -292,7 +285,7 @@ class Runner:
         )
 
     def _embedder(self, request: Embed) -> Embedder:
-        """The model that the request names, or our own, or what the request makes of our own."""
+        """The request's own model, or the runner's, or what the request makes of that."""
         chosen: Any = request.embedder
         if request.brings_embedder:
             return chosen  # type: ignore[no-any-return]
@@ -333,7 +326,7 @@ class Runner:
 
 
 async def _all_or_none(coroutines: Sequence[Coroutine[Any, Any, None]]) -> None:
-    """Await all; where one raises, cancel the others, wait for their end, and raise."""
+    """Await all; where one raises, cancel the others and wait for their end."""
     tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
     try:
         await asyncio.gather(*tasks)

@@ -1,4 +1,4 @@
-"""Answering one request for scores: which texts to send, and whether the answer can be used."""
+"""Answering one request for scores: what to send, and checking what comes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from structrag.errors import InvalidAnswer
 
 
 class ScoringPlan:
-    """One Score request: each different text once, in batches, checked and cached as it comes.
+    """One Score request: what is missing, in batches, checked and cached as it comes.
 
     The answers of a scorer without a `name` are not kept: nothing tells it from others.
     """
@@ -35,7 +35,7 @@ class ScoringPlan:
             self.missing = [text for text in self.missing if text not in self.scores]
 
     def batches(self) -> list[list[str]]:
-        """The texts that the scorer must be asked for, at most `batch_size` in each list."""
+        """The texts to ask the scorer for, at most `batch_size` together."""
         return [
             self.missing[i : i + self.batch_size]
             for i in range(0, len(self.missing), self.batch_size)
@@ -80,5 +80,5 @@ def check_scores(answer: Any, n: int, name: str) -> list[float]:
 
 
 def scorer_name(label: Any, *settings: object) -> str:
-    """The name of a scorer for cache keys: its model's with its settings, "" for a nameless one."""
+    """A scorer's name for cache keys: its model's with its settings, "" without one."""
     return "|".join(map(str, (label, *settings))) if label else ""

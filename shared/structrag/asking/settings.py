@@ -1,4 +1,4 @@
-"""How models are asked: the settings that many classes share, as one record."""
+"""How models are asked: settings that many classes share, as one record."""
 
 from __future__ import annotations
 

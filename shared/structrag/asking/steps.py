@@ -1,10 +1,11 @@
-"""Running algorithms that ask: to their end, side by side, and with some requests answered here."""
+"""Running algorithms that ask: to their end, side by side, partly answered here."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -23,7 +24,7 @@ class Done(Generic[T]):
 
 
 def advance(steps: Generator[R, Any, T], answers: Any) -> R | Done[T]:
-    """Send the answers (None at first), and take the next requests or the end."""
+    """Send answers, None at first, and take the next requests or the end."""
     try:
         return steps.send(answers)
     except StopIteration as stop:
@@ -47,7 +48,7 @@ def drive(steps: Generator[R, Any, T], answer: Callable[[R], Any]) -> T:
 
 
 async def adrive(steps: Generator[R, Any, T], answer: Callable[[R], Awaitable[Any]]) -> T:
-    """`drive` on an event loop: answers are awaited, the steps run in worker threads."""
+    """`drive` on an event loop; the steps themselves run in worker threads."""
     turn: R | Done[T] = await in_thread(advance, steps, None)
     while not isinstance(turn, Done):
         turn = await in_thread(advance, steps, await answer(turn))
@@ -158,39 +159,40 @@ def keeping(steps: Steps[T], answers: dict[Request, Any]) -> Steps[T]:
     return intercept(steps, recall)
 
 
-Places = list[tuple[int, slice | None]]  # of each request's answer: which one, which rows of it
-Join = Callable[[Sequence[Request]], tuple[Sequence[Request], Places]]
+Place = tuple[int, slice | None]  # of an answer: in which reply, in which rows of it
+Join = Callable[[Sequence[Request]], tuple[Sequence[Request], list[Place]]]
 
 
 def _side_by_side(steps: Sequence[Steps[T]], join: Join) -> Steps[list[T]]:
-    """Run several steps side by side; `join` makes of a turn's requests what goes out."""
-    turns = {i: advance(one, None) for i, one in enumerate(steps)}
-    results: dict[int, T] = {}
+    """Run steps side by side; `join` makes of a turn's requests what goes out."""
+    turns = [advance(one, None) for one in steps]
     while True:
-        results.update((i, turn.result) for i, turn in turns.items() if isinstance(turn, Done))
-        asked = {i: turn for i, turn in turns.items() if not isinstance(turn, Done)}
-        if not asked:
-            return [results[i] for i in range(len(steps))]
-        requests, places = join([request for turn in asked.values() for request in turn])
+        waiting = {i: turn for i, turn in enumerate(turns) if not isinstance(turn, Done)}
+        if not waiting:
+            return [turn.result for turn in turns if isinstance(turn, Done)]
+        requests, places = join([request for turn in waiting.values() for request in turn])
         replies = yield requests
-        answers = [replies[n] if rows is None else replies[n][rows] for n, rows in places]
-        first = 0
-        turns = {}
-        for i, turn in asked.items():
-            turns[i] = advance(steps[i], answers[first : first + len(turn)])
-            first += len(turn)
+        answers = iter([_part(replies, place) for place in places])
+        for i, turn in waiting.items():
+            turns[i] = advance(steps[i], list(islice(answers, len(turn))))
 
 
-def _unchanged(requests: Sequence[Request]) -> tuple[Sequence[Request], Places]:
+def _part(replies: Sequence[Any], place: Place) -> Any:
+    """The answer to one request: a reply, or some rows of it."""
+    number, rows = place
+    return replies[number] if rows is None else replies[number][rows]
+
+
+def _unchanged(requests: Sequence[Request]) -> tuple[Sequence[Request], list[Place]]:
     return requests, [(i, None) for i in range(len(requests))]
 
 
-def _merged(requests: Sequence[Request]) -> tuple[Sequence[Request], Places]:
-    """The requests with all texts to embed in one of each kind, and the places of the answers."""
+def _merged(requests: Sequence[Request]) -> tuple[Sequence[Request], list[Place]]:
+    """The requests with the texts of each kind in one; where the answers will be."""
     merged: list[Request] = []
     texts: dict[object, list[str]] = {}
     numbers: dict[object, int] = {}  # kind -> its place in `merged`
-    places: Places = []
+    places: list[Place] = []
     for request in requests:
         if not isinstance(request, Embed):
             places.append((len(merged), None))

@@ -1,4 +1,4 @@
-"""The ids in a language model's answer, read leniently and checked against what was shown."""
+"""The ids in a language model's answer, of those that were shown."""
 
 from __future__ import annotations
 
@@ -76,14 +76,15 @@ _KEY = re.compile(r"ids?\b|index|number|paragraph|section|answer", re.IGNORECASE
 
 
 def parse_ids(answer: str, allowed: Collection[int]) -> tuple[list[int], int]:
-    """The allowed ids that an answer names, and how many of its items matched none.
+    """The allowed ids that an answer names; how many items match none.
 
-    They are ascending, and each is there once. The first of these that the answer holds is read: a JSON value (a list, `{"ids": [...]}`, `{"2":
-    true}`); numbers in square brackets; lines, or line ends behind a colon, that are nothing but a
-    list; numbers behind a word such as "paragraph"; numbers that begin a line; at last any whole
-    number, but no decimals, percentages or parts of words. Only what stands behind "Answer:" or
-    "IDs:" counts, if one of them begins a line. A range ("3-5", "3 to 5") gives the allowed ids in
-    it, however long it is; one that reaches beyond them counts once as unmatched.
+    They are ascending, and each is there once. The first of these that the answer holds is read: a
+    JSON value (a list, `{"ids": [...]}`, `{"2": true}`); numbers in square brackets; lines, or line
+    ends behind a colon, that are nothing but a list; numbers behind a word such as "paragraph";
+    numbers that begin a line; at last any whole number, but no decimals, percentages or parts of
+    words. Only what stands behind "Answer:" or "IDs:" counts, if one of them begins a line. A range
+    ("3-5", "3 to 5") gives the allowed ids in it, however long it is; one that reaches beyond them
+    counts once as unmatched.
 
     "none", "N/A", apologies and clauses that call something irrelevant name no ids; nor does an
     empty answer. Never raises.
@@ -113,7 +114,7 @@ def usable_ids(allowed: Collection[int], answer: str) -> bool:
 
 
 def _loaded(text: str) -> Any:
-    """The JSON object or list that the text is, or the one with objects that stands in it."""
+    """The JSON object or list that the text is, or one of objects in it."""
     for part in bracketed(text):
         value = loaded(part)
         if value is None:
@@ -201,7 +202,7 @@ def _is_list(text: str) -> bool:
 
 
 def _named(text: str) -> list[Item]:
-    """The items behind a word such as "section", and those that go on from them.
+    """The items behind a word such as "section", and those that follow.
 
     All three of "sections 2, 4 and 7".
     """

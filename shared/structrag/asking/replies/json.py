@@ -22,7 +22,7 @@ def without_thoughts(answer: str) -> str:
 
 
 def bracketed(text: str) -> Iterator[str]:
-    """From the first brace to the last one, then the same of square brackets."""
+    """The text between the outer braces, then that between the outer square brackets."""
     for opening, closing in ("{}", "[]"):
         first, last = text.find(opening), text.rfind(closing) + 1
         if 0 <= first < last:
@@ -30,7 +30,10 @@ def bracketed(text: str) -> Iterator[str]:
 
 
 def loaded(text: str, *, literals: bool = False) -> Any:
-    """The JSON value that a text is, with `literals` also a Python one; None for another text."""
+    """The JSON value that a text is, None for another text.
+
+    With `literals` a Python list, tuple, set or dictionary is read too.
+    """
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -44,7 +47,7 @@ def loaded(text: str, *, literals: bool = False) -> Any:
 
 
 def first_value(answer: str, *, literals: bool = False) -> Any:
-    """The value that the answer is or holds, None if there is none; see `loaded`."""
+    """The value that the answer is or holds, or None; see `loaded`."""
     for text in (answer.strip(), *bracketed(answer)):
         value = loaded(text, literals=literals)
         if value is not None:

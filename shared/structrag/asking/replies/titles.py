@@ -1,5 +1,4 @@
-"""The section names in a language model's answer, matched leniently to the sections that were
-shown."""
+"""The names of sections in a language model's answer, matched leniently."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ _NOTHING = {
 
 
 def parse_names(answer: str, paths: Sequence[Sequence[str]]) -> tuple[list[int], int]:
-    """The positions of the paths that an answer names, and how many items matched none.
+    """The positions of the paths an answer names; how many items match none.
 
     A name is a path or its last titles, case, white space and punctuation aside, and stands for
     every section it fits; a whole path goes before its end, and the spelling may differ by a tenth.
@@ -81,7 +80,7 @@ class _Names:
             self.by_length.setdefault(len(name), []).append(name)
 
     def of_item(self, item: str) -> tuple[set[int], int]:
-        """The positions of one item, which may be several names, and how many are unknown."""
+        """The positions of an item, of one name or several; how many are unknown."""
         parts = _COMMA.split(item)
         if 1 < len(parts) <= self.most_parts and (whole := self._exact(item) or self._close(item)):
             return whole, 0
