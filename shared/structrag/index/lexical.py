@@ -98,7 +98,7 @@ def count_terms(
         terms.extend([vocabulary.setdefault(term, len(vocabulary)) for term in term_counts])
         counts.extend(term_counts.values())
         widths.append(len(term_counts))
-        lengths.append(ABSENT if text is None else sum(found.values()))
+        lengths.append(ABSENT if text is None else sum(term_counts.values()))
     return TermRows(
         np.array(lengths, dtype=np.int32),
         np.cumsum(np.array(widths, dtype=np.int64)),

@@ -227,7 +227,7 @@ class Store:
                 f"{doc_id!r}. `document_ids` lists them."
             )
         documents = members.values() if doc_id is None else [members[doc_id]]
-        chunks = []
+        chunks: list[Chunk] = []
         for member in documents:
             rows = range(member.first, member.first + member.n_rows)
             chunks.extend(member.rows[row].chunk for row in rows)
