@@ -1,16 +1,16 @@
-"""Cutting a span that is too long, at the best places that keep every piece within a token limit.
+"""A span cut at the best places within a token limit.
 
-A piece must fit; among the ways that do, the cheapest is taken: few pieces, cut between blocks
-rather than between items, sentences, words or characters, and pieces of even size.
+A piece must fit. Of all ways that do, the cheapest is taken: few pieces, cut between blocks rather
+than between items, sentences, words or characters, and pieces of even size.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from math import inf
 
 import numpy as np
@@ -22,13 +22,7 @@ from structrag.text.tokens import TokenCounter
 SentenceSplitter = Callable[[str], list[tuple[int, int]]]
 
 PIECE = 1.0  # what one more piece costs
-BLOCK, ITEM, SENTENCE, WORD, CHARACTER = (
-    0.0,
-    0.2,
-    0.4,
-    1.0,
-    2.0,
-)  # what a cut costs beyond that, by what it cuts
+BLOCK, ITEM, SENTENCE, WORD, CHARACTER = 0.0, 0.2, 0.4, 1.0, 2.0  # what a cut between them adds
 WINDOW = 4096  # characters of one word that are looked at for places to cut
 ARRAY_WINDOW = 48  # candidates from which on an array is quicker than a loop
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -37,7 +31,12 @@ LEAD_IN = 0.5  # extra for a cut between a line that ends with a colon and what 
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """A span that is not cut further."""
+    """A span that is not cut further, with its size.
+
+    Example:
+        >>> Atom(0, 30, tokens=8, cost=BLOCK).header
+        (0, 0)
+    """
 
     start: int
     end: int
@@ -48,12 +47,16 @@ class Atom:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of the span; `header` are the table header rows to repeat in front of it, `(0, 0)` for
-    none."""
+    """A part of the span, in characters of the text.
+
+    Example:
+        >>> Piece(0, 120).header
+        (0, 0)
+    """
 
     start: int
     end: int
-    header: tuple[int, int] = (0, 0)
+    header: tuple[int, int] = (0, 0)  # table header rows to repeat in front of it; (0, 0): none
 
 
 Fits = Callable[[Piece], bool]
@@ -61,7 +64,14 @@ Fits = Callable[[Piece], bool]
 
 @dataclass(frozen=True, slots=True)
 class Cutter:
-    """How to measure and where to cut."""
+    """How to measure and where to cut.
+
+    Example:
+        >>> text = "It rings. It takes pictures."
+        >>> pieces = Cutter(len).cut(text, [Block("paragraph", 0, len(text))], 20)
+        >>> [text[piece.start : piece.end] for piece in pieces]
+        ['It rings. ', 'It takes pictures.']
+    """
 
     counter: TokenCounter
     language: str = "english"
@@ -76,35 +86,33 @@ class Cutter:
         fits: Fits | None = None,
         tail: int | None = None,
     ) -> list[Piece]:
-        """Pieces that tile the blocks, each counting at most `budget` tokens, repeated table
-        headers included.
+        """Pieces that tile the blocks, each of at most `budget` tokens.
 
-        Where a block's `header_start` is behind its start, the text between is a heading, and it
-        stays with what follows wherever a part of that fits beside it. From `tail` on, the last
-        block holds headings without a body, which stay with the text before them in the same way.
-        Only a single character as readers see it that counts more than the whole budget makes a
-        longer piece.
+        Repeated table headers count too. Only a single character as readers see it that counts
+        more than the whole budget makes a longer piece.
 
-        `fits` tells whether a piece is short enough as it will be indexed; default: its text with
+        Where a block's `header_start` is behind its start, the text between is a heading. It stays
+        with what follows wherever a part of that fits beside it. From `tail` on, the last block
+        holds headings without a body, which stay with the text before them in the same way.
+
+        `fits` tells whether a piece is short enough as it will be indexed. By default its text with
         the header counts at most `budget`. A piece that does not fit is cut further by itself.
         """
 
         def within_budget(piece: Piece) -> bool:
-            return (
-                self.counter(
-                    text[piece.header[0] : piece.header[1]] + text[piece.start : piece.end]
-                )
-                <= budget
-            )
+            header = text[piece.header[0] : piece.header[1]]
+            return self.counter(header + text[piece.start : piece.end]) <= budget
 
+        check = fits or within_budget
         atoms = self._atoms(text, blocks, budget, tail)
         pieces: list[Piece] = []
         for first, last in _cheapest(atoms, budget, self._header_tokens(text, atoms)):
-            pieces += self._checked(text, atoms[first:last], budget, fits or within_budget)
+            pieces += self._checked(text, atoms[first:last], budget, check)
         filled = _without_blank(text, pieces)
         if len(filled) == len(pieces):
             return filled
-        return [part for piece in filled for part in _halved(text, piece, fits or within_budget)]
+        # Blank text that joined a piece may have taken it over the budget.
+        return list(chain.from_iterable(_halved(text, piece, check) for piece in filled))
 
     def sentences(self, text: str, start: int, end: int) -> list[tuple[int, int]]:
         """Sentence spans that tile `[start, end)`."""
@@ -113,19 +121,18 @@ class Cutter:
         )
 
     def _checked(self, text: str, atoms: Sequence[Atom], budget: int, fits: Fits) -> list[Piece]:
-        """One piece of the atoms, or several where counts of parts add up to less than the count of
-        the whole."""
+        """The atoms as one piece, or halved until each half fits.
+
+        Counts of parts may add up to less than the count of the whole.
+        """
         start, end, header = atoms[0].start, atoms[-1].end, atoms[0].header
         piece = Piece(start, end, header)
         if fits(piece):
             return [piece]
         if len(atoms) == 1:
             budget = min(budget, atoms[0].tokens)
-            atoms = list(
-                self._inside_sentence(
-                    text, start, end, max(1, budget - 1 - budget // 8), 0.0, header
-                )
-            )
+            room = max(1, budget - 1 - budget // 8)  # an eighth less than did not fit
+            atoms = list(self._inside_sentence(text, start, end, room, 0.0, header))
             if len(atoms) == 1:
                 return [Piece(start, end)]
         middle = len(atoms) // 2
@@ -135,20 +142,19 @@ class Cutter:
         ]
 
     def _header_tokens(self, text: str, atoms: Sequence[Atom]) -> list[int]:
-        known: dict[tuple[int, int], int] = {(0, 0): 0}
+        tokens: dict[tuple[int, int], int] = {(0, 0): 0}
         for atom in atoms:
-            if atom.header not in known:
-                known[atom.header] = self.counter(text[atom.header[0] : atom.header[1]])
-        return [known[atom.header] for atom in atoms]
+            if atom.header not in tokens:
+                tokens[atom.header] = self.counter(text[atom.header[0] : atom.header[1]])
+        return [tokens[atom.header] for atom in atoms]
 
     def _atoms(
         self, text: str, blocks: Sequence[Block], budget: int, tail: int | None
     ) -> list[Atom]:
         atoms: list[Atom] = []
         for number, block in enumerate(blocks, start=1):
-            announced = bool(atoms) and text[
-                max(0, block.start - 80) : block.start
-            ].rstrip().endswith(":")
+            before = text[max(0, block.start - 80) : block.start]
+            announced = bool(atoms) and before.rstrip().endswith(":")
             tokens = self.counter(text[block.start : block.end])
             cost = LEAD_IN if announced else BLOCK
             if tokens <= budget:
@@ -161,22 +167,24 @@ class Cutter:
     def _beside_headings(
         self, text: str, block: Block, budget: int, cost: float, tail: int
     ) -> list[Atom]:
-        """Atoms of a block above the budget; its first one holds the heading in front, its last one
-        those behind."""
+        """Atoms of a block above the budget.
+
+        Its first one holds the heading in front, its last one those behind.
+        """
         lead = block.start if block.header_start is None else block.header_start
         front = self.counter(text[block.start : lead]) if lead > block.start else 0
         behind = self.counter(text[tail : block.end]) if tail < block.end else 0
-        if front >= budget:
+        if front >= budget:  # nothing fits beside the heading
             heading = lines_block(text, block.start, lead)
             atoms = list(self._inside_block(text, heading, budget, cost))
             body = Block(block.kind, lead, block.end, block.cuts, block.header_end, lead)
             return atoms + self._beside_headings(text, body, budget, BLOCK, tail)
         if behind and front + behind >= budget:
             body = Block(block.kind, block.start, tail, block.cuts, block.header_end, lead)
-            atoms = self._beside_headings(text, body, budget, cost, tail)
+            headings = lines_block(text, tail, block.end)
             return [
-                *atoms,
-                *self._inside_block(text, lines_block(text, tail, block.end), budget, BLOCK),
+                *self._beside_headings(text, body, budget, cost, tail),
+                *self._inside_block(text, headings, budget, BLOCK),
             ]
         body = Block(block.kind, lead, tail, block.cuts, block.header_end, lead)
         atoms = list(self._inside_block(text, body, budget - front - behind, cost))
@@ -190,55 +198,54 @@ class Cutter:
 
     def _inside_block(self, text: str, block: Block, budget: int, cost: float) -> Iterator[Atom]:
         """Atoms of a block: its items, rows or lines, else its sentences."""
-        header = (
-            (block.start, block.header_end)
-            if block.start < block.header_end < block.end
-            else (0, 0)
-        )
-        inner = [cut for cut in block.cuts if max(block.start, header[1]) < cut < block.end]
-        if header[1] and self.counter(text[header[0] : header[1]]) * 2 > budget:
-            header = (0, 0)
-        repeats = self.counter(text[header[0] : header[1]]) if header[1] else 0
+        header_end = block.header_end if block.start < block.header_end < block.end else block.start
+        inner = [cut for cut in block.cuts if header_end < cut < block.end]
         if inner:
             spans = list(pairwise([block.start, *inner, block.end]))
         else:
             spans = self.sentences(text, block.start, block.end) or [(block.start, block.end)]
+        repeated, repeated_tokens = self._header(text, block.start, header_end, budget)
+        header, room = (0, 0), budget
         for start, end in spans:
-            at_start = start == block.start
-            repeated, room = ((0, 0), budget) if at_start else (header, budget - repeats)
+            if start > block.start:  # the first span holds the header rows itself
+                header, room = repeated, budget - repeated_tokens
+                cost = ITEM if inner else SENTENCE
             tokens = self.counter(text[start:end])
-            first_cost = cost if at_start else ITEM if inner else SENTENCE
             if tokens <= room:
-                yield Atom(start, end, tokens, first_cost, repeated)
+                yield Atom(start, end, tokens, cost, header)
             elif inner and block.kind in {"list", "quote", "html"}:
-                yield from self._inside_block(
-                    text, Block("paragraph", start, end), room, first_cost
-                )
+                yield from self._inside_block(text, Block("paragraph", start, end), room, cost)
             else:
-                yield from self._inside_sentence(text, start, end, room, first_cost, repeated)
+                yield from self._inside_sentence(text, start, end, room, cost, header)
+
+    def _header(self, text: str, start: int, end: int, budget: int) -> tuple[tuple[int, int], int]:
+        """Header rows to repeat and their tokens; none above half the budget."""
+        tokens = self.counter(text[start:end]) if start < end else 0
+        if not start < end or tokens * 2 > budget:
+            return (0, 0), 0
+        return (start, end), tokens
 
     def _inside_sentence(
         self, text: str, start: int, end: int, budget: int, cost: float, header: tuple[int, int]
     ) -> Iterator[Atom]:
-        """Fill atoms word by word, and a word that alone is too long character by character."""
+        """Fill atoms by words, and too long a word by characters."""
         words = [*word_starts(text, start, end), end]
         while start < end:
-            stop = self._fill(text, start, words, budget)
-            stops = (
-                [stop]
-                if stop
-                else self._inside_word(text, start, words[bisect_left(words, start + 1)], budget)
-            )
+            last = self._fill(text, start, words, budget)
+            stops: Iterable[int] = [last] if last else []
+            if last is None:
+                word_end = words[bisect_left(words, start + 1)]
+                stops = self._inside_word(text, start, word_end, budget)
             for stop in stops:
                 yield Atom(start, stop, self.counter(text[start:stop]), cost, header)
                 start, cost = stop, CHARACTER
             cost = WORD
 
     def _inside_word(self, text: str, start: int, end: int, budget: int) -> Iterator[int]:
-        """Where the parts of a word end that fill the budget, each at least one character as
-        readers see it.
+        """Where the parts of a word end that fill the budget.
 
-        The word is read in windows, so that its length does not matter.
+        A part is at least one character as readers see it. The word is read in windows, so that
+        its length does not matter.
         """
         while start < end:
             window = min(end, start + WINDOW)
@@ -246,17 +253,15 @@ class Cutter:
             if window == end or not stops:
                 stops.append(window)
             while start < stops[-1]:
-                start = (
-                    self._fill(text, start, stops, budget) or stops[bisect_left(stops, start + 1)]
-                )
+                last = self._fill(text, start, stops, budget)
+                start = last or stops[bisect_left(stops, start + 1)]
                 yield start
 
     def _fill(self, text: str, start: int, stops: Sequence[int], budget: int) -> int | None:
-        """The last of the stops such that `text[start:stop]` fits; None if not even the first
-        behind `start` does.
+        """The last of the stops such that `text[start:stop]` fits.
 
-        Gallops, then halves, so that the text counted is a small multiple of the piece, however
-        long the rest.
+        None if not even the first behind `start` does. Gallops, then halves, so that the text
+        counted is a small multiple of the piece, however long the rest.
         """
         low = bisect_left(stops, start + 1)
         fits, step, high = None, 1, low
@@ -275,30 +280,28 @@ class Cutter:
 
 
 def lines_block(text: str, start: int, end: int) -> Block:
-    """A block of plain lines, such as headings without a body or front matter: cut between them."""
-    return Block(
-        "other",
-        start,
-        end,
-        tuple(match.end() for match in _LINE_END.finditer(text, start, end - 1)),
-    )
+    """A block of plain lines that may be cut between them.
+
+    Such are headings without a body and front matter.
+    """
+    cuts = tuple(match.end() for match in _LINE_END.finditer(text, start, end - 1))
+    return Block("other", start, end, cuts)
 
 
 def _cheapest(
     atoms: Sequence[Atom], budget: int, header_tokens: Sequence[int]
 ) -> list[tuple[int, int]]:
-    """Split the atoms into runs `(first, behind last)` within the budget at least total cost;
-    earliest cuts on ties.
+    """Cheapest runs `(first, behind last)` of atoms within the budget.
 
-    Dynamic programming over the last cut. An atom above the budget is a run of its own.
+    Dynamic programming over the last cut. Ties: the earliest cuts. An atom above the budget is a
+    run of its own.
     """
     ends = [0, *accumulate(atom.tokens for atom in atoms)]
     fixed = [PIECE + (atom.cost if i else 0.0) for i, atom in enumerate(atoms)]
     # whatever depends on the first atom only: size(first, last) = ends[last] - offsets[first]
     offsets = [end - extra for end, extra in zip(ends, header_tokens, strict=False)]
-    table = np.array(
-        [offsets, [0.0] * len(atoms)]
-    )  # for windows that are worth an array: offsets, then best + fixed
+    # For windows that are worth an array: offsets, then best + fixed.
+    table = np.array([offsets, [0.0] * len(atoms)])
     so_far = [0.0] * len(atoms)
     came_from = [0] * (len(atoms) + 1)
     best = 0.0
@@ -316,9 +319,8 @@ def _cheapest(
             costs = []
             for first in range(low, last):
                 rest = 1.0 - (ends[last] - offsets[first]) / budget
-                costs.append(
-                    so_far[first] + 0.5 * rest * rest if rest >= 0 or first == last - 1 else inf
-                )
+                possible = rest >= 0 or first == last - 1
+                costs.append(so_far[first] + 0.5 * rest * rest if possible else inf)
         cheapest = min(costs)
         came_from[last] = low + next(i for i, cost in enumerate(costs) if cost <= cheapest + 1e-9)
         best = float(costs[came_from[last] - low])
@@ -331,34 +333,37 @@ def _cheapest(
 
 
 def _halved(text: str, piece: Piece, fits: Fits) -> list[Piece]:
-    """A piece that does not fit with the blank text that joined it, in parts that do, none of them
-    blank."""
+    """Halve a piece that blank text took over the limit.
+
+    None of them is blank.
+    """
     if fits(piece):
         return [piece]
     body = text[piece.start : piece.end]
     first, last = len(body) - len(body.lstrip()), len(body.rstrip())
-    stops = [
-        stop
-        for stop in safe_cuts(body, first, last)
-        if body[first:stop].strip() and body[stop:last].strip()
-    ]
+    stops = []
+    for stop in safe_cuts(body, first, last):
+        if body[first:stop].strip() and body[stop:last].strip():
+            stops.append(stop)
     if not stops:
         return [piece]
     middle = piece.start + stops[len(stops) // 2]
-    halves = (Piece(piece.start, middle, piece.header), Piece(middle, piece.end, piece.header))
-    return [part for half in halves for part in _halved(text, half, fits)]
+    return [
+        *_halved(text, Piece(piece.start, middle, piece.header), fits),
+        *_halved(text, Piece(middle, piece.end, piece.header), fits),
+    ]
 
 
 def _without_blank(text: str, pieces: list[Piece]) -> list[Piece]:
     """Blank pieces join the one before, at the start the one after."""
-    kept: list[Piece] = []
+    filled: list[Piece] = []
     start: int | None = None
     for piece in pieces:
         if text[piece.start : piece.end].strip():
-            kept.append(piece if start is None else Piece(start, piece.end))
+            filled.append(piece if start is None else Piece(start, piece.end))
             start = None
-        elif kept:
-            kept[-1] = Piece(kept[-1].start, piece.end, kept[-1].header)
+        elif filled:
+            filled[-1] = Piece(filled[-1].start, piece.end, filled[-1].header)
         elif start is None:
             start = piece.start
-    return kept
+    return filled

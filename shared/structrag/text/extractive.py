@@ -1,4 +1,4 @@
-"""Summaries and keywords without a language model: sentences and phrases of the text itself."""
+"""Summaries and keywords without a model, as parts of the text itself."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from structrag.text.terms import STOPWORD_LANGUAGES, Tokenizer
 from structrag.text.tokens import count_tokens
 from structrag.text.vectors import central
 
+_MOST_COLUMNS = 4096  # of TF-IDF vectors
 _PHRASE_BREAK = regex.compile(r"[^\p{L}\p{M}\p{N}\s'’_/-]+|\n")
 _WORD = regex.compile(r"[\p{L}\p{N}][\p{L}\p{M}\p{N}'’_/.-]*")
 _ACRONYM = regex.compile(r"\b\p{Lu}[\p{Lu}\p{N}]+(?:[-/][\p{Lu}\p{N}]+)*\b")
@@ -32,11 +33,15 @@ _QUANTITY = regex.compile(
 def summarise(
     text: str, *, max_sentences: int = 10, max_words: int = 200, language: str = "english"
 ) -> str:
-    """The most telling sentences of a text, in their order (foundation, section 8).
+    """The most telling sentences of a text, in their order.
 
-    Sentences are TF-IDF vectors; each is worth its cosine with their centroid, the first one 0.1
-    more, less 0.3 of 1 times its highest cosine with one already picked (MMR, 0.7 to 0.3). Text
-    within both limits comes back as it is. "" gives "".
+    Sentences are TF-IDF vectors. Each is worth its cosine with their centroid, the first one 0.1
+    more, less its highest cosine with one already picked (MMR, 0.7 to 0.3). Text within both limits
+    comes back as it is. "" gives "".
+
+    Example:
+        >>> summarise("It rings. It takes pictures. It rings well.", max_sentences=1)
+        'It rings.'
     """
     spans = sentence_spans(text, language=language if language in LANGUAGES else "english")
     sentences = [text[start:end].strip() for start, end in spans]
@@ -57,14 +62,18 @@ def keywords(
     n_sections: int = 1,
     language: str = "english",
 ) -> list[str]:
-    """Phrases that tell a section from the others, best first, at most `min(25, 5 + tokens / 40)`
-    (RAKE candidates, tf x section idf).
+    """Phrases that tell a section from the others, best first.
 
-    Candidates are runs of one to four words between stop words and punctuation, and entities; half
-    as much again when in the heading.
+    There are at most `min(25, 5 + tokens / 40)`. Candidates are RAKE's, runs of one to four words
+    between stop words and punctuation, and entities. They are worth tf x section idf, half as much
+    again when in the heading.
+
+    Example:
+        >>> keywords("The battery of the Nova. The battery lasts.", "Battery")[0]
+        'Battery'
 
     Args:
-        document_frequency: In how many of the `n_sections` sections a word occurs (casefolded);
+        document_frequency: In how many of the `n_sections` sections a word occurs (casefolded).
             None: all words count alike.
     """
     stop = _stop_words(language)
@@ -79,9 +88,8 @@ def keywords(
 
     def worth(key: str) -> float:
         words = key.split()
-        rarity = sum(
-            log((1 + n_sections) / (1 + frequency.get(word, 0))) + 1 for word in words
-        ) / len(words)
+        idf = [log((1 + n_sections) / (1 + frequency.get(word, 0))) + 1 for word in words]
+        rarity = sum(idf) / len(words)
         return candidates[key] * rarity * (1.5 if heading_words.intersection(words) else 1.0)
 
     order = {key: i for i, key in enumerate(candidates)}
@@ -91,35 +99,42 @@ def keywords(
 
 def section_frequencies(texts: Sequence[str]) -> Counter[str]:
     """In how many of the texts each word occurs, casefolded."""
-    return Counter(
-        word for text in texts for word in {word.casefold() for word in _WORD.findall(text)}
-    )
+    frequency: Counter[str] = Counter()
+    for text in texts:
+        frequency.update({word.casefold() for word in _WORD.findall(text)})
+    return frequency
 
 
 def entities(text: str) -> list[str]:
-    """Names in a text by their form: acronyms, codes, CamelCase, capitalised runs, quoted terms,
-    quantities. Repeats included."""
-    found = [
-        match.group()
-        for pattern in (_ACRONYM, _CODE, _CAMEL, _NAME, _QUANTITY)
-        for match in pattern.finditer(text)
-    ]
-    return found + [
-        match.group(1) for match in _QUOTED.finditer(text) if 1 <= len(match.group(1).split()) <= 6
-    ]
+    """Names in a text by their form, repeats included.
+
+    They are acronyms, codes, CamelCase, capitalised runs, quantities and quoted terms.
+
+    Example:
+        >>> entities('The "night mode" of the XR-7 uses 5 W.')
+        ['XR-7', '5 W', 'night mode']
+    """
+    names: list[str] = []
+    for pattern in (_ACRONYM, _CODE, _CAMEL, _NAME, _QUANTITY):
+        names += [match.group() for match in pattern.finditer(text)]
+    for match in _QUOTED.finditer(text):
+        if 1 <= len(match.group(1).split()) <= 6:
+            names.append(match.group(1))
+    return names
 
 
 def _phrases(text: str, stop: frozenset[str]) -> list[str]:
     phrases: list[str] = []
     for part in _PHRASE_BREAK.split(text):
         run: list[str] = []
-        for word in [*_WORD.findall(part), ""]:
-            if word and word.casefold() not in stop and not word.isnumeric() and len(run) < 4:
+        for word in [*_WORD.findall(part), ""]:  # "" ends the last run
+            tells = bool(word) and word.casefold() not in stop and not word.isnumeric()
+            if tells and len(run) < 4:
                 run.append(word.rstrip(".-/'’"))
                 continue
             if run and (len(run) > 1 or len(run[0]) > 2):
                 phrases.append(" ".join(run))
-            run = [word] if word and word.casefold() not in stop and not word.isnumeric() else []
+            run = [word] if tells else []
     return phrases
 
 
@@ -132,18 +147,19 @@ def _stop_words(language: str) -> frozenset[str]:
 def _tfidf(
     sentences: Sequence[str], language: str
 ) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """L2-normalised TF-IDF rows over the sentences' own vocabulary, hashed to 4,096 columns to
-    bound memory."""
+    """L2-normalised TF-IDF rows over the sentences' own vocabulary.
+
+    Terms share 4,096 columns at most, to bound memory.
+    """
     tokenizer = Tokenizer(language) if language in STOPWORD_LANGUAGES else Tokenizer(stopwords=())
     rows = [Counter(tokenizer(sentence)) for sentence in sentences]
     frequency = Counter(term for row in rows for term in row)
-    columns = {term: i % 4096 for i, term in enumerate(frequency)}
-    matrix = np.zeros((len(sentences), min(4096, max(1, len(columns)))))
+    columns = {term: i % _MOST_COLUMNS for i, term in enumerate(frequency)}
+    matrix = np.zeros((len(sentences), min(_MOST_COLUMNS, max(1, len(columns)))))
     for i, row in enumerate(rows):
         for term, count in row.items():
-            matrix[i, columns[term]] += (1 + log(count)) * (
-                log((1 + len(rows)) / (1 + frequency[term])) + 1
-            )
+            idf = log((1 + len(rows)) / (1 + frequency[term])) + 1
+            matrix[i, columns[term]] += (1 + log(count)) * idf
     norms = np.linalg.norm(matrix, axis=1, keepdims=True)
     unit: np.ndarray[tuple[int, int], np.dtype[np.float64]] = np.divide(
         matrix, norms, out=np.zeros_like(matrix), where=norms > 0

@@ -1,4 +1,4 @@
-"""What stands in front of a chunk's text when it is indexed: the heading path."""
+"""The heading path that stands before a chunk's text in the index."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ SEPARATOR = " > "
 
 
 class Context(NamedTuple):
-    """A heading path as it is indexed."""
+    """A heading path as it is indexed.
+
+    Example:
+        >>> Context("Nova > Battery", shortened=False).text
+        'Nova > Battery'
+    """
 
     text: str
     shortened: bool  # the path did not fit and lost levels or words
@@ -20,11 +25,17 @@ class Context(NamedTuple):
 def heading_context(
     title: str, path: Sequence[str], counter: TokenCounter, *, limit: int = 64
 ) -> Context:
-    """Join the document title and heading titles, outermost first, in at most `limit` tokens.
+    """Join the document title and heading titles in at most `limit` tokens.
 
-    The document title is left out when empty or equal to the first heading (case and white space
-    aside). Too long: middle levels go first (the title and the last two levels stay), then the
-    longest title is cut at a word, and in the end everything.
+    The outermost comes first. The document title is left out when empty or equal to the first
+    heading (case and white space aside). Of a path that is too long, middle levels go first (the
+    title and the last two levels stay). Then the longest title is cut at a word, and in the end
+    everything.
+
+    Example:
+        >>> words = lambda text: len(text.split())
+        >>> heading_context("Manual", ["Phones", "Nova", "Battery"], words, limit=5).text
+        'Manual > Nova > Battery'
     """
     parts = [" ".join(part.split()) for part in path]
     head = " ".join(title.split())
@@ -47,7 +58,6 @@ def heading_context(
 
 
 def is_same_title(title: str, others: Sequence[str]) -> bool:
-    """Whether the title equals one of the others, case and white space aside."""
-    return any(
-        " ".join(title.split()).casefold() == " ".join(other.split()).casefold() for other in others
-    )
+    """Whether the title equals another but for case and white space."""
+    key = " ".join(title.split()).casefold()
+    return any(" ".join(other.split()).casefold() == key for other in others)

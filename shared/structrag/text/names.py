@@ -1,4 +1,4 @@
-"""Names of people, products and codes in a text, and how often each occurs."""
+"""Names of people, products and codes in a text, and their number."""
 
 from __future__ import annotations
 
@@ -17,22 +17,35 @@ _LEADING = re.compile(
 
 
 def names_by_form(text: str) -> list[str]:
-    """Names by their form, without the word of no meaning that a sentence begins with: `The ACME`
-    is `ACME`."""
+    """Names by their form, without an empty word at the beginning.
+
+    Example:
+        >>> names_by_form("The Nova Mini rings.")
+        ['Nova Mini']
+    """
     names = (_LEADING.sub("", " ".join(name.split())) for name in entities_by_form(text))
     return [name for name in names if name]
 
 
 def contains(text: str, name: str) -> int:
-    """How often a name occurs in a text as whole words, case and the width of white space aside."""
+    """How often a name occurs in a text as whole words.
+
+    Case and the width of white space do not count.
+
+    Example:
+        >>> contains("An ACME phone of Acme, not of Acmeon.", "acme")
+        2
+    """
     return occurrences(fold(text), fold(name))
 
 
 def occurrences(text: str, key: str) -> int:
-    """How often a folded name occurs in a folded text; scripts without spaces have no borders of
-    words."""
-    found = text.count(key) if key else 0
-    return len(_whole_word(key).findall(text)) if found and key.isascii() else found
+    """How often a folded name occurs in a folded text.
+
+    Only ASCII names must be whole words: scripts without spaces have no borders of words.
+    """
+    count = text.count(key) if key else 0
+    return len(_whole_word(key).findall(text)) if count and key.isascii() else count
 
 
 @lru_cache(maxsize=8192)
@@ -41,5 +54,5 @@ def _whole_word(key: str) -> re.Pattern[str]:
 
 
 def fold(text: str) -> str:
-    """A name as names are compared: case and white space do not count."""
+    """A name as names are compared, without case and white space."""
     return " ".join(text.split()).casefold()

@@ -1,4 +1,4 @@
-"""Exact sentence spans, and the places where a text may be cut when a sentence is too long.
+"""Exact sentence spans, and places to cut a long sentence.
 
 Sentences come from NLTK's Punkt (Kiss and Strunk 2006), with its pretrained parameters where they
 are on this machine, and from the end marks of scripts that Punkt does not know. Nothing is ever
@@ -63,34 +63,41 @@ def sentence_spans(
 ) -> list[tuple[int, int]]:
     """The sentences of `text[start:end]` as spans `(start, end)` in characters of `text`.
 
-    The spans tile `[start, end)`: white space behind a sentence belongs to it, leading white space
-    to the first. Blank input gives no span.
+    The spans tile `[start, end)`. White space behind a sentence belongs to it, leading white space
+    to the first. Blank input gives no span. The end marks of Chinese, Japanese, Hindi, Urdu,
+    Arabic, Amharic, Burmese, Khmer and Armenian are known whatever the language.
 
-    `splitter` replaces the built-in rules: it gets the string `text[start:end]` and returns spans
-    in it, in order and without overlap; text between two spans joins the earlier one. Raises
-    InvalidParameter for spans that are not so, and for a language that is not in `LANGUAGES`. The
-    end marks of Chinese, Japanese, Hindi, Urdu, Arabic, Amharic, Burmese, Khmer and Armenian are
-    known whatever the language.
+    `splitter` replaces the built-in rules. It gets the string `text[start:end]` and returns spans
+    in it, in order and without overlap. Text between two spans joins the earlier one.
+
+    Example:
+        >>> sentence_spans("It rings. It takes pictures.")
+        [(0, 10), (10, 28)]
+
+    Raises:
+        InvalidParameter: `splitter` returns other spans, or `language` is not in `LANGUAGES`.
     """
     end = len(text) if end is None else end
     part = text if (start, end) == (0, len(text)) else text[start:end]
     if not part or part.isspace():
         return []
-    starts = (
-        _split_starts(part, splitter)
-        if splitter
-        else _sentence_starts(part, check_choice("language", language, LANGUAGES))
-    )
+    if splitter:
+        starts = _split_starts(part, splitter)
+    else:
+        starts = _sentence_starts(part, check_choice("language", language, LANGUAGES))
     bounds = [start, *(start + offset for offset in starts), end]
     return list(pairwise(bounds))
 
 
 def word_starts(text: str, start: int = 0, end: int | None = None) -> list[int]:
-    """The starts of words inside `(start, end)`, ascending: a cut before each keeps words and white
-    space whole.
+    """The starts of words inside `(start, end)`, ascending.
 
-    A no-break space joins its neighbours. A text without white space gives none; `safe_cuts` is for
-    that.
+    A cut before any of them keeps words and white space whole. A no-break space joins its
+    neighbours. A text without white space gives none. `safe_cuts` is for that.
+
+    Example:
+        >>> word_starts("one two three")
+        [4, 8]
     """
     end = len(text) if end is None else end
     pattern = _ASCII_WORD if text.isascii() else _WORD
@@ -98,10 +105,14 @@ def word_starts(text: str, start: int = 0, end: int | None = None) -> list[int]:
 
 
 def safe_cuts(text: str, start: int = 0, end: int | None = None) -> list[int]:
-    """The places inside `(start, end)` between two characters as readers see them, ascending.
+    """The places inside `(start, end)` between two visible characters.
 
-    These are the boundaries of extended grapheme clusters (Unicode annex 29): never between a
-    letter and its combining mark, inside a joined emoji, a flag or CRLF.
+    They ascend. They are the boundaries of extended grapheme clusters (Unicode annex 29): never
+    between a letter and its combining mark, inside a joined emoji, a flag or CRLF.
+
+    Example:
+        >>> safe_cuts("e\u0301a")
+        [2]
     """
     end = len(text) if end is None else end
     if text.isascii():
@@ -121,10 +132,10 @@ def _split_starts(part: str, splitter: SentenceSplitter) -> list[int]:
             in_order = False
         if not in_order:
             raise InvalidParameter(
-                "splitter must return (start, end) spans in order, without overlap and inside the "
-                f"text of {len(part)} "
-                f"characters; got {span!r} after position {last}. Return offsets into the string "
-                "that it is given."
+                "splitter must return (start, end) spans in order, without overlap "
+                f"and inside the text of {len(part)} characters; "
+                f"got {span!r} after position {last}. "
+                "Return offsets into the string that it is given."
             )
         last = right
     filled = [left for left, right in spans if not _is_blank(part, left, right)]
@@ -153,9 +164,9 @@ def _punkt_starts(part: str, language: str) -> Iterator[int]:
     """Where Punkt starts sentences.
 
     Long texts are read in windows of whole words, which keeps memory and the time of one call
-    small. A window's last sentence is read again at the start of the next window; of a sentence
-    longer than a window, the last word is. That is all that Punkt looks back on, so windows change
-    its answer only inside words longer than a window.
+    small. A window's last sentence is read again at the start of the next window. Of a sentence
+    longer than a window, the last word is read again. That is all that Punkt looks back on, so
+    windows change its answer only inside words longer than a window.
     """
     tokenizer = _punkt(language)
     position = 0
@@ -174,8 +185,10 @@ def _punkt_starts(part: str, language: str) -> Iterator[int]:
 
 
 def _last_word(part: str, left: int, right: int) -> int:
-    """Where the last word in `part[left:right]` starts, if another one or white space is in front
-    of it; else 0."""
+    """Where the last word in `part[left:right]` starts.
+
+    It is 0 unless another word or white space is in front of it.
+    """
     word = part[left:right].split()[-1:]
     offset = part.rindex(word[0], left, right) if word else left
     return offset if offset > left else 0
@@ -183,17 +196,19 @@ def _last_word(part: str, left: int, right: int) -> int:
 
 @lru_cache(maxsize=len(LANGUAGES))
 def _punkt(language: str) -> Any:
-    """A Punkt tokenizer that only reads its tables, so that threads can share it."""
+    """A Punkt tokenizer that only reads its tables.
+
+    So threads can share it.
+    """
     from nltk.tokenize import punkt
 
-    class ReadOnlyCounts(dict[str, int]):
+    class _ReadOnlyCounts(dict[str, int]):
         def __missing__(self, key: str) -> int:
             return 0
 
-    class LanguageVars(punkt.PunktLanguageVars):  # type: ignore[misc]
-        """The standard expression without NLTK's time limit, which would fail long texts on slow
-        machines."""
-
+    class _LanguageVars(punkt.PunktLanguageVars):  # type: ignore[misc]
+        # The standard expression without NLTK's time limit, which would fail long texts on slow
+        # machines.
         _end = re.compile(
             punkt.PunktLanguageVars._period_context_fmt
             % {"NonWord": punkt.PunktLanguageVars()._re_non_word_chars, "SentEndChars": "[.?!]"},
@@ -219,8 +234,8 @@ def _punkt(language: str) -> Any:
         params = punkt.PunktTokenizer(language)._params
     if language == "english":
         params.abbrev_types.update(_SCHOLARLY.split())
-    params.ortho_context = ReadOnlyCounts(params.ortho_context)
-    return punkt.PunktSentenceTokenizer(params, lang_vars=LanguageVars())
+    params.ortho_context = _ReadOnlyCounts(params.ortho_context)
+    return punkt.PunktSentenceTokenizer(params, lang_vars=_LanguageVars())
 
 
 def _entries(path: Path) -> list[str]:
@@ -229,8 +244,10 @@ def _entries(path: Path) -> list[str]:
 
 @lru_cache(maxsize=len(LANGUAGES))
 def _punkt_folder(language: str) -> tuple[str, Path | None]:
-    """Where the parameters come from, and their folder (or the zip file that NLTK itself must
-    open)."""
+    """Where the parameters come from, and their folder.
+
+    Instead of a folder it may be the zip file that NLTK itself must open.
+    """
     import nltk.data
 
     for root in map(Path, nltk.data.path):
@@ -241,10 +258,9 @@ def _punkt_folder(language: str) -> tuple[str, Path | None]:
         if archive.is_file():
             return "nltk_data", archive
     spec = find_spec("llama_index")
+    inside = Path("core", "_static", "nltk_cache", "tokenizers", "punkt_tab", language)
     for location in (spec.submodule_search_locations or ()) if spec else ():
-        folder = Path(
-            location, "core", "_static", "nltk_cache", "tokenizers", "punkt_tab", language
-        )
+        folder = location / inside
         if folder.is_dir():
             return "llama-index-core", folder
     return "built-in", None

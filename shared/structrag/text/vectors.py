@@ -1,4 +1,4 @@
-"""Vectors of sentences: how alike they are, and which of them stand for all."""
+"""Vectors of sentences: which are alike, and which stand for all."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def unit_vectors(vectors: ArrayLike) -> FloatArray:
 
 
 def similarity(sentences: ArrayLike, instructions: ArrayLike) -> FloatArray:
-    """For each sentence vector the highest cosine with an instruction vector; 0 for a zero vector.
+    """The highest cosine of each sentence vector with an instruction vector.
 
-    Shapes (n, d) and (m, d) give (n,); m = 0 gives zeros.
+    It is 0 for a zero vector. Shapes (n, d) and (m, d) give (n,). m = 0 gives zeros.
     """
     left, right = unit_vectors(sentences), np.asarray(instructions, dtype=np.float64)
     if not right.size:
@@ -33,11 +33,15 @@ def similarity(sentences: ArrayLike, instructions: ArrayLike) -> FloatArray:
 def central(
     sentences: ArrayLike, lengths: Sequence[int], *, max_sentences: int = 10, max_words: int = 200
 ) -> list[int]:
-    """The sentences that make an extractive summary, ascending: near the centroid, unlike each
-    other (MMR 0.7 to 0.3).
+    """The sentences that make an extractive summary, ascending.
 
-    The first sentence is worth 0.1 more. At least one; more while `lengths` (words) stay within
-    `max_words`. Ties: the earlier. No sentence gives none.
+    They are near the centroid and unlike each other (MMR, 0.7 to 0.3). The first sentence is worth
+    0.1 more. There is at least one, and more while `lengths` (words) stay within `max_words`. Ties:
+    the earlier. No sentence gives none.
+
+    Example:
+        >>> central([[1, 0], [1, 0], [1, 1]], [5, 5, 5], max_sentences=2)
+        [0, 2]
     """
     vectors = unit_vectors(sentences)
     if not len(vectors):
@@ -50,7 +54,8 @@ def central(
     words = 0
     sizes = np.asarray(lengths)
     while len(picked) < max_sentences and free.any():
-        best = int(np.argmax(np.where(free, np.round(0.7 * relevance - 0.3 * closest, 9), -np.inf)))
+        worth = np.round(0.7 * relevance - 0.3 * closest, 9)
+        best = int(np.argmax(np.where(free, worth, -np.inf)))
         picked.append(best)
         words += int(sizes[best])
         free[best] = False
