@@ -1,0 +1,294 @@
+"""How well readers of PDF give back text that is known: prints the table and writes it.
+
+    python benchmarks/pdf_readers.py
+
+Markdown documents of the set `parsing` are printed as PDF in one and in two columns, with a running
+head and page numbers, and read again. Needs reportlab, matplotlib (for its fonts), pypdfium2 and
+pdfplumber, all in the extra `dev`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from html import escape
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import numpy as np
+from markdown_it import MarkdownIt
+
+from benchmarks.datasets import data_root
+from benchmarks.machine import corpus_line, machine_line, versions_line
+from structrag.reading.markdown import markdown_headings
+from structrag.reading.pdf.document import pdf_document
+
+DOCUMENTS = 20
+FOLDERS = ("rust_reference", "fastapi/en")
+SIZES = (3_000, 25_000)  # characters of a source
+RESULTS = Path(__file__).parent / "results" / "pdf_readers.md"
+HEAD = "Printed for the benchmark of readers"
+A4 = (595.0, 842.0)
+MARGIN = 54.0
+_ANCHOR = re.compile(r"[ \t]*\{ *#[\w-]+ *\}[ \t]*$", re.MULTILINE)  # FastAPI's, of a heading
+MEASURES = ("words found", "words in order", "headings found", "headings right", "CPU s a page")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of a document: its kind, the level of a heading, and the text that is printed."""
+
+    kind: str  # "heading", "paragraph", "item", "code" or "table"
+    text: str = ""
+    level: int = 0
+    rows: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def printed(self) -> str:
+        """The text a reader should give back."""
+        return "\n".join(" ".join(row) for row in self.rows) if self.rows else self.text
+
+
+def blocks_of(markdown: str) -> list[Block]:
+    """The blocks of a Markdown text in order; HTML blocks are left out."""
+    blocks: list[Block] = []
+    kinds: list[str] = ["paragraph"]
+    rows: list[list[str]] = []
+    markdown = _ANCHOR.sub("", markdown)
+    for token in MarkdownIt("commonmark").enable("table").parse(markdown):
+        if token.type in ("fence", "code_block"):
+            blocks.append(Block("code", token.content.rstrip("\n")))
+        elif token.type == "tr_open":
+            rows.append([])
+        elif token.type == "table_close":
+            blocks.append(Block("table", rows=tuple(map(tuple, rows))))
+            rows = []
+        elif token.type == "inline" and rows:
+            rows[-1].append(_visible(token))
+        elif token.type == "inline":
+            level = int(kinds[-1][1]) if kinds[-1][0] == "h" else 0
+            blocks.append(Block("heading" if level else kinds[-1], _visible(token), level))
+        if token.type in ("heading_open", "list_item_open"):
+            kinds.append(token.tag if token.type == "heading_open" else "item")
+        elif token.type in ("heading_close", "list_item_close"):
+            kinds.pop()
+    return [block for block in blocks if block.printed.strip()]
+
+
+def _visible(token: Any) -> str:
+    parts = []
+    for child in token.children or ():
+        if child.type in ("text", "code_inline"):
+            parts.append(child.content)
+        elif child.type in ("softbreak", "hardbreak"):
+            parts.append(" ")
+    return " ".join("".join(parts).split())
+
+
+def printed(blocks: Sequence[Block], columns: int) -> bytes:
+    """The blocks as a PDF file with that many columns, a running head and page numbers."""
+    from reportlab.lib.styles import ParagraphStyle
+    from reportlab.platypus import (
+        BaseDocTemplate,
+        Frame,
+        PageTemplate,
+        Paragraph,
+        Preformatted,
+        Spacer,
+        Table,
+    )
+
+    regular, bold, mono = _fonts()
+    size = 10 if columns == 1 else 9
+    width = (A4[0] - 2 * MARGIN - 18 * (columns - 1)) / columns
+    style = partial(ParagraphStyle, fontName=regular, fontSize=size, leading=1.3 * size)
+    body, item = style("body", spaceAfter=6), style("item", leftIndent=14, bulletIndent=2)
+    code = style("code", fontName=mono, fontSize=size - 2, leading=1.2 * size, spaceAfter=6)
+    story: list[Any] = []
+    for block in blocks:
+        if block.kind == "heading":
+            large = size + 2 * max(1, 5 - block.level)
+            heading = style("h", fontName=bold, fontSize=large, leading=1.2 * large, spaceAfter=5)
+            story += [Spacer(1, 6), Paragraph(escape(block.text), heading)]
+        elif block.kind == "code":
+            most = int(width / (0.62 * (size - 2)))
+            story.append(Preformatted(block.text, code, maxLineLength=most))
+        elif block.kind == "table":
+            count = max(map(len, block.rows))
+            cells = [
+                [Paragraph(escape(cell), item.clone("cell", leftIndent=0)) for cell in row]
+                for row in block.rows
+            ]
+            rules = [("GRID", (0, 0), (-1, -1), 0.5, "black")]
+            story += [Table(cells, [width / count] * count, style=rules), Spacer(1, 6)]
+        elif block.kind == "item":
+            story.append(Paragraph(escape(block.text), item, bulletText="\u2022"))
+        else:
+            story.append(Paragraph(escape(block.text), body))
+
+    def furniture(canvas: Any, template: Any) -> None:
+        canvas.setFont(regular, 8)
+        canvas.drawString(MARGIN, A4[1] - 34, HEAD)
+        canvas.drawCentredString(A4[0] / 2, 30, str(template.page))
+
+    buffer = io.BytesIO()
+    template = BaseDocTemplate(buffer, pagesize=A4, invariant=1)
+    frames = [
+        Frame(MARGIN + i * (width + 18), MARGIN, width, A4[1] - 2 * MARGIN, 0, 0, 0, 0)
+        for i in range(columns)
+    ]
+    template.addPageTemplates(PageTemplate(frames=frames, onPage=furniture))
+    template.build(story)
+    return buffer.getvalue()
+
+
+def _fonts() -> tuple[str, str, str]:
+    """Names of DejaVu fonts, which have the documents' letters."""
+    import matplotlib
+    from reportlab.pdfbase import pdfmetrics
+    from reportlab.pdfbase.ttfonts import TTFont
+
+    names = ("DejaVuSans", "DejaVuSans-Bold", "DejaVuSansMono")
+    folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+    for name in set(names) - set(pdfmetrics.getRegisteredFontNames()):
+        pdfmetrics.registerFont(TTFont(name, folder / f"{name}.ttf"))
+    return names
+
+
+def words_of(text: str) -> list[str]:
+    """Runs of letters and digits, lower-cased."""
+    return re.findall(r"[^\W_]+", text.lower())
+
+
+def common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
+    """The length of the longest common subsequence, by whole rows of bits at once (Hyyrö 2004)."""
+    places: dict[str, int] = {}
+    for i, word in enumerate(first):
+        places[word] = places.get(word, 0) | 1 << i
+    everything = (1 << len(first)) - 1
+    row = everything
+    for word in second:
+        matches = row & places.get(word, 0)
+        row = ((row + matches) | (row - matches)) & everything
+    return len(first) - row.bit_count()
+
+
+def shares(blocks: Sequence[Block], text: str) -> list[float]:
+    """Words found, words in order, headings found and headings right, as shares of 1."""
+    truth, words = words_of("\n".join(block.printed for block in blocks)), words_of(text)
+    titles = Counter(" ".join(words_of(block.text)) for block in blocks if block.kind == "heading")
+    headings = Counter(" ".join(words_of(heading.title)) for heading in markdown_headings(text))
+    both = (titles & headings).total()
+    return [
+        (Counter(truth) & Counter(words)).total() / len(truth),
+        common_subsequence(truth, words) / len(truth),
+        both / titles.total(),
+        both / max(1, headings.total()),
+    ]
+
+
+def plain_pdfplumber(data: bytes) -> str:
+    """pdfplumber's own text."""
+    import pdfplumber
+
+    with pdfplumber.open(io.BytesIO(data)) as pdf:
+        return "\n\n".join(page.extract_text() for page in pdf.pages)
+
+
+READERS: Mapping[str, Callable[[bytes], str]] = {
+    'reader="layout" (ours)': lambda data: pdf_document(data).text,
+    'reader="pdfplumber" (its words, our layout)': lambda data: (
+        pdf_document(data, reader="pdfplumber").text
+    ),
+    "pdfplumber's extract_text (no headings)": plain_pdfplumber,
+}
+
+
+def sources() -> dict[str, str]:
+    """Documents of the set by name, spread evenly over those of a middle size."""
+    root = data_root() / "parsing"
+    files = sorted(file for folder in FOLDERS for file in (root / folder).rglob("*.md"))
+    texts = {str(file.relative_to(root)): file.read_text(encoding="utf-8") for file in files}
+    fitting = [name for name, text in texts.items() if SIZES[0] <= len(text) <= SIZES[1]]
+    with_headings = [
+        name
+        for name in fitting
+        if sum(block.kind == "heading" for block in blocks_of(texts[name])) >= 3
+    ]
+    chosen = np.linspace(0, len(with_headings) - 1, DOCUMENTS).round().astype(int)
+    return {with_headings[i]: texts[with_headings[i]] for i in chosen}
+
+
+def with_interval(values: Sequence[float], digits: int, scale: float) -> str:
+    """The mean with its 95 % interval by bootstrap over documents."""
+    numbers = np.array(values) * scale
+    picks = np.random.default_rng(0).integers(0, len(numbers), (2000, len(numbers)))
+    low, high = np.percentile(numbers[picks].mean(axis=1), [2.5, 97.5])
+    return f"{numbers.mean():.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+
+
+def table(documents: Mapping[str, Sequence[Block]], columns: int) -> tuple[str, int]:
+    """The rows of one layout, and how many pages were read."""
+    from structrag.reading.pdf.reader import read_pdf
+
+    files = {name: printed(blocks, columns) for name, blocks in documents.items()}
+    pages = {name: len(read_pdf(data)) for name, data in files.items()}
+    rows = [f"| {' | '.join(('reader', *MEASURES))} |", "|---|" + "---:|" * len(MEASURES)]
+    for label, read in READERS.items():
+        scores: list[list[float]] = []
+        for name, data in files.items():
+            start = time.process_time()
+            text = read(data)
+            seconds = time.process_time() - start
+            scores.append([*shares(documents[name], text), seconds / pages[name]])
+        cells = [with_interval([row[i] for row in scores], 1, 100) for i in range(4)]
+        if "no headings" in label:
+            cells[2:] = ["-", "-"]
+        cells.append(with_interval([row[4] for row in scores], 3, 1))
+        rows.append(f"| {label} | {' | '.join(cells)} |")
+    return "\n".join(rows), sum(pages.values())
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--output", type=Path, default=RESULTS, help="file for the results")
+    options = parser.parse_args(arguments)
+    texts = sources()
+    documents = {name: blocks_of(text) for name, text in texts.items()}
+    parts = [
+        "# Readers of PDF\n",
+        "Markdown documents printed as PDF with reportlab and read again (`python "
+        "benchmarks/pdf_readers.py`). In percent, means over documents with 95 % intervals by "
+        "bootstrap. *Words found*: of the printed words, whatever their order. *Words in order*: "
+        "the longest common subsequence of both texts. *Headings found*: of the printed headings; "
+        "*headings right*: of those the reader gives. Running heads and page numbers are in no "
+        "count. The files are all made by one program: real ones vary more.\n",
+    ]
+    for columns, label in ((1, "One column"), (2, "Two columns")):
+        rows, pages = table(documents, columns)
+        parts.append(f"## {label}, {len(documents)} documents, {pages} pages\n\n{rows}\n")
+    parts.append(f"- {corpus_line('parsing', texts.values())}")
+    parts.append(f"- {versions_line(('pypdfium2', 'pdfplumber', 'pdfminer.six', 'reportlab'))}")
+    parts.append(f"- {machine_line()}, shared with other jobs")
+    text = "\n".join(parts) + "\n"
+    print(text)
+    options.output.parent.mkdir(parents=True, exist_ok=True)
+    options.output.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    main()
