@@ -1,9 +1,10 @@
 """The splitters that are compared, ours and others', as functions from documents to the texts of
-their chunks."""
+their chunks. Ours get copies of the documents, whose structure no earlier run has read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import partial
 from typing import Any
 
@@ -81,7 +82,7 @@ def static(embedder: Any) -> dict[str, Splitting]:
 def content_aware(documents: Sequence[Document]) -> list[list[str]]:
     """Our splitter by structure."""
     splitter = ContentAwareSplitter()
-    return [[chunk.text for chunk in splitter.split(document)] for document in documents]
+    return [[chunk.text for chunk in splitter.split(copy(document))] for document in documents]
 
 
 def peers(embedder: Any) -> tuple[dict[str, Splitting], list[str]]:
@@ -101,13 +102,13 @@ def peers(embedder: Any) -> tuple[dict[str, Splitting], list[str]]:
 def _together(splitter: Any, embedder: Any, documents: Sequence[Document]) -> list[list[str]]:
     return [
         [chunk.text for chunk in chunks]
-        for chunks in splitter.split_all(documents, embedder=embedder)
+        for chunks in splitter.split_all(map(copy, documents), embedder=embedder)
     ]
 
 
 def _singly(splitter: Any, embedder: Any, documents: Sequence[Document]) -> list[list[str]]:
     return [
-        [chunk.text for chunk in splitter.split(document, embedder=embedder)]
+        [chunk.text for chunk in splitter.split(copy(document), embedder=embedder)]
         for document in documents
     ]
 

@@ -17,6 +17,7 @@ from structrag.index.index import AddReport, Index
 from structrag.models.embedders import as_embedder
 from structrag.models.llm import as_language_model
 from structrag.models.summariser import TransformersSummariser
+from structrag.reading.settings import Reading
 from structrag.records import Document
 from structrag.retrieval.d3.condensing import SectionSplitter
 from structrag.retrieval.d3.layout import Layout, build_layout
@@ -92,14 +93,12 @@ class D3Index:
     ) -> None:
         paper = check_choice("preset", preset, ("default", "paper")) == "paper"
         llm = as_language_model(llm)
-        texts: dict[str, Any] = {
-            "exclude_titles": exclude_titles
-            if isinstance(exclude_titles, str)
-            else tuple(exclude_titles),
-            "plain_headings": plain_headings,
-            "counter": counter,
-            "language": language,
-        }
+        reading = Reading(
+            exclude_titles=exclude_titles,
+            plain_headings=plain_headings,
+            counter=counter,
+            language=language,
+        )
         if prompt is None and isinstance(llm, TransformersSummariser):
             prompt = "{text}"
         given: dict[str, Any] = {
@@ -112,7 +111,7 @@ class D3Index:
         }
         changes = {name: value for name, value in given.items() if value is not None}
         make = SectionSplitter.paper if paper else SectionSplitter
-        splitter = make(window_tokens=window_tokens, **changes, **texts)
+        splitter = make(window_tokens=window_tokens, **changes, **reading.options())
         asking = asking_of(asking, options)
         self.cache = as_cache(asking.cache)
         self._saved: dict[str, Any] = {
@@ -122,7 +121,7 @@ class D3Index:
             "part_tokens": part_tokens,
             "plain_headings": plain_headings,
             "language": language,
-            "exclude_titles": list(texts["exclude_titles"]),
+            "exclude_titles": list(reading.exclude_titles),
         }
         self._options: dict[str, Any] = {
             "language": language,
@@ -131,8 +130,8 @@ class D3Index:
         }
         self._splitters: dict[str, Splitter] = {
             "sections": splitter,
-            "parts": PartSplitter(part_tokens, splitter.paragraph_tokens, **texts),
-            "paragraphs": ParagraphSplitter(splitter.paragraph_tokens, **texts),
+            "parts": PartSplitter(part_tokens, splitter.paragraph_tokens, **reading.options()),
+            "paragraphs": ParagraphSplitter(splitter.paragraph_tokens, **reading.options()),
         }
         self._models = {
             "sections": {"llm": llm},
