@@ -39,6 +39,14 @@ POOL = 1000  # chunks taken from each route at most, so that the first k do not 
 class MultiViewRetriever(Retriever):
     """Finds chunks of an `Index` by all its views.
 
+    Example:
+        >>> from structrag import Index, read_text
+        >>> index = Index(views=["raw"])
+        >>> _ = index.add([read_text("The blue pump leaks."), read_text("Cats sleep all day.")])
+        >>> (hit,) = MultiViewRetriever(index, k=1).search("Which pump leaks?")
+        >>> hit.chunk.text, hit.routes["bm25:raw"]
+        ('The blue pump leaks.', 1)
+
     Args:
         index: What to search.
         k: How many hits; preset "paper" also takes a fraction such as 1.5. The first hits do not
@@ -97,8 +105,8 @@ class MultiViewRetriever(Retriever):
     def steps(self, query: str, k: float | None = None, *, where: Any = None) -> Steps[list[Hit]]:
         """`search` as steps."""
         check_query(query)
-        wanted = self.k if k is None else _checked_k(k, self.preset)
-        return (yield from self.index.steady_steps(lambda: self._attempt(query, wanted, where)))
+        most = self.k if k is None else _checked_k(k, self.preset)
+        return (yield from self.index.steady_steps(lambda: self._attempt(query, most, where)))
 
     def run(self, steps: Steps[T]) -> T:
         """Drive steps with the index's models and routes."""
@@ -108,14 +116,14 @@ class MultiViewRetriever(Retriever):
         """`run` on an event loop."""
         return await self.index.arun(steps)
 
-    def _attempt(self, query: str, wanted: float, where: Any) -> Steps[list[Hit]]:
+    def _attempt(self, query: str, k: float, where: Any) -> Steps[list[Hit]]:
         store = self.index.store
         rows = store.select(where)
         vector = (yield from self.index.query_vector(query)) if "dense" in self.kinds else None
-        n = max(POOL, int(wanted) + 1)
-        own = where if self.index.dense_store is not None else rows
+        n = max(POOL, int(k) + 1)
+        among = where if self.index.dense_store is not None else rows
         rankings = yield [
-            Search(route, query, vector, n, own if route.startswith("dense") else rows)
+            Search(route, query, vector, n, among if route.startswith("dense") else rows)
             for route in self.routes
         ]
         routes = {
@@ -124,10 +132,10 @@ class MultiViewRetriever(Retriever):
         }
         fused = self._fused(routes)
         parts = self._parts(routes, fused)
-        chosen = self._chosen(routes, fused, parts, wanted)
+        chosen = self._chosen(routes, fused, parts, k)
         if self.fusion != "union":
-            chosen = _topped_up(chosen, int(wanted), row_numbers(rows, len(store)))
-        return self._hits(chosen, routes, fused, parts, self._tops(routes, fused, wanted))
+            chosen = _topped_up(chosen, int(k), row_numbers(rows, len(store)))
+        return self._hits(chosen, routes, fused, parts, self._tops(routes, fused, k))
 
     def _fused(self, routes: ByRoute) -> Mapping[str, Collection[int]]:
         """The rankings that are put together: the routes', or for "union" one of each view."""
@@ -237,9 +245,9 @@ def _topped_up(
     last one's score."""
     if len(chosen) >= k:
         return chosen
-    found = {row for row, _ in chosen}
+    rows_chosen = {row for row, _ in chosen}
     lowest = min((score for _, score in chosen), default=0.0)
-    rest = (int(row) for row in rows if row not in found)
+    rest = (int(row) for row in rows if row not in rows_chosen)
     return chosen + [(row, lowest) for row, _ in zip(rest, range(k - len(chosen)), strict=False)]
 
 
@@ -256,15 +264,15 @@ def _checked_k(k: float, preset: str) -> float:
 
 
 def _chosen(
-    name: str, given: Sequence[str] | None, default: Sequence[str], allowed: Sequence[str]
+    name: str, values: Sequence[str] | None, default: Sequence[str], allowed: Sequence[str]
 ) -> tuple[str, ...]:
-    if given is None:
+    if values is None:
         return tuple(default)
-    if isinstance(given, str) or not given or len(set(given)) != len(given):
+    if isinstance(values, str) or not values or len(set(values)) != len(values):
         raise InvalidParameter(
-            f"{name} must be a sequence of different names, some of {list(allowed)}; got {given!r}."
+            f"{name} must be a sequence of different names, some of {list(allowed)}; got {values!r}."
         )
-    return tuple(check_choice(name, value, allowed) for value in given)
+    return tuple(check_choice(name, value, allowed) for value in values)
 
 
 def _route_weights(weights: Mapping[str, float], routes: Sequence[str]) -> list[float]:

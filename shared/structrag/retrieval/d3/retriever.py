@@ -40,6 +40,14 @@ FUSED = "fused"  # the strategy without a language model
 class D3Retriever(Retriever):
     """Finds the paragraphs of a `D3Index` that answer a question, in reading order.
 
+    Example:
+        >>> from structrag import D3Index, read_text
+        >>> index = D3Index()
+        >>> text = "# Pump\\n\\nIt leaks.\\n\\n# Valve\\n\\nIt is made of brass.\\n"
+        >>> _ = index.add([read_text(text, format="markdown")])
+        >>> [hit.chunk.path for hit in D3Retriever(index, k=1).search("What is the valve made of?")]
+        [('Valve',)]
+
     With a language model two calls: it reads the outline and names sections, then reads their
     paragraphs and names the evidence. Without one, BM25 and vectors choose less than half of a long
     text by parts of sections (see `Routing`), and paragraphs there are ranked by both and by the

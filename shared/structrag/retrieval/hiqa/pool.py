@@ -18,7 +18,7 @@ from structrag.index.selection import Selection
 from structrag.retrieval.hiqa.keywords import Keywords, KeywordTable
 from structrag.retrieval.hiqa.scores import Pool, keyword_ranks
 
-Found = dict[int, float]  # row -> score, best first
+Scores = dict[int, float]  # row -> score, best first
 
 _NO_ROWS: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
@@ -50,13 +50,13 @@ class PoolSource:
         )
         dense, bm25 = yield from self._rankings(query, vector, n, where, rows)
         keys = table.found_in(query) if table else []
-        found = np.unique(np.fromiter([*dense, *bm25], dtype=np.int64))
+        pooled = np.unique(np.fromiter([*dense, *bm25], dtype=np.int64))
         if table and not self.near_only:
-            found = np.union1d(found, table.best(keys, 3 * n - len(found), rows))
-        if not len(found):
+            pooled = np.union1d(pooled, table.best(keys, 3 * n - len(pooled), rows))
+        if not len(pooled):
             return _pool(_NO_ROWS, {}, {}, {}, table, keys)
-        cosines, weights = self._completed(query, vector, found, dense, bm25, n)
-        pool = _pool(found, cosines, weights, {"dense": dense, "bm25": bm25}, table, keys)
+        cosines, weights = self._completed(query, vector, pooled, dense, bm25, n)
+        pool = _pool(pooled, cosines, weights, {"dense": dense, "bm25": bm25}, table, keys)
         return pool if vector is None or rest is None else self._reordered(pool, rest)
 
     def _reordered(self, pool: Pool, rest: Any) -> Pool:
@@ -68,14 +68,15 @@ class PoolSource:
         holds = pool.held.any(axis=0) & ~np.isnan(pool.cosine)
         if holds.sum() < 2:
             return pool
-        wanted = self._mask(pool.rows[holds])
-        found = dict(self.index.store.search_dense(self.view, rest, int(holds.sum()), wanted))
-        own = np.array([found.get(row, np.nan) for row in pool.rows.tolist()])
-        holds &= ~np.isnan(own)
+        among = self._mask(pool.rows[holds])
+        ranking = self.index.store.search_dense(self.view, rest, int(holds.sum()), among)
+        by_row = dict(ranking)
+        cosines = np.array([by_row.get(row, np.nan) for row in pool.rows.tolist()])
+        holds &= ~np.isnan(cosines)
         if not holds.any():
             return pool
         shift = np.zeros(len(pool.rows))
-        shift[holds] = own[holds] - own[holds].mean()
+        shift[holds] = cosines[holds] - cosines[holds].mean()
         return replace(pool, shift=shift)
 
     def _mask(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -89,8 +90,8 @@ class PoolSource:
     def query_vectors(self, query: str, table: KeywordTable | None) -> Steps[tuple[Any, Any]]:
         """The query's vector, and that of the query without its keywords; None where there is none,
         or a host has the vectors."""
-        own = self.index.dense_store is None and not self.near_only
-        rest = table.names.removed(query) if table and own else ""
+        has_vectors = self.index.dense_store is None and not self.near_only
+        rest = table.names.removed(query) if table and has_vectors else ""
         if not any(map(str.isalnum, rest)) or rest == " ".join(query.split()):
             return (yield from self.index.query_vector(query)), None
         whole, without = yield from self.index.query_vectors(query, rest)
@@ -98,7 +99,7 @@ class PoolSource:
 
     def _rankings(
         self, query: str, vector: Any, n: int, where: Any, rows: Selection | None
-    ) -> Steps[tuple[Found, Found]]:
+    ) -> Steps[tuple[Scores, Scores]]:
         """What the vectors and BM25 find within the rows; a host is given the condition `where`,
         as it knows no rows."""
         requests: dict[str, Search] = {}
@@ -119,46 +120,56 @@ class PoolSource:
         }
 
     def _completed(
-        self, query: str, vector: Any, found: NDArray[np.int64], dense: Found, bm25: Found, n: int
-    ) -> tuple[Found, Found]:
+        self,
+        query: str,
+        vector: Any,
+        pooled: NDArray[np.int64],
+        dense: Scores,
+        bm25: Scores,
+        n: int,
+    ) -> tuple[Scores, Scores]:
         """Cosines and BM25 scores of all rows found, as far as the index has them itself; a route
         with fewer than `n` has given all."""
         store = self.index.store
         if self.near_only:
-            texts = [store.view_text(row, self.view) for row in found.tolist()]
+            texts = [store.view_text(row, self.view) for row in pooled.tolist()]
             settings = store.settings
-            among = LexicalIndex.from_texts(texts, bm25=settings.bm25, tokenizer=settings.tokenizer)
-            return dense, dict(zip(found.tolist(), among.scores(query).tolist(), strict=True))
-        wanted = self._mask(found)
-        if vector is not None and self.index.dense_store is None and n <= len(dense) < len(found):
-            dense = dict(store.search_dense(self.view, vector, len(found), wanted))
-        if "bm25" in self.routes and self.lexical is None and n <= len(bm25) < len(found):
-            bm25 = dict(store.search_lexical(self.view, query, len(found), wanted))
+            lexical = LexicalIndex.from_texts(
+                texts, bm25=settings.bm25, tokenizer=settings.tokenizer
+            )
+            return dense, dict(zip(pooled.tolist(), lexical.scores(query).tolist(), strict=True))
+        among = self._mask(pooled)
+        if vector is not None and self.index.dense_store is None and n <= len(dense) < len(pooled):
+            dense = dict(store.search_dense(self.view, vector, len(pooled), among))
+        if "bm25" in self.routes and self.lexical is None and n <= len(bm25) < len(pooled):
+            bm25 = dict(store.search_lexical(self.view, query, len(pooled), among))
         return dense, bm25
 
 
-def _within(found: Mapping[int, float], rows: Selection | None, n: int) -> Found:
+def _within(ranking: Mapping[int, float], rows: Selection | None, n: int) -> Scores:
     """The first `n` that lie in the rows searched; a host's store may not know the condition, or
     give more."""
     if isinstance(rows, slice):
-        kept: Iterable[int] = (row for row in found if rows.start <= row < rows.stop)
+        inside: Iterable[int] = (row for row in ranking if rows.start <= row < rows.stop)
     else:
-        kept = found if rows is None else (row for row in found if row < len(rows) and rows[row])
-    return {row: found[row] for row, _ in zip(kept, range(n), strict=False)}
+        inside = (
+            ranking if rows is None else (row for row in ranking if row < len(rows) and rows[row])
+        )
+    return {row: ranking[row] for row, _ in zip(inside, range(n), strict=False)}
 
 
 def _pool(
     rows: NDArray[np.int64],
-    cosines: Found,
-    weights: Found,
-    found: Mapping[str, Found],
+    cosines: Scores,
+    weights: Scores,
+    rankings: Mapping[str, Scores],
     table: KeywordTable | None,
     keys: list[str],
 ) -> Pool:
     held = table.held(keys, rows) if table else np.zeros((0, len(rows)), dtype=bool)
     ranks = {
         route: {row: i for i, row in enumerate(ranking, start=1)}
-        for route, ranking in found.items()
+        for route, ranking in rankings.items()
     }
     return Pool(
         rows,

@@ -41,8 +41,16 @@ CODE_WEIGHTS = (1.0, 0.5, 0.0)  # of v, r and keywords in the published code
 
 
 class HiQARetriever(Retriever):
-    """Finds chunks among many look-alike documents by three routes: vectors, BM25 and critical
-    keywords.
+    """Finds chunks among look-alike documents by vectors, BM25 and keywords.
+
+    Example:
+        >>> from structrag import Index, read_text
+        >>> index = Index(views=["raw"])
+        >>> texts = ["The A10 weighs 5 kg.", "The B20 weighs 5 kg."]
+        >>> _ = index.add([read_text(text) for text in texts])
+        >>> hit = HiQARetriever(index, keywords=["A10", "B20"]).search("How heavy is the B20?")[0]
+        >>> hit.chunk.text, hit.chunk.extras["keywords"]
+        ('The B20 weighs 5 kg.', ['B20'])
 
     The pool is the best 50 by vectors, the best 50 by BM25 (as many as `k` where that is more) and,
     up to 150 in all, the chunks that hold most keywords of the query, in document order. Each has
@@ -120,14 +128,14 @@ class HiQARetriever(Retriever):
         lexical: Route | None = None,
     ) -> None:
         check_choice("preset", preset, ("default", "code"))
-        given = {
+        by_preset = {
             "alpha": alpha,
             "beta": beta,
             "fusion": fusion,
             "routes": routes,
             "lexical": lexical,
         }
-        fixed = [name for name, value in given.items() if value is not None]
+        fixed = [name for name, value in by_preset.items() if value is not None]
         if preset == "code" and fixed:
             raise InvalidParameter(
                 f"preset 'code' fixes {', '.join(fixed)}; leave them out, or leave out the preset."
@@ -235,8 +243,8 @@ class HiQARetriever(Retriever):
             alpha, beta = self.weights()
             parts = score_parts(pool, alpha_for(pool, alpha), beta)
         best = best_positions(parts.sum(axis=0), len(pool.rows)).tolist()
-        several = self.diversify is not None and len(pool.keywords) > 1
-        if several or (self.preset == "code" and pool.keywords):
+        compares = self.diversify is not None and len(pool.keywords) > 1
+        if compares or (self.preset == "code" and pool.keywords):
             best = in_turn(best, pool.held, k)
         hits = [self._hit(pool, parts, i, rank) for rank, i in enumerate(best[:k], start=1)]
         if self.order == "document":

@@ -43,9 +43,9 @@ class Pool:
 def normalised(pool: Pool) -> tuple[FloatArray, FloatArray]:
     """v and r, (n,) each, in [0, 1]: min-max of the cosines, and BM25 divided by its maximum; 0
     where a route has no score."""
-    known = ~np.isnan(pool.cosine)
+    has_cosine = ~np.isnan(pool.cosine)
     v = np.zeros(len(pool.rows))
-    v[known] = minmax((pool.cosine + pool.shift)[known])
+    v[has_cosine] = minmax((pool.cosine + pool.shift)[has_cosine])
     return v, maxnorm(pool.bm25)
 
 
@@ -84,8 +84,8 @@ def keyword_ranks(rows: NDArray[np.int64], counts: NDArray[np.int64]) -> dict[in
     """Row -> rank by |C| for rows with at least one keyword; equal counts share the best of their
     ranks."""
     above = len(counts) - np.searchsorted(np.sort(counts), counts, side="right")
-    found = counts > 0
-    return dict(zip(rows[found].tolist(), (above[found] + 1).tolist(), strict=True))
+    holds = counts > 0
+    return dict(zip(rows[holds].tolist(), (above[holds] + 1).tolist(), strict=True))
 
 
 def auto_alpha(structure: float) -> float:
@@ -117,7 +117,7 @@ def in_turn(order: Sequence[int], held: NDArray[np.bool_], k: int) -> list[int]:
     """
     counts = held.sum(axis=0)
     groups = [[i for i in order if counts[i] > 1]]
-    groups += [[i for i in order if counts[i] == 1 and own[i]] for own in held]
+    groups += [[i for i in order if counts[i] == 1 and holds[i]] for holds in held]
     named = round_robin(groups, k)
     rest = (i for i in order if not counts[i])
     return named + list(islice(rest, max(0, k - len(named))))

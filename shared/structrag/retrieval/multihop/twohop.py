@@ -44,8 +44,16 @@ class TwoHopResult:
 
 
 class TwoHop(Retriever):
-    """A retriever that searches twice: for the question, then for the question and names found in
-    the first evidence.
+    """A retriever that searches twice, the second time with names it found.
+
+    Example:
+        >>> from structrag import Index, MultiViewRetriever, read_text
+        >>> index = Index(views=["raw"])
+        >>> texts = ["The X100 is made by Acme Works.", "Jane Doe founded Acme Works in 1950."]
+        >>> _ = index.add([read_text(text) for text in texts])
+        >>> hops = TwoHop(MultiViewRetriever(index, k=1, routes=["bm25"]))
+        >>> hops.result("Who makes the X100?").entities
+        ('Acme Works',)
 
     Hits of both hops come by turns, every chunk once.
 
