@@ -118,3 +118,13 @@ def test_files_of_the_source_archive_exist(project: dict[str, Any]) -> None:
 )
 def test_the_checks_of_the_extras_pass_where_everything_is(extra: str, tmp_path: Path) -> None:
     assert script(ROOT / ".ci/extra_check.py").CHECKS[extra](tmp_path)
+
+
+def test_the_files_that_contributors_are_sent_to_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    paths = re.findall(r"`((?:shared|tests|docs|scripts|\.github|l\w+_structrag)/[\w/.-]+)`", text)
+    examples = ("FORMAT", "NAME", "ROOM")  # what a reader puts in
+    assert len(paths) > 20
+    for path in paths:
+        if not any(example in path for example in examples):
+            assert (ROOT / path).exists(), path
