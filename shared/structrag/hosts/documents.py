@@ -1,4 +1,7 @@
-"""A host framework's documents as structrag's: format, title, metadata, and ids that stay."""
+"""A host framework's documents as structrag's.
+
+Their format, title and metadata, and ids that stay.
+"""
 
 from __future__ import annotations
 
@@ -49,10 +52,10 @@ class HostDocument:
 def read_document(
     host: HostDocument, *, format: str = "auto", id: str = "", drop_navigation: bool = False
 ) -> Document:
-    """Read a host's document as one of structrag, with metadata in JSON values.
+    """Read a host's document as one of structrag.
 
-    With the format "auto" the metadata tells it, else the text does. The title is the metadata's,
-    else as in `read_text`, at last the stem of the file's name.
+    Its metadata becomes JSON values. With the format "auto" the metadata tells it, else the text
+    does. The title is the metadata's, else as in `read_text`, at last the stem of the file's name.
 
     Example:
         >>> page = HostDocument("# Terms\\n\\nNet 30.", {"file_path": "/a/terms.md"})
@@ -89,10 +92,11 @@ def file_of(metadata: Mapping[str, Any]) -> str:
 
 
 def metadata_format(metadata: Mapping[str, Any], text: str) -> str:
-    """The format of a text that its metadata tells: "markdown", "html", "text", else "auto".
+    """The format of a text that its metadata tells.
 
-    A formatter's own note comes first, then the media type, then the suffix of the file. HTML is
-    believed only of a text that begins with a tag: many loaders have rendered pages to text.
+    "markdown", "html" or "text", else "auto". A formatter's own note comes first, then the media
+    type, then the suffix of the file. HTML is believed only of a text that begins with a tag: many
+    loaders have rendered pages to text.
     """
     if metadata.get(FORMAT_KEY) in FORMATS:
         return str(metadata[FORMAT_KEY])
@@ -105,16 +109,20 @@ def metadata_format(metadata: Mapping[str, Any], text: str) -> str:
 
 
 def is_pdf(name: Any, media_type: Any = None) -> bool:
-    """Whether a file is a PDF, by its media type where that is known, else by its name's suffix."""
+    """Whether a file is a PDF.
+
+    Its media type tells where that is known, else the suffix of its name.
+    """
     if media_type:
         return _media_type(media_type) == PDF_TYPE
     return PurePath(str(name or "")).suffix.lower() == PDF_SUFFIX
 
 
 def document_name(host: HostDocument) -> str:
-    """The id of a document: its own, else its source with the part of it, else a digest.
+    """The id of a document.
 
-    So a document that changed at its source keeps its id, and two pages of one file have two.
+    It is its own, else its source with the part of it, else a digest. So a document that changed at
+    its source keeps its id, and two pages of one file have two.
     """
     if host.id:
         return host.id

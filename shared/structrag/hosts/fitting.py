@@ -1,4 +1,4 @@
-"""Chunks that keep a limit together with the metadata that a host embeds in front of them."""
+"""Chunks that keep a limit together with what a host embeds."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def fitted_steps(
     metadata_tokens: int = 0,
     label_tokens: int | None = None,
 ) -> Steps[list[Fitted[T]]]:
-    """Split a document so that what is embedded of every chunk keeps the limit.
+    """Split a document so that chunks keep the limit as embedded.
 
     How a host joins metadata, titles and text is known only once it has done so. So the limit that
     the splitter is given begins at what the metadata leaves, and shrinks by the excess until every
@@ -72,7 +72,7 @@ def fitted_steps(
 
 
 def split_steps(splitter: Any, document: Document) -> Steps[list[Chunk]]:
-    """The chunks of a document by any splitter, as steps; most ask nothing."""
+    """The chunks of a document by any splitter, as steps."""
     if hasattr(splitter, "split_steps"):
         return (yield from splitter.split_steps(document))  # type: ignore[no-any-return]
     return splitter.split(document)  # type: ignore[no-any-return]
@@ -81,8 +81,9 @@ def split_steps(splitter: Any, document: Document) -> Steps[list[Chunk]]:
 def hide_longest(
     values: Mapping[str, Any], size_without: Callable[[Sequence[str]], int], room: int
 ) -> tuple[list[str], int]:
-    """The keys of the longest values to hide so that the others take at most `room`, and their
-    size.
+    """The longest values to hide so that the others fit.
+
+    The keys of those to hide, the longest first, and the tokens of the others.
 
     Example:
         >>> values = {"title": "Pumps", "abstract": "All about pumps and valves."}

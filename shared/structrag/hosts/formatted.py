@@ -1,4 +1,4 @@
-"""HiQA's formatter for a host: presets by name, files with pages, and what is noted of a result."""
+"""HiQA's formatter for a host: presets, and notes of a result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ PRESETS: dict[str, Callable[..., HiQAFormatter]] = {
 
 
 def formatter_of(preset: str, llm: Any, **settings: Any) -> HiQAFormatter:
-    """The formatter of a preset; settings that are None are the preset's own.
+    """The formatter of a preset.
+
+    Settings that are None are the preset's own.
 
     Example:
         >>> formatter_of("code", None, prompt=None).settings.repeat_prompt
@@ -35,7 +37,9 @@ def formatter_of(preset: str, llm: Any, **settings: Any) -> HiQAFormatter:
 
 
 def format_notes(formatted: Formatted, *, report: bool, flat: bool) -> dict[str, Any]:
-    """What metadata tells of a text that was formatted: `text_format`, and its report.
+    """What metadata tells of a text that was formatted.
+
+    `text_format`, and `format_report`.
 
     Args:
         report: Whether `format_report` is there.

@@ -1,4 +1,4 @@
-"""Metadata of a host framework as JSON values, spelt in one way for both frameworks."""
+"""A host framework's metadata as JSON values, spelt in one way."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from uuid import UUID
 
 
 def json_values(value: Any) -> Any:
-    """A copy of metadata in JSON types; equal values are spelt alike in every process.
+    """A copy of metadata in JSON types.
 
-    Dates and times become ISO 8601 text, with a "T" between date and time, and spans of time their
-    seconds. Paths, UUIDs, decimals and fractions become text, bytes Base64 text. Enum members
-    become their values, NumPy scalars and arrays plain numbers and lists, dataclasses dicts. Tuples
-    become lists, and sets sorted lists. Keys become strings. Anything else stays as it is, for
-    whoever needs JSON to refuse.
+    Equal values are spelt alike in every process. Dates and times become ISO 8601 text, with a "T"
+    between date and time, and spans of time their seconds. Paths, UUIDs, decimals and fractions
+    become text, bytes Base64 text. Enum members become their values, NumPy scalars and arrays plain
+    numbers and lists, dataclasses dicts. Tuples become lists, and sets sorted lists. Keys become
+    strings. Anything else stays as it is, for whoever needs JSON to refuse.
 
     Example:
         >>> from datetime import datetime
@@ -48,7 +48,7 @@ def json_values(value: Any) -> Any:
 
 
 def _as_text(value: Any) -> Any:
-    """The text or number that stands for a value of the standard library."""
+    """The text or number that stands for a value."""
     if isinstance(value, date | time):  # a datetime is a date
         return value.isoformat()
     if isinstance(value, timedelta):

@@ -79,7 +79,9 @@ def heading_notes(chunk: Chunk, *, flat: bool) -> dict[str, Any]:
 
 
 def source_notes(chunk: Chunk, document: Document | None = None, base: int = 0) -> dict[str, int]:
-    """Where a chunk stands in the markup: `source_start` and `source_end`; {} without markup.
+    """Where a chunk stands in the markup; {} without markup.
+
+    `source_start` and `source_end`, in characters.
 
     Args:
         document: What was split; None for a chunk of an index, which keeps the place with it.
@@ -94,7 +96,7 @@ def source_notes(chunk: Chunk, document: Document | None = None, base: int = 0) 
 
 
 def oversize_notes(chunk: Chunk) -> dict[str, Any]:
-    """`oversize` where a single character is longer than the limit; else {}."""
+    """`oversize` where a character exceeds the limit; else {}."""
     return {"oversize": True} if is_oversize(chunk) else {}
 
 
@@ -104,7 +106,7 @@ def is_oversize(chunk: Chunk) -> bool:
 
 
 def context_notes(chunk: Chunk) -> dict[str, Any]:
-    """`context_shortened` where the titles in front of a chunk were too long; else {}."""
+    """`context_shortened` where the titles were too long; else {}."""
     return {"context_shortened": True} if chunk.extras.get("context_shortened") else {}
 
 

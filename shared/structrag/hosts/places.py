@@ -26,7 +26,7 @@ def chunk_at(store: Store, doc_id: str, start: int, end: int) -> Chunk | None:
 def original_span(
     chunk: Chunk, document: Document, base: int | None
 ) -> tuple[int, int] | tuple[None, None]:
-    """A chunk's span in the original that its document's text is a part of.
+    """A chunk's span in what its document is a part of.
 
     `base` is where that text begins there, None if unknown. The span is (None, None) then, and for
     a part of a page of HTML, whose visible text is counted from its own beginning.
@@ -37,7 +37,9 @@ def original_span(
 
 
 def trusted_start(text: str, start: int | None, end: int | None) -> int | None:
-    """Where a host says that a text begins, if the length to its end fits the text; else None.
+    """Where a host says that a text begins, if that can be.
+
+    None unless the length to the end fits the text.
 
     Example:
         >>> trusted_start("abc", 4, 7), trusted_start("abc", 4, 9)

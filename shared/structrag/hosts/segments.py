@@ -1,4 +1,4 @@
-"""HiQA's segments in a host: indexed by its lexical engine, found there, packed, and noted."""
+"""HiQA's segments in a host and its lexical engine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from structrag.text.tokens import TokenCounter
 
 @dataclass(frozen=True, slots=True)
 class EngineResult:
-    """What a result of a host's lexical engine says of the segment that it is.
+    """What a result of a lexical engine says of its segment.
 
     Attributes:
         chunk_id: The segment's id, as `segments()` of a retriever put it into metadata.
@@ -47,8 +47,9 @@ def segment_ranking(
     """The segments that a host's results are, best first, with their scores.
 
     A result is the segment that its `chunk_id` or one of its names is the id of, else the one that
-    holds its place. Results that are no segment (any more) are left out. Scores are the host's where all results
-    have one and they do not rise; else the first counts 1, the second 1/2, the third 1/3.
+    holds its place. Results that are no segment (any more) are left out. Scores are the host's
+    where all results have one and they do not rise; else the first counts 1, the second 1/2, the
+    third 1/3.
 
     Args:
         results: As the host gave them, best first.
@@ -71,7 +72,10 @@ def segment_ranking(
 
 
 def indexed_segments(store: Store, view: str) -> Iterator[tuple[Chunk, str]]:
-    """Every chunk with what is indexed of it in a view; chunks that lack the view are left out."""
+    """Every chunk with what is indexed of it in a view.
+
+    Chunks that lack the view are left out.
+    """
     for row in range(len(store)):
         text = store.view_text(row, view)
         if text:
@@ -79,14 +83,17 @@ def indexed_segments(store: Store, view: str) -> Iterator[tuple[Chunk, str]]:
 
 
 def with_segments(index: Index, splitter: Any = None) -> Index:
-    """The index, which splits into segments unless another splitter was chosen."""
+    """The index, made to split into segments.
+
+    Where another splitter was chosen, it stays.
+    """
     if splitter is None:
         index.splitter = HiQASplitter(language=index.view_settings.language)
     return index
 
 
 def check_packing(max_tokens: int | None) -> None:
-    """Raise InvalidParameter unless it is None or a number of tokens from 0."""
+    """Raise InvalidParameter for a limit below 0."""
     if max_tokens is not None:
         check_at_least("max_tokens", max_tokens, 0)
 
@@ -98,9 +105,9 @@ def packed(
     counter: TokenCounter,
     text_of: Callable[[Chunk], str] = reader_text,
 ) -> list[Hit]:
-    """The hits of an index that fit `max_tokens` together; None: all of them.
+    """The hits that fit `max_tokens` together.
 
-    See `structrag.retrieval.packing.pack_best`.
+    None: all of them. See `structrag.retrieval.packing.pack_best`.
     """
     if max_tokens is None:
         return hits
@@ -109,7 +116,7 @@ def packed(
 
 
 def segment_notes(chunk: Chunk, *, flat: bool) -> dict[str, Any]:
-    """A segment's kind, its images and what is known of a table or an image.
+    """What metadata tells of a segment: kind, images and the rest.
 
     With `flat` the list of images (`file`, `alt`, `title`) is a string of JSON.
     """

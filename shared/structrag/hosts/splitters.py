@@ -12,12 +12,12 @@ UNLIMITED = 10**9  # as chunk_size, which hosts want to be a number
 
 
 def defaults_of(splitter: type) -> dict[str, Any]:
-    """The defaults of a splitter of the core, a dataclass, by name."""
+    """The defaults of a splitter of the core, by name."""
     return {field.name: field.default for field in fields(splitter)}
 
 
 def take_settings(splitter: type, settings: dict[str, Any]) -> dict[str, Any]:
-    """Take those settings out of a dict that a splitter of the core has.
+    """Take the settings of a splitter out of a dict.
 
     Example:
         >>> from structrag.chunks.fixed import FixedSplitter
@@ -31,7 +31,7 @@ def take_settings(splitter: type, settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def changes_of(splitter: Any, *left_out: str) -> dict[str, Any]:
-    """The settings of a splitter of the core that differ from its class's defaults.
+    """The settings of a splitter that are not its class's defaults.
 
     Those of the names in `left_out` do not count.
     """
@@ -52,13 +52,18 @@ def check_overlap(chunk_overlap: int, chunk_size: int) -> None:
 
 
 def idms_margin(margin: Any, embedder: Any, llm: Any) -> Any:
-    """IDMS's margin; with neither model "auto" is "words", the fastest that needs none."""
+    """What IDMS takes as its margin.
+
+    With neither model "auto" is "words", the fastest that needs none.
+    """
     return "words" if margin == "auto" and embedder is None and llm is None else margin
 
 
 def idms_target(target: int | None, max_tokens: int) -> int:
-    """What IDMS's merging fills up to; None: the same share of the limit as by default, at least
-    1."""
+    """What IDMS's merging fills up to.
+
+    None: the same share of the limit as by default, at least 1.
+    """
     defaults = defaults_of(IDMSSplitter)
     if target is not None:
         return target

@@ -1,4 +1,4 @@
-"""A host's vector store in place of an index's own vectors: what it holds, and paging over it."""
+"""A host's vector store in place of an index's own vectors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Match = tuple[str | None, float]  # a chunk's id, None for what is not of the in
 def paged_steps(
     index: Index | None, request: Search, *, first: int | None = None, most: int | None = None
 ) -> Generator[int, Sequence[Match], Ranking]:
-    """Ask a host's store for more until enough of its results belong to the index.
+    """Ask a host's store until enough results are the index's.
 
     Filters differ from store to store. So each turn yields how many results to ask for, and is
     sent that many, or all there are, best first. It asks for twice as many each time. The ranking
@@ -53,12 +53,15 @@ def view_of(request: Search) -> str:
 
 
 def store_metadata(chunk: Chunk, view: str) -> dict[str, str]:
-    """What leads from a text in a host's store back to the chunk and view."""
+    """What leads from a stored text back to its chunk."""
     return {CHUNK_KEY: chunk.id, DOCUMENT_KEY: chunk.doc_id, VIEW_KEY: view}
 
 
 def stored_chunk(metadata: Mapping[str, Any], view: str) -> str | None:
-    """The chunk's id of what `store_metadata` described; None for another view or a stranger."""
+    """The id of the chunk that `store_metadata` described.
+
+    None for another view, and for what is not ours.
+    """
     chunk_id = metadata.get(CHUNK_KEY)
     return chunk_id if metadata.get(VIEW_KEY) == view and isinstance(chunk_id, str) else None
 
@@ -83,7 +86,10 @@ def rank_scores(n: int) -> list[float]:
 
 
 def entry_texts(entry: Entry) -> Iterator[tuple[Chunk, str, str]]:
-    """Every chunk, view and index text of an entry; chunks that lack the view are left out."""
+    """Every chunk, view and index text of an entry.
+
+    Chunks that lack the view are left out.
+    """
     for view, texts in entry.views.items():
         for chunk, text in zip(entry.chunks, texts, strict=True):
             if text:
@@ -91,7 +97,10 @@ def entry_texts(entry: Entry) -> Iterator[tuple[Chunk, str, str]]:
 
 
 def entry_vectors(entry: Entry) -> Iterator[tuple[Chunk, str, int, str, list[float]]]:
-    """Every chunk, view, number of the window (from 0), index text and vector of an entry."""
+    """Every vector of an entry.
+
+    As chunk, view, number of the window (from 0), index text and vector.
+    """
     for view, vectors in entry.vectors.items():
         owners = np.asarray(vectors.owner).tolist()
         numbers = {owner: count() for owner in owners}

@@ -1,4 +1,4 @@
-"""The white space around a chunk, left out as host frameworks do by default."""
+"""The white space around a chunk, left out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BLANK_LINES = re.compile(r"\s*[\n\r\v\f\x85\u2028\u2029]")
 
 
 def trim_span(text: str) -> tuple[int, int]:
-    """Where a text begins and ends without the blank lines before and white space after it.
+    """Where a text begins and ends without white space around it.
 
     The first line that is not blank keeps its indentation, which means something in code and lists.
     Of a blank text nothing is left.
@@ -48,7 +48,7 @@ def trimmed(chunk: Chunk) -> Chunk:
 
 @dataclass(frozen=True, slots=True)
 class TrimmedLength:
-    """The greater length of a text with and without the white space around it.
+    """The greater length of a text, trimmed or not.
 
     A limit that holds by this measure holds for what `trimmed` leaves too, whatever the measure.
 
