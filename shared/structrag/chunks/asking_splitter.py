@@ -106,7 +106,7 @@ class ReadingSplitter:
         chosen = runner or runner_for(embedder, llm)
         for group in groups_of(documents, lambda document: len(document.text)):
             for chunks in chosen.run(
-                together([answered(self.split_steps(each), chosen) for each in group])
+                together([answered(self.split_steps(document), chosen) for document in group])
             ):
                 yield _counted(chunks, chosen)
 
@@ -122,7 +122,7 @@ class ReadingSplitter:
         chosen = runner or runner_for(embedder, llm)
         for group in groups_of(documents, lambda document: len(document.text)):
             for chunks in await chosen.arun(
-                together([answered(self.split_steps(each), chosen) for each in group])
+                together([answered(self.split_steps(document), chosen) for document in group])
             ):
                 yield _counted(chunks, chosen)
 

@@ -1,5 +1,4 @@
-"""Documents on their way into an index: which need work, what is made of them, and how they are
-stored."""
+"""Documents on their way into an index: split, given views, embedded, stored."""
 
 from __future__ import annotations
 
@@ -29,7 +28,14 @@ GROUP = 256
 
 @dataclass(frozen=True, slots=True)
 class AddReport:
-    """What adding documents did."""
+    """What adding documents did.
+
+    Example:
+        >>> from structrag import Index, read_text
+        >>> report = Index().add([read_text("# Pumps\\n\\nPumps move water.", id="guide")])
+        >>> report.added, report.chunks, report.usage["calls"]
+        (1, 1, 0)
+    """
 
     added: int
     replaced: int
@@ -128,13 +134,13 @@ class Adding:
         outdated = self.host.keys([entry.document.id for entry in prepared.entries], self.store)
         for entry in prepared.entries:
             doc_id = entry.document.id
-            known = doc_id in self.store
+            is_new = doc_id not in self.store
             # Our own store checks the entry, so it comes first; a host keeps the vectors itself.
-            own = entry if self.host.dense_store is None else replace(entry, vectors={})
-            self.store.put(own)
+            stored = entry if self.host.dense_store is None else replace(entry, vectors={})
+            self.store.put(stored)
             self.host.put(entry, outdated.get(doc_id, []), self.store)
-            self.replaced += known
-            self.added += not known
+            self.replaced += not is_new
+            self.added += is_new
             self.chunks += len(entry.chunks)
 
     def report(self) -> AddReport:
@@ -200,13 +206,15 @@ class Prepared:
 
 
 def prepare_steps(group: Sequence[tuple[Document, str]], how: Preparation) -> Steps[Prepared]:
-    """Prepare documents given with their fingerprints: all language-model calls together, then all
-    texts together."""
-    made = yield from read_steps(group, how)
+    """Prepare documents given with their fingerprints.
+
+    All language-model calls go out together, then all texts together.
+    """
+    read = yield from read_steps(group, how)
     entries = []
-    vectors = []
+    raw_vectors = []
     fallbacks: Counter[str] = Counter()
-    for (document, fingerprint), (unplaced, given, views) in zip(group, made, strict=True):
+    for (document, fingerprint), (unplaced, vectors, views) in zip(group, read, strict=True):
         chunks = tuple(_in_source(document, chunk) for chunk in unplaced)
         fell_back = views.fallbacks + +Counter(
             chunks=sum(bool(chunk.extras.get("degraded")) for chunk in chunks)
@@ -219,42 +227,45 @@ def prepare_steps(group: Sequence[tuple[Document, str]], how: Preparation) -> St
         fallbacks += fell_back
         if not how.holds(entry):
             entries.append(entry)
-            vectors.append(given)
+            raw_vectors.append(vectors)
     unchanged = len(group) - len(entries)
     if how.embedder is not None and entries:
-        entries = yield from _with_vectors(entries, vectors, how)
+        entries = yield from _with_vectors(entries, raw_vectors, how)
     return Prepared(entries, fallbacks, unchanged)
 
 
 def read_steps(group: Sequence[tuple[Document, str]], how: Preparation) -> Steps[list[Read]]:
-    """The chunks of documents given with their fingerprints, their vectors where the splitter gives
-    them, and their views."""
+    """The chunks of documents, their vectors where the splitter gives them, and their views.
+
+    The documents are given with their fingerprints.
+    """
     split: list[_Split] = yield from together(
         [_keeping(_split_steps(document, how), document, how) for document, _ in group]
     )
-    made: list[ViewTexts] = yield from together(
+    viewed: list[ViewTexts] = yield from together(
         [
             _keeping(view_steps(document, chunks, how.views), document, how)
             for (document, _), (chunks, _) in zip(group, split, strict=True)
         ]
     )
-    return [(chunks, vectors, views) for (chunks, vectors), views in zip(split, made, strict=True)]
+    return [(*of_splitter, views) for of_splitter, views in zip(split, viewed, strict=True)]
 
 
 def windows_of(
     views: Mapping[str, Sequence[str | None]], how: Preparation, *, raw: bool
 ) -> dict[str, list[tuple[int, str]]]:
-    """What is embedded of a document: view -> (position of the chunk, text); the view "raw" only if
-    `raw` is set."""
+    """What is embedded of a document: view -> (position of the chunk, text).
+
+    The view "raw" is there only if `raw` is set.
+    """
+
+    def windows(text: str) -> Sequence[str]:
+        return split_windows(
+            text, how.embedder, overflow=how.overflow, max_tokens=how.window_tokens
+        )
+
     return {
-        view: [
-            (i, window)
-            for i, text in enumerate(texts)
-            if text
-            for window in split_windows(
-                text, how.embedder, overflow=how.overflow, max_tokens=how.window_tokens
-            )
-        ]
+        view: [(i, window) for i, text in enumerate(texts) if text for window in windows(text)]
         for view, texts in views.items()
         if raw or view != "raw"
     }
@@ -266,9 +277,10 @@ def _keeping(steps: Steps[T], document: Document, how: Preparation) -> Steps[T]:
 
 
 def _in_source(document: Document, chunk: Chunk) -> Chunk:
-    """The chunk with its place in the markup, which no store keeps: `extras["source_start"]` and
-    `["source_end"]`, of the text without outer white space. A chunk of a format without markup as
-    it is.
+    """The chunk with its place in the markup, which no store keeps.
+
+    That is `extras["source_start"]` and `["source_end"]`, of the text without outer white space. A
+    chunk of a format without markup is left as it is.
     """
     text = chunk.text.strip()
     if document.layout is None or not text:
@@ -279,8 +291,7 @@ def _in_source(document: Document, chunk: Chunk) -> Chunk:
 
 
 def _split_steps(document: Document, how: Preparation) -> Steps[_Split]:
-    """A document's chunks; a splitter that reads text is answered by the index's models, or without
-    an embedder by LSA."""
+    """A document's chunks, by the index's models; without an embedder, by LSA."""
     splitter: Any = how.splitter
     if not hasattr(splitter, "split_steps"):
         return tuple(splitter.split(document)), None
@@ -293,33 +304,32 @@ def _split_steps(document: Document, how: Preparation) -> Steps[_Split]:
 
 
 def _with_vectors(
-    entries: Sequence[Entry], given: Sequence[Array | None], how: Preparation
+    entries: Sequence[Entry], raw_vectors: Sequence[Array | None], how: Preparation
 ) -> Steps[list[Entry]]:
-    """The entries with their vectors; those `given` stand for the view `raw`, everything else is
-    embedded."""
+    """The entries with their vectors; what has no `raw_vectors` is embedded."""
     windows = [
-        windows_of(entry.views, how, raw=known is None)
-        for entry, known in zip(entries, given, strict=True)
+        windows_of(entry.views, how, raw=raw is None)
+        for entry, raw in zip(entries, raw_vectors, strict=True)
     ]
-    texts = [text for own in windows for several in own.values() for _, text in several]
+    texts = [text for by_view in windows for view in by_view.values() for _, text in view]
     (matrix,) = yield [Embed(tuple(texts))]
     embedded = []
     first = 0
-    for entry, own, known in zip(entries, windows, given, strict=True):
+    for entry, by_view, raw in zip(entries, windows, raw_vectors, strict=True):
         vectors = {}
-        if known is not None and "raw" in entry.views:
-            vectors["raw"] = Vectors(known, np.arange(len(known), dtype=np.int32))
-        for view, several in own.items():
-            owners = np.array([i for i, _ in several], dtype=np.int32)
-            vectors[view] = Vectors(matrix[first : first + len(several)], owners)
-            first += len(several)
+        if raw is not None and "raw" in entry.views:
+            vectors["raw"] = Vectors(raw, np.arange(len(raw), dtype=np.int32))
+        for view, of_view in by_view.items():
+            owners = np.array([i for i, _ in of_view], dtype=np.int32)
+            vectors[view] = Vectors(matrix[first : first + len(of_view)], owners)
+            first += len(of_view)
         embedded.append(replace(entry, vectors=vectors))
     return embedded
 
 
 @contextmanager
 def embedder_errors(name: str) -> Iterator[None]:
-    """Say plainly what it means that a model raised; its own exception stays attached as the cause."""
+    """Say plainly what it means that a model raised; its exception is the cause."""
     try:
         yield
     except StructragError:

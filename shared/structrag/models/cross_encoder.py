@@ -1,5 +1,4 @@
-"""Cross-encoders of sentence-transformers, and whatever else predicts how relevant a text is to a
-question."""
+"""Cross-encoders, and whatever else predicts how relevant a text is to a question."""
 
 from __future__ import annotations
 
@@ -19,10 +18,18 @@ from structrag.text.tokens import count_tokens
 
 @dataclass(eq=False)
 class CrossEncoderScorer:
-    """Scores texts by a cross-encoder: for a `CrossEncoder` of sentence-transformers probabilities
-    from 0 to 1, else what it predicts.
+    """Scores texts by a cross-encoder.
 
-    A text above `window_tokens` is cut at sentence ends into windows, and its best window counts.
+    Example:
+        >>> class SharedWords:
+        ...     def predict(self, pairs):
+        ...         return [len(set(a.split()) & set(b.split())) for a, b in pairs]
+        >>> CrossEncoderScorer(SharedWords()).score("cats eat", ["cats eat fish", "it rains"])
+        [2.0, 0.0]
+
+    Scores are probabilities from 0 to 1 for a `CrossEncoder` of sentence-transformers, else what
+    the model predicts. A text above `window_tokens` is cut at sentence ends into windows, and its
+    best window counts.
 
     Attributes:
         model: A loaded `CrossEncoder`, the folder or name of one that was downloaded before

@@ -1,5 +1,4 @@
-"""MonoT5 (Nogueira et al., 2020): a sequence-to-sequence model that scores how relevant a text is
-to a question."""
+"""MonoT5 (Nogueira et al., 2020), which scores how relevant a text is to a question."""
 
 from __future__ import annotations
 
@@ -19,12 +18,16 @@ ENDING = " Relevant:"
 
 @dataclass(eq=False)
 class MonoT5:
-    """Scores texts by the logarithm of the probability of `true` against `false` as the first token
-    of the model's answer.
+    """Scores texts by the probability that the model calls them relevant.
 
-    The input is `Query: {question} Document: {text} Relevant:`; one step of the decoder, whose
-    logits of the two words alone go through log-softmax. A text too long for `max_tokens` is cut at
-    sentence ends into windows, and its best window counts.
+    Example:
+        >>> scorer = MonoT5("castorini/monot5-base-msmarco-10k")  # doctest: +SKIP
+        >>> best, worst = scorer.score("cats", ["Cats eat.", "It rains."])  # doctest: +SKIP
+
+    A score is the natural logarithm of the probability of `true` against `false` as the first token
+    of the answer. The input is `Query: {question} Document: {text} Relevant:`; one step of the
+    decoder, whose logits of the two words alone go through log-softmax. A text too long for
+    `max_tokens` is cut at sentence ends into windows, and its best window counts.
 
     Attributes:
         model, tokenizer: Objects of transformers, or the folder or name of a checkpoint for
@@ -171,9 +174,9 @@ class MonoT5:
         unknown = getattr(self.tokenizer, "unk_token_id", None)
         if ids[0] is None or ids[0] == unknown:
             raise InvalidParameter(
-                f"{parameter} must be a word that is one token of the tokenizer of {self._label()!r}; "
-                f"got {word!r}. Pass the two words that "
-                'the checkpoint was trained to answer, such as true="yes", false="no".'
+                f"{parameter} must be a word that is one token of the tokenizer of "
+                f"{self._label()!r}; got {word!r}. Pass the two words that the checkpoint was "
+                'trained to answer, such as true="yes", false="no".'
             )
         return int(ids[0])
 
