@@ -1,5 +1,4 @@
-"""The command `structrag`: look at a document's outline and at its chunks, search files, and see it
-all on one page."""
+"""The command `structrag`: outlines, chunks, searches and comparisons of files."""
 
 from __future__ import annotations
 
@@ -9,8 +8,10 @@ from structrag.errors import StructragError, require
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; what the user can mend ends with one sentence on standard error and
-    exit status 2."""
+    """Run the command line.
+
+    What the user can mend ends with one sentence on standard error and exit status 2.
+    """
     try:
         require("typer", extra="cli")
         from structrag.cli.app import application

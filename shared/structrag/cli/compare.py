@@ -1,5 +1,4 @@
-"""`structrag compare`: what several splitting methods make of documents, what they cost, and how
-well their chunks are found."""
+"""`structrag compare`: splitting methods by chunks, costs and a self-test."""
 
 from __future__ import annotations
 
@@ -44,90 +43,70 @@ def compare(
     as_json: AsJson = False,
     markdown: AsMarkdown = False,
 ) -> None:
-    """Compare splitting methods on your documents: sizes, what is cut, cost, and a retrieval
-    self-test without labels.
+    """Compare splitting methods on your documents.
+
+    Shown are sizes, what is cut, cost, and a retrieval self-test without labels.
 
     The self-test asks the documents' own headings, and sentences that point
-    to a section, and looks for that section's text; both are kept out of the index.
+    to a section, and looks for that section's text. Both are kept out of the index.
     It tells whether a section can be found by what its text says. It does not
     tell how your users' questions fare, and favours methods that cut at section
     borders. For questions of your users: structrag eval.
     """
     check_one_form(as_json, markdown)
     chosen = splitters(method, max_tokens)
-    found = compare_splitters(
+    comparison = compare_splitters(
         list(documents(paths, format=format, reader=reader)),
         chosen,
         embedder=as_embedder(embedder) if embedder else None,
         budget=budget,
         progress=show_progress,
     )
-    print_items(
-        [asdict(found)] if as_json else [report_text(_parts(found, max_tokens), markdown=markdown)],
-        as_json,
-    )
+    if as_json:
+        print_items([asdict(comparison)], as_json)
+    else:
+        print_items([report_text(_parts(comparison, max_tokens), markdown=markdown)], as_json)
 
 
-def _parts(found: Comparison, max_tokens: int) -> list[Part]:
-    units = found.units
+def _parts(comparison: Comparison, max_tokens: int) -> list[Part]:
+    units = comparison.units
     size = (
-        f"{found.documents:,} documents, {found.characters:,} characters: {units['sentence']:,} "
-        f"sentences, {units['table']:,} tables, "
+        f"{comparison.documents:,} documents, {comparison.characters:,} characters: "
+        f"{units['sentence']:,} sentences, {units['table']:,} tables, "
         f"{units['code']:,} blocks of code. At most {max_tokens} tokens a chunk."
     )
-    test = (
-        [_selftest(found.selftest, found.embedder)]
-        if found.selftest
-        else [Part("Self-test", None, [found.no_selftest])]
-    )
-    return [Part(notes=[size]), _chunks(found), _cost(found), *test]
+    test = Part("Self-test", None, [comparison.no_selftest])
+    if comparison.selftest:
+        test = _selftest(comparison.selftest, comparison.embedder)
+    return [Part(notes=[size]), _chunks(comparison), _cost(comparison), test]
 
 
-def _chunks(found: Comparison) -> Part:
-    head = [
-        "method",
-        "chunks",
-        "tokens min",
-        "median",
-        "p95",
-        "max",
-        "sentences cut",
-        "tables cut",
-        "code cut",
-    ]
-    rows = [
-        [
-            method.name,
-            *(f"{value:,}" for value in (method.chunks, *method.tokens, *method.cut.values())),
-        ]
-        for method in found.methods
-    ]
+def _chunks(comparison: Comparison) -> Part:
+    head = ["method", "chunks", "tokens min", "median", "p95", "max"]
+    head += ["sentences cut", "tables cut", "code cut"]
+    rows = []
+    for method in comparison.methods:
+        values = [method.chunks, *method.tokens, *method.cut.values()]
+        rows.append([method.name, *(f"{value:,}" for value in values)])
     note = (
-        "Tokens are those of a chunk's text, estimated (p95: 95 of 100 chunks have no more). Cut: "
-        "no single chunk holds the whole of it. "
+        "Tokens are those of a chunk's text, estimated (p95: 95 of 100 chunks have no more). "
+        "Cut: no single chunk holds the whole of it. "
         "What alone is longer than the limit is cut by every method that keeps the limit."
     )
     return Part("Chunks", Table(head, rows), [note])
 
 
-def _cost(found: Comparison) -> Part:
+def _cost(comparison: Comparison) -> Part:
     head = ["method", "seconds to split", "embedded to split", "embedded to index", "LLM calls"]
-    rows = [
-        [
-            method.name,
-            f"{method.seconds:.2f}",
-            f"{method.embedded_to_split:,}",
-            f"{method.embedded_to_index:,}",
-            f"{method.model_calls:,}",
-        ]
-        for method in found.methods
-    ]
+    rows = []
+    for method in comparison.methods:
+        counts = [method.embedded_to_split, method.embedded_to_index, method.model_calls]
+        rows.append([method.name, f"{method.seconds:.2f}", *(f"{count:,}" for count in counts)])
     note = (
-        f"Embedded are texts, here by {embedder_text(found.embedder)}: sentences to find where to "
-        "cut, chunks to index them once (each "
-        "further view once more). LLM calls are those that splitting takes if it is given a "
-        "language model; it works without, and none "
-        "was made here."
+        f"Embedded are texts, here by {embedder_text(comparison.embedder)}: "
+        "sentences to find where to cut, chunks to index them once (each further view once more). "
+        "LLM calls are those that splitting takes if it is given a language model; "
+        "it works without, and none was made here."
     )
     return Part("Cost", Table(head, rows), [note])
 
@@ -143,36 +122,31 @@ def _selftest(test: SelfTestReport, embedder: str) -> Part:
     for name, recall in test.recall.items():
         cells = [name]
         for kind in kinds:
-            cells += [
-                percent(recall[kind]),
-                "" if name == base else points(test.difference[name][kind]),
-            ]
+            difference = "" if name == base else points(test.difference[name][kind])
+            cells += [percent(recall[kind]), difference]
         rows.append(cells)
-    return Part(
-        "Self-test: finding sections without labels",
-        Table(head, rows),
-        _about(test, asked, embedder),
-    )
+    title = "Self-test: finding sections without labels"
+    return Part(title, Table(head, rows), _about(test, asked, embedder))
 
 
 def _about(test: SelfTestReport, asked: dict[str, int], embedder: str) -> Sequence[str]:
     left_out = "; ".join(f"{count} {reason}" for reason, count in test.left_out.items())
     return [
         "The share of a section's own text, in percent, among the best chunks that fit "
-        f"{test.budget:,} tokens, when its heading is asked, "
-        "or a sentence that points to it; then the difference to the first method in points. In "
-        "brackets the 95% interval of a bootstrap "
-        "over the questions: a difference whose interval holds 0 may be chance. "
-        f"Searched by {embedder_text(embedder)} and BM25 over all documents. Headings, heading "
-        "paths, tables of contents and the "
-        "sentences asked are kept out of the index.",
+        f"{test.budget:,} tokens, when its heading is asked, or a sentence that points to it; "
+        "then the difference to the first method in points. "
+        "In brackets the 95% interval of a bootstrap over the questions: "
+        "a difference whose interval holds 0 may be chance. "
+        f"Searched by {embedder_text(embedder)} and BM25 over all documents. "
+        "Headings, heading paths, tables of contents and the sentences asked "
+        "are kept out of the index.",
         f"Asked were {asked.get('heading', 0)} of {test.headings} headings."
         + (f" Not asked: {left_out}." if left_out else ""),
-        "It tells whether a section can be found by what its text says, and how much of it then "
-        "fits the budget. It does not tell how your "
-        "users' questions fare: headings are not what users ask. It favours methods that cut at "
-        "section borders, because the text that "
-        "counts begins and ends there, and it shows nothing of what heading paths in the index "
-        "bring, because they are kept out. With "
-        "questions of your users: structrag eval.",
+        "It tells whether a section can be found by what its text says, "
+        "and how much of it then fits the budget. "
+        "It does not tell how your users' questions fare: headings are not what users ask. "
+        "It favours methods that cut at section borders, "
+        "because the text that counts begins and ends there, and it shows nothing "
+        "of what heading paths in the index bring, because they are kept out. "
+        "With questions of your users: structrag eval.",
     ]

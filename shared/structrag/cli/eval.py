@@ -72,7 +72,9 @@ def eval(
     as_json: AsJson = False,
     markdown: AsMarkdown = False,
 ) -> None:
-    """Measure splitting methods on your own questions: how much of what answers them is found.
+    """Measure splitting methods on your own questions.
+
+    The figure is how much of what answers them is found.
 
     A .jsonl file has one object a line: a "question" and one of
     "quotes" (passages of the documents, word for word; all are wanted),
@@ -87,7 +89,7 @@ def eval(
     chosen = splitters(method, max_tokens)
     read = list(documents(paths, format=format, reader=reader))
     check_documents(read, chosen)
-    found = evaluate(
+    evaluation = evaluate(
         read,
         chosen,
         read_questions(questions, read),
@@ -97,16 +99,18 @@ def eval(
         budgets=budgets,
         progress=show_progress,
     )
-    parts = _parts(found, max_tokens)
-    print_items([asdict(found)] if as_json else [report_text(parts, markdown=markdown)], as_json)
+    parts = _parts(evaluation, max_tokens)
+    if as_json:
+        print_items([asdict(evaluation)], as_json)
+    else:
+        print_items([report_text(parts, markdown=markdown)], as_json)
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
         text = f"# Splitting methods on {questions.name}\n\n{report_text(parts, markdown=True)}\n"
         (output / "eval.md").write_text(text, encoding="utf-8")
-        (output / "eval.json").write_text(
-            json.dumps(asdict(found), indent=1) + "\n", encoding="utf-8"
-        )
-        plot_evaluation(found, output / "eval.png")
+        values = json.dumps(asdict(evaluation), indent=1)
+        (output / "eval.json").write_text(values + "\n", encoding="utf-8")
+        plot_evaluation(evaluation, output / "eval.png")
         typer.echo(f"{output}: eval.md, eval.json, eval.png", err=True)
 
 
@@ -117,64 +121,63 @@ def _check_folder(output: Path) -> None:
         raise InvalidParameter(f"--output must be a folder; {str(output)!r} is a file.")
 
 
-def _parts(found: Evaluation, max_tokens: int) -> list[Part]:
-    count = len(found.questions)
-    size = (
-        f"{count:,} questions, {found.documents:,} documents, at most {max_tokens} tokens a chunk. "
-        "All methods' chunks are searched alike, "
-        f"over all documents, by {embedder_text(found.embedder)} and BM25 (views: "
-        f"{', '.join(found.views)})."
-    )
-    reading = (
-        "Recall in percent: the share of the gold that was found, mean over the questions, in "
-        "brackets the 95% interval of a bootstrap "
-        "over them. Chunks of different methods differ in size, so compare at equal tokens."
-    )
-    few = (
-        f"{count} questions are few: others may fare quite differently, also where all of these "
-        "were found and the interval is a point."
-    )
-    budgets = [f"{budget} tokens" for budget in found.budgets]
-    depths = [f"first {k}" for k in found.depths]
-    last = depths[-1]
-    parts = [
-        Part(notes=[size, reading, *([few] if count < FEW else [])]),
-        Part(
-            "Recall within a token budget",
-            _table(found, budgets, lambda method: method.recall, percent),
-        ),
-        Part(
-            "Recall among the first k chunks",
-            _table(found, depths, lambda method: method.recall, percent, last),
-        ),
+def _parts(evaluation: Evaluation, max_tokens: int) -> list[Part]:
+    count = len(evaluation.questions)
+    notes = [
+        f"{count:,} questions, {evaluation.documents:,} documents, "
+        f"at most {max_tokens} tokens a chunk. "
+        "All methods' chunks are searched alike, over all documents, "
+        f"by {embedder_text(evaluation.embedder)} and BM25 "
+        f"(views: {', '.join(evaluation.views)}).",
+        "Recall in percent: the share of the gold that was found, mean over the questions, "
+        "in brackets the 95% interval of a bootstrap over them. "
+        "Chunks of different methods differ in size, so compare at equal tokens.",
     ]
-    if len(found.methods) > 1:
-        note = (
-            "In points, question by question. Where an interval holds 0, these questions do not "
-            "tell the two methods apart."
+    if count < FEW:
+        notes.append(
+            f"{count} questions are few: others may fare quite differently, "
+            "also where all of these were found and the interval is a point."
         )
-        table = _table(found, [*budgets, *depths], lambda method: method.difference, points)
+    budgets = [f"{budget} tokens" for budget in evaluation.budgets]
+    depths = [f"first {k}" for k in evaluation.depths]
+    at_budgets = _table(evaluation, budgets, lambda method: method.recall, percent)
+    at_depths = _table(evaluation, depths, lambda method: method.recall, percent, depths[-1])
+    parts = [
+        Part(notes=notes),
+        Part("Recall within a token budget", at_budgets),
+        Part("Recall among the first k chunks", at_depths),
+    ]
+    if len(evaluation.methods) > 1:
+        note = (
+            "In points, question by question. "
+            "Where an interval holds 0, these questions do not tell the two methods apart."
+        )
+        table = _table(evaluation, [*budgets, *depths], lambda method: method.difference, points)
         rows = [[name, *cells] for name, _, *cells in table.rows[1:]]
         head = [name for name in table.head if name != "chunks"]
-        parts.append(Part(f"Difference to {found.methods[0].name}", Table(head, rows), [note]))
+        parts.append(Part(f"Difference to {evaluation.methods[0].name}", Table(head, rows), [note]))
     return parts
 
 
 def _table(
-    found: Evaluation,
+    evaluation: Evaluation,
     names: Sequence[str],
     values: Callable[[MethodScores], Mapping[str, Estimate]],
     shown: Callable[[Estimate], str],
     sized: str = "",
 ) -> Table:
-    """One row a method; `sized` adds the mean tokens of so many chunks."""
-    rows = [
-        [
-            method.name,
-            f"{method.chunks:,}",
-            *(shown(values(method)[name]) for name in names),
-            *([f"{method.tokens[sized]:,.0f}"] if sized else []),
-        ]
-        for method in found.methods
-    ]
-    return Table(["method", "chunks", *names, *([f"tokens in the {sized}"] if sized else [])], rows)
+    """One row a method.
+
+    `sized`, such as "first 5", adds the mean tokens of so many chunks.
+    """
+    head = ["method", "chunks", *names]
+    if sized:
+        head.append(f"tokens in the {sized}")
+    rows = []
+    for method in evaluation.methods:
+        estimates = values(method)
+        row = [method.name, f"{method.chunks:,}", *(shown(estimates[name]) for name in names)]
+        if sized:
+            row.append(f"{method.tokens[sized]:,.0f}")
+        rows.append(row)
+    return Table(head, rows)

@@ -1,4 +1,4 @@
-"""What several commands take: the splitting methods by name, the files, and the options they share."""
+"""What several commands take: methods by name, files, shared options."""
 
 from __future__ import annotations
 
@@ -56,13 +56,19 @@ def numbers(name: str, values: str) -> list[int]:
 
 
 def check_one_form(as_json: bool, markdown: bool) -> None:
-    """Raise InvalidParameter where a report is wanted as JSON and as Markdown."""
+    """Refuse a report as JSON and as Markdown at once.
+
+    Raises:
+        InvalidParameter: both are asked for.
+    """
     if as_json and markdown:
         raise InvalidParameter("--json and --markdown exclude each other; give one of them.")
 
 
 def splitters(names: str, max_tokens: int) -> dict[str, Any]:
-    """The splitters of a list of names with commas between, in its order.
+    """The splitters that a list of names with commas between asks for.
+
+    They come in the order of the list.
 
     Raises:
         InvalidParameter: a name is unknown or comes twice, or there is none.
@@ -78,7 +84,10 @@ def splitters(names: str, max_tokens: int) -> dict[str, Any]:
 def documents(
     paths: Iterable[Path], *, format: str = "auto", reader: str = "layout"
 ) -> Iterator[Document]:
-    """Every readable file, once; a file in a folder that holds no text is named and left out."""
+    """Every readable file, once.
+
+    A file in a folder that holds no text is named and left out.
+    """
     seen: set[Path] = set()
     for path in paths:
         for file in find_files(path):

@@ -42,8 +42,6 @@ def _lines(document: Document, sections: Iterable[Section]) -> Iterator[str]:
         tokens = count_tokens(document.text[section.body_start : section.body_end])
         name = section.title if section.ordinal else "(before the first heading)"
         if section.ordinal or document.text[section.body_start : section.body_end].strip():
-            depth = len(section.path)
-            yield (
-                f"{'  ' * depth}{name}  [{section.start}:{section.end}]  about {tokens} tokens "
-                "of its own"
-            )
+            indent = "  " * len(section.path)
+            place = f"[{section.start}:{section.end}]"
+            yield f"{indent}{name}  {place}  about {tokens} tokens of its own"

@@ -26,8 +26,10 @@ def search(
     reader: Reader = "layout",
     as_json: AsJson = False,
 ) -> None:
-    """Search files by all views and routes; prints path, score, views and character range of every
-    hit."""
+    """Search files by all views and routes.
+
+    Printed are path, score, views and character range of every hit.
+    """
     index = Index(
         embedder=embedder or None,
         splitter=ContentAwareSplitter(max_tokens=max_tokens),

@@ -49,8 +49,8 @@ def _split(
     if not isinstance(splitter, ReadingSplitter):
         if plot is not None:
             raise InvalidParameter(
-                "--plot is for --method idms or pic, which read the text; the others have nothing "
-                "to draw."
+                "--plot is for --method idms or pic, which read the text; "
+                "the others have nothing to draw."
             )
         chunks: Iterable[Chunk] = splitter.split(document)
         return chunks
@@ -66,9 +66,8 @@ def _lines(document: Document, chunks: Iterable[Chunk]) -> Iterator[str]:
         size = f"about {chunk.extras['index_tokens']} tokens"
         where = path_of(chunk)
         if not chunk.path:  # the splitter looks at no headings, or there is none
-            begins = sections[
-                bisect_right(sections, chunk.start, key=lambda section: section.start) - 1
-            ].path
+            above = bisect_right(sections, chunk.start, key=lambda section: section.start) - 1
+            begins = sections[above].path
             where = f"(begins under {' > '.join(begins)})" if begins else where
         yield f"── {number}  {where}  [{chunk.start}:{chunk.end}]  {size}"
         yield chunk.text.rstrip("\n")

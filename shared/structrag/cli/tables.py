@@ -1,5 +1,4 @@
-"""Reports of several tables, as plain text for a terminal or as Markdown, and how they write
-figures and names."""
+"""Reports of tables, as plain text for a terminal or as Markdown."""
 
 from __future__ import annotations
 
@@ -14,7 +13,16 @@ WIDTH = 110  # of prose in plain text
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows under a head; the first column is to the left, the others to the right."""
+    """Rows under a head.
+
+    The first column is to the left, the others to the right.
+
+    Example:
+        >>> print(table_text(Table(["method", "chunks"], [["mc", "12"]]), markdown=True))
+        | method | chunks |
+        | ------ | -----: |
+        | mc     |     12 |
+    """
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -22,21 +30,26 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a report: a title ("": none), a table, and what to know about it."""
+    """A part of a report: a title, a table and notes.
 
-    title: str = ""
+    Example:
+        >>> report_text([Part("Cost", notes=["None was made."])], markdown=True)
+        '## Cost\\n\\nNone was made.'
+    """
+
+    title: str = ""  # "": none
     table: Table | None = None
     notes: Sequence[str] = ()
 
 
 def report_text(parts: Sequence[Part], *, markdown: bool) -> str:
-    """The parts one below the other, a blank line between any two things."""
+    """The parts one below the other, with blank lines between."""
     blocks = []
     for part in parts:
-        if part.title:
-            blocks.append(
-                f"## {part.title}" if markdown else f"{part.title}\n{'─' * len(part.title)}"
-            )
+        if part.title and markdown:
+            blocks.append(f"## {part.title}")
+        elif part.title:
+            blocks.append(f"{part.title}\n{'─' * len(part.title)}")
         if part.table is not None:
             blocks.append(table_text(part.table, markdown=markdown))
         blocks += [note if markdown else textwrap.fill(note, WIDTH) for note in part.notes]
@@ -59,20 +72,23 @@ def percent(value: Estimate) -> str:
 
 
 def points(value: Estimate) -> str:
-    """A difference of shares in points with its interval; of two that are equal everywhere a plain
-    0."""
+    """A difference of shares in points with its interval.
+
+    Of two that are equal everywhere it is a plain 0.
+    """
     if value.mean == value.low == value.high == 0:
         return "0"
     return f"{100 * value.mean:+.1f} [{100 * value.low:+.1f}, {100 * value.high:+.1f}]"
 
 
 def embedder_text(name: str) -> str:
-    """An embedder's name without its prompts; of LSA also why it was taken."""
+    """An embedder's name without its prompts.
+
+    Of LSA it also says why it was taken.
+    """
     return "LSA (no --embedder was given)" if name.startswith("LSA(") else name.partition("|")[0]
 
 
 def _cells(row: Sequence[str], widths: Sequence[int]) -> list[str]:
-    return [
-        cell.rjust(width) if column else cell.ljust(width)
-        for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-    ]
+    cells = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)]
+    return [row[0].ljust(widths[0]), *cells[1:]]

@@ -1,4 +1,4 @@
-"""`structrag view`: one page that shows what splitters did to documents, and what a query finds."""
+"""`structrag view`: one page of what splitters did and a query finds."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ def view(
     format: Format = "auto",
     reader: Reader = "layout",
 ) -> None:
-    """Write one HTML page: outline, text, the chunks of several methods side by side, and a query's
-    hits."""
+    """Write one HTML page of documents and their chunks.
+
+    It has the outline, the text, the chunks of several methods side by side, and a query's hits.
+    """
     _check_output(output, paths)
     chosen = splitters(method, max_tokens)
+    # A folder may hold the page of the last run.
+    read = documents(paths, format=format, reader=reader)
     data = gather(
-        [
-            each
-            for each in documents(paths, format=format, reader=reader)
-            if not _is_file(each, output)
-        ],
+        [document for document in read if not _is_file(document, output)],
         chosen,
         query=query,
         k=k,

@@ -1,4 +1,4 @@
-"""One self-contained HTML page: documents, what splitters did to them, and what a query finds.
+"""One self-contained HTML page: documents, their chunks, and a query's hits.
 
 `gather` collects everything the page shows as JSON values, `write_page` puts it into the page's
 files, which stand beside this module.

@@ -1,5 +1,7 @@
-"""What the page shows, as JSON values. All places are characters of `Document.text`, as everywhere
-in the library."""
+"""What the page shows, as JSON values.
+
+All places are characters of `Document.text`, as everywhere in the library.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from structrag.chunks.series import Series
 from structrag.errors import InvalidParameter
 from structrag.reading.outline import Outline
 from structrag.reading.sections import parse
-from structrag.records import Chunk, Document
+from structrag.records import Chunk, Document, Section
 from structrag.show.view.searching import search_chunks
 from structrag.text.tokens import count_tokens
 
@@ -31,15 +33,14 @@ def gather(
     embedder: Any = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Split documents by several splitters, search the chunks of each, and give all that the page
-    shows.
+    """Split documents, search the chunks, and give all that the page shows.
 
     Args:
         documents: At least one, each with its own id.
-        splitters: Name -> splitter, in the order they are shown; anything with `split(document)`.
-            What splitters that read the text saw (PIC, IDMS) is shown beside it. Those named "hiqa"
-            are searched by `HiQARetriever`, the others by `MultiViewRetriever`.
-        query: Looked for in an index of each splitter's chunks; "": nothing is indexed.
+        splitters: Name -> splitter, in the order they are shown. A splitter is anything with
+            `split(document)`. What splitters that read the text saw (PIC, IDMS) is shown beside it.
+            Those named "hiqa" are searched by `HiQARetriever`, the others by `MultiViewRetriever`.
+        query: Looked for in an index of each splitter's chunks. "": nothing is indexed.
         k: How many hits a splitter.
         embedder: What `as_embedder` takes; None: LSA.
         progress: Called as (splitter's name, documents done, documents).
@@ -53,38 +54,25 @@ def gather(
         )
     if len({document.id for document in documents}) < len(documents):
         raise InvalidParameter("Two documents have the same id; give each its own.")
-    found: dict[str, list[tuple[Chunk, ...]]] = {}
-    series: dict[str, list[dict[str, Any] | None]] = {}
+    records = [{**document_record(parse(document)), "splits": []} for document in documents]
+    searches = []
     for name, splitter in splitters.items():
-        found[name], series[name] = [], []
-        for number, document in enumerate(documents, start=1):
-            chunks, seen = _split(splitter, document, embedder)
-            found[name].append(chunks)
-            series[name].append(seen)
+        of_method: list[tuple[Chunk, ...]] = []
+        for number, (document, record) in enumerate(zip(documents, records, strict=True), start=1):
+            chunks, series = _split(splitter, document, embedder)
+            of_method.append(chunks)
+            split = {"chunks": [chunk_record(chunk) for chunk in chunks], "series": series}
+            record["splits"].append(split)
             if progress is not None:
                 progress(name, number, len(documents))
+        if query.strip():
+            searches.append(search_chunks(name, documents, of_method, query, k, embedder))
     return {
         "version": __version__,
         "query": query,
         "methods": [_method(name, splitter) for name, splitter in splitters.items()],
-        "documents": [
-            {
-                **document_record(parse(document)),
-                "splits": [
-                    {
-                        "chunks": [chunk_record(chunk) for chunk in found[name][i]],
-                        "series": series[name][i],
-                    }
-                    for name in splitters
-                ],
-            }
-            for i, document in enumerate(documents)
-        ],
-        "searches": [
-            search_chunks(name, documents, found[name], query, k, embedder) for name in splitters
-        ]
-        if query.strip()
-        else [],
+        "documents": records,
+        "searches": searches,
     }
 
 
@@ -103,7 +91,7 @@ def _method(name: str, splitter: Any) -> dict[str, Any]:
 
 
 def document_record(outline: Outline) -> dict[str, Any]:
-    """A document with its sections, and where its text is a heading or has columns.
+    """A document with its sections, and where its text has columns.
 
     A section's `tokens` are those of its own text and of everything below it.
     """
@@ -111,28 +99,29 @@ def document_record(outline: Outline) -> dict[str, Any]:
     tokens = [count_tokens(document.text[section.start : section.body_end]) for section in sections]
     for section in reversed(sections[1:]):
         tokens[section.parent or 0] += tokens[section.ordinal]
+    columns = []
+    for section in sections:
+        for block in outline.blocks(section):
+            if block.kind in MONOSPACED:
+                columns.append([block.start, block.end])
     return {
         "id": document.id,
         "title": document.title,
         "format": document.format,
         "text": document.text,
-        "sections": [
-            {
-                "title": section.title,
-                "parent": section.parent,
-                "start": section.start,
-                "body": section.body_start,
-                "end": section.end,
-                "tokens": size,
-            }
-            for section, size in zip(sections, tokens, strict=True)
-        ],
-        "columns": [
-            [block.start, block.end]
-            for section in sections
-            for block in outline.blocks(section)
-            if block.kind in MONOSPACED
-        ],
+        "sections": [_section(section, tokens[section.ordinal]) for section in sections],
+        "columns": columns,
+    }
+
+
+def _section(section: Section, tokens: int) -> dict[str, Any]:
+    return {
+        "title": section.title,
+        "parent": section.parent,
+        "start": section.start,
+        "body": section.body_start,
+        "end": section.end,
+        "tokens": tokens,
     }
 
 
@@ -150,27 +139,32 @@ def chunk_record(chunk: Chunk) -> dict[str, Any]:
 
 
 def series_record(explanation: Explanation) -> dict[str, Any] | None:
-    """A splitter's numbers by unit, in reading order; None where no scope has any.
+    """A splitter's numbers by unit, in reading order.
 
-    `starts` and `ends` are the units' places without the heading in front, `values` and
-    `thresholds` their numbers (None: none), and `notes` are [start, end, what was used] for each
-    scope that says so.
+    None where no scope has any. `starts` and `ends` are the units' places without the heading in
+    front, `values` and `thresholds` their numbers (None: none), and `notes` are [start, end, what
+    was used] for each scope that says so.
     """
     shown = [series for series in explanation.series if series.units and series.values]
     if not shown:
         return None
     shown.sort(key=lambda series: series.units[0].start)
-    return {
-        "starts": [unit.text_start for series in shown for unit in series.units],
-        "ends": [unit.end for series in shown for unit in series.units],
-        "values": [_number(value) for series in shown for value in series.values],
-        "thresholds": [_number(value) for series in shown for value in _thresholds(series)],
-        "notes": [
-            [series.units[0].start, series.units[-1].end, series.note]
-            for series in shown
-            if series.note
-        ],
+    record: dict[str, Any] = {
+        "starts": [],
+        "ends": [],
+        "values": [],
+        "thresholds": [],
+        "notes": [],
     }
+    for series in shown:
+        record["starts"] += [unit.text_start for unit in series.units]
+        record["ends"] += [unit.end for unit in series.units]
+        record["values"] += map(_number, series.values)
+        record["thresholds"] += map(_number, _thresholds(series))
+        if series.note:
+            place = [series.units[0].start, series.units[-1].end]
+            record["notes"].append([*place, series.note])
+    return record
 
 
 def _thresholds(series: Series) -> Iterable[float]:

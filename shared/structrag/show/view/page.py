@@ -1,4 +1,4 @@
-"""The page's files put together with its data into one file that needs nothing else."""
+"""The page's files and its data in one file that stands alone."""
 
 from __future__ import annotations
 
@@ -14,16 +14,8 @@ from typing import Any
 
 from structrag.errors import InvalidParameter
 
-SCRIPTS = (
-    "state.js",
-    "text.js",
-    "rails.js",
-    "outline.js",
-    "panel.js",
-    "hits.js",
-    "find.js",
-    "main.js",
-)  # in this order
+_PARTS = ("state", "text", "rails", "outline", "panel", "hits", "find", "main")  # in this order
+SCRIPTS = tuple(f"{name}.js" for name in _PARTS)
 
 
 def render_page(data: Mapping[str, Any]) -> str:
@@ -35,25 +27,27 @@ def render_page(data: Mapping[str, Any]) -> str:
     """
     style = _asset("page.css")
     script = '"use strict";\n(() => {\n' + "\n".join(_asset(name) for name in SCRIPTS) + "\n})();\n"
+    policy = (
+        f"default-src 'none'; style-src '{_hash(style)}'; "
+        f"script-src '{_hash(script)}'; base-uri 'none'"
+    )
     parts = {
-        "@@POLICY@@": f"default-src 'none'; style-src '{_hash(style)}'; script-src "
-        f"'{_hash(script)}'; base-uri 'none'",
+        "@@POLICY@@": policy,
         "@@STYLE@@": style,
         "@@SCRIPT@@": script,
         "@@DATA@@": embedded_json(data),
     }
     page = _asset("page.html")
-    for (
-        mark,
-        value,
-    ) in parts.items():  # the data comes last, so that nothing in it is taken for a mark
+    for mark, value in parts.items():  # the data comes last: nothing in it is taken for a mark
         page = page.replace(mark, value)
     return page
 
 
 def embedded_json(data: Mapping[str, Any]) -> str:
-    """JSON that can stand inside a `<script>` element: "<", ">" and "&" are escapes. Halves of
-    surrogate pairs are too."""
+    """JSON that can stand inside a `<script>` element.
+
+    "<", ">" and "&" are escapes, and so are halves of surrogate pairs.
+    """
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -61,8 +55,9 @@ def embedded_json(data: Mapping[str, Any]) -> str:
 
 
 def write_page(data: Mapping[str, Any], path: str | os.PathLike[str]) -> int:
-    """Write the page for what `gather` gives; the number of bytes. A file there is replaced when
-    the new one is whole.
+    """Write the page for what `gather` gives, and return its bytes.
+
+    A file there is replaced when the new one is whole.
 
     Raises:
         InvalidParameter: the file cannot be written.

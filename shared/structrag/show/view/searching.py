@@ -1,4 +1,4 @@
-"""A search over the chunks of a page, and what each route brings to a hit's score as its bars."""
+"""A search over the chunks of a page, with the bars of hits."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def search_chunks(
     k: int,
     embedder: Any = None,
 ) -> dict[str, Any]:
-    """The best `k` of the chunks of all documents for a query, with what each route brings to each.
+    """The best `k` of the chunks of all documents for a query.
 
-    `routes` are names; every hit has its `document` and `chunk` by number, `score`, and by route
+    `routes` are names. Every hit has its `document` and `chunk` by number, `score`, and by route
     `shares`, which add up to the score, and `ranks` (None: the route did not find it).
     """
     by_document = dict(zip([document.id for document in documents], chunks, strict=True))
@@ -32,25 +32,27 @@ def search_chunks(
     index.add(documents)
     retriever, routes = _retriever(name, index)
     hits = retriever.search(query, k)
-    places = {
-        chunk.id: (number, position)
-        for number, of_document in enumerate(chunks)
-        for position, chunk in enumerate(of_document)
-    }
-    return {
-        "retriever": type(retriever).__name__,
-        "embedder": index.embedder.name,
-        "routes": list(routes),
-        "hits": [
+    places: dict[str, tuple[int, int]] = {}
+    for number, of_document in enumerate(chunks):
+        for position, chunk in enumerate(of_document):
+            places[chunk.id] = (number, position)
+    records = []
+    for hit in hits:
+        document, position = places[hit.chunk.id]
+        records.append(
             {
-                "document": places[hit.chunk.id][0],
-                "chunk": places[hit.chunk.id][1],
+                "document": document,
+                "chunk": position,
                 "score": hit.score,
                 "shares": [hit.parts.get(route, 0.0) for route in routes],
                 "ranks": [hit.routes.get(route) for route in routes],
             }
-            for hit in hits
-        ],
+        )
+    return {
+        "retriever": type(retriever).__name__,
+        "embedder": index.embedder.name,
+        "routes": list(routes),
+        "hits": records,
     }
 
 
