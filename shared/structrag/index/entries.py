@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -208,3 +209,32 @@ def row_of(line: bytes) -> Row:
         chunk,
         {view: chunk.index_text if text is True else text for view, text in texts.items()},
     )
+
+
+ALGORITHM_VERSION = "2"  # changes when the same input would be indexed differently
+
+
+def fingerprint(document: Document, settings: str) -> str:
+    """What decides a document's entry, as one digest.
+
+    That is its id, text, title, format, metadata and markup, and `settings`, all models among them.
+    The order of metadata keys does not count. Raises InvalidParameter for metadata that JSON cannot
+    hold.
+    """
+    meta = plain_json(dict(document.meta), f"meta of document {document.id!r}")
+    layout = document.layout and (
+        document.layout.headings,
+        document.layout.blocks,
+        document.layout.images,
+    )
+    parts = (
+        ALGORITHM_VERSION,
+        settings,
+        document.id,
+        document.title,
+        document.format,
+        json.dumps(meta, sort_keys=True, ensure_ascii=False),
+        layout,
+        document.text,
+    )
+    return sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()

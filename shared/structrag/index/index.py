@@ -19,8 +19,8 @@ from structrag.asking.settings import Asking, AskingOptions, asking_of
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.errors import IndexDamaged, InvalidParameter, check_at_least, check_choice
 from structrag.index.adding import Adding, AddReport, Preparation, Splitter, embedder_errors
+from structrag.index.entries import ALGORITHM_VERSION, fingerprint
 from structrag.index.estimating import Estimate, estimate
-from structrag.index.identity import ALGORITHM_VERSION, fingerprint
 from structrag.index.routes import DenseStore, HostVectors, OwnRoute, check_query, checked_k
 from structrag.index.storage import manifest_config
 from structrag.index.store import Store

@@ -19,7 +19,7 @@ from doubles import HashEmbedder
 from structrag import FunctionEmbedder, SentenceTransformerEmbedder
 from structrag.asking.requests import acall
 from structrag.errors import InvalidParameter, MissingExtra
-from structrag.index.windows import split_windows
+from structrag.index.adding import split_windows
 from structrag.models import LsaEmbedder
 from structrag.models.embedders import as_embedder, as_fixed_embedder
 from structrag.models.llm import as_language_model
