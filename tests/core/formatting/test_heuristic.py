@@ -10,6 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from fixture_cases import Case, cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -134,44 +135,15 @@ def test_markup_of_other_formats_read_as_plain_text_is_kept(data_dir: Path) -> N
         ), path.name
 
 
-def test_run_in_titles_become_headings_of_their_own() -> None:
-    clause = "All notices shall be in writing and shall be sent to the address of the other party."
-    text = f"1. Notices. {clause}\n\n2. Governing Law. {clause}\n\n2.1 Courts. {clause}\n"
-    expected = (
-        f"# 1. Notices\n\n{clause}\n\n# 2. Governing Law\n\n{clause}\n\n## 2.1 Courts\n\n{clause}\n"
-    )
-    assert markdown_of_text(text).text == expected
+@pytest.mark.parametrize("case", cases("formatter_rules"))
+def test_rules_by_example(case: Case) -> None:
+    assert markdown_of_text(case.text).text == case.expected
 
 
 def test_blank_text() -> None:
     for text in ("", "  \n\n \t", "\f\f"):
         assert markdown_of_text(text).text == ""
         assert markdown_of_text(text).uncertain == ()
-
-
-def test_tables_that_are_certain_become_pipe_tables() -> None:
-    grid = [
-        "+----+----+",
-        "| a  | b  |",
-        "+====+====+",
-        "| 1  | 2  |",
-        "+----+----+",
-        "| 3  |    |",
-        "+----+----+",
-    ]
-    assert drawn_table(grid) == ["| a | b |", "| --- | --- |", "| 1 | 2 |", "| 3 |  |"]
-    aligned = ["Part       Volt   Amp", "resistor    1.5    20", "coil        2.5     3"]
-    assert drawn_table(aligned) == [
-        "| Part | Volt | Amp |", "| --- | --- | --- |", "| resistor | 1.5 | 20 |", "| coil | 2.5 | "
-                                                                                   "3 |",
-    ]  # fmt: skip
-    ruled = ["name    kind", "------  -----", "bolt    steel", "nut     brass"]
-    assert drawn_table(ruled) == [
-        "| name | kind |",
-        "| --- | --- |",
-        "| bolt | steel |",
-        "| nut | brass |",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -199,10 +171,8 @@ def test_tables_that_are_not_certain_are_fenced_as_they_stand(lines: list[str]) 
     assert letters(draft.text) == letters("Text before it.\n\n" + "\n".join(lines))
 
 
-def test_uncertain_columns_are_reported_and_pipe_tables_pass() -> None:
+def test_uncertain_columns_are_reported() -> None:
     columns = "name      kind\nbolt      steel\nnut       brass"
     draft = markdown_of_text(columns)
     assert draft.text == f"```\n{columns}\n```\n"
     assert "Columns beginning 'name kind'" in draft.uncertain[0]
-    table = "| # | kind |\n|---|---|\n| 1 | steel |"
-    assert markdown_of_text(table).text == table + "\n"

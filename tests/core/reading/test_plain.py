@@ -8,6 +8,7 @@ import json
 import time
 
 import pytest
+from fixture_cases import BODY, Case, cases
 from hypothesis import given
 from hypothesis import strategies as st
 from places import DATA
@@ -16,10 +17,6 @@ from structrag.reading.outline import build_outline
 from structrag.reading.plain import plain_blocks, plain_headings
 from structrag.records import Document
 
-BODY = (
-    "The parties agree that all of the terms which follow are binding on both of them and on "
-    "their heirs, and so forth.\n"
-)
 SPACE = ["\n", "\r\n", "\r", "\f", "\v", "\x85", "\u2028", " ", "   ", "\t"]
 MARKS = [
     "- ",
@@ -88,68 +85,20 @@ def test_line_ends_do_not_matter(text: str, end: str) -> None:
     assert outline(plain.replace("\n", end)) == outline(plain)
 
 
-def test_underlined_titles() -> None:
+@pytest.mark.parametrize("case", cases("plain_headings"))
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_headings_by_example(case: Case, line_end: str) -> None:
+    headings = outline(case.text.replace("\n", line_end))
+    assert "".join(f"{level} {title}\n" for level, title in headings) == case.expected
+
+
+def test_a_heading_holds_its_underline_and_the_line_below_its_number() -> None:
     text = f"Report\n======\n\n{BODY}\nMethods\n-------\n{BODY}\nResults\n=======\n{BODY}"
-    assert outline(text) == [(1, "Report"), (2, "Methods"), (1, "Results")]
     heading = plain_headings(text)[1]
     assert text[heading.start : heading.end] == "Methods\n-------\n"
-
-
-def test_numbers_give_levels() -> None:
-    text = f"3 Methods\n\n{BODY}\n3.1 Data collection and use\n\n{BODY}\n3.1.1 People\n\n{BODY}\n"
-    text += f"4 Results.\n\n{BODY}\n4.1 Discussion\n\n{BODY}"
-    assert outline(text) == [
-        (1, "3 Methods"),
-        (2, "3.1 Data collection and use"),
-        (3, "3.1.1 People"),
-        (1, "4 Results"),
-        (2, "4.1 Discussion"),
-    ]
-
-
-def test_articles_stand_above_sections() -> None:
-    text = (
-        f"ARTICLE I\n\nDEFINITIONS\n\nSection 1. Terms Used. {BODY}\nSection 2. Notices. {BODY}\n"
-        f"ARTICLE II TERM\n\nSection 3. Duration. {BODY}\n"
-    )
-    assert outline(text) == [
-        (1, "ARTICLE I DEFINITIONS"),
-        (2, "Section 1. Terms Used"),
-        (2, "Section 2. Notices"),
-        (1, "ARTICLE II TERM"),
-        (2, "Section 3. Duration"),
-    ]
+    text = f"ARTICLE I\n\nDEFINITIONS\n\nSection 1. Terms Used. {BODY}\nARTICLE II TERM\n\n{BODY}"
     first = plain_headings(text)[0]
     assert text[first.start : first.end] == "ARTICLE I\n\nDEFINITIONS\n"
-
-
-def test_exhibits_hold_what_follows() -> None:
-    text = (
-        f"1. Term. {BODY}\n2. Fees. {BODY}\nEXHIBIT A\n\nFEES\n\n1. Monthly Fees. "
-        f"{BODY}\nEXHIBIT B\n\n{BODY}"
-    )
-    assert outline(text) == [
-        (1, "1. Term"),
-        (1, "2. Fees"),
-        (1, "EXHIBIT A FEES"),
-        (2, "1. Monthly Fees"),
-        (1, "EXHIBIT B"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("titles", "body"),
-    [
-        (["INTRODUCTION", "METHODS", "RESULTS"], "Some text here."),
-        (["INTRODUCTION", "METHODS"], "...text..."),
-        (["ВВЕДЕНИЕ", "МЕТОДЫ"], "Это первая часть работы."),
-        (["ÜBERSICHT", "WEITERE PUNKTE"], "Es gilt Folgendes:\n\n- eins\n- zwei"),
-    ],
-)
-def test_capitals_over_short_sections(titles: list[str], body: str) -> None:
-    text = "".join(f"{title}\n\n{body}\n\n" for title in titles)
-    assert outline(text) == [(1, title) for title in titles]
-    assert outline(text.replace("\n", "\r\n")) == [(1, title) for title in titles]
 
 
 def test_a_page_break_may_stand_before_a_heading() -> None:
@@ -165,47 +114,6 @@ def test_other_separators_are_no_line_ends(mark: str) -> None:
     )
     assert outline(text) == []
     assert len(plain_blocks(f"a{mark}{mark}b", 0, 4)) == 1
-
-
-NO_HEADINGS = {
-    "page numbers": "12\n\n- 4 -\n\nPage 28\n\nPage 3 of 10\n\nA-2\n\n",
-    "dates": "1 OCTOBER 2019\n\n2 November 2019\n\nJanuary 30, 2012\n\n12 Months\n\n",
-    "addresses": "14 Corporate Woods Blvd\n\n123 Main Street\n\nAustin, Texas 78741\n\n",
-    "contents with leaders": "1. Term........4\n\n2. Fees . . . . . 5\n\n3. Notices ....... 7\n\n",
-    "contents with pages": "1.1 Term   4\n\n1.2 Fees 5\n\n1.3 Notices  31\n\nARTICLE I : "
-    "DEFINITIONS1\n\n",
-    "contents without pages": "1. Term\n\n2. Fees\n\n3. Notices\n\n4. Law\n\n",
-    "tight list": "1. Apples\n2. Pears\n3. Plums\n\n",
-    "list with bullets": "- Apples\n- Pears\n\n* Plums\n* Figs\n\n",
-    "clauses without titles": "1. The buyer shall pay.\n\n1.1 Any goods sold, as is.\n\n2. In this "
-    "Agreement:\n\n",
-    "numbers out of order": "7. Law\n\nx\n\n24. Place\n\nx\n\n11. Time\n\nx\n\n",
-    "signatures": "ACME HOLDINGS, INC.\n\nBy: /s/ Ann Lee\n\nName: Ann Lee\n\nR. C. BOYD "
-    "ENTERPRISES, LLC\n\nTitle: CEO\n\n",
-    "forms": "CITY OF AUSTIN\n\nBy: _  (Printed Name) Title:  Date:\n\nTHE SENDER\n\nBY THE "
-    "SENDER: Ann Lee.\n\n",
-    "table": "Name   Price  Unit\n-----------------\n1   Apples   20\n2   Pears   30\n\n",
-    "running head": "ACME AGREEMENT\n\n"
-    + BODY
-    + "\nACME AGREEMENT\n\n"
-    + BODY
-    + "\nACME AGREEMENT\n\n",
-    "references": "1. Smith J, Doe A. On cats. Nature 2001.\n\n2. Li Q, Wu P, et al. Early. "
-    "Lancet.\n\n3. Tighe P. Improving tests.\n\n",
-    "speakers": "PROFESSOR A:\n\nOkay.\n\nIndustrial Designer: Right, so this is what we think "
-    "about it.\n\n",
-    "steps": "1. Press the button until it is lit\n\nx y z\n\n2. You must wait for it\n\nx y z\n\n",
-}
-
-
-@pytest.mark.parametrize("kind", NO_HEADINGS)
-def test_no_headings(kind: str) -> None:
-    assert outline(NO_HEADINGS[kind] + BODY) == []
-
-
-def test_one_heading_is_none() -> None:
-    assert outline(f"1. Term\n\n{BODY}") == []
-    assert outline("") == outline("\n\n") == []
 
 
 def test_blocks() -> None:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from itertools import combinations, pairwise
 
+import pytest
+from fixture_cases import Case, cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from structrag.reading.files import read_text
+from structrag.reading.sections import parse
 from structrag.records import Block
 from structrag.text.cutting import PIECE, Atom, Cutter, Piece, _cheapest, lines_block
 from structrag.text.tokens import count_tokens
@@ -45,10 +49,12 @@ def pieces(text: str, blocks: list[Block], budget: int) -> list[str]:
     return [text[p.start : p.end] for p in Cutter(count_tokens).cut(text, blocks, budget)]
 
 
-def test_cuts_fall_between_blocks_before_they_fall_inside() -> None:
-    text = "one two three. four five.\n\nsix seven eight nine.\n\n"
-    blocks = [Block("paragraph", 0, 27), Block("paragraph", 27, len(text))]
-    assert pieces(text, blocks, 8) == [text[:27], text[27:]]
+@pytest.mark.parametrize("case", cases("cuts"))
+def test_cuts_by_example(case: Case) -> None:
+    outline = parse(read_text(case.text, format="markdown"))
+    blocks = [block for section in outline.sections for block in outline.blocks(section)]
+    found = Cutter(lambda text: len(text.split())).cut(case.text, blocks, case.options["limit"])
+    assert "✂".join(case.text[piece.start : piece.end] for piece in found) == case.expected
 
 
 def test_a_heading_takes_the_first_words_of_a_long_sentence_along() -> None:
