@@ -293,3 +293,24 @@ def test_a_string_is_no_document() -> None:
         InvalidParameter, match=r"document must be a Document; got str. Use structrag.read_text"
     ):
         ContentAwareSplitter().split("a text")  # type: ignore[arg-type]
+
+
+def test_a_section_of_just_the_least_tokens_is_not_small() -> None:
+    text = "# A\n\none two three\n\n# B\n\nfour five six\n"  # five words each
+    assert len(split(text, min_tokens=5, counter=count_words, context=False)) == 2
+    assert len(split(text, min_tokens=6, counter=count_words, context=False)) == 1
+
+
+def test_overlap_is_at_most_half_of_the_limit() -> None:
+    text = " ".join(f"Sentence {i} has five words." for i in range(40))
+    document = read_text(text, format="text")
+
+    def overlaps(overlap: int) -> list[int]:
+        splitter = ContentAwareSplitter(
+            max_tokens=2000, flat_max_tokens=40, overlap=overlap, counter=count_words
+        )
+        chunks = splitter.split(document)
+        return [count_words(text[b.start : a.end]) for a, b in itertools.pairwise(chunks)]
+
+    assert set(overlaps(1000)) == set(overlaps(20)) == {15}  # with sentences of five words
+    assert set(overlaps(10)) == {10}

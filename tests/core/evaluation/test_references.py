@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from structrag.evaluation.references import references
 from structrag.reading.files import read_text
 from structrag.reading.sections import parse
@@ -33,3 +35,28 @@ def test_references_lead_by_anchor_file_definition_and_number() -> None:
         ("What they mean is told in the notes of the guide.", "Notes"),
     ]
     assert guide.text[found[0].start : found[0].end].strip() == found[0].words
+
+
+@pytest.mark.parametrize(
+    ("sentence", "words"),
+    [
+        ("The meaning of all words: [terms][] are told.", "The meaning of all words: terms are told."),
+        ("The meaning of all words: [terms] are told.", "The meaning of all words: terms are told."),
+        ("By [note][missing] all is told in [the list][terms].", "By [note][missing] all is told in the list."),
+        ("All words are told in [the list](terms.md#terms).", "All words are told in the list."),
+        ("All words are told in [the list](terms.md).", None),  # leads to no section
+        ("See the [terms][].", None),  # too short for a question
+        ("All words are told [elsewhere](https://terms.md#terms) by other people.", None),
+    ],
+)  # fmt: skip
+def test_a_sentence_points_by_link_or_by_definition(sentence: str, words: str | None) -> None:
+    guide = read_text(
+        f"# Guide\n\n{sentence}\n\n[terms]: terms.md#terms\n", format="markdown", id="guide.md"
+    )
+    terms = read_text(
+        "# Words\n\nThey mean.\n\n## Terms\n\nSome.\n", format="markdown", id="terms.md"
+    )
+    found = references([parse(guide), parse(terms)])
+    assert [(each.words, each.target.title) for each in found] == (
+        [] if words is None else [(words, "Terms")]
+    )

@@ -116,3 +116,19 @@ def test_an_empty_document_has_only_the_root(format: str) -> None:
     outline = parse(read_text("", format=format))
     assert len(outline.sections) == 1
     assert outline.blocks(outline.sections[0]) == []
+
+
+@pytest.mark.parametrize(
+    ("titles", "levels"),
+    [
+        (["1 A", "1.1 B", "C", "D"], [1, 2, 1, 1]),  # just half of them
+        (["1 A", "1.1 B", "C", "D", "E"], [1, 1, 1, 1, 1]),  # fewer
+        (["1 A", "2 B", "3 C"], [1, 1, 1]),  # no number below another
+        (["1.1 B", "C"], [2, 1]),
+    ],
+)
+def test_numbers_nest_where_at_least_half_of_the_headings_have_one(
+    titles: list[str], levels: list[int]
+) -> None:
+    document = read_text("".join(f"# {title}\n\ntext\n\n" for title in titles), format="markdown")
+    assert [section.level for section in parse(document).sections[1:]] == levels

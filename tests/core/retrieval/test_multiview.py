@@ -479,3 +479,21 @@ def test_a_change_during_a_search_begins_it_anew(where: Any, one_route: bool) ->
 def asking(requests: Any) -> Any:
     """Steps that ask for the requests and return the answers."""
     return (yield requests)
+
+
+def test_scores_of_words_are_divided_by_the_highest() -> None:
+    index = Index(embedder=None, views=("raw",))
+    texts = ["pump pump pump", "pump valve gauge", "valve gauge tube", "tube hose filter"]
+    index.add([Document(text, id=f"d{i}") for i, text in enumerate(texts)])
+    hits = MultiViewRetriever(index, routes=("bm25",), k=3).search("pump valve")
+    scores = {hit.chunk.doc_id: hit.scores["bm25:raw"] for hit in hits}
+    best = max(scores.values())
+    assert {hit.chunk.doc_id: hit.score for hit in hits} == pytest.approx(
+        {name: score / best for name, score in scores.items()}
+    )
+    assert 0 < min(scores.values()) < best  # the lowest found is not taken to 0
+
+
+def test_the_lowest_of_the_vectors_route_scores_nothing() -> None:
+    hits = dense(scripted({"raw": "ABC", "summary": "", "keywords": ""}), k=3).search("q")
+    assert hits[-1].score == pytest.approx(0.0) and hits[0].score > 0

@@ -16,7 +16,11 @@ from samples import DEFINING, DENSE, FILLER, dense_document, guide
 
 from structrag import Cache, ContentAwareSplitter, Index
 from structrag.asking.runner import Runner
-from structrag.chunks.enriching.density import DensitySettings
+from structrag.chunks.enriching.density import (
+    DensityFactors,
+    DensitySettings,
+    Entity,
+)
 from structrag.chunks.enriching.enricher import IDMSEnricher, with_enrichment
 from structrag.chunks.fixed import FixedSplitter
 from structrag.chunks.idms.splitter import IDMSSplitter
@@ -182,3 +186,14 @@ def test_shortened_and_supplemented_text(tmp_path: Path) -> None:
         )
         assert runs[0][0] and runs[1][0] and not runs[2][0], (half, runs)
         assert runs[2][1][0].extras["action"] == first
+
+
+def test_only_chunks_whose_entities_are_well_explained_are_shortened() -> None:
+    def factors(effectiveness: float, density: float = 0.1) -> DensityFactors:
+        entities = (Entity("Nova", 1, effectiveness),)
+        return DensityFactors(density, entities, 1.0, 1.0, 1.0, tokens=500)
+
+    measured = [factors(0.2), factors(0.5), factors(0.8), factors(0.4, density=9.0)]
+    enricher = IDMSEnricher(low=1.0, high=5.0)
+    assert enricher._chosen(measured) == ([1, 2], [3])  # the median is 0.45
+    assert enricher._chosen([factors(0.5), factors(0.5)]) == ([0, 1], [])  # at the median too

@@ -224,3 +224,15 @@ def test_section_summaries(tmp_path: Path) -> None:
     )
     assert [calls for calls, _ in runs] == [2, 1, 0]
     assert [sum(bool(c.extras.get("degraded")) for c in chunks) for _, chunks in runs] == [1, 0, 0]
+
+
+def test_a_summary_with_more_characters_than_its_section_is_replaced() -> None:
+    text = "# A\n\n" + "It is so. " * 12  # 36 words of few letters
+    document = read_text(text, format="markdown")
+    splitter = SectionSplitter(
+        whole_tokens=1, window_tokens=5000, counter=lambda text: len(text.split())
+    )
+    longer, shorter = "Incomprehensibilities " * 8, "It is so."
+    for answer in (longer, shorter):
+        (chunk,) = splitter.split(document, llm=ScriptedModel(answer))
+        assert (chunk.extras["summary"] == answer.strip()) == (answer == shorter)

@@ -1,0 +1,54 @@
+"""Texts to embed: each once, in batches, from the cache where they are documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from doubles import HashEmbedder
+
+from structrag.asking.cache import Cache
+from structrag.asking.embedding_plan import EmbeddingPlan
+from structrag.asking.requests import Embed, Usage
+
+
+def plan(request: Embed, cache: Cache | None = None, batch_size: int = 2) -> EmbeddingPlan:
+    return EmbeddingPlan(request, HashEmbedder(), cache, Usage(), batch_size)
+
+
+def answered(planned: EmbeddingPlan) -> EmbeddingPlan:
+    for batch in planned.batches():
+        planned.take(batch, HashEmbedder().embed(batch))
+    return planned
+
+
+def test_each_text_is_sent_once_the_longest_first() -> None:
+    planned = plan(Embed(("a", "long text", "a", "text")))
+    assert planned.batches() == [["long text", "text"], ["a"]]
+    rows = answered(planned).result()
+    assert np.array_equal(rows, HashEmbedder().embed(["a", "long text", "a", "text"]))
+    assert (planned.usage.embedded, planned.done) == (3, 3)
+
+
+def test_documents_are_kept_in_the_cache_and_queries_are_not(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache")
+    answered(plan(Embed(("text",)), cache))
+    again = plan(Embed(("text", "other")), cache)
+    assert again.missing == ["other"] and again.usage.cache_hits == 1
+    answered(plan(Embed(("query",), query=True), cache))
+    for query in (True, False):
+        assert plan(Embed(("query",), query=query), cache).missing == ["query"]
+    assert plan(Embed(("text",), query=True), cache).missing == ["text"]
+
+
+def test_what_an_instant_embedder_makes_is_one_batch_and_not_kept(tmp_path: Path) -> None:
+    class Instant(HashEmbedder):
+        instant = True
+
+    cache = Cache(tmp_path / "cache")
+    request = Embed(tuple("abcdef"))
+    for _ in range(2):
+        planned = EmbeddingPlan(request, Instant(), cache, Usage(), 2)
+        assert [len(batch) for batch in planned.batches()] == [6]
+        for batch in planned.batches():
+            planned.take(batch, HashEmbedder().embed(batch))

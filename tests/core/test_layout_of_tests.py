@@ -1,0 +1,75 @@
+"""One test file for one module, of the same name: a module's name leads to its tests."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import structrag
+
+CORE = Path(structrag.__file__).parent
+TESTS = Path(__file__).parent
+
+# Modules without a test file of their own, each with the file that tests them and the reason.
+ELSEWHERE = {
+    "__main__": "cli/test_app: two lines",
+    "_lazy": "test_public: what it gives is the public names",
+    "errors": "every test of a mistake names its class",
+    "records": "plain records, made and compared everywhere",
+    "asking/calls": "asking/test_runner: a call is made by a runner",
+    "asking/prompts": "index/test_views: templates that are refused",
+    "chunks/fitter": "chunks/pic/test_splitter: hard limits of the pieces",
+    "chunks/given": "show/view/test_searching: a splitter that gives what it was given",
+    "cli/printing": "cli/test_app: what commands print",
+    "evaluation/estimates": "evaluation/test_comparing, cli/test_tables",
+    "evaluation/searched": "evaluation/test_labelled: chunks searched and measured",
+    "hosts/failures": "the adapters' tests: failures as their hosts raise them",
+    "hosts/images": "the adapters' tests: images as their hosts take them",
+    "hosts/limits": "the adapters' tests: limits as their hosts name them",
+    "hosts/margins": "the adapters' tests: margins by their models",
+    "hosts/names": "the adapters' tests: names of their models",
+    "index/tables": "index/test_store: rows of a store",
+    "reading/drafts": "a record",
+    "reading/html/text": "reading/html/test_flow: the text that is written",
+    "reading/pdf/document": "reading/pdf/test_reader: documents of PDF files",
+    "reading/pdf/pages": "records",
+    "reading/pdf/rows": "reading/pdf/test_layout: lines joined to rows",
+    "retrieval/d3/estimating": "retrieval/d3/test_retriever: estimates bound the cost",
+    "retrieval/d3/index": "retrieval/d3/test_retriever: what is searched",
+    "retrieval/d3/outlines": "retrieval/d3/test_layout, test_routing: sections shown in calls",
+    "retrieval/d3/saving": "retrieval/d3/test_retriever: saved and opened",
+    "retrieval/d3/turns": "retrieval/d3/test_retriever: calls one after the other",
+}
+# Test files about the core as a whole.
+WHOLE = {"test_public", "test_rooms", "test_layout_of_tests"}
+
+
+def _has_code(file: Path) -> bool:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    return any(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in ast.walk(tree))
+
+
+def _modules() -> set[str]:
+    files = (file for file in CORE.rglob("*.py") if file.stem != "__init__" and _has_code(file))
+    return {file.relative_to(CORE).with_suffix("").as_posix() for file in files}
+
+
+def _tested() -> set[str]:
+    files = (file for file in TESTS.rglob("test_*.py") if file.stem not in WHOLE)
+    return {
+        file.relative_to(TESTS).with_name(file.stem.removeprefix("test_")).as_posix()
+        for file in files
+    }
+
+
+def test_every_module_has_its_test_file() -> None:
+    assert sorted(_modules() - _tested() - ELSEWHERE.keys()) == []
+
+
+def test_every_test_file_has_its_module() -> None:
+    existing = {file.relative_to(CORE).with_suffix("").as_posix() for file in CORE.rglob("*.py")}
+    assert sorted(_tested() - existing) == []
+
+
+def test_exceptions_are_needed() -> None:
+    assert sorted(ELSEWHERE.keys() & _tested()) == []
