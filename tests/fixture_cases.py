@@ -1,7 +1,8 @@
 """Cases as plain text files, so that adding one needs no Python: tests/fixtures/<subject>/*.txt.
 
 A case is four parts, each ended by a line of dots: its name, the input, options (`limit = 8`, one
-a line; the part may be empty) and what is expected. `{body}` alone at the end of a line stands for BODY.
+a line; the part may be empty) and what is expected. `{body}` at the end of
+a line stands for BODY.
 """
 
 from __future__ import annotations

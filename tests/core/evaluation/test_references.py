@@ -40,15 +40,24 @@ def test_references_lead_by_anchor_file_definition_and_number() -> None:
 @pytest.mark.parametrize(
     ("sentence", "words"),
     [
-        ("The meaning of all words: [terms][] are told.", "The meaning of all words: terms are told."),
-        ("The meaning of all words: [terms] are told.", "The meaning of all words: terms are told."),
-        ("By [note][missing] all is told in [the list][terms].", "By [note][missing] all is told in the list."),
+        (
+            "The meaning of all words: [terms][] are told.",
+            "The meaning of all words: terms are told.",
+        ),
+        (
+            "The meaning of all words: [terms] are told.",
+            "The meaning of all words: terms are told.",
+        ),
+        (
+            "By [note][missing] all is told in [the list][terms].",
+            "By [note][missing] all is told in the list.",
+        ),
         ("All words are told in [the list](terms.md#terms).", "All words are told in the list."),
         ("All words are told in [the list](terms.md).", None),  # leads to no section
         ("See the [terms][].", None),  # too short for a question
         ("All words are told [elsewhere](https://terms.md#terms) by other people.", None),
     ],
-)  # fmt: skip
+)
 def test_a_sentence_points_by_link_or_by_definition(sentence: str, words: str | None) -> None:
     guide = read_text(
         f"# Guide\n\n{sentence}\n\n[terms]: terms.md#terms\n", format="markdown", id="guide.md"
