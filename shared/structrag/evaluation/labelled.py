@@ -156,23 +156,11 @@ def evaluate(
         )
         scores = _scores(questions, rankings, measure, depths, budgets)
         base = methods[0].scores if methods else scores
-        difference = {}
-        for point, values in scores.items():
-            difference[point] = estimated_difference(values, base[point])
         tokens = {}
         for k in depths:
             handed = [sum(ranking.tokens[:k]) for ranking in rankings]
             tokens[f"first {k}"] = float(np.mean(handed))
-        methods.append(
-            MethodScores(
-                name=name,
-                chunks=sum(map(len, chunks.values())),
-                recall={point: estimate(values) for point, values in scores.items()},
-                difference=difference,
-                tokens=tokens,
-                scores={point: tuple(values) for point, values in scores.items()},
-            )
-        )
+        methods.append(_summed(name, sum(map(len, chunks.values())), scores, base, tokens))
     return Evaluation(
         documents=len(documents),
         questions=tuple(asked),
@@ -181,6 +169,27 @@ def evaluate(
         depths=tuple(depths),
         budgets=tuple(budgets),
         methods=tuple(methods),
+    )
+
+
+def _summed(
+    name: str,
+    chunks: int,
+    scores: Mapping[str, Sequence[float]],
+    base: Mapping[str, Sequence[float]],
+    tokens: Mapping[str, float],
+) -> MethodScores:
+    """A method's estimates, also as differences to the `base` scores."""
+    difference = {}
+    for point, values in scores.items():
+        difference[point] = estimated_difference(values, base[point])
+    return MethodScores(
+        name=name,
+        chunks=chunks,
+        recall={point: estimate(values) for point, values in scores.items()},
+        difference=difference,
+        tokens=tokens,
+        scores={point: tuple(values) for point, values in scores.items()},
     )
 
 

@@ -81,25 +81,32 @@ def _records(path: Path) -> Iterator[tuple[str, Any]]:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8"
         raise InvalidParameter(f"Cannot read the questions in {str(path)!r}: {reason}.") from error
-    if suffix == ".csv":
-        reader = csv.DictReader(io.StringIO(text, newline=""))
-        for row in reader:
-            filled = {key: value for key, value in row.items() if key and value}
-            yield f"Line {reader.line_num}", filled
-    elif suffix == ".json":
-        records = _parsed(text, f"{path.name} is")
-        records = records.get("questions") if isinstance(records, dict) else records
-        if not isinstance(records, list):
-            raise InvalidParameter(
-                f"{path.name} must hold a list of questions, "
-                "or an object with one under 'questions'."
-            )
-        for number, record in enumerate(records, start=1):
-            yield f"Question {number}", record
-    else:
-        for number, line in enumerate(text.split("\n"), start=1):
-            if line.strip():
-                yield f"Line {number}", _parsed(line, f"Line {number} of {path.name} is")
+    read = {".csv": _csv_records, ".json": _json_records, ".jsonl": _line_records}[suffix]
+    yield from read(text, path.name)
+
+
+def _csv_records(text: str, name: str) -> Iterator[tuple[str, Any]]:
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    for row in reader:
+        filled = {key: value for key, value in row.items() if key and value}
+        yield f"Line {reader.line_num}", filled
+
+
+def _json_records(text: str, name: str) -> Iterator[tuple[str, Any]]:
+    records = _parsed(text, f"{name} is")
+    records = records.get("questions") if isinstance(records, dict) else records
+    if not isinstance(records, list):
+        raise InvalidParameter(
+            f"{name} must hold a list of questions, or an object with one under 'questions'."
+        )
+    for number, record in enumerate(records, start=1):
+        yield f"Question {number}", record
+
+
+def _line_records(text: str, name: str) -> Iterator[tuple[str, Any]]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            yield f"Line {number}", _parsed(line, f"Line {number} of {name} is")
 
 
 def _parsed(text: str, what: str) -> Any:
@@ -127,6 +134,17 @@ def _question(
     docs = tuple(_document(name, ids) for name in _texts(fields, "docs"))
     quotes, answers = _texts(fields, "quotes"), _texts(fields, "answers")
     spans = tuple(_span(value, ids, lengths) for value in _spans(fields.get("spans")))
+    _check_gold(spans, quotes, answers, docs)
+    places = [_places([quote], docs, finder) for quote in quotes]
+    if answers:
+        places = [_places(answers, docs, finder)]
+    return GoldQuestion(question, spans, tuple(places), () if spans or places else docs)
+
+
+def _check_gold(
+    spans: Sequence[Span], quotes: Sequence[str], answers: Sequence[str], docs: Sequence[str]
+) -> None:
+    """Refuse a question without gold, or with several kinds of it."""
     if sum(map(bool, (spans, quotes, answers))) > 1:
         raise InvalidParameter(
             "a question must have one kind of gold, 'spans', 'quotes' or 'answers'; got several."
@@ -135,10 +153,6 @@ def _question(
         raise InvalidParameter(
             "a question must have its gold as 'spans', 'quotes', 'answers' or 'docs'; got none."
         )
-    places = [_places([quote], docs, finder) for quote in quotes]
-    if answers:
-        places = [_places(answers, docs, finder)]
-    return GoldQuestion(question, spans, tuple(places), () if spans or places else docs)
 
 
 def _texts(fields: Mapping[str, Any], name: str) -> list[str]:

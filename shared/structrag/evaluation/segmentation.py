@@ -12,6 +12,8 @@ from itertools import accumulate
 from math import floor
 from random import Random
 
+import numpy as np
+
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 
 _VARIANTS = ("canonical", "nltk")
@@ -108,8 +110,8 @@ def boundary_f1(
     """
     _check(reference, hypothesis)
     check_at_least("tolerance", tolerance, 0)
-    first = [gap for gap, boundary in enumerate(reference) if boundary]
-    second = [gap for gap, boundary in enumerate(hypothesis) if boundary]
+    first = np.flatnonzero(reference).tolist()
+    second = np.flatnonzero(hypothesis).tolist()
     if not first and not second:
         return 1.0
     i = j = matched = 0

@@ -98,15 +98,15 @@ def make_selftest(
         if not _unfit(reference.target, texts, budget):
             pointing.setdefault(reference.target.id, reference)
     drawn = _drawn(list(pointing.values()), most)
-    questions = list(headings)
     if len(headings) < FEWEST:
-        questions, left_out["too few to ask"] = [], len(headings)
+        headings, left_out["too few to ask"] = [], len(headings)
+    if len(drawn) < FEWEST:
+        drawn = []
+    questions = list(headings)
     sentences: list[Span] = []
-    if len(drawn) >= FEWEST:
-        for reference in drawn:
-            target = _body(reference.target)
-            questions.append(MadeQuestion(reference.words, "reference", target))
-            sentences.append((reference.doc_id, reference.start, reference.end))
+    for reference in drawn:
+        questions.append(MadeQuestion(reference.words, "reference", _body(reference.target)))
+        sentences.append((reference.doc_id, reference.start, reference.end))
     return SelfTest(
         questions=tuple(questions),
         withheld=withheld_spans(outlines, sentences),

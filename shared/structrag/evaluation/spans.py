@@ -9,7 +9,7 @@ question out and counts it.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import accumulate
 
 from structrag.errors import check_choice
@@ -120,21 +120,26 @@ def chunking_error(
     by_document: dict[str, list[tuple[int, int]]] = {}
     for doc_id, start, end in chunks:
         by_document.setdefault(doc_id, []).append((start, end))
-    starts: dict[str, list[int]] = {}
-    reach: dict[str, list[int]] = {}  # the furthest end of the chunks up to and including this one
-    for doc_id, ranges in by_document.items():
-        ranges.sort()
-        starts[doc_id] = [start for start, _ in ranges]
-        reach[doc_id] = list(accumulate((end for _, end in ranges), max))
+    chunks_of = {doc_id: _Ranges(ranges) for doc_id, ranges in by_document.items()}
     whole = 0
     for doc_id, start, end in filled:
-        whole += _contains(starts.get(doc_id, []), reach.get(doc_id, []), start, end)
+        whole += doc_id in chunks_of and chunks_of[doc_id].hold(start, end)
     return 1 - whole / len(filled)
 
 
-def _contains(starts: Sequence[int], reach: Sequence[int], start: int, end: int) -> bool:
-    last = bisect_right(starts, start) - 1
-    return last >= 0 and reach[last] >= end
+class _Ranges:
+    """Ranges of one document, which may overlap."""
+
+    def __init__(self, ranges: list[tuple[int, int]]) -> None:
+        ranges.sort()
+        self.starts = [start for start, _ in ranges]
+        # The furthest end of the ranges up to and including each.
+        self.reach = list(accumulate((end for _, end in ranges), max))
+
+    def hold(self, start: int, end: int) -> bool:
+        """Whether one of the ranges holds `[start, end)` as a whole."""
+        last = bisect_right(self.starts, start) - 1
+        return last >= 0 and self.reach[last] >= end
 
 
 def _trim(span: Span, texts: Mapping[str, str]) -> Span:

@@ -107,16 +107,21 @@ def _block(raw: str, kind: str, unsure: list[str]) -> str:
     if table:
         return "\n".join(table)
     if has_columns(lines) or all(line.lstrip().startswith(("+-", "|")) for line in lines):
-        if len(lines) > 1:
-            start = " ".join(lines[0].split())[:60]
-            unsure.append(
-                f"Columns beginning {start!r} were kept as they stand: "
-                "it is not certain that they are a table"
-            )
-        return fenced("\n".join(_dedented([line.expandtabs(8).rstrip() for line in lines])))
+        return _columns(lines, unsure)
     if kind == "list":  # its indents say what belongs to which item
-        return "\n".join(escaped_lines([line.rstrip() for line in lines]))
-    return "\n".join(escaped_lines([line.strip() for line in lines]))
+        return "\n".join(escaped_lines(list(map(str.rstrip, lines))))
+    return "\n".join(escaped_lines(list(map(str.strip, lines))))
+
+
+def _columns(lines: Sequence[str], unsure: list[str]) -> str:
+    """Lines that may be a table, fenced as they stand."""
+    if len(lines) > 1:
+        start = " ".join(lines[0].split())[:60]
+        unsure.append(
+            f"Columns beginning {start!r} were kept as they stand: "
+            "it is not certain that they are a table"
+        )
+    return fenced("\n".join(_dedented([line.expandtabs(8).rstrip() for line in lines])))
 
 
 def _is_code(lines: Sequence[str]) -> bool:
@@ -184,28 +189,31 @@ def _grid_table(lines: Sequence[str]) -> list[str] | None:
     first = lines[0]
     if len(lines) < 3 or not _GRID_RULE.fullmatch(first) or not _GRID_RULE.fullmatch(lines[-1]):
         return None
-    borders = _places("+", first)
-    groups: list[Rows] = [[]]  # the lines between two rules
-    rules = []
+    groups = _ruled_groups(lines)
+    if not groups or not all(groups):
+        return None
+    rows = list(chain.from_iterable(groups))
+    if len(rows) == len(groups):  # every row is ruled off
+        first_rule = next(line for line in lines[1:] if _GRID_RULE.fullmatch(line))
+        return pipe_rows(rows, header="=" in first_rule)
+    # Where lines are not ruled off, one with an empty cell may go on the row above.
+    under_header = len(groups) == 2 and len(groups[0]) == 1
+    return pipe_rows(rows, header=True) if under_header and all(map(all, groups[1])) else None
+
+
+def _ruled_groups(lines: Sequence[str]) -> list[Rows]:
+    """The rows between two rules each, none if a border is misplaced."""
+    borders = _places("+", lines[0])
+    groups: list[Rows] = [[]]
     for line in lines[1:]:
         is_rule = bool(_GRID_RULE.fullmatch(line))
-        if len(line) != len(first) or _places("+" if is_rule else "|", line) != borders:
-            return None
+        if len(line) != len(lines[0]) or _places("+" if is_rule else "|", line) != borders:
+            return []
         if is_rule:
-            rules.append(line)
             groups.append([])
         else:
             groups[-1].append([cell.strip() for cell in line[1:-1].split("|")])
-    groups.pop()
-    if not groups or not all(groups):
-        return None
-    single = all(len(group) == 1 for group in groups)
-    under_header = len(groups) == 2 and len(groups[0]) == 1
-    # Where lines are not ruled off, one with an empty cell may go on the row above.
-    if not single and not (under_header and all(all(row) for row in groups[1])):
-        return None
-    header = "=" in rules[0] or (under_header and not single)
-    return pipe_rows(list(chain.from_iterable(groups)), header=header)
+    return groups[:-1]
 
 
 def _places(sign: str, line: str) -> list[int]:
@@ -224,14 +232,13 @@ def _aligned_table(lines: Sequence[str]) -> list[str] | None:
     spans = [_cell_spans(line) for line in content]
     if not _are_columns(spans):
         return None
-    first = next(i for i in range(len(lines)) if i not in rules)
-    inner = [i for i in rules if first < i < len(lines) - 1]
     rows = []
     for line, row in zip(content, spans, strict=True):
         rows.append([line[start:end] for start, end in row])
-    if inner != [first + 1] and (inner or not _over_numbers(rows)):
-        return None
-    return pipe_rows(rows, header=True)
+    first = lines.index(content[0])
+    inner = [i for i in rules if first < i < len(lines) - 1]
+    has_header = inner == [first + 1] or (not inner and _over_numbers(rows))
+    return pipe_rows(rows, header=True) if has_header else None
 
 
 def _are_columns(spans: Sequence[Sequence[tuple[int, int]]]) -> bool:

@@ -297,7 +297,7 @@ def _cheapest(
     run of its own.
     """
     ends = [0, *accumulate(atom.tokens for atom in atoms)]
-    fixed = [PIECE + (atom.cost if i else 0.0) for i, atom in enumerate(atoms)]
+    fixed = [PIECE, *(PIECE + atom.cost for atom in atoms[1:])]
     # whatever depends on the first atom only: size(first, last) = ends[last] - offsets[first]
     offsets = [end - extra for end, extra in zip(ends, header_tokens, strict=False)]
     # For windows that are worth an array: offsets, then best + fixed.
@@ -324,8 +324,13 @@ def _cheapest(
         cheapest = min(costs)
         came_from[last] = low + next(i for i, cost in enumerate(costs) if cost <= cheapest + 1e-9)
         best = float(costs[came_from[last] - low])
+    return _runs(came_from)
+
+
+def _runs(came_from: Sequence[int]) -> list[tuple[int, int]]:
+    """The runs of the best way to the end."""
     runs: list[tuple[int, int]] = []
-    last = len(atoms)
+    last = len(came_from) - 1
     while last > 0:
         runs.append((came_from[last], last))
         last = came_from[last]

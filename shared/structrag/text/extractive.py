@@ -128,11 +128,11 @@ def _phrases(text: str, stop: frozenset[str]) -> list[str]:
     for part in _PHRASE_BREAK.split(text):
         run: list[str] = []
         for word in [*_WORD.findall(part), ""]:  # "" ends the last run
-            tells = bool(word) and word.casefold() not in stop and not word.isnumeric()
+            tells = word != "" and not word.isnumeric() and word.casefold() not in stop
             if tells and len(run) < 4:
                 run.append(word.rstrip(".-/'’"))
                 continue
-            if run and (len(run) > 1 or len(run[0]) > 2):
+            if len(run) > 1 or (run and len(run[0]) > 2):
                 phrases.append(" ".join(run))
             run = [word] if tells else []
     return phrases

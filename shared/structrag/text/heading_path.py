@@ -49,12 +49,16 @@ def heading_context(
             del parts[1]
             continue
         longest = max(range(len(parts)), key=lambda i: len(parts[i]))
-        words = parts[longest].split()
-        if len(words) > 1:
-            parts[longest] = " ".join(words[: len(words) // 2 if len(words) > 16 else -1])
-        else:
+        parts[longest] = _fewer_words(parts[longest])
+        if not parts[longest]:
             del parts[longest]
     return Context(SEPARATOR.join(parts), shortened)
+
+
+def _fewer_words(title: str) -> str:
+    """A title without its last word, or a long one's first half."""
+    words = title.split()
+    return " ".join(words[: len(words) // 2] if len(words) > 16 else words[:-1])
 
 
 def is_same_title(title: str, others: Sequence[str]) -> bool:

@@ -58,13 +58,12 @@ def gather(
     searches = []
     for name, splitter in splitters.items():
         of_method: list[tuple[Chunk, ...]] = []
-        for number, (document, record) in enumerate(zip(documents, records, strict=True), start=1):
+        for document, record in zip(documents, records, strict=True):
             chunks, series = _split(splitter, document, embedder)
             of_method.append(chunks)
-            split = {"chunks": [chunk_record(chunk) for chunk in chunks], "series": series}
-            record["splits"].append(split)
+            record["splits"].append({"chunks": list(map(chunk_record, chunks)), "series": series})
             if progress is not None:
-                progress(name, number, len(documents))
+                progress(name, len(of_method), len(documents))
         if query.strip():
             searches.append(search_chunks(name, documents, of_method, query, k, embedder))
     return {
