@@ -29,17 +29,12 @@ def entity_steps(
     Only names that occur in the text count. `finder` is "form", "llm" or a function. A name in
     more than `max_share` of four texts or more is left out.
     """
-    if callable(finder):
-        lists: list[Iterable[str]] = [finder(text) for text in texts]
-    elif finder == "llm" and texts:
-        prompts = [ENTITY_PROMPT.format(text=text) for text in texts]
-        answers = yield [Ask(prompt, "idms.entities/1", usable=answers_list) for prompt in prompts]
-        lists = []
-        for text, answer in zip(texts, answers, strict=True):
-            names = [] if isinstance(answer, Failed) else parse_keywords(answer)
-            lists.append(names or names_by_form(text))
+    lists: list[Iterable[str]]
+    if finder == "llm" and texts:
+        lists = yield from _asked_steps(texts)
     else:
-        lists = [names_by_form(text) for text in texts]
+        find = finder if callable(finder) else names_by_form
+        lists = [find(text) for text in texts]
     entities = [_occurring(text, names) for text, names in zip(texts, lists, strict=True)]
     if len(texts) < 4:  # too few to tell what is common
         return entities
@@ -47,6 +42,17 @@ def entity_steps(
     most = max_share * len(texts)
     rare = {key for key, count in frequency.items() if count <= most}
     return [{key: name for key, name in names.items() if key in rare} for names in entities]
+
+
+def _asked_steps(texts: Sequence[str]) -> Steps[list[Iterable[str]]]:
+    """The names that a model lists, or else those by form."""
+    prompts = [ENTITY_PROMPT.format(text=text) for text in texts]
+    answers = yield [Ask(prompt, "idms.entities/1", usable=answers_list) for prompt in prompts]
+    lists: list[Iterable[str]] = []
+    for text, answer in zip(texts, answers, strict=True):
+        names = [] if isinstance(answer, Failed) else parse_keywords(answer)
+        lists.append(names or names_by_form(text))
+    return lists
 
 
 def _occurring(text: str, names: Iterable[str]) -> dict[str, str]:

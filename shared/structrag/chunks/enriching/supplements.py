@@ -264,26 +264,37 @@ def supplement_steps(
     A round asks one list of questions for all of them.
     """
     works = {i: Supplement(chunks[i], factors[i], limits, settings) for i in places}
-    without_model = [] if use_llm else list(places)
-    for _ in range(limits.rounds if use_llm else 0):
-        active = [i for i in places if not works[i].done]
-        if not active:
-            break
-        shown = {i: source.nearest(i, limits.candidates, works[i].used) for i in active}
-        prompts = [_question(works[i], source, shown[i]) for i in active]
-        answers = yield [Ask(prompt, "idms.missing/1", usable=answers_list) for prompt in prompts]
-        named: dict[int, list[tuple[str, int]]] = {}
-        for i, answer in zip(active, answers, strict=True):
-            works[i].used.update(shown[i])
-            if isinstance(answer, Failed):
-                works[i].done = True
-                works[i].degraded = not isinstance(answer.reason, NoModel)
-                without_model.append(i)
-            else:
-                named[i] = _named(works[i], parse_keywords(answer), source, shown[i])
-        yield from _add_steps(works, named, source)
+    without_model = list(places)
+    if use_llm:
+        without_model = []
+        for _ in range(limits.rounds):
+            without_model += yield from _round_steps(works, limits, source)
     defined([works[i] for i in without_model], without_model, source)
     return {i: work.change() for i, work in works.items()}
+
+
+def _round_steps(
+    works: dict[int, Supplement], limits: SupplementLimits, source: Source
+) -> Steps[list[int]]:
+    """One round of questions; the chunks whose call failed are returned."""
+    active = [i for i, work in works.items() if not work.done]
+    if not active:
+        return []
+    shown = {i: source.nearest(i, limits.candidates, works[i].used) for i in active}
+    prompts = [_question(works[i], source, shown[i]) for i in active]
+    answers = yield [Ask(prompt, "idms.missing/1", usable=answers_list) for prompt in prompts]
+    failed = []
+    named: dict[int, list[tuple[str, int]]] = {}
+    for i, answer in zip(active, answers, strict=True):
+        works[i].used.update(shown[i])
+        if isinstance(answer, Failed):
+            works[i].done = True
+            works[i].degraded = not isinstance(answer.reason, NoModel)
+            failed.append(i)
+        else:
+            named[i] = _named(works[i], parse_keywords(answer), source, shown[i])
+    yield from _add_steps(works, named, source)
+    return failed
 
 
 def _add_steps(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from structrag.records import Block
 from structrag.text.cutting import Cutter
@@ -50,9 +51,9 @@ def surroundings(
     - Image: 2 before and 2 behind.
     """
     caption = ""
-    if before is not None and _is_caption(text, kind, before):
+    if _is_caption(text, kind, before):
         caption, before = _flat(text, *_own(before)), None
-    elif after is not None and _is_caption(text, kind, after):
+    elif _is_caption(text, kind, after):
         caption, after = _flat(text, *_own(after)), None
     last = _sentences_before(text, before, cutter) if before is not None else []
     first = _sentences_after(text, after, cutter) if after is not None else []
@@ -80,9 +81,11 @@ def _last_line(text: str, start: int, end: int) -> int:
     return text.rfind("\n", start, start + len(text[start:end].rstrip())) + 1
 
 
-def _is_caption(text: str, kind: str, block: Block) -> bool:
+def _is_caption(text: str, kind: str, block: Block | None) -> TypeGuard[Block]:
+    if block is None or block.kind != "paragraph":
+        return False
     start, end = _own(block)
-    if block.kind != "paragraph" or end - start > REACH:
+    if end - start > REACH:
         return False
     words = text[start:end].strip()
     if kind == "image" and _ITALIC_LINE.fullmatch(words):

@@ -60,16 +60,12 @@ def pipe_table(
     their inline markup.
     """
     body = header_end if start < header_end <= end else start
-    edges = [body, *(cut for cut in cuts if body < cut < end), end]
     clean = plain_cell if markdown else _collapsed
     rows = []
-    for first, last in pairwise(edges):
+    for first, last in pairwise([body, *(cut for cut in cuts if body < cut < end), end]):
         if first < last:
             rows.append(Row(first, last, _cells(text[first:last], clean)))
-    headers = []
-    for line in text[start:body].splitlines():
-        if not _DELIMITER.fullmatch(line):
-            headers += [cell for cell in _cells(line, clean) if cell]
+    headers = _header_cells(text[start:body], clean)
     if not headers and rows:
         headers = [cell for cell in rows[0].cells if cell]
         body = rows[0].end
@@ -77,6 +73,15 @@ def pipe_table(
     if not headers or not any(any(row.cells) for row in rows):
         return None
     return Table(start, end, body, tuple(dict.fromkeys(headers)), tuple(rows))
+
+
+def _header_cells(text: str, clean: Callable[[str], str]) -> list[str]:
+    """The cells of all header rows that are not blank."""
+    headers: list[str] = []
+    for line in text.splitlines():
+        if not _DELIMITER.fullmatch(line):
+            headers += filter(None, _cells(line, clean))
+    return headers
 
 
 def html_table(markup: str, offset: int) -> Table | None:

@@ -183,7 +183,7 @@ class Flow:
             self._end_line()
 
     def open_heading(self, level: int, depth: int, *, closes: bool) -> None:
-        """Begin a heading on a new line, and end one that is open."""
+        """Begin a heading on a new line, ending an open one."""
         self.break_line(2, 0, force=True)
         self.close_heading()
         self.marker = None
@@ -287,20 +287,24 @@ class Flow:
         """Begin a line, and a piece of the text where one begins."""
         if self.out.length:
             self.out.insert("\n" * (self.gap - self.out.newlines()))
-        place = self.out.length
-        piece = self.heading or self.block
-        # An empty line ends a block, but not a heading.
-        if piece is None or piece.start < 0 or (self.gap > 1 and not self.heading):
-            piece = self.heading or Piece(kind or self._kind())
-            piece.start = place
-            self.pieces.append(piece)
-            self.block = None if self.heading else piece
-        elif self.marker and self.marker.cut:
-            piece.cuts.append(place)
+        piece = self._piece(kind)
         self.gap = 0
         if self.lists.depth and not (kind or self.pre or self.heading):
             levels = min(self.lists.depth, _MAX_INDENT) - (1 if self.marker else 0)
             self.out.insert("  " * levels, self.marker.place if self.marker else 0)
+        return piece
+
+    def _piece(self, kind: BlockKind | None) -> Piece:
+        """The piece that a line belongs to, opened if it is new."""
+        piece = self.heading or self.block
+        # An empty line ends a block, but not a heading.
+        if piece is None or piece.start < 0 or (self.gap > 1 and not self.heading):
+            piece = self.heading or Piece(kind or self._kind())
+            piece.start = self.out.length
+            self.pieces.append(piece)
+            self.block = None if self.heading else piece
+        elif self.marker and self.marker.cut:
+            piece.cuts.append(self.out.length)
         return piece
 
     def _kind(self) -> BlockKind:

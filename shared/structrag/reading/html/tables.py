@@ -112,9 +112,14 @@ def write_rows(table: Table, out: MappedText) -> tuple[list[int], int]:
     two.
     """
     _place(table.rows)
-    rows = [row for row in table.rows if any(cell.text.length for cell in row.cells)]
-    used = sorted({cell.column for row in rows for cell in row.cells if cell.text.length})
-    columns = {column: i for i, column in enumerate(used)}
+    rows = []
+    used: set[int] = set()
+    for row in table.rows:
+        shown = {cell.column for cell in row.cells if cell.text.length}
+        if shown:
+            rows.append(row)
+            used |= shown
+    columns = {column: i for i, column in enumerate(sorted(used))}
     n_headers = _count_headers(rows)
     cuts: list[int] = []
     header_end = 0
