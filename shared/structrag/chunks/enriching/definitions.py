@@ -73,13 +73,20 @@ def shortened(
     used = sum(sizes[i] for i in picked)
     if used > most:
         return None
-    closeness = np.round(vectors @ vectors.mean(axis=0), 9) if len(vectors) else np.zeros(0)
-    for i in np.argsort(-closeness, kind="stable").tolist():
+    for i in _nearest_the_mean(vectors):
         if i not in picked and used + sizes[i] <= most:
             picked.append(i)
             used += sizes[i]
     text = " ".join(" ".join(sentences[i].split()) for i in sorted(picked))
     return text if text and counter(text) <= most else None
+
+
+def _nearest_the_mean(vectors: FloatArray) -> list[int]:
+    """The rows by closeness to their mean, ties in their order."""
+    if not len(vectors):
+        return []
+    closeness = np.round(vectors @ vectors.mean(axis=0), 9)
+    return [int(i) for i in np.argsort(-closeness, kind="stable")]
 
 
 def _cover(sentences: Sequence[str], entities: Sequence[str]) -> list[int] | None:

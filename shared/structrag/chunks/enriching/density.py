@@ -302,6 +302,5 @@ def _rating_steps(chunks: Sequence[Chunk], settings: DensitySettings) -> Steps[l
     prompts = [RATING_PROMPT.format(text=chunk.text) for chunk in chunks]
     answers = yield [Ask(prompt, "idms.rating/1", usable=holds_rating) for prompt in prompts]
     ratings = [None if isinstance(answer, Failed) else parse_rating(answer) for answer in answers]
-    rated = [rating for rating in ratings if rating is not None]
-    middle = median(rated) if rated else 10.0
+    middle = median([rating for rating in ratings if rating is not None] or [10.0])
     return [(middle if rating is None else rating) / 10 for rating in ratings]

@@ -13,7 +13,7 @@ import numpy as np
 
 from structrag.asking.replies.lists import answers_list, parse_keywords
 from structrag.asking.requests import Ask, Embed, Failed, Steps
-from structrag.chunks.enriching.definitions import definition_in, definitions, is_code, shortened
+from structrag.chunks.enriching.definitions import definitions, is_code, shortened
 from structrag.chunks.enriching.density import (
     ChunkVectors,
     DensityFactors,
@@ -235,18 +235,22 @@ def defined(works: Sequence[Supplement], places: Sequence[int], source: Source) 
     """Add the document's definitions of codes that chunks do not define."""
     in_document = definitions([sentence.text for sentence in source.sentences])
     for work, place in zip(works, places, strict=True):
-        in_chunk = {name for sentence in source.of(place) for name, _ in definition_in(sentence)}
+        in_chunk = definitions(source.of(place))
         for entity in work.factors.entities:
             name = entity.name
             if name not in in_document:
                 name = name.removesuffix("s")  # the plural of an acronym
-            if not is_code(name) or name not in in_document or name in in_chunk:
-                continue
-            number, words = in_document[name]
-            sentence = source.sentences[number]
-            if sentence.chunk != place:
-                # A long form across a line end is no slice of the document.
-                work.add(name, words if words in sentence.text else sentence.text, sentence)
+            if is_code(name) and name in in_document and name not in in_chunk:
+                number, words = in_document[name]
+                _add_definition(work, place, name, words, source.sentences[number])
+
+
+def _add_definition(
+    work: Supplement, place: int, name: str, words: str, sentence: Sentence
+) -> None:
+    if sentence.chunk != place:
+        # A long form across a line end is no slice of the document: take the sentence.
+        work.add(name, words if words in sentence.text else sentence.text, sentence)
 
 
 def supplement_steps(

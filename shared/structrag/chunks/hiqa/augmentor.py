@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from structrag.chunks.divisions import Division, leading_path
+from structrag.chunks.hiqa.inline_text import Image
 from structrag.chunks.hiqa.segments import Part, Segment, Segmenter
 from structrag.chunks.hiqa.surroundings import Surroundings, surroundings
 from structrag.chunks.hiqa.table_text import Table, index_line, row_runs, table_body
@@ -271,11 +272,9 @@ class Augmentor:
         for image in part.images:
             lines += [image.alt, image.title]
         lines += [around.caption, *descriptions, *around.before, *around.after]
-        lines = [line for line in dict.fromkeys(lines) if line]
-        if not lines:  # nothing says what the image shows but the name of its file
-            files = [image.file for image in part.images if not image.file.startswith("data:")]
-            lines = [file.partition("?")[0].rpartition("/")[2] for file in files]
         context = self._context(division)
+        # Where nothing says what the image shows, the names of files have to.
+        lines = list(filter(None, dict.fromkeys(lines))) or _file_names(part.images)
         body = self._leading(lines, context)
         if not body:
             return None
@@ -317,6 +316,11 @@ class Augmentor:
                 self.described[image.file] = _asked(self.describe_image, image.file)
         answers = [self.described[image.file] for image in part.images if image.file]
         return [answer for answer in answers if answer], answers.count("")
+
+
+def _file_names(images: Sequence[Image]) -> list[str]:
+    files = [image.file for image in images if not image.file.startswith("data:")]
+    return [file.partition("?")[0].rpartition("/")[2] for file in files]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

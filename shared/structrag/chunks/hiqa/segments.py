@@ -282,19 +282,22 @@ def _prose(neighbour: Part) -> Block | None:
     return replace(neighbour.block, end=neighbour.own_end)
 
 
+def _takes_tags(part: Part) -> bool:
+    """Whether tags behind it may join a part, a table or image."""
+    return part.kind != "text" and part.own_end == part.block.end
+
+
 def _join_quiet(parts: list[Part]) -> list[Part]:
-    """Join parts that are only tags to a table or image beside them.
+    """Join parts of tags alone to a table or image beside them.
 
     The one before comes first. So no chunk is tags alone.
     """
     joined: list[Part] = []
     only_quiet = True  # so far nothing but tags
     for part in parts:
-        last = joined[-1] if joined else None
-        joinable = last is not None and last.kind != "text" and last.own_end == last.block.end
-        if part.quiet and last is not None and joinable:
-            block = replace(last.block, end=part.block.end)
-            joined[-1] = replace(last, block=block, own_end=part.own_end)
+        if part.quiet and joined and _takes_tags(joined[-1]):
+            block = replace(joined[-1].block, end=part.block.end)
+            joined[-1] = replace(joined[-1], block=block, own_end=part.own_end)
             continue
         if part.kind != "text" and joined and only_quiet:
             first = joined[0].block

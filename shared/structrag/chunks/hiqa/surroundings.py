@@ -51,9 +51,9 @@ def surroundings(
     - Image: 2 before and 2 behind.
     """
     caption = ""
-    if _is_caption(text, kind, before):
+    if _is_caption(before, text, kind):
         caption, before = _flat(text, *_own(before)), None
-    elif _is_caption(text, kind, after):
+    elif _is_caption(after, text, kind):
         caption, after = _flat(text, *_own(after)), None
     last = _sentences_before(text, before, cutter) if before is not None else []
     first = _sentences_after(text, after, cutter) if after is not None else []
@@ -81,7 +81,7 @@ def _last_line(text: str, start: int, end: int) -> int:
     return text.rfind("\n", start, start + len(text[start:end].rstrip())) + 1
 
 
-def _is_caption(text: str, kind: str, block: Block | None) -> TypeGuard[Block]:
+def _is_caption(block: Block | None, text: str, kind: str) -> TypeGuard[Block]:
     if block is None or block.kind != "paragraph":
         return False
     start, end = _own(block)
