@@ -7,11 +7,10 @@ from langchain_structrag.hiqa import HiQATransformer
 from langchain_structrag.hiqa_retriever import HiQARetriever
 from langchain_structrag.idms import IDMSTextSplitter
 from langchain_structrag.models import LangChainEmbedder, LangChainModel
+from langchain_structrag.multihop import SelfAsk, TwoHopRetriever
 from langchain_structrag.multiview import MultiViewRetriever
 from langchain_structrag.pic import PICTextSplitter
-from langchain_structrag.self_ask import SelfAsk
 from langchain_structrag.splitters import ContentAwareTextSplitter, FixedTextSplitter
-from langchain_structrag.two_hop import TwoHopRetriever
 from langchain_structrag.vision import ImageDescriber
 
 __all__ = [

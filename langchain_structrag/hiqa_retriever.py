@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import Field
 
-from langchain_structrag.indexing import load_index, make_index
-from langchain_structrag.lexical import LexicalRoute
-from langchain_structrag.results import segment_documents
-from langchain_structrag.retrieving import IndexRetriever
-from structrag.hosts.metadata import score_notes
-from structrag.hosts.segments import check_packing, packed, segment_notes, with_segments
+from langchain_structrag.conversion import document_id
+from langchain_structrag.models import inner_config
+from langchain_structrag.retrieving import IndexRetriever, load_index, make_index
+from structrag.asking.requests import Ranking, Search
+from structrag.hosts.metadata import (
+    CHUNK_KEY,
+    DOCUMENT_KEY,
+    score_notes,
+)
+from structrag.hosts.segments import (
+    EngineResult,
+    check_packing,
+    indexed_segments,
+    packed,
+    segment_notes,
+    segment_ranking,
+    with_segments,
+)
 from structrag.index.index import Index
+from structrag.index.store import Store
 from structrag.records import Hit
 from structrag.retrieval.hiqa.retriever import HiQARetriever as CoreRetriever
 from structrag.retrieval.hiqa.tuning import LabelledQuestion, TuningReport
@@ -76,7 +90,7 @@ class HiQARetriever(IndexRetriever):
     order: str = "score"
     """Either "score", or "document" for reading order."""
     lexical: Any = None
-    """A LangChain retriever over `segments()` in the place of BM25; see `langchain_structrag.lexical.LexicalRoute`."""
+    """A LangChain retriever over `segments()` in the place of BM25; see `langchain_structrag.hiqa_retriever.LexicalRoute`."""
     max_tokens: int | None = None
     """Tokens that all results may have together, their heading paths included; those that do not fit are left out, and only the best is
     cut, at the end of a sentence, if it does not fit alone."""
@@ -138,3 +152,96 @@ class HiQARetriever(IndexRetriever):
     @classmethod
     def _opened_index(cls, path: str | os.PathLike[str], **options: Any) -> Index:
         return with_segments(load_index(path, **options), options.get("splitter"))
+
+
+SCORE_KEYS = (
+    "_score",
+    "score",
+    "relevance_score",
+)  # where retrievers put a result's score in its metadata
+
+
+@dataclass(frozen=True)
+class LexicalRoute:
+    """A LangChain retriever as a route of an index: its results are mapped back to the index's
+    segments.
+
+    A result is the segment that its metadata's `structrag_chunk` or its own id names (also within
+    Elasticsearch's `_id` and `_source`), else the one that holds its place: `doc_id` (or what makes
+    a document's id, such as `source`), `start_index` and, if known, `end_index`.
+    Segments that the index no longer has are left out.
+
+    Its scores are taken where all results have one that does not rise; else the first counts 1, the
+    second 1/2, the third 1/3.
+    """
+
+    retriever: BaseRetriever
+    index: Index
+
+    def search(self, request: Search) -> Ranking:
+        """The segments found, best first. How many is the retriever's own setting."""
+        return self._ranking(self.retriever.invoke(request.query, inner_config()))
+
+    async def asearch(self, request: Search) -> Ranking:
+        """`search` by the retriever's own async call."""
+        return self._ranking(await self.retriever.ainvoke(request.query, inner_config()))
+
+    def _ranking(self, documents: Sequence[Document]) -> Ranking:
+        def describe_first() -> str:
+            keys = sorted(map(str, documents[0].metadata))
+            return (
+                f"the id {documents[0].id!r} and metadata {keys}: it needs {CHUNK_KEY}, or doc_id "
+                "(or source) and a start_index inside one segment"
+            )
+
+        results = [_engine_result(document) for document in documents]
+        return segment_ranking(results, self.index.store, describe_first)
+
+
+def _engine_result(document: Document) -> EngineResult:
+    """What a LangChain document says of the segment that it is."""
+    facts = list(_facts(document))
+    named = next((fact for fact in facts if isinstance(fact.get(CHUNK_KEY), str)), {})
+    placed = next((fact for fact in facts if isinstance(fact.get("start_index"), int)), {})
+    return EngineResult(
+        chunk_id=named.get(CHUNK_KEY),
+        names=(document.id, document.metadata.get("_id")),
+        doc_id=_parent_id(placed) if placed else None,
+        start=placed.get("start_index"),
+        end=placed.get("end_index"),
+        score=next(
+            (document.metadata[key] for key in SCORE_KEYS if key in document.metadata), None
+        ),
+    )
+
+
+def _facts(document: Document) -> Iterator[Mapping[str, Any]]:
+    """Where a result may say what it is: its metadata, and what Elasticsearch's retriever puts
+    inside."""
+    yield document.metadata
+    source = document.metadata.get("_source")
+    if isinstance(source, Mapping):
+        yield source
+        if isinstance(source.get("metadata"), Mapping):
+            yield source["metadata"]
+
+
+def _parent_id(facts: Mapping[str, Any]) -> str:
+    """The id of the document that a result is a part of."""
+    if isinstance(facts.get("doc_id"), str):
+        return str(facts["doc_id"])
+    of_parent = {
+        key: value for key, value in facts.items() if key not in ("start_index", "end_index")
+    }
+    return document_id(Document(page_content="", metadata=of_parent))
+
+
+def segment_documents(store: Store, view: str) -> list[Document]:
+    """Every chunk as what is indexed of it in a view, with the ids that lead back to it; chunks
+    without the view are left out."""
+    documents = []
+    for chunk, text in indexed_segments(store, view):
+        ids = {CHUNK_KEY: chunk.id, DOCUMENT_KEY: chunk.doc_id}
+        metadata = {**store.document(chunk.doc_id).meta, **ids}
+        documents.append(Document(page_content=text, metadata=metadata, id=chunk.id))
+    return documents

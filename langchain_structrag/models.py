@@ -3,23 +3,62 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
+from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import BaseLanguageModel
 from langchain_core.messages import BaseMessage
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.output_parsers import BaseOutputParser
+from langchain_core.prompts import BasePromptTemplate
+from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig, RunnableSequence
+from langchain_core.runnables.base import RunnableBindingBase
+from langchain_core.runnables.retry import RunnableRetry
+from pydantic import BaseModel
 
-from langchain_structrag.answering import check_answers, gives_strings
-from langchain_structrag.callbacks import inner_config
 from langchain_structrag.embedding import StructragEmbeddings
-from langchain_structrag.naming import model_name
+from structrag.asking.naming import digest, unnamed
 from structrag.asking.requests import Embedder, LanguageModel
 from structrag.errors import InvalidParameter
-from structrag.hosts.limits import reading_limit
-from structrag.hosts.margins import LogProbabilities
+from structrag.hosts.models import (
+    LogProbabilities,
+    class_path,
+    is_plain,
+    is_setting,
+    listed,
+    reading_limit,
+    settings_of,
+    shown,
+    telling,
+)
 from structrag.text.tokens import TokenCounter, count_tokens
+
+_callbacks: ContextVar[BaseCallbackManager | None] = ContextVar("structrag_callbacks", default=None)
+
+
+@contextmanager
+def inner_callbacks(callbacks: BaseCallbackManager | None) -> Iterator[None]:
+    """Within it, language models called through `LangChainModel` report to `callbacks`, also from
+    threads and tasks."""
+    token = _callbacks.set(callbacks)
+    try:
+        yield
+    finally:
+        _callbacks.reset(token)
+
+
+def inner_config(config: RunnableConfig | None = None) -> RunnableConfig | None:
+    """The config for a call made within `inner_callbacks`: its callbacks unless `config` has its
+    own."""
+    callbacks = _callbacks.get()
+    if callbacks is None or (config and config.get("callbacks")):
+        return config
+    return RunnableConfig(**{**(config or {}), "callbacks": callbacks})
 
 
 @dataclass(frozen=True)
@@ -178,3 +217,219 @@ def as_embedder(value: Any) -> Embedder | Any:
 def as_language_model(value: Any) -> LanguageModel | Any:
     """A LangChain model or chain wrapped; anything else as it is, for structrag to judge."""
     return LangChainModel(value) if isinstance(value, Runnable) else value
+
+
+NEEDED = "a Runnable that takes a string and gives a string or a message"
+
+
+def check_answers(model: Any, *, takes_text: bool = True) -> None:
+    """Raise InvalidParameter unless it is a model or chain whose types allow it to answer with a
+    string or a message.
+
+    What declares no types, or Any, is allowed. `takes_text=False` leaves out what it takes.
+    """
+    if not isinstance(model, Runnable):
+        raise InvalidParameter(
+            f"model must be a LangChain chat model or LLM, or {NEEDED}; got "
+            f"{type(model).__name__}. "
+            "A plain function is passed as llm= as it is."
+        )
+    if isinstance(model, BaseLanguageModel):
+        return
+    given = _declared(model, "OutputType")
+    if not _holds(given, str, BaseMessage):
+        raise InvalidParameter(
+            f"model must be {NEEDED}; {model.get_name()} gives {_shown(given)}. End the chain in "
+            "the model or in a StrOutputParser."
+        )
+    if takes_text:
+        _check_input(model)
+
+
+def gives_strings(model: Any) -> bool:
+    """Whether its answers are plain strings, so that nothing else comes with them."""
+    return _declared(model, "OutputType") is str
+
+
+def _check_input(model: Runnable[Any, Any]) -> None:
+    first = _first(model)
+    if isinstance(first, BasePromptTemplate):
+        names = first.input_variables
+        if len(names) != 1 or not _holds(first.input_types.get(names[0], str), str):
+            raise InvalidParameter(
+                f"model must be {NEEDED}; the prompt that the chain begins with has the places "
+                f"{sorted(names)}. It must have exactly one, "
+                "for a string: set others by prompt.partial(...)."
+            )
+        return
+    taken = _declared(model, "InputType")
+    if not _holds(taken, str):
+        raise InvalidParameter(f"model must be {NEEDED}; {model.get_name()} takes {_shown(taken)}.")
+
+
+def _first(model: Any) -> Any:
+    """What of a chain is given the input."""
+    while isinstance(model, RunnableSequence | RunnableBindingBase):
+        model = model.first if isinstance(model, RunnableSequence) else model.bound
+    return model
+
+
+def _declared(model: Runnable[Any, Any], side: str) -> Any:
+    """The type that a Runnable declares; Any where it declares none."""
+    try:
+        return getattr(model, side)
+    except (AttributeError, TypeError):
+        return Any
+
+
+def _holds(declared: Any, *wanted: type) -> bool:
+    """Whether a declared type allows a value of one of the types."""
+    origin = get_origin(declared)
+    if origin is Annotated:
+        return _holds(get_args(declared)[0], *wanted)
+    if origin in {Union, types.UnionType}:
+        return any(_holds(part, *wanted) for part in get_args(declared))
+    if (
+        declared is Any or declared is object or isinstance(declared, str | TypeVar)
+    ):  # left open, or an annotation that is text
+        return True
+    return isinstance(declared, type) and origin is None and issubclass(declared, wanted)
+
+
+def _shown(declared: Any) -> str:
+    return (
+        getattr(declared, "__name__", str(declared))
+        if get_origin(declared) is None
+        else str(declared)
+    )
+
+
+# What tells two models or settings apart, and never a secret.
+MODEL_FIELDS = (
+    "model",
+    "model_name",
+    "model_id",
+    "repo_id",
+    "deployment_name",
+    "azure_deployment",
+    "endpoint_name",
+)
+SETTING_FIELDS = (
+    "temperature", "top_p", "top_k", "max_tokens", "seed", "reasoning_effort",
+    "dimensions", "output_dimensionality", "task_type", "size", "query_instruction", "embed_instruction",
+)  # fmt: skip
+OTHER_FIELDS = (
+    "model_kwargs",
+    "encode_kwargs",
+    "query_encode_kwargs",
+    "stop",
+    "stop_sequences",
+)  # told by a digest
+FUNCTION = "<function>"  # stands in a name for what cannot be told
+
+
+def model_name(model: Any, config: RunnableConfig | None = None) -> str:
+    """Class, model name and settings, such as `ChatOpenAI(model='gpt-4o', temperature=0)`; equal in
+    every process.
+
+    Chains are told by all their parts: bound arguments, fallbacks, steps, prompts. A model without
+    a name is told by the module and name of its class and its public settings. A chain that holds a
+    function, such as a RunnableLambda, gets a name that no other has, since nothing tells what the
+    function calls. `config` is what it will be called with.
+    """
+    name = _told(model, _configured(config))
+    return unnamed(model, name) if FUNCTION in name else name
+
+
+def _told(value: Any, settings: Mapping[str, Any]) -> str:
+    """A model, embeddings or chain, called with these settings."""
+    if isinstance(value, RunnableBinding | RunnableRetry):  # bind, with_config, with_retry
+        return _told(value.bound, {**value.kwargs, **_configured(value.config), **settings})
+    if isinstance(value, BaseLanguageModel | Embeddings):
+        return _model(value, settings)
+    steps = value.steps if isinstance(value, RunnableSequence) else []
+    name = " | ".join(_told(step, {}) for step in steps) or _composed(value)
+    return f"({name}).bind({listed(_digests(settings))})" if settings else name
+
+
+def _configured(config: RunnableConfig | None) -> dict[str, Any]:
+    chosen = (config or {}).get("configurable")
+    return {"configurable": chosen} if chosen else {}
+
+
+def _model(model: Any, bound: Mapping[str, Any]) -> str:
+    named = _fields(model, bound, MODEL_FIELDS)
+    told = {
+        name: repr(value)
+        for name, value in {**named, **_fields(model, bound, SETTING_FIELDS)}.items()
+    }
+    identifying = getattr(
+        model, "_identifying_params", None
+    )  # what LangChain's classes say tells their instances apart
+    own = dict(identifying) if isinstance(identifying, Mapping) else {}
+    rest = {**{name: getattr(model, name, None) for name in OTHER_FIELDS}, **own, **bound}
+    told |= _digests({name: value for name, value in rest.items() if name not in told})
+    if named:
+        return f"{type(model).__name__}({listed(told)})"
+    return f"{class_path(model)}({listed({**({} if own else _attributes(model)), **told})})"
+
+
+def _fields(model: Any, bound: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    found = {name: bound[name] if name in bound else getattr(model, name, None) for name in names}
+    return {name: value for name, value in found.items() if is_plain(value) and value != ""}
+
+
+def _digests(settings: Mapping[str, Any]) -> dict[str, str]:
+    given = {
+        name: value for name, value in settings.items() if is_setting(name) and value is not None
+    }
+    return {
+        name: shown(value)
+        for name, value in given.items()
+        if not isinstance(value, Mapping | list) or value
+    }
+
+
+def _attributes(model: Any) -> dict[str, str]:
+    """The settings of a model that has no name."""
+    found = {}
+    for name, value in settings_of(model).items():
+        told = _told(value, {}) if isinstance(value, Embeddings | Runnable) else telling(value)
+        if told is not None:
+            found[name] = told
+    return found
+
+
+def _composed(value: Any) -> str:
+    """A chain, a prompt or a parser by all its parts."""
+    kind = (
+        type(value).__name__
+        if type(value).__module__.startswith("langchain_core.")
+        else class_path(value)
+    )
+    held = [] if isinstance(value, BaseModel) else getattr(value, "__dict__", {}).values()
+    if any(map(_is_function, held)):
+        return f"{kind}({FUNCTION})"
+    settings = settings_of(value)
+    if "config" in settings:  # of what can be configured
+        settings |= {"config": _configured(value.config)}
+    parts = listed({name: _part(part) for name, part in settings.items()})
+    if parts and isinstance(value, BasePromptTemplate | BaseOutputParser) and FUNCTION not in parts:
+        parts = digest(parts)
+    return f"{kind}({parts})"
+
+
+def _part(value: Any) -> str:
+    if isinstance(value, Embeddings | Runnable):
+        return _told(value, {})
+    if _is_function(value):
+        return FUNCTION
+    if isinstance(value, Mapping):
+        return f"{{{listed({str(name): _part(part) for name, part in value.items()})}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_part, value))}]"
+    return _composed(value) if isinstance(value, BaseModel) else shown(value)
+
+
+def _is_function(value: Any) -> bool:
+    return callable(value) and not isinstance(value, type | Embeddings | Runnable | BaseModel)

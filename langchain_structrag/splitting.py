@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from copy import deepcopy
 from typing import Any, ClassVar, Literal
 
 from langchain_core.documents import Document
@@ -11,10 +12,16 @@ from langchain_text_splitters import TextSplitter
 from typing_extensions import Self
 
 from langchain_structrag.conversion import as_documents, check_documents, digest, to_core
-from langchain_structrag.results import chunk_document
 from structrag.errors import InvalidParameter, check_at_least, check_choice, require
-from structrag.hosts.metadata import header_notes
-from structrag.hosts.trimming import TrimmedLength
+from structrag.hosts.documents import stable_uuid
+from structrag.hosts.metadata import (
+    context_notes,
+    header_notes,
+    heading_notes,
+    oversize_notes,
+    source_notes,
+)
+from structrag.hosts.places import TrimmedLength, trimmed
 from structrag.reading.files import FORMATS
 from structrag.records import Chunk
 from structrag.records import Document as CoreDocument
@@ -168,3 +175,34 @@ class StructureSplitter(TextSplitter):
         The special tokens a model adds around a text are not counted.
         """
         return cls(length_function=huggingface_counter(tokenizer), **kwargs)
+
+
+def chunk_document(
+    parent: Document,
+    source: CoreDocument,
+    chunk: Chunk,
+    key: str,
+    *,
+    strip: bool,
+    context: bool,
+    flat: bool,
+) -> Document:
+    """One chunk as a LangChain document; the parent's metadata is copied, ours is added.
+
+    `key` tells the parent apart, `strip` leaves out white space around the content, `context` puts
+    the chunk's context in front, `flat` makes the heading path one string.
+    """
+    if strip:
+        chunk = trimmed(chunk)
+    metadata: dict[str, Any] = {
+        **deepcopy(parent.metadata),
+        "start_index": chunk.start,
+        "end_index": chunk.end,
+        **heading_notes(chunk, flat=flat),
+        **source_notes(chunk, source),
+        **(context_notes(chunk) if context else {}),
+        **oversize_notes(chunk),
+    }
+    lead = f"{chunk.context}\n" if context and chunk.context else ""
+    name = stable_uuid(source.id, key, chunk.start, chunk.end)
+    return Document(page_content=lead + chunk.text, metadata=metadata, id=name)

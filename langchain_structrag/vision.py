@@ -10,10 +10,7 @@ from typing import Any
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import Runnable
 
-from langchain_structrag.answering import check_answers
-from langchain_structrag.callbacks import inner_config
-from langchain_structrag.models import answer_text
-from langchain_structrag.naming import model_name
+from langchain_structrag.models import answer_text, check_answers, inner_config, model_name
 from structrag.hosts.images import PROMPT, open_image
 
 

@@ -12,11 +12,10 @@ from llama_index_structrag.hiqa import HiQANodeParser
 from llama_index_structrag.hiqa_retriever import HiQARetriever
 from llama_index_structrag.idms import IDMSNodeParser
 from llama_index_structrag.models import LlamaIndexEmbedder, LlamaIndexModel
+from llama_index_structrag.multihop import SelfAskQueryEngine, TwoHopRetriever
 from llama_index_structrag.multiview import MultiViewRetriever
 from llama_index_structrag.node_parsers import ContentAwareNodeParser, FixedNodeParser
 from llama_index_structrag.pic import PICNodeParser
-from llama_index_structrag.self_ask import SelfAskQueryEngine
-from llama_index_structrag.two_hop import TwoHopRetriever
 from llama_index_structrag.vision import ImageDescriber
 
 __all__ = [

@@ -18,11 +18,57 @@ from llama_index.core.schema import (
     TextNode,
 )
 
-from llama_index_structrag.keys import CONTEXT_KEY, HIDDEN_KEYS
 from structrag.hosts.documents import HostDocument, read_document
-from structrag.hosts.metadata import context_notes, heading_notes, oversize_notes, source_notes
-from structrag.hosts.trimming import trimmed
+from structrag.hosts.metadata import (
+    D3_KEYS,
+    FORMAT_KEY,
+    FORMAT_REPORT_KEY,
+    HIQA_KEYS,
+    IDMS_KEYS,
+    PIC_KEYS,
+    SEGMENT_TEXT_KEY,
+    context_notes,
+    heading_notes,
+    oversize_notes,
+    source_notes,
+)
+from structrag.hosts.places import trimmed
 from structrag.records import Chunk, Document, Hit
+
+CONTEXT_KEY = "heading_context"  # that embedding models and language models see
+INDEX_TEXT_KEY = (
+    "segment_index_text"  # that only embedding models see; language models see SEGMENT_TEXT_KEY
+)
+EMBED_EXCLUDED_KEY = (
+    "metadata_not_embedded"  # names the keys of a document's metadata that are too long to embed
+)
+
+HIDDEN_KEYS = (
+    EMBED_EXCLUDED_KEY,
+    FORMAT_KEY,
+    FORMAT_REPORT_KEY,
+    "heading_path",
+    "heading_titles",
+    "section_id",
+    "source_start",
+    "source_end",
+    "context_shortened",
+    "oversize",
+    "routes",
+    "scores",
+    "score_parts",
+    "views_hit",
+    *PIC_KEYS.values(),
+    *IDMS_KEYS.values(),
+    *HIQA_KEYS.values(),
+    *D3_KEYS.values(),
+)  # that no model sees
+OWN_KEYS = (
+    *HIDDEN_KEYS,
+    INDEX_TEXT_KEY,
+    SEGMENT_TEXT_KEY,
+)  # that nodes made of a node do not take over
+
 
 EXCLUSIONS_KEY = "llama_index"  # of a core document's meta
 _EXCLUSIONS = ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
@@ -114,3 +160,19 @@ def hit_to_node(hit: Hit, document: Document, notes: Mapping[str, Any]) -> NodeW
     for name, keys in document.meta.get(EXCLUSIONS_KEY, {}).items():
         setattr(node, name, list(dict.fromkeys([*keys, *getattr(node, name)])))
     return NodeWithScore(node=node, score=hit.score)
+
+
+def show_index_text(node: TextNode, chunk: Chunk) -> None:
+    """Let embedding models see the index text of a table or an image, and language models its text,
+    as metadata.
+
+    LlamaIndex has one template for both, so the text leaves the template; `node.text` stays. Plain
+    nodes go through every store.
+    """
+    body, template = chunk.extras.get("reduced"), node.text_template
+    if not body or "{metadata_str}" not in template:
+        return
+    node.metadata.update({INDEX_TEXT_KEY: body, SEGMENT_TEXT_KEY: f"\n{node.text}"})
+    node.excluded_llm_metadata_keys.append(INDEX_TEXT_KEY)
+    node.excluded_embed_metadata_keys.append(SEGMENT_TEXT_KEY)
+    node.text_template = template.replace("{content}", "").strip()

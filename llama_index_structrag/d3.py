@@ -12,9 +12,8 @@ from llama_index.core.prompts.mixin import PromptDictType
 from llama_index.core.schema import NodeWithScore
 
 from llama_index_structrag.events import IndexBuildEndEvent, RetrievalCostEvent
-from llama_index_structrag.indexing import prompt_of, template_of
 from llama_index_structrag.models import core_embedder, core_model
-from llama_index_structrag.retrieving import IndexRetriever, dispatcher
+from llama_index_structrag.retrieving import IndexRetriever, dispatcher, prompt_of, template_of
 from structrag.asking.cache import Cache
 from structrag.asking.requests import Progress, Usage
 from structrag.errors import InvalidParameter

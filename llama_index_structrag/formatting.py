@@ -15,9 +15,8 @@ from llama_index.core.utils import get_tqdm_iterable
 from typing_extensions import Self
 
 from llama_index_structrag.conversion import read_node
-from llama_index_structrag.model_fields import LanguageModelField, checked_cache
 from llama_index_structrag.models import core_model
-from llama_index_structrag.reading import node_groups
+from llama_index_structrag.reading import LanguageModelField, checked_cache, node_groups
 from structrag.asking.requests import Steps
 from structrag.asking.steps import together
 from structrag.errors import InvalidDocument

@@ -8,8 +8,8 @@ from llama_index.core.bridge.pydantic import Field
 from llama_index.core.schema import TextNode
 from typing_extensions import Self
 
+from llama_index_structrag.conversion import show_index_text
 from llama_index_structrag.parsing import SectionNodeParser, Splitter
-from llama_index_structrag.segments import show_index_text
 from llama_index_structrag.settings import NamedFunction
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.hosts.segments import segment_notes

@@ -13,9 +13,15 @@ from llama_index_structrag.embedding import StructragEmbedding
 from structrag.asking.naming import setting_name
 from structrag.asking.requests import Embedder, LanguageModel
 from structrag.errors import InvalidParameter
-from structrag.hosts.limits import reading_limit
-from structrag.hosts.margins import LogProbabilities
-from structrag.hosts.names import class_path, listed, settings_of, shown, telling
+from structrag.hosts.models import (
+    LogProbabilities,
+    class_path,
+    listed,
+    reading_limit,
+    settings_of,
+    shown,
+    telling,
+)
 from structrag.models.embedders import as_embedder
 from structrag.models.llm import as_language_model
 

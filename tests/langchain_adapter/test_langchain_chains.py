@@ -19,8 +19,7 @@ from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_fakes import DOCUMENTS, multiview
 
 from langchain_structrag import MultiViewRetriever
-from langchain_structrag.indexing import make_index
-from langchain_structrag.retrieving import IndexRetriever
+from langchain_structrag.retrieving import IndexRetriever, make_index
 from structrag.asking.requests import Ask
 from structrag.records import Hit
 

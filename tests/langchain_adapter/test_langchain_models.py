@@ -14,8 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
 from langchain_structrag import LangChainEmbedder, LangChainModel
-from langchain_structrag.callbacks import inner_callbacks
-from langchain_structrag.models import as_embedder, as_language_model
+from langchain_structrag.models import as_embedder, as_language_model, inner_callbacks
 from structrag.asking.requests import Ask, Embed, Failed
 from structrag.asking.runner import Runner
 from structrag.errors import InvalidParameter

@@ -11,7 +11,7 @@ from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
 from langchain_structrag import D3Retriever, HiQARetriever, MultiViewRetriever, TwoHopRetriever
-from langchain_structrag.indexing import core_documents, make_index
+from langchain_structrag.retrieving import core_documents, make_index
 from structrag.retrieval.d3.index import D3Index
 
 TEXT = (

@@ -9,7 +9,7 @@ from typing import Any
 
 from structrag.errors import check_choice
 from structrag.formatting.formatter import Formatted, HiQAFormatter
-from structrag.hosts.json_values import json_values
+from structrag.hosts.documents import json_values
 from structrag.hosts.metadata import FORMAT_KEY, FORMAT_REPORT_KEY
 
 PRESETS: dict[str, Callable[..., HiQAFormatter]] = {

@@ -76,7 +76,7 @@ def test_the_table_has_every_key() -> None:
     own = {value for name, value in vars(keys).items() if name.endswith("_KEY")}
     for method in (PIC_KEYS, IDMS_KEYS, HIQA_KEYS, D3_KEYS):
         own |= set(method.values())
-    hidden = pytest.importorskip("llama_index_structrag.keys")
+    hidden = pytest.importorskip("llama_index_structrag.conversion")
     assert own <= table
     assert {*hidden.OWN_KEYS, hidden.CONTEXT_KEY} <= table
 

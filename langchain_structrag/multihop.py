@@ -1,24 +1,147 @@
-"""Self-ask for LangChain: a question answered through follow-up questions."""
+"""Two hops without a language model, for LangChain."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForChainRun,
+    AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForChainRun,
+    CallbackManagerForRetrieverRun,
+)
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableConfig
+from pydantic import Field
 
-from langchain_structrag.callbacks import inner_callbacks
-from langchain_structrag.hosted import stepped
-from langchain_structrag.models import as_language_model
+from langchain_structrag.conversion import digest, document_id
+from langchain_structrag.models import as_language_model, inner_callbacks, inner_config
 from structrag.errors import InvalidParameter
-from structrag.records import Hit
+from structrag.hosts.metadata import ENTITIES_KEY
+from structrag.hosts.retrievers import HostRetriever, passage
+from structrag.records import Chunk, Hit
 from structrag.retrieval.multihop.hops import Hop, SelfAskPrompts, SelfAskResult
 from structrag.retrieval.multihop.selfask import SelfAsk as CoreSelfAsk
+from structrag.retrieval.multihop.twohop import TwoHop, TwoHopResult
+from structrag.retrieval.retriever import Retriever
+
+
+class TwoHopRetriever(BaseRetriever):
+    """Searches twice: for the question, then for the question and the names found in the first
+    results.
+
+        TwoHopRetriever(retriever=D3Retriever.from_documents(documents)).invoke("Who founded the
+        maker of the X100?")
+
+    It needs no language model. Results of both hops come by turns, each once; `two_hop_entities` in
+    their metadata are the names that were added to the question, `rank` is the place among the
+    results. `SelfAsk` takes it like any other retriever. `k` and `where` are also taken by
+    `invoke`, `ainvoke` and `batch`.
+
+    Raises:
+        InvalidParameter: a setting is not allowed (a ValueError).
+    """
+
+    retriever: BaseRetriever = Field(repr=False)
+    """Any LangChain retriever; `where` only with those of this package."""
+    k: int | None = None
+    """Most results; None: all of both hops."""
+    max_entities: int = 5
+    """Most names added to the question."""
+    find_entities: Any = None
+    """Text -> names; None: by their form."""
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Refuse now what a search would refuse."""
+        super().model_post_init(context)
+        self._stepped()
+
+    def _get_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,
+        k: int | None = None,
+        where: Any = None,
+    ) -> list[Document]:
+        core, document = self._stepped()
+        with inner_callbacks(run_manager.get_child()):
+            return _documents(core.result(query, k, where=where), document)
+
+    async def _aget_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,
+        k: int | None = None,
+        where: Any = None,
+    ) -> list[Document]:
+        core, document = self._stepped()
+        with inner_callbacks(run_manager.get_child()):
+            return _documents(await core.aresult(query, k, where=where), document)
+
+    def _stepped(self) -> tuple[TwoHop, Callable[[Hit], Document]]:
+        """The core's two hops, and how hits become documents."""
+        retriever, document = stepped(self.retriever)
+        finder = {} if self.find_entities is None else {"find_entities": self.find_entities}
+        return TwoHop(retriever, k=self.k, max_entities=self.max_entities, **finder), document
+
+
+def _documents(result: TwoHopResult, document: Callable[[Hit], Document]) -> list[Document]:
+    documents = []
+    for hit in result.hits:
+        one = document(hit)
+        one.metadata.update({"rank": hit.rank, ENTITIES_KEY: list(result.entities)})
+        documents.append(one)
+    return documents
+
+
+def stepped(retriever: BaseRetriever) -> tuple[Retriever, Callable[[Hit], Document]]:
+    """A LangChain retriever as the core's multi-hop parts take it, and how its hits become
+    documents.
+
+    Raises InvalidParameter for anything else.
+    """
+    if not isinstance(retriever, BaseRetriever):
+        raise InvalidParameter(
+            f"retriever must be a LangChain retriever; got {type(retriever).__name__}."
+        )
+    own = getattr(retriever, "_stepped", None)
+    if own is not None:
+        return own()  # type: ignore[no-any-return]
+    host = HostRetriever(
+        type(retriever).__name__,
+        lambda question: retriever.invoke(question, inner_config()),
+        lambda question: retriever.ainvoke(question, inner_config()),
+        chunk_of,
+    )
+    return host, document_of
+
+
+def chunk_of(document: Document) -> Chunk:
+    """A result of another retriever as a chunk; where its metadata has a heading path, that is its
+    context."""
+    return passage(
+        str(document.id or digest(document)),
+        document_id(document),
+        document.page_content,
+        start=document.metadata.get("start_index"),
+        path=document.metadata.get("heading_path"),
+        extras={"id": document.id, "metadata": document.metadata},
+    )
+
+
+def document_of(hit: Hit) -> Document:
+    """The document that `chunk_of` made the hit's chunk of."""
+    extras = hit.chunk.extras
+    return Document(
+        page_content=hit.chunk.text, metadata=deepcopy(dict(extras["metadata"])), id=extras["id"]
+    )
 
 
 class SelfAsk(Runnable[Any, dict[str, Any]]):

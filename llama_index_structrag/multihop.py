@@ -1,10 +1,11 @@
-"""Self-ask for LlamaIndex: a question answered through follow-up questions."""
+"""Two hops without a language model, for LlamaIndex."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from llama_index.core.base.base_query_engine import BaseQueryEngine
@@ -13,15 +14,148 @@ from llama_index.core.base.response.schema import Response
 from llama_index.core.callbacks import CallbackManager, CBEventType, EventPayload
 from llama_index.core.callbacks.base import EventContext
 from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
-from llama_index.core.schema import NodeWithScore, QueryBundle
+from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 from typing_extensions import Self
 
-from llama_index_structrag.hosted import Stepped, stepped
-from llama_index_structrag.indexing import prompt_of, template_of
+from llama_index_structrag.conversion import CONTEXT_KEY
 from llama_index_structrag.models import core_model
+from llama_index_structrag.retrieving import IndexRetriever, prompt_of, template_of
+from structrag.errors import InvalidParameter, check_at_least
+from structrag.hosts.metadata import ENTITIES_KEY
+from structrag.hosts.retrievers import HostRetriever, passage
+from structrag.records import Chunk, Hit
 from structrag.retrieval.multihop.answering import EVIDENCE_TOKENS
 from structrag.retrieval.multihop.hops import SelfAskPrompts, SelfAskResult
 from structrag.retrieval.multihop.selfask import SelfAsk
+from structrag.retrieval.multihop.twohop import TwoHop, TwoHopResult
+from structrag.retrieval.retriever import Retriever
+from structrag.text.names import EntityFinder, names_by_form
+
+
+class TwoHopRetriever(BaseRetriever):
+    """Searches twice: for the question, then for the question and the names found in the first
+    nodes.
+
+        retriever = TwoHopRetriever(D3Retriever.from_documents(documents))
+        retriever.retrieve("Who founded the maker of the X100?")
+
+    It needs no language model. Nodes of both hops come by turns, each once; `two_hop_entities` in
+    their metadata, which no model sees, are the names that were added to the question.
+    `SelfAskQueryEngine` takes it like any other retriever.
+
+    Args:
+        retriever: A retriever of this package, searched with its own settings and `where` (except
+            for `max_tokens` of `HiQARetriever`), or any LlamaIndex retriever.
+        similarity_top_k: Most nodes; None: all of both hops.
+        max_entities: Most names added to the question.
+        find_entities: Text -> names; default by their form.
+        callback_manager, verbose: As for every LlamaIndex retriever; callback_manager None: the
+            retriever's.
+
+    Raises:
+        InvalidParameter: a setting is not allowed (a ValueError).
+    """
+
+    def __init__(
+        self,
+        retriever: BaseRetriever,
+        *,
+        similarity_top_k: int | None = None,
+        max_entities: int = 5,
+        find_entities: EntityFinder = names_by_form,
+        callback_manager: CallbackManager | None = None,
+        verbose: bool = False,
+    ) -> None:
+        stepped(retriever)
+        if similarity_top_k is not None:
+            check_at_least("similarity_top_k", similarity_top_k, 1)
+        super().__init__(callback_manager or retriever.callback_manager, verbose=verbose)
+        self.retriever = retriever
+        self._settings: dict[str, Any] = {
+            "k": similarity_top_k,
+            "max_entities": max_entities,
+            "find_entities": find_entities,
+        }
+        self._core()
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        core, over = self._core()
+        return _nodes(core.result(query_bundle.query_str, where=over.where), over)
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        core, over = self._core()
+        return _nodes(await core.aresult(query_bundle.query_str, where=over.where), over)
+
+    def _core(self) -> tuple[TwoHop, Stepped]:
+        over = stepped(self.retriever)
+        return TwoHop(over.core, **self._settings), over
+
+    def _get_prompt_modules(self) -> PromptMixinType:
+        return {"retriever": self.retriever}
+
+
+def _nodes(result: TwoHopResult, over: Stepped) -> list[NodeWithScore]:
+    nodes = [found.model_copy(deep=True) for found in over.nodes_of(result.hits)]
+    for node in (found.node for found in nodes):
+        node.metadata[ENTITIES_KEY] = list(result.entities)
+        node.excluded_embed_metadata_keys.append(ENTITIES_KEY)
+        node.excluded_llm_metadata_keys.append(ENTITIES_KEY)
+    return nodes
+
+
+async def aretrieved(retriever: BaseRetriever, query: str) -> list[NodeWithScore]:
+    """What a retriever finds, by its own asynchronous call; in a worker thread where it has none."""
+    if type(retriever)._aretrieve is BaseRetriever._aretrieve:
+        return await asyncio.to_thread(retriever.retrieve, query)
+    return await retriever.aretrieve(query)
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """A LlamaIndex retriever as the parts that work over several searches take it."""
+
+    core: Retriever
+    where: Any  # the condition on documents that it was made with
+    nodes_of: Callable[[Sequence[Hit]], list[NodeWithScore]]  # from its hits to nodes
+
+
+def stepped(retriever: Any) -> Stepped:
+    """A retriever of this package by the core's, another LlamaIndex retriever by its own calls;
+    InvalidParameter if it is none."""
+    if isinstance(retriever, IndexRetriever):
+        return Stepped(retriever.retriever, retriever.where, retriever.nodes_of)
+    if not isinstance(retriever, BaseRetriever):
+        raise InvalidParameter(
+            f"retriever must be a LlamaIndex retriever; got {type(retriever).__name__}."
+        )
+    host = HostRetriever(
+        type(retriever).__name__,
+        retriever.retrieve,
+        lambda question: aretrieved(retriever, question),
+        chunk_of,
+    )
+    return Stepped(host, None, lambda hits: [_node_of(hit) for hit in hits])
+
+
+def chunk_of(scored: NodeWithScore) -> Chunk:
+    """A result of another retriever as a chunk; where its metadata has a heading path, that is its
+    context."""
+    node = scored.node
+    return passage(
+        node.node_id,
+        node.ref_doc_id or node.node_id,
+        node.get_content(metadata_mode=MetadataMode.NONE),
+        start=getattr(node, "start_char_idx", None),
+        context=str(node.metadata.get(CONTEXT_KEY, "")),
+        extras={"node": scored},
+    )
+
+
+def _node_of(hit: Hit) -> NodeWithScore:
+    """The node that `chunk_of` made the hit's chunk of."""
+    node: NodeWithScore = hit.chunk.extras["node"]
+    return node
+
 
 _PLACES = {
     "next": ("question", "history"),
