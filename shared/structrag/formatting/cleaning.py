@@ -24,7 +24,7 @@ _COLUMNS = re.compile(r"\S(?:[ \t]{3,}|\t)\S|\|")
 
 
 def unified(text: str) -> str:
-    """The text with `\\n` at all line ends, without a byte order mark."""
+    """The text with `\\n` at line ends and no byte order mark."""
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -116,7 +116,7 @@ def _outermost(page: list[str], margin: set[int], heads: set[HeadKey], number: i
 
 
 def _joined_pages(pages: list[list[str]]) -> str:
-    """Pages in one text, without a break where a paragraph plainly goes on."""
+    """Pages in one text, unbroken where a paragraph plainly goes on."""
     parts: list[str] = []
     above = ""  # the page before, as it stands in `parts`
     for page in pages:

@@ -107,7 +107,7 @@ def _open_fence(text: str) -> str:
 
 
 def _same_block(last: str, first: str) -> bool:
-    """Whether two lines are rows of a table or items of a list."""
+    """Whether two lines belong to one table or list."""
     if last.startswith("|") or first.startswith("|"):
         return last.startswith("|") and first.startswith("|")
     return bool(_ITEM.match(last) and _ITEM.match(first))

@@ -1,4 +1,4 @@
-"""Images in a line of Markdown or HTML, and cells as people read them."""
+"""Images in Markdown or HTML, and cells as people read them."""
 
 from __future__ import annotations
 

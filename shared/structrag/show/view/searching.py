@@ -1,4 +1,4 @@
-"""A search over the chunks of a page, with the bars of hits."""
+"""A search over the chunks of a page, for its hits."""
 
 from __future__ import annotations
 
