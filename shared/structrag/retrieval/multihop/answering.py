@@ -20,7 +20,8 @@ EVIDENCE_TOKENS = 3000
 _SENTENCE = 500  # characters looked at behind a cut to tell whether a sentence ends there
 
 ANSWER_PROMPT = """\
-Answer the question from the evidence, as briefly as possible. Use only the evidence; if it does not hold the answer, reply "Unanswerable".
+Answer the question from the evidence, as briefly as possible. Use only the evidence; \
+if it does not hold the answer, reply "Unanswerable".
 
 Evidence:
 {evidence}
@@ -85,17 +86,18 @@ def _says_something(answer: str) -> bool:
 
 
 def evidence_text(hits: Sequence[Hit], max_tokens: int) -> tuple[str, int]:
-    """Hits as numbered passages under their heading path, in at most `max_tokens` tokens, and how
-    many are there.
+    """The evidence of a prompt in at most `max_tokens`, and its number of passages.
 
-    A passage that does not fit any more is left out and later, shorter ones may still come; one
-    that alone is too long is cut behind a sentence.
+    The passages are the hits, numbered, under their heading path. One that does not fit any more
+    is left out, and later, shorter ones may still come. One that alone is too long is cut behind a
+    sentence.
     """
     passages: list[str] = []
     room = max_tokens
     for hit in hits:
         head = f"[{len(passages) + 1}] {hit.chunk.context}".rstrip() + "\n"
         passage = head + hit.chunk.text.strip()
+        # Only the first passage is cut: behind others a later, shorter one may fit whole.
         if not passages and count_tokens(passage) > room:
             passage = beginning(passage, room)
         size = count_tokens(passage)
@@ -106,13 +108,15 @@ def evidence_text(hits: Sequence[Hit], max_tokens: int) -> tuple[str, int]:
 
 
 def beginning(text: str, max_tokens: int) -> str:
-    """As much of a text as fits into `max_tokens`, whole sentences where it holds one; all of it if
-    it fits."""
+    """The beginning of a text, as much as fits into `max_tokens`.
+
+    It ends with a whole sentence where at least one fits, else anywhere.
+    """
     if count_tokens(text) <= max_tokens:
         return text
-    fits = (
-        bisect_right(range(len(text) + 1), max_tokens, key=lambda end: count_tokens(text[:end])) - 1
-    )
+    lengths = range(len(text) + 1)
+    fits = bisect_right(lengths, max_tokens, key=lambda end: count_tokens(text[:end])) - 1
     spans = sentence_spans(text[: fits + _SENTENCE])
+    # White space that a sentence's span ends with need not fit.
     ends = [end for start, end in spans if start + len(text[start:end].rstrip()) <= fits]
     return text[: ends[-1] if ends else fits].rstrip()

@@ -21,18 +21,21 @@ Stopped = Literal[
 ]
 
 NEXT_PROMPT = """\
-Answer a question with the help of follow-up questions, one at a time. Each is looked up in documents and answered for you. A follow-up
+Answer a question with the help of follow-up questions, one at a time. \
+Each is looked up in documents and answered for you. A follow-up
 must be simple and understood by itself: name what it is about, never "it" or "this".
 Reply in one of these two ways and write nothing else:
 Follow up: <the next follow-up question>
 So the final answer is: <the answer, as briefly as possible>
-Use only what the intermediate answers say. As long as there are none, ask a follow-up; once they are enough, give the final answer.
+Use only what the intermediate answers say. As long as there are none, ask a follow-up; \
+once they are enough, give the final answer.
 
 Question: {question}
 {history}"""
 
 FINAL_PROMPT = """\
-Answer the question from the evidence and the intermediate answers, as briefly as possible. Use only these; if they do not hold the answer,
+Answer the question from the evidence and the intermediate answers, as briefly as possible. \
+Use only these; if they do not hold the answer,
 reply "Unanswerable".
 
 Evidence:

@@ -1,5 +1,4 @@
-"""What a language model replies in a self-ask dialogue, read leniently: a follow-up question, the
-final answer, a short answer."""
+"""Replies of a self-ask dialogue, read leniently: follow-ups and answers."""
 
 from __future__ import annotations
 
@@ -15,7 +14,8 @@ LONGEST_FOLLOW_UP = 600  # characters of a follow-up question that are kept
 _FENCE = re.compile(r"^[ \t]*```[\w-]*[ \t]*$", re.MULTILINE)
 _MARKER = re.compile(
     r"(?P<follow_up>\bfollow[\s-]?up(?:\s+question)?(?:\s+\d+)?[\s*_]*[:：])|"
-    r"(?P<final>\b(?:so,?\s+)?(?:the\s+)?final\s+answer(?:\s+is)?[\s*_]*[:：]|\bso,?\s+the\s+final\s+answer\s+is\b)",
+    r"(?P<final>\b(?:so,?\s+)?(?:the\s+)?final\s+answer(?:\s+is)?[\s*_]*[:：]|"
+    r"\bso,?\s+the\s+final\s+answer\s+is\b)",
     re.IGNORECASE,
 )
 _NEXT_TURN = re.compile(
@@ -35,44 +35,19 @@ _FOLLOW_UP_KEYS = {
     "question",
 }
 _FINAL_KEYS = {"finalanswer", "sothefinalansweris", "thefinalansweris", "final", "answer"}
-_NOTHING = {
-    *(
-        "",
-        "unanswerable",
-        "unknown",
-        "none",
-        "null",
-        "na",
-        "nothing",
-        "no answer",
-        "not answerable",
-        "no information",
-    ),
-    *(
-        "not found",
-        "not stated",
-        "not mentioned",
-        "not given",
-        "not specified",
-        "not provided",
-        "not available",
-        "not known",
-    ),
-    *(
-        "i dont know",
-        "i do not know",
-        "it is unknown",
-        "no evidence",
-        "cannot be answered",
-        "cannot answer",
-    ),
-    *("unbekannt", "inconnu", "desconocido", "未知", "不明"),
-}
+_NOTHING = re.compile(
+    r"|unanswerable|unknown|it is unknown|none|null|na|nothing|no (?:answer|evidence|information)|"
+    r"not (?:answerable|available|found|given|known|mentioned|provided|specified|stated)|"
+    r"i (?:dont|do not) know|cannot answer|cannot be answered|"
+    r"unbekannt|inconnu|desconocido|未知|不明"
+)
 
 
 class Reply(NamedTuple):
-    """What the model wants next: "follow_up" or "final" with its text; "" and "" when nothing in
-    the reply can be used."""
+    """What the model wants next: "follow_up" or "final" with its text.
+
+    Both are "" when nothing in the reply can be used.
+    """
 
     kind: Literal["follow_up", "final", ""]
     text: str
@@ -88,14 +63,17 @@ def read_reply(reply: str) -> Reply:
     answer. A follow-up is kept to 600 characters. Empty replies and refusals are neither.
     """
     text = _bare(reply)
-    for kind, found in (*_in_json(text), *_behind_markers(text)):
-        if found.strip() and not (kind == "follow_up" and is_nothing(found)):
-            return _reply(kind, found)
+    for kind, content in (*_in_json(text), *_behind_markers(text)):
+        # "Follow up: none" asks nothing, while "unknown" may well be a final answer.
+        if content.strip() and not (kind == "follow_up" and is_nothing(content)):
+            return _reply(kind, content)
+    # A marker with nothing behind it is a form not filled in, and no prose to be read.
     if _MARKER.search(text) or not parse_answer("summary", text)[0]:
         return Reply("", "")
-    lines = [line.strip() for line in text.splitlines()]
-    question = next((line for line in lines if line.endswith(_QUESTION_MARKS)), "")
-    return _reply("follow_up", question) if question else _reply("final", text)
+    for line in map(str.strip, text.splitlines()):
+        if line.endswith(_QUESTION_MARKS):
+            return _reply("follow_up", line)
+    return _reply("final", text)
 
 
 def is_reply(reply: str) -> bool:
@@ -104,18 +82,20 @@ def is_reply(reply: str) -> bool:
 
 
 def read_answer(reply: str) -> str:
-    """A short answer without what stands around it: reasoning, a code fence, a JSON object,
-    "Answer:"."""
+    """A short answer without what stands around it.
+
+    That is reasoning, a code fence, a JSON object, or "Answer:".
+    """
     text = _bare(reply)
-    found = next((value for kind, value in _in_json(text) if kind == "final"), None)
-    return (_ANSWER_LABEL.sub("", text) if found is None else found).strip().strip("*_").strip()
+    values = [value for kind, value in _in_json(text) if kind == "final"]
+    answer = values[0] if values else _ANSWER_LABEL.sub("", text)
+    return answer.strip().strip("*_").strip()
 
 
 def is_nothing(answer: str) -> bool:
-    """Whether an answer says nothing: empty, "Unanswerable", "unknown", "N/A" and the like, or an
-    apology."""
+    """Whether an answer says nothing: empty, "unknown", "N/A", or an apology."""
     words = " ".join(re.sub(r"[^\w\s]", "", answer.casefold()).split())
-    return words in _NOTHING or not parse_answer("summary", answer)[0]
+    return bool(_NOTHING.fullmatch(words)) or not parse_answer("summary", answer)[0]
 
 
 def _reply(kind: Literal["follow_up", "final"], text: str) -> Reply:
@@ -123,12 +103,10 @@ def _reply(kind: Literal["follow_up", "final"], text: str) -> Reply:
     if kind == "final":
         return Reply(kind, text)
     text = " ".join(text.split())
-    return Reply(
-        kind,
-        text
-        if len(text) <= LONGEST_FOLLOW_UP
-        else text[:LONGEST_FOLLOW_UP].rpartition(" ")[0] or text[:LONGEST_FOLLOW_UP],
-    )
+    if len(text) > LONGEST_FOLLOW_UP:
+        cut = text[:LONGEST_FOLLOW_UP]
+        text = cut.rpartition(" ")[0] or cut  # behind a whole word, if there is one
+    return Reply(kind, text)
 
 
 def _bare(reply: str) -> str:
@@ -136,15 +114,13 @@ def _bare(reply: str) -> str:
 
 
 def _in_json(text: str) -> Iterator[tuple[Literal["follow_up", "final"], str]]:
+    if "{" not in text:
+        return
     try:
-        value, _ = (
-            json.JSONDecoder(strict=False).raw_decode(text, text.find("{"))
-            if "{" in text
-            else (None, 0)
-        )
+        value, _ = json.JSONDecoder(strict=False).raw_decode(text, text.find("{"))
     except (ValueError, RecursionError):
         return
-    for key, part in value.items() if isinstance(value, dict) else ():
+    for key, part in value.items():
         name = re.sub(r"[^a-z]", "", key.casefold())
         if name in _FOLLOW_UP_KEYS and _as_text(part):
             yield "follow_up", _as_text(part)
@@ -163,7 +139,5 @@ def _as_text(value: Any) -> str:
 def _behind_markers(text: str) -> Iterator[tuple[Literal["follow_up", "final"], str]]:
     for marker in _MARKER.finditer(text):
         following = _NEXT_TURN.search(text, marker.end())
-        yield (
-            "follow_up" if marker["follow_up"] else "final",
-            text[marker.end() : following.start() if following else None],
-        )
+        end = following.start() if following else len(text)
+        yield "follow_up" if marker["follow_up"] else "final", text[marker.end() : end]

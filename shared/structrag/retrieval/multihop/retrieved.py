@@ -1,4 +1,4 @@
-"""What the multi-hop parts take from a retriever, and how they put its results together."""
+"""What several searches take from a retriever, put together."""
 
 from __future__ import annotations
 
@@ -50,8 +50,11 @@ def each_once(hits: Iterable[Hit]) -> list[Hit]:
 
 
 def interleaved(lists: Sequence[Sequence[Hit]]) -> list[Hit]:
-    """The first of each list, then the second of each, and so on; every chunk once, ranks numbered
-    anew."""
-    first_hits = {hit.chunk.id: hit for hit in reversed(list(chain(*lists)))}
-    order = round_robin([[hit.chunk.id for hit in hits] for hits in lists], len(first_hits))
-    return [replace(first_hits[key], rank=rank) for rank, key in enumerate(order, start=1)]
+    """The first of each list, then the second of each, and so on.
+
+    Every chunk comes once, as the hit of the first list that has it. Ranks are numbered anew.
+    """
+    hit_of = {hit.chunk.id: hit for hit in each_once(chain(*lists))}
+    rankings = [[hit.chunk.id for hit in hits] for hits in lists]
+    order = round_robin(rankings, len(hit_of))
+    return [replace(hit_of[id_], rank=rank) for rank, id_ in enumerate(order, start=1)]

@@ -1,5 +1,4 @@
-"""Self-ask over any retriever (D3, section 5.2; Press et al. 2022): follow-up questions, each
-answered from its own evidence."""
+"""Self-ask over any retriever (D3, section 5.2; Press et al. 2022)."""
 
 from __future__ import annotations
 
@@ -41,9 +40,7 @@ class _State:
     question: str
     where: Any
     trace: list[Hop] = field(default_factory=list)
-    direct: list[Hit] = field(
-        default_factory=list
-    )  # evidence for the question itself, where the hops gave none
+    direct: list[Hit] = field(default_factory=list)  # for the question itself, if no hop has any
     cost: Costs = field(default_factory=dict)
     answered: int = 0  # calls
     errors: list[Exception] = field(default_factory=list)
@@ -74,7 +71,21 @@ class _State:
 
 
 class SelfAsk:
-    """Answers a question by follow-up questions, each retrieved and answered by itself.
+    """Answers a question by follow-up questions, each with its own evidence.
+
+    Example:
+        >>> from structrag import Index, MultiViewRetriever, read_text
+        >>> index = Index(views=["raw"])
+        >>> _ = index.add([read_text("The X100 is made by Acme Works.")])
+        >>> def llm(prompt: str) -> str:
+        ...     if "Evidence:" in prompt:
+        ...         return "Acme Works"
+        ...     if "Intermediate answer:" in prompt:
+        ...         return "So the final answer is: Acme Works"
+        ...     return "Follow up: Who makes the X100?"
+        >>> result = SelfAsk(MultiViewRetriever(index), llm).answer("Which firm built the X100?")
+        >>> result.answer, [hop.follow_up for hop in result.trace]
+        ('Acme Works', ['Who makes the X100?'])
 
     Follow-ups go on until the model gives the final answer, or `max_followups`, a follow-up that
     was asked before (case and white space aside), two empty answers in a row, the token budget, or
@@ -83,14 +94,15 @@ class SelfAsk:
     twice if the call fails.
 
     Args:
-        retriever: What looks up each follow-up, for as many hits as it gives by itself. Its prompts are answered by its own model, and its cache, limits and counts (or its
-            index's) hold for all calls.
+        retriever: What looks up each follow-up, for as many hits as it gives by itself. Its prompts
+            are answered by its own model, and its cache, limits and counts (or its index's) hold
+            for all calls.
         llm: Asks and answers: a function `str -> str` or a `LanguageModel`; None: the retriever's
             own model (or its index's).
         max_followups: Most follow-ups.
         token_budget: Tokens of all prompts and answers of a question, the retriever's included; no
             new round begins that would reach beyond it. A round that has begun is finished, and the
-                direct question is always asked. None: no limit.
+            direct question is always asked. None: no limit.
         evidence_tokens: Of evidence in one prompt.
         prompts: What the model is asked.
     """
@@ -134,7 +146,10 @@ class SelfAsk:
         return await self.retriever.arun(self.steps(question, where=where))
 
     def answer_all(self, questions: Sequence[str], *, where: Any = None) -> list[SelfAskResult]:
-        """The answers to several questions, in their order; the calls of one round go out together."""
+        """The answers to several questions, in their order.
+
+        The calls of one round go out together.
+        """
         return self.retriever.run(
             together([self.steps(question, where=where) for question in questions])
         )
@@ -159,14 +174,11 @@ class SelfAsk:
         )
 
     def _rounds(self, state: _State) -> Steps[tuple[Stopped, str]]:
-        """Follow-ups until a reason to stop, and the final answer if that is the reason."""
+        """Ask follow-ups; why that stopped, and the final answer or ""."""
         asked: set[str] = set()
         while True:
             prompt = self.prompts.next.format(question=state.question, history=state.history)
-            if (
-                self.token_budget is not None
-                and state.tokens + count_tokens(prompt) > self.token_budget
-            ):
+            if self._is_too_much(state.tokens + count_tokens(prompt)):
                 return "token_budget", ""
             kind, text = yield from self._next(state, prompt)
             if kind == "final":
@@ -182,7 +194,11 @@ class SelfAsk:
             if len(state.trace) > 1 and all(is_nothing(hop.answer) for hop in state.trace[-2:]):
                 return "empty_answers", ""
 
+    def _is_too_much(self, tokens: int) -> bool:
+        return self.token_budget is not None and tokens > self.token_budget
+
     def _next(self, state: _State, prompt: str) -> Steps[tuple[str, str]]:
+        """What the model wants next, "follow_up" or "final", and its text."""
         (reply,) = yield [Ask(prompt, "selfask.next/1", llm=self.llm, usable=is_reply)]
         add_costs(state.cost, {"ask": call_cost(prompt, reply)})
         if isinstance(reply, Failed):
@@ -208,7 +224,7 @@ class SelfAsk:
         state.trace.append(Hop(follow_up, answered.answer, evidence, cost, retrieved.result))
 
     def _direct(self, state: _State) -> Steps[str]:
-        """The question itself over all evidence."""
+        """The answer to the question itself over all evidence; "" where both calls failed."""
         if not state.evidence:
             retrieved = yield from retrieved_steps(self.retriever, state.question, state.where)
             state.direct = retrieved.hits
@@ -227,6 +243,7 @@ class SelfAsk:
             state.note(answered)
             if answered.failure is None:
                 return answered.answer
+        # An empty answer is a result only where the model answered at all.
         if not state.answered:
             raise _no_answer(state.errors)
         return ""

@@ -1,4 +1,4 @@
-"""Two hops without a language model: the names found in the first evidence lead to the second."""
+"""Two hops without a language model: names of the first evidence lead to the second."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class TwoHop(Retriever):
         self.find_entities = find_entities
 
     def result(self, question: str, k: float | None = None, *, where: Any = None) -> TwoHopResult:
-        """The hits that `search` gives, with the names that led to the second hop, and the cost."""
+        """The hits that `search` gives, with the second hop's names and the cost."""
         return self.run(self.result_steps(question, k, where=where))
 
     async def aresult(
@@ -124,15 +124,18 @@ class TwoHop(Retriever):
 def bridge_entities(
     question: str, hits: Sequence[Hit], limit: int = 5, find_entities: EntityFinder = names_by_form
 ) -> list[str]:
-    """At most `limit` names in the hits that the question does not hold: those in most hits first,
-    ties in order of appearance."""
+    """At most `limit` names in the hits that the question does not hold.
+
+    Those in most hits come first, ties in order of appearance.
+    """
     asked = fold(question)
-    shown: dict[str, str] = {}
-    frequency: Counter[str] = Counter()
+    shown: dict[str, str] = {}  # folded name -> as it is written first
+    frequency: Counter[str] = Counter()  # of hits
     for hit in hits:
         names = {fold(name): " ".join(name.split()) for name in find_entities(hit.chunk.text)}
         for key, name in names.items():
             if key and not occurrences(asked, key):
                 shown.setdefault(key, name)
                 frequency[key] += 1
-    return [shown[key] for key in sorted(shown, key=lambda key: -frequency[key])[:limit]]
+    by_frequency = sorted(shown, key=lambda key: -frequency[key])
+    return [shown[key] for key in by_frequency[:limit]]
