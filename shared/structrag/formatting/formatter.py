@@ -271,7 +271,7 @@ def _marked_up(document: Document | None, draft: Draft, mode: str) -> _Source:
 
 
 def _by_rules(text: str) -> Span:
-    """Parts of a text by rules, with the headings of all of it."""
+    """Parts of a text by rules, with headings of the whole text."""
     headings = cache(lambda: sound_headings(text))  # only looked for when the model fails
     return lambda start, end: markdown_of_span(text, headings(), start, end)
 
