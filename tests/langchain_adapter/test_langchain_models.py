@@ -131,6 +131,23 @@ async def test_runner_drives_them() -> None:
     assert (again[1] == matrix).all()
 
 
+def test_settings_behind_an_underscore_stand_in_the_order_of_the_arguments() -> None:
+    class Mine(Embeddings):
+        def __init__(self, url: str, region: str, pooling: str, mode: str, unit: str) -> None:
+            self._url, self._region, self._pooling = url, region, pooling
+            self._mode, self._unit = mode, unit
+
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return [[1.0] for _ in texts]
+
+        def embed_query(self, text: str) -> list[float]:
+            return [1.0]
+
+    name = LangChainEmbedder(Mine("a", "b", "c", "d", "e")).name
+    places = [name.index(f"{key}=") for key in ("url", "region", "pooling", "mode", "unit")]
+    assert places == sorted(places)  # else the name would differ from process to process
+
+
 def test_a_model_that_raises_is_a_failed_call() -> None:
     runner = Runner(llm=LangChainModel(FakeListChatModel(responses=[])))
 

@@ -1,1 +1,1 @@
-"""What both adapters share: metadata, names, limits and documents of a host framework."""
+"""What both adapters need of a framework: documents, metadata, models and stores."""

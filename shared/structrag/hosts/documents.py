@@ -202,15 +202,21 @@ def json_values(value: Any) -> Any:
         return json_values(_unpacked(value))
     if value is None or isinstance(value, str | bool | int | float):
         return value
-    if isinstance(value, Mapping):
-        return {_key(key): json_values(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [json_values(item) for item in value]
-    if isinstance(value, set | frozenset):
-        return sorted((json_values(item) for item in value), key=repr)
+    if isinstance(value, Mapping | list | tuple | set | frozenset):
+        return _json_items(value)
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: json_values(getattr(value, field.name)) for field in fields(value)}
     return _as_text(value)
+
+
+def _json_items(values: Any) -> Any:
+    """The JSON values in a mapping, list, tuple or set."""
+    if isinstance(values, Mapping):
+        return {_key(key): json_values(item) for key, item in values.items()}
+    items = [json_values(item) for item in values]
+    if isinstance(values, set | frozenset):
+        return sorted(items, key=repr)  # in an order that is the same in every process
+    return items
 
 
 def _as_text(value: Any) -> Any:

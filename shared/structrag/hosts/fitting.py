@@ -60,9 +60,7 @@ def fitted_steps(
     while True:
         chunks = yield from split_steps(splitter_for(limit, titles), document)
         fitted = [_fitted(chunk, make, size_of) for chunk in chunks]
-        # Without titles a chunk of one long character cannot become shorter.
-        sizes = [part.size for part in fitted if titles or not is_oversize(part.chunk)]
-        excess = max(sizes, default=0) - max_tokens
+        excess = _largest_size(fitted, titles) - max_tokens
         if titles and _is_better_without(chunks, excess, limit):
             limit, titles = room, False
         elif excess <= 0 or limit == 1:
@@ -105,6 +103,13 @@ def hide_longest(
 def _fitted(chunk: Chunk, make: Callable[[Chunk], T], size_of: Callable[[T], int]) -> Fitted[T]:
     node = make(chunk)
     return Fitted(chunk, node, size_of(node))
+
+
+def _largest_size(fitted: Sequence[Fitted[T]], titles: bool) -> int:
+    """The largest size that a lower limit can reduce, or 0."""
+    # Without titles a chunk of one long character cannot become shorter.
+    sizes = [part.size for part in fitted if titles or not is_oversize(part.chunk)]
+    return max(sizes, default=0)
 
 
 def _is_better_without(chunks: Sequence[Chunk], excess: int, limit: int) -> bool:

@@ -1,4 +1,4 @@
-"""Images that documents refer to, opened for a vision model of the host."""
+"""Images of documents, opened for a vision model of the host."""
 
 from __future__ import annotations
 
@@ -18,7 +18,13 @@ PROMPT = (
 
 @dataclass(frozen=True, slots=True)
 class ImageSource:
-    """An address of the web, which the model's provider fetches, or the image itself."""
+    """An image by its address of the web, or itself.
+
+    Attributes:
+        url: The address, which the model's provider fetches; "" where `data` is the image.
+        data: The bytes of the image.
+        media_type: Of `data`, such as "image/png"; "" where nothing tells.
+    """
 
     url: str = ""
     data: bytes = b""
@@ -26,8 +32,10 @@ class ImageSource:
 
 
 def open_image(address: str, folder: str | os.PathLike[str] | None) -> ImageSource:
-    """What stands at an image's address: of the web as it is, written as data, or a file in
-    `folder` or below it.
+    """What stands at an image's address.
+
+    An address of the web stays as it is, an image written as data is decoded, and a file in
+    `folder` or below it is read.
 
     Raises InvalidDocument for a file outside `folder`, since an address comes from a document, for
     any file without a folder, and for what cannot be read.
@@ -44,10 +52,9 @@ def open_image(address: str, folder: str | os.PathLike[str] | None) -> ImageSour
                 f"The image {address[:40]!r}... is not valid base64: {error}."
             ) from error
     path = _file(address, folder)
+    media_type = guess_type(path.name)[0] or "image/png"
     try:
-        return ImageSource(
-            data=path.read_bytes(), media_type=guess_type(path.name)[0] or "image/png"
-        )
+        return ImageSource(data=path.read_bytes(), media_type=media_type)
     except OSError as error:
         raise InvalidDocument(f"Cannot read the image {str(path)!r}: {error.strerror}.") from error
 

@@ -1,5 +1,7 @@
-"""The keys under which both adapters tell in a framework's metadata what is known of a chunk or a
-hit; docs/reference.md has the table."""
+"""What metadata of a framework says of chunks and hits.
+
+Both adapters use the same keys; docs/reference.md has the table.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +12,16 @@ from typing import Any
 from structrag.records import Chunk, Document, Hit
 from structrag.text.heading_path import SEPARATOR
 
-FORMAT_KEY, FORMAT_REPORT_KEY = (
-    "text_format",
-    "format_report",
-)  # what a formatter has made of a text, and how
+FORMAT_KEY = "text_format"  # what a formatter has made of a text
+FORMAT_REPORT_KEY = "format_report"  # and how
 PAGES_KEY = "pages"  # of a PDF
-CHUNK_KEY, DOCUMENT_KEY, VIEW_KEY = (
-    "structrag_chunk",
-    "structrag_document",
-    "structrag_view",
-)  # in a store or engine
+# In a store or engine.
+CHUNK_KEY = "structrag_chunk"
+DOCUMENT_KEY = "structrag_document"
+VIEW_KEY = "structrag_view"
 ENTITIES_KEY = "two_hop_entities"
-SEGMENT_TEXT_KEY = (
-    "segment_text"  # the passage, where what is indexed of a segment is shown in its place
-)
+# The passage, where what is indexed of a segment stands in its place.
+SEGMENT_TEXT_KEY = "segment_text"
 
 
 def _prefixed(prefix: str, *names: str) -> dict[str, str]:
@@ -33,38 +31,23 @@ def _prefixed(prefix: str, *names: str) -> dict[str, str]:
 # What is known of a chunk by a name -> the key of metadata.
 PIC_KEYS = _prefixed("pic", "relevant", "mean_similarity", "threshold", "degraded")
 IDMS_KEYS = _prefixed(
-    "idms",
-    "margin",
-    "margin_source",
-    "margin_fallbacks",
-    "degraded",
-    "density",
-    "action",
-    "reduced",
-    "added",
-)
-HIQA_KEYS = {
-    **_prefixed(
-        "hiqa",
-        "kind",
-        "images",
-        "caption",
-        "description",
-        "part",
-        "parts",
-        "degraded",
-        "keywords",
-        "cut",
-    ),
-    "header": "table_header",
-}
+    "idms", "margin", "margin_source", "margin_fallbacks", "degraded", "density", "action",
+    "reduced", "added",
+)  # fmt: skip
+_HIQA_KEYS = _prefixed(
+    "hiqa", "kind", "images", "caption", "description", "part", "parts", "degraded", "keywords",
+    "cut",
+)  # fmt: skip
+HIQA_KEYS = {**_HIQA_KEYS, "header": "table_header"}
 SOURCE_KEYS = {key: key for key in ("source_start", "source_end")}
 D3_KEYS = _prefixed("d3", "kind", "route", "paragraphs")
 
 
 def chunk_notes(chunk: Chunk, keys: Mapping[str, str]) -> dict[str, Any]:
-    """What is known of a chunk, its kind and its extras, under these keys; what is not known is
-    left out."""
+    """A chunk's kind and extras under these keys.
+
+    Those that it lacks are left out.
+    """
     facts = {**chunk.extras, "kind": chunk.kind}
     return {key: deepcopy(facts[name]) for name, key in keys.items() if facts.get(name) is not None}
 
@@ -111,8 +94,10 @@ def context_notes(chunk: Chunk) -> dict[str, Any]:
 
 
 def score_notes(hit: Hit) -> dict[str, Any]:
-    """What a hit's routes say of it: `routes` (ranks), `scores` and `score_parts`; each {} where
-    there is nothing to say."""
+    """What a hit's routes say: `routes` (ranks), `scores` and `score_parts`.
+
+    Each is {} where there is nothing to say.
+    """
     return {
         "routes": {name: int(rank) for name, rank in hit.routes.items()},
         "scores": {name: float(score) for name, score in hit.scores.items()},

@@ -1,4 +1,4 @@
-"""From a place in a document to the chunk that holds it, and back to the original."""
+"""A chunk's place in its document, in the original, and trimmed."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from structrag.records import Chunk, Document
 
 
 def chunk_at(store: Store, doc_id: str, start: int, end: int) -> Chunk | None:
-    """The chunk of a document that holds the characters `[start, end)`; None if there is no such
-    document, or no one chunk that does.
+    """The chunk of a document that holds the characters `[start, end)`.
 
-    Of chunks that overlap, the last one that begins at or before `start` counts.
+    None if there is no such document, or no one chunk that does. Of chunks that overlap, the last
+    one that begins at or before `start` counts.
     """
     if doc_id not in store:
         return None
     rows = row_numbers(store.select({"doc_id": doc_id}), len(store))
     place = bisect_right(rows, start, key=lambda row: store.chunk(row).start) - 1
-    chunk = store.chunk(rows[place]) if place >= 0 else None
-    return chunk if chunk is not None and end <= chunk.end else None
+    if place < 0:  # every chunk begins behind `start`
+        return None
+    chunk = store.chunk(rows[place])
+    return chunk if end <= chunk.end else None
 
 
 def original_span(
@@ -48,7 +50,9 @@ def trusted_start(text: str, start: int | None, end: int | None) -> int | None:
         >>> trusted_start("abc", 4, 7), trusted_start("abc", 4, 9)
         (4, None)
     """
-    return start if start is not None and end is not None and end - start == len(text) else None
+    if start is None or end is None:
+        return None
+    return start if end - start == len(text) else None
 
 
 _BLANK_LINES = re.compile(r"\s*[\n\r\v\f\x85\u2028\u2029]")

@@ -1,4 +1,4 @@
-"""A retriever of another framework as one of the core, for the parts that search several times."""
+"""A framework's retriever as the core's, and errors while one is filled."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ ROUTE = "host"
 
 @dataclass(frozen=True)
 class HostRetriever(Retriever):
-    """Another framework's retriever as a `Retriever` of the core: one search a question.
+    """Another framework's retriever as a `Retriever` of the core.
 
-    Each result is a hit, ranked as it came, with the score 1 / rank. So `TwoHop` and `SelfAsk` take
-    it; `runner` drives it.
+    One search a question. Each result is a hit, ranked as it came, with the score 1 / rank. So
+    `TwoHop` and `SelfAsk` take it; `runner` drives it.
 
     Attributes:
         kind: What the retriever is, for messages.
@@ -39,8 +39,10 @@ class HostRetriever(Retriever):
     runner: Runner = field(default_factory=Runner, repr=False)
 
     def steps(self, query: str, k: float | None = None, *, where: Any = None) -> Steps[list[Hit]]:
-        """The results as hits, at most `k` of them. Raises InvalidParameter for a `where`, which
-        only structrag's own retrievers know."""
+        """The results as hits, at most `k` of them.
+
+        Raises InvalidParameter for a `where`, which only structrag's own retrievers know.
+        """
         if where is not None:
             raise InvalidParameter(
                 f"where must be None with a {self.kind}: only structrag's own retrievers take it. "
@@ -65,7 +67,7 @@ class HostRetriever(Retriever):
 
 @dataclass(frozen=True)
 class _Searcher:
-    """The host's two calls as a route; its ranking is the host's own results."""
+    """The host's two calls as a route; its ranking is their results."""
 
     retrieve: Callable[[str], Sequence[Any]]
     aretrieve: Callable[[str], Awaitable[Sequence[Any]]]
@@ -112,27 +114,30 @@ def passage(
 
 @contextmanager
 def lost_retriever(make: str, add: str, cache: Any) -> Iterator[None]:
-    """Where a model fails or the budget is spent, the error says also that no retriever comes back,
-    what is kept, and how to go on.
+    """Say in an error that no retriever comes back.
 
-    `make` is the call that is broken off and `add` the method that adds documents; `cache` is the
-    one that was given, or None.
+    Where a model fails or the budget is spent while a retriever is made and filled, the error also
+    says what is left, and how to go on.
+
+    Args:
+        make: The call that is broken off.
+        add: The method that adds documents.
+        cache: The call's cache, or None.
     """
     try:
         yield
     except (BudgetExceeded, InvalidAnswer, ModelFailed) as error:
         if cache is None:
-            kept = (
+            rest = (
                 "nothing of this call is kept, since it had no cache=. Call it again with "
                 "cache= and a path"
             )
         else:
-            kept = (
+            rest = (
                 "of this call the cache alone is kept. Call it again with the same cache=; what "
                 "is in it is not paid for twice"
             )
         raise type(error)(
-            f"{error} But {make} gave no retriever back: {kept}. To keep finished documents too, "
-            "make an empty retriever by "
-            f"{make}([], ...) and give them to its {add}."
+            f"{error} But {make} gave no retriever back: {rest}. To keep finished documents too, "
+            f"make an empty retriever by {make}([], ...) and give them to its {add}."
         ) from error.__cause__ or error

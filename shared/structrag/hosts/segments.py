@@ -127,7 +127,7 @@ def segment_notes(chunk: Chunk, *, flat: bool) -> dict[str, Any]:
 
 
 def _segment_id(result: EngineResult, store: Store) -> str | None:
-    """The id of the segment that a result is; None if there is none."""
+    """The id of the segment that a result is, or None."""
     for name in (result.chunk_id, *result.names):
         if isinstance(name, str) and store.row_of(name) is not None:
             return name
@@ -139,6 +139,12 @@ def _segment_id(result: EngineResult, store: Store) -> str | None:
 
 
 def _scores(scores: Sequence[Any]) -> list[float]:
+    """The host's scores, or those of the ranks.
+
+    The host's count where all results have one and none rises.
+    """
     numbers = [float(score) for score in scores if isinstance(score, int | float)]
-    is_ranking = all(better >= worse for better, worse in pairwise(numbers))
-    return numbers if is_ranking and len(numbers) == len(scores) else rank_scores(len(scores))
+    is_falling = all(better >= worse for better, worse in pairwise(numbers))
+    if is_falling and len(numbers) == len(scores):
+        return numbers
+    return rank_scores(len(scores))

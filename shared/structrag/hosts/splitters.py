@@ -1,4 +1,4 @@
-"""From a host's settings to those of a splitter of the core, and back."""
+"""A host's settings as those of a splitter of the core."""
 
 from __future__ import annotations
 

@@ -63,7 +63,9 @@ def stored_chunk(metadata: Mapping[str, Any], view: str) -> str | None:
     None for another view, and for what is not ours.
     """
     chunk_id = metadata.get(CHUNK_KEY)
-    return chunk_id if metadata.get(VIEW_KEY) == view and isinstance(chunk_id, str) else None
+    if metadata.get(VIEW_KEY) != view or not isinstance(chunk_id, str):
+        return None
+    return chunk_id
 
 
 def as_similarities(scores: Sequence[float]) -> list[float]:
@@ -72,7 +74,8 @@ def as_similarities(scores: Sequence[float]) -> list[float]:
     Scores that rise are distances, and are negated.
     """
     is_distance = bool(scores) and scores[0] < scores[-1]
-    return [-float(score) if is_distance else float(score) for score in scores]
+    sign = -1.0 if is_distance else 1.0
+    return [sign * float(score) for score in scores]
 
 
 def rank_scores(n: int) -> list[float]:
@@ -105,15 +108,18 @@ def entry_vectors(entry: Entry) -> Iterator[tuple[Chunk, str, int, str, list[flo
         owners = np.asarray(vectors.owner).tolist()
         numbers = {owner: count() for owner in owners}
         for owner, vector in zip(owners, np.asarray(vectors.matrix), strict=True):
+            chunk = entry.chunks[owner]
             text = entry.views[view][owner] or ""
-            yield entry.chunks[owner], view, next(numbers[owner]), text, vector.tolist()
+            yield chunk, view, next(numbers[owner]), text, vector.tolist()
 
 
 def _rows(index: Index, matches: Sequence[Match], allowed: set[int]) -> Ranking:
     """The allowed rows of the matches, each once, with its best score."""
     scores: dict[str | int, float] = {}
     for chunk_id, score in matches:
-        row = None if chunk_id is None else index.store.row_of(chunk_id)
+        if chunk_id is None:
+            continue
+        row = index.store.row_of(chunk_id)
         if row is not None and row in allowed:
-            scores.setdefault(row, score)
+            scores.setdefault(row, score)  # the first is the best
     return list(scores.items())
