@@ -42,7 +42,13 @@ class Block:
     header_end: int = (
         0  # tables: end of the header rows, which pieces of a cut table repeat; 0: no header
     )
-    header_start: int | None = None  # tables: where those rows begin; None: at `start`
+    # Where its own text begins (of a table, the header rows), behind a heading; None: at `start`.
+    header_start: int | None = None
+
+    @property
+    def text_start(self) -> int:
+        """Where the block's own text begins, behind a heading in front of it."""
+        return self.start if self.header_start is None else self.header_start
 
 
 @dataclass(frozen=True, slots=True)

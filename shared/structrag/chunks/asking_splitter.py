@@ -1,5 +1,7 @@
-"""What the splitters that read the text share: they are steps, and can be run alone with the models
-at hand."""
+"""What the splitters that read the text share.
+
+They are steps, and can be run alone with the models at hand.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,8 @@ from structrag.records import Chunk, Document
 
 T = TypeVar("T")
 STATIC = "static"  # as a boundary embedder: the static vectors of the runner's own encoder
-OWN_DIMENSIONS = (
-    64  # of the LSA of one document; 256 take several times longer and find no better boundaries
-)
+# Of the LSA of one document. 256 take several times longer and find no better boundaries.
+OWN_DIMENSIONS = 64
 GROUP = 256  # documents of up to 1,000 characters, or so much text, that are read together
 
 
@@ -105,9 +106,8 @@ class ReadingSplitter:
         """
         chosen = runner or runner_for(embedder, llm)
         for group in groups_of(documents, lambda document: len(document.text)):
-            for chunks in chosen.run(
-                together([answered(self.split_steps(document), chosen) for document in group])
-            ):
+            steps = [answered(self.split_steps(document), chosen) for document in group]
+            for chunks in chosen.run(together(steps)):
                 yield _counted(chunks, chosen)
 
     async def asplit_all(
@@ -121,9 +121,8 @@ class ReadingSplitter:
         """`split_all` on an event loop."""
         chosen = runner or runner_for(embedder, llm)
         for group in groups_of(documents, lambda document: len(document.text)):
-            for chunks in await chosen.arun(
-                together([answered(self.split_steps(document), chosen) for document in group])
-            ):
+            steps = [answered(self.split_steps(document), chosen) for document in group]
+            for chunks in await chosen.arun(together(steps)):
                 yield _counted(chunks, chosen)
 
 
@@ -135,8 +134,10 @@ def runner_for(embedder: Any = None, llm: Any = None) -> Runner:
 
 
 def read_boundary_embedder(value: Any) -> Any:
-    """None, "static", or an embedder: a string names a static model, anything else is what
-    `as_embedder` takes."""
+    """None, "static", or an embedder.
+
+    Any other string names a static model, anything else is what `as_embedder` takes.
+    """
     if value is None or value == STATIC:
         return value
     if isinstance(value, str | os.PathLike):
@@ -147,8 +148,10 @@ def read_boundary_embedder(value: Any) -> Any:
 
 
 def decided_by(steps: Steps[T], embedder: Any) -> Steps[T]:
-    """The same steps with their texts embedded by this model, as `read_boundary_embedder` gives it;
-    None changes nothing."""
+    """The same steps with their texts embedded by this model.
+
+    It is what `read_boundary_embedder` gives. None changes nothing.
+    """
     if embedder is None:
         return (yield from steps)
     if hasattr(embedder, "fit"):
@@ -170,8 +173,10 @@ def static_of_runner(encoder: Embedder, progress: Progress | None) -> Embedder:
 
 
 def answered(steps: Steps[T], runner: Runner) -> Steps[T]:
-    """The steps as this runner can answer them: without an embedder their texts are embedded by
-    `with_own_vectors`."""
+    """The steps as this runner can answer them.
+
+    Without an embedder their texts are embedded by `with_own_vectors`.
+    """
     return steps if runner.embedder is not None else with_own_vectors(steps)
 
 
@@ -190,12 +195,11 @@ def groups_of(items: Iterable[T], length: Callable[[T], int]) -> Iterator[list[T
 
 
 def with_own_vectors(steps: Steps[T], unfitted: Any = None) -> Steps[T]:
-    """The same steps with their texts embedded here, except by a model that a request brings; other
-    requests are passed on.
+    """The same steps with their texts embedded here.
 
-    Vectors are those of `unfitted`, an embedder with `fit` (None: LSA), fitted on each document
-    request's texts, whole; queries are placed among the texts of the last one. Zeros for texts
-    without a known word.
+    Vectors are those of `unfitted`, an embedder with `fit` (None: LSA). It is fitted on all texts
+    of each request that is not a query. Queries are placed among the texts of the last one. A text
+    without a known word gets zeros. Requests that bring a model, and other requests, are passed on.
     """
     unfitted = unfitted or LsaEmbedder(OWN_DIMENSIONS)
     embedder = unfitted
@@ -213,7 +217,7 @@ def with_own_vectors(steps: Steps[T], unfitted: Any = None) -> Steps[T]:
 
 
 def _counted(chunks: list[Chunk], runner: Runner) -> list[Chunk]:
-    """The chunks, those made without what a model should have given counted in the runner's usage."""
+    """The chunks; the runner's usage counts those that lack what a model should have given."""
     degraded = sum(bool(chunk.extras.get("degraded")) for chunk in chunks)
     if degraded:
         runner.usage.fallbacks["chunks"] += degraded

@@ -1,8 +1,7 @@
-"""Size limits for a row of units that an algorithm has cut into segments. Pure functions on
-numbers.
+"""Size limits for a row of units that an algorithm has cut into segments.
 
-A segmentation of n units is a list of (first, behind last) runs that tile range(n). Sizes are
-tokens, one number a unit.
+These are pure functions on numbers. A segmentation of n units is a list of (first, behind last)
+runs that tile range(n). Sizes are tokens, one number a unit.
 """
 
 from __future__ import annotations
@@ -21,10 +20,12 @@ Run = tuple[int, int]  # first unit, behind the last
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Between how many tokens a segment should have. `most` is kept where units allow; `least`
-    where neighbours do.
+    """Between how many tokens a segment should have.
 
-    Raises InvalidParameter unless 0 <= least <= most and most >= 1.
+    `most` is kept where units allow, `least` where neighbours do.
+
+    Raises:
+        InvalidParameter: unless 0 <= least <= most and most >= 1.
     """
 
     least: int = 0
@@ -43,8 +44,7 @@ class Limits:
 
 def runs_of(cuts: Sequence[int], n: int) -> list[Run]:
     """The runs between cuts; a cut at i stands in front of unit i. n = 0 gives none."""
-    edges = [0, *cuts, n]
-    return [(edges[i], edges[i + 1]) for i in range(len(edges) - 1) if edges[i] < edges[i + 1]]
+    return [(first, last) for first, last in pairwise([0, *cuts, n]) if first < last]
 
 
 def join_small(
@@ -53,16 +53,16 @@ def join_small(
     limits: Limits,
     closeness: Callable[[Run, Run], float],
 ) -> list[Run]:
-    """Join runs below `least` with a neighbour, smallest first (the first on ties), where both fit
-    `most`.
+    """Join runs below `least` with a neighbour where both fit `most`.
 
-    `closeness(left, right)` says how well two neighbours go together; of a run's two neighbours the
-    closer one is taken, the previous on ties. A run that no neighbour can take stays. Never adds a
-    cut; applying it again changes nothing. O(k log k) for k runs.
+    The smallest is joined first (the first on ties). `closeness(left, right)` says how well two
+    neighbours go together. Of a run's two neighbours the closer one is taken, the previous on ties.
+    A run that no neighbour can take stays. No cut is added, and applying it again changes nothing.
+    O(k log k) for k runs.
     """
     total = _totals(sizes)
-    ends = dict(runs)  # first unit -> behind the last; runs are known by their first unit
-    previous = {right: left for (left, _), (right, _) in pairwise(runs)}
+    ends = dict(runs)  # of each run: first unit -> behind the last
+    previous = {right: left for (left, _), (right, _) in pairwise(runs)}  # by first units
     smallest = [(total(run), run[0]) for run in runs if total(run) < limits.least]
     heapify(smallest)
     while smallest:
@@ -70,20 +70,16 @@ def join_small(
         if first not in ends or total((first, ends[first])) != size:
             continue  # it has been joined since
         run = (first, ends[first])
-        neighbours = []
+        pairs = []  # with the neighbours
         if first in previous:
-            left = (previous[first], first)
-            neighbours.append((left, run))
+            pairs.append(((previous[first], first), run))
         if run[1] in ends:
-            neighbours.append((run, (run[1], ends[run[1]])))
-        fitting = [
-            pair
-            for pair in neighbours
-            if limits.most is None or total((pair[0][0], pair[1][1])) <= limits.most
-        ]
-        if not fitting:
+            pairs.append((run, (run[1], ends[run[1]])))
+        if limits.most is not None:
+            pairs = [pair for pair in pairs if total((pair[0][0], pair[1][1])) <= limits.most]
+        if not pairs:
             continue
-        left, right = max(fitting, key=lambda pair: (round(closeness(*pair), 9), -pair[0][0]))
+        left, right = _closest(pairs, closeness)
         ends[left[0]] = right[1]
         del ends[right[0]], previous[right[0]]
         if right[1] in previous:
@@ -92,6 +88,13 @@ def join_small(
         if joined < limits.least:
             heappush(smallest, (joined, left[0]))
     return sorted(ends.items())
+
+
+def _closest(
+    pairs: Sequence[tuple[Run, Run]], closeness: Callable[[Run, Run], float]
+) -> tuple[Run, Run]:
+    """The pair of neighbours that go together best, the first on ties."""
+    return max(pairs, key=lambda pair: (round(closeness(*pair), 9), -pair[0][0]))
 
 
 def split_large(
@@ -118,13 +121,12 @@ def split_once(
     """Split a run of two or more units where neighbours go together least.
 
     `affinity[i]` belongs to the gap in front of unit i. Only places that leave both parts at least
-    `least` tokens are taken, closest to the middle on ties; where there is none, the place closest
-    to the middle.
+    `least` tokens are taken, closest to the middle on ties. Where there is none, it is the place
+    closest to the middle.
     """
     first, last = run
-    before = np.cumsum(
-        np.asarray(sizes[first : last - 1], dtype=np.float64)
-    )  # tokens in front of each place
+    # Tokens in front of each place, and behind it.
+    before = np.cumsum(np.asarray(sizes[first : last - 1], dtype=np.float64))
     behind = before[-1] + sizes[last - 1] - before
     off_centre = np.abs(before - behind)
     allowed = np.flatnonzero(np.minimum(before, behind) >= least)
@@ -138,5 +140,6 @@ def split_once(
 
 
 def _totals(sizes: Sequence[int]) -> Callable[[Run], int]:
+    """A function that gives the tokens of a run in constant time."""
     sums = [0, *accumulate(sizes)]
     return lambda run: sums[run[1]] - sums[run[0]]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from structrag.chunks.divisions import Division, divide, division_blocks, leading_path
@@ -24,6 +24,11 @@ from structrag.text.cutting import Piece
 class ContentAwareSplitter(Reading):
     """Splits a document into its smallest titled divisions.
 
+    Example:
+        >>> document = Document("# Nova\\n\\nIt rings.\\n\\n## Battery\\n\\n19 h\\n", format="markdown")
+        >>> [chunk.text for chunk in ContentAwareSplitter().split(document)]
+        ['# Nova\\n\\nIt rings.\\n\\n', '## Battery\\n\\n19 h\\n']
+
     Without overlap the chunks tile the document: joined in order they are `document.text`, except
     for excluded sections. A heading without a body travels with the first chunk below it, or else
     with the chunk before it. An empty or blank document has no chunk. Settings are checked when the
@@ -32,7 +37,7 @@ class ContentAwareSplitter(Reading):
     Attributes:
         max_tokens: Hard limit of a chunk's index text (context and text) in tokens of `counter`;
             None: no limit. Only a single character that counts more than the limit may exceed it;
-                such a chunk has `extras["oversize"]`.
+            such a chunk has `extras["oversize"]`.
         flat_max_tokens: The limit for a document in which no section was found (MC's FLC-300);
             None: `max_tokens`.
         min_tokens: A chunk whose text counts less joins the chunk of the previous section under the
@@ -76,49 +81,61 @@ class ContentAwareSplitter(Reading):
         return [chunk for division in divisions for chunk in self._chunks(outline, division, limit)]
 
     def _limit(self, *, flat: bool) -> int | None:
-        limits = [
-            limit
-            for limit in (self.max_tokens, self.flat_max_tokens if flat else None)
-            if limit is not None
-        ]
-        return min(limits, default=None)
+        """The limit for a document, `flat` if it has no section."""
+        if not flat or self.flat_max_tokens is None:
+            return self.max_tokens
+        if self.max_tokens is None:
+            return self.flat_max_tokens
+        return min(self.max_tokens, self.flat_max_tokens)
 
     def _join_small(
         self, outline: Outline, divisions: list[Division], limit: int | None
     ) -> list[Division]:
-        """Small divisions take in the next ones until they are not small; those that found none
-        join the one before."""
-        text = outline.document.text
-        maker = self._maker(outline.document, limit)
+        """Join divisions below `min_tokens` with their neighbours.
 
-        def joined(before: Division, division: Division) -> Division | None:
-            parent = before.section.parent
-            if before.end != division.start or parent is None or parent != division.section.parent:
-                return None
-            both = Division(before.start, division.end, before.section, before.first)
-            context = maker.context(leading_path(outline, both), own=False)
-            return (
-                both
-                if limit is None or maker.count(context, both.start, both.end) <= limit
-                else None
-            )
-
-        kept: list[Division] = []
-        small: list[bool] = []  # for each kept one, whether it is below the minimum
+        They take in the next ones until they are not small. Those that can take in none join the
+        one before.
+        """
+        joined: list[Division] = []
+        last_is_small = False  # whether the last one is below the minimum
         for division in divisions:
-            is_small = self.counter(text[division.start : division.end]) < self.min_tokens
-            both = joined(kept[-1], division) if kept and small[-1] else None
+            is_small = self._is_small(outline, division)
+            if last_is_small:
+                both = self._both(outline, joined[-1], division, limit)
+                if both is not None:
+                    joined[-1] = both
+                    last_is_small = is_small and self._is_small(outline, both)
+                    continue
+                self._join_last(outline, joined, limit)
+            joined.append(division)
+            last_is_small = is_small
+        if last_is_small:
+            self._join_last(outline, joined, limit)
+        return joined
+
+    def _is_small(self, outline: Outline, division: Division) -> bool:
+        text = outline.document.text[division.start : division.end]
+        return self.counter(text) < self.min_tokens
+
+    def _join_last(self, outline: Outline, divisions: list[Division], limit: int | None) -> None:
+        """Join the last two divisions into one, if they can be."""
+        if len(divisions) > 1:
+            both = self._both(outline, divisions[-2], divisions[-1], limit)
             if both is not None:
-                kept[-1] = both
-                small[-1] = is_small and self.counter(text[both.start : both.end]) < self.min_tokens
-            else:
-                if len(kept) > 1 and small[-1] and (both := joined(kept[-2], kept[-1])) is not None:
-                    kept[-2:], small[-2:] = [both], [False]
-                kept.append(division)
-                small.append(is_small)
-        if len(kept) > 1 and small[-1] and (both := joined(kept[-2], kept[-1])) is not None:
-            kept[-2:] = [both]
-        return kept
+                divisions[-2:] = [both]
+
+    def _both(
+        self, outline: Outline, before: Division, division: Division, limit: int | None
+    ) -> Division | None:
+        """Two divisions as one; None if their parents differ, or both do not fit."""
+        parent = before.section.parent
+        if before.end != division.start or parent is None or parent != division.section.parent:
+            return None
+        both = replace(before, end=division.end)
+        maker = self._maker(outline.document, limit)
+        context = maker.context(leading_path(outline, both), own=False)
+        fits = limit is None or maker.count(context, both.start, both.end) <= limit
+        return both if fits else None
 
     def _maker(self, document: Document, limit: int | None) -> ChunkMaker:
         return ChunkMaker(document, self.counter, limit, self.context)
@@ -128,15 +145,13 @@ class ContentAwareSplitter(Reading):
         first = maker.context(leading_path(outline, division), own=False)
         tokens = maker.count(first, division.start, division.end)
         if limit is None or tokens <= limit:
-            yield maker.chunk(
-                division.section, Piece(division.start, division.end), first, index_tokens=tokens
-            )
+            piece = Piece(division.start, division.end)
+            yield maker.chunk(division.section, piece, first, index_tokens=tokens)
             return
         later = maker.context(division.section.path, own=True)
-        overlap = min(self.overlap, limit // 2)
-        for number, piece in enumerate(
-            self._pieces(outline, division, limit, overlap, (first.text, later.text))
-        ):
+        overlap = min(self.overlap, limit // 2)  # the limit of flat text may be below `max_tokens`
+        pieces = self._pieces(outline, division, limit, overlap, (first.text, later.text))
+        for number, piece in enumerate(pieces):
             yield maker.chunk(division.section, piece, later if number else first)
 
     def _pieces(
@@ -156,15 +171,16 @@ class ContentAwareSplitter(Reading):
         if not overlap:
             return pieces
         longer = self._with_overlap(text, pieces, blocks, overlap)
-        return [new if within.fits(new) else old for old, new in zip(pieces, longer, strict=True)]
+        both = zip(pieces, longer, strict=True)
+        return [long if within.fits(long) else piece for piece, long in both]
 
     def _with_overlap(
         self, text: str, pieces: list[Piece], blocks: Sequence[Block], overlap: int
     ) -> list[Piece]:
-        """The pieces with whole sentences of the piece before in front, as many as `overlap` tokens
-        hold.
+        """The pieces with sentences of the piece before in front.
 
-        Sentences are taken from prose only: never from a table, code, mathematics or HTML.
+        These are whole sentences, as many as `overlap` tokens hold. They are taken from prose only:
+        never from a table, code, mathematics or HTML.
         """
         cutter = self.cutter()
         starts = [block.start for block in blocks]
@@ -174,9 +190,8 @@ class ContentAwareSplitter(Reading):
             number = bisect_right(starts, start - 1) - 1
             while number >= 0 and blocks[number].kind in {"paragraph", "list", "quote"}:
                 number -= 1
-            floor = max(
-                before.start + 1, blocks[number].end if number >= 0 else 0, start - 40 * overlap
-            )
+            prose_start = blocks[number].end if number >= 0 else 0
+            floor = max(before.start + 1, prose_start, start - 40 * overlap)
             for sentence, _ in reversed(cutter.sentences(text, before.start, start)):
                 if sentence < floor or self.counter(text[sentence : piece.start]) > overlap:
                     break

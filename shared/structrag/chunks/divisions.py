@@ -20,8 +20,10 @@ _CONTENTS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """A span that makes one chunk if it fits: a section's heading and own body, with body-less
-    headings beside it."""
+    """A span that makes one chunk if it fits.
+
+    It is a section's heading and own body, with headings without a body beside it.
+    """
 
     start: int
     end: int
@@ -30,8 +32,10 @@ class Division:
 
 
 def divide(outline: Outline, exclude_titles: Sequence[str] = ()) -> list[Division]:
-    """The smallest divisions of a document, in order; they tile it except for excluded subtrees.
-    Blank text has none."""
+    """The smallest divisions of a document, in order.
+
+    They tile it, except for excluded subtrees. Blank text has none.
+    """
     text = outline.document.text
     filled = _filled(outline)
     excluded = _excluded(outline, exclude_titles)
@@ -47,22 +51,24 @@ def divide(outline: Outline, exclude_titles: Sequence[str] = ()) -> list[Divisio
             divisions.append(Division(first.start, section.body_end, section, first))
             waiting = None
         elif waiting is None:
-            before = divisions[-1] if divisions and divisions[-1].end == section.start else None
-            if before is not None and not filled[section.ordinal]:
-                divisions[-1] = Division(
-                    before.start, section.body_end, before.section, before.first
-                )
+            adjoins = bool(divisions) and divisions[-1].end == section.start
+            if adjoins and not filled[section.ordinal]:
+                # No body follows below it either, so it goes with the text before it.
+                divisions[-1] = replace(divisions[-1], end=section.body_end)
             else:
                 waiting = section
     _close(divisions, waiting, len(text), text)
     return divisions
 
 
-def adjoining(divisions: Sequence[Division]) -> list[list[Division]]:
-    """The divisions in groups without a gap between them, which excluded sections leave."""
+def grouped(divisions: Sequence[Division], *, apart: bool) -> list[list[Division]]:
+    """The divisions in groups without a gap between them, which excluded sections leave.
+
+    With `apart` each division is a group.
+    """
     groups: list[list[Division]] = []
     for division in divisions:
-        if groups and groups[-1][-1].end == division.start:
+        if not apart and groups and groups[-1][-1].end == division.start:
             groups[-1].append(division)
         else:
             groups.append([division])
@@ -70,8 +76,10 @@ def adjoining(divisions: Sequence[Division]) -> list[list[Division]]:
 
 
 def leading_path(outline: Outline, division: Division) -> tuple[str, ...]:
-    """The path of the heading a division's text starts with; front matter and blank lines before it
-    do not count."""
+    """The path of the heading a division's text starts with.
+
+    Front matter and blank lines before it do not count.
+    """
     starts_blank = division.first.ordinal == 0 and division.section.ordinal != 0
     return outline.sections[1].path if starts_blank else division.first.path
 
@@ -81,15 +89,16 @@ def _close(divisions: list[Division], waiting: Section | None, end: int, text: s
     if waiting is None or waiting.start == end:
         return
     if divisions and divisions[-1].end == waiting.start:
-        before = divisions[-1]
-        divisions[-1] = Division(before.start, end, before.section, before.first)
+        divisions[-1] = replace(divisions[-1], end=end)
     elif text[waiting.start : end].strip():
         divisions.append(Division(waiting.start, end, waiting, waiting))
 
 
 def _has_body(section: Section, text: str) -> bool:
-    """Whether words stand between a heading and the next; a mark that a table of contents is made
-    of says nothing."""
+    """Whether words stand between a heading and the next.
+
+    The mark that a table of contents is made of says nothing.
+    """
     body = text[section.body_start : section.body_end].strip()
     return bool(body) and not _CONTENTS.fullmatch(body)
 
@@ -105,6 +114,7 @@ def _filled(outline: Outline) -> list[bool]:
 
 
 def _excluded(outline: Outline, titles: Sequence[str]) -> set[int]:
+    """The ordinals of sections with one of the titles, and of those below them."""
     unwanted = {" ".join(title.split()).casefold() for title in titles}
     excluded: set[int] = set()
     if not unwanted:
@@ -116,11 +126,10 @@ def _excluded(outline: Outline, titles: Sequence[str]) -> set[int]:
 
 
 def division_blocks(outline: Outline, division: Division) -> tuple[list[Block], int | None]:
-    """Blocks that tile a division, and where in the last one headings without a body begin (None:
-    there are none).
+    """Blocks that tile a division, and where headings without a body begin.
 
-    A heading belongs to the block behind it, whose `header_start` tells where that block's own text
-    begins.
+    These headings are at the end of the last block; None: there are none. Any other heading belongs
+    to the block behind it, whose `header_start` tells where that block's own text begins.
     """
     text = outline.document.text
     blocks: list[Block] = []
@@ -129,15 +138,13 @@ def division_blocks(outline: Outline, division: Division) -> tuple[list[Block], 
         section = outline.sections[ordinal]
         if section.start >= division.end:
             break
+        # Front matter stands before the body of section 0.
         if section.ordinal == 0 and section.body_start > 0 and start == 0:
             blocks.append(lines_block(text, 0, section.body_start))
             start = section.body_start
         for block in outline.blocks(section):
             if text[block.start : block.end].strip():
-                header_start = block.start if block.header_start is None else block.header_start
-                blocks.append(
-                    Block(block.kind, start, block.end, block.cuts, block.header_end, header_start)
-                )
+                blocks.append(replace(block, start=start, header_start=block.text_start))
                 start = block.end
     if not blocks:
         return [lines_block(text, start, division.end)], None

@@ -17,10 +17,10 @@ from structrag.text.heading_path import Context
 
 @dataclass(frozen=True, slots=True)
 class Fitter:
-    """Checks the pieces of one document as they will be indexed, and cuts those that are too long.
+    """Cuts the runs of one document into pieces short enough as they will be indexed.
 
     Counts of sentences need not add up to the count of the whole, and a cut table repeats its
-    header: so runs that fit by their sum are counted once more.
+    header. So runs that fit by their sum are counted once more.
     """
 
     outline: Outline
@@ -28,22 +28,25 @@ class Fitter:
     cutter: Cutter
 
     def room(self, divisions: Sequence[Division]) -> int | None:
-        """The tokens that the longest context of these divisions leaves for text; None without a
-        limit."""
+        """The tokens that the longest context of these divisions leaves for text.
+
+        It is at least 1, and None without a limit.
+        """
         if self.maker.limit is None:
             return None
-        contexts = [
-            self.context(division, leading) for division in divisions for leading in (True, False)
-        ]
-        longest = max(
-            (self.maker.counter(context.text + "\n") for context in contexts if context.text),
-            default=0,
-        )
+        longest = 0
+        for division in divisions:
+            for leading in (True, False):
+                context = self.context(division, leading).text
+                if context:
+                    longest = max(longest, self.maker.counter(context + "\n"))
         return max(1, self.maker.limit - longest)
 
     def context(self, division: Division, leading: bool) -> Context:
-        """The heading path of a piece, whether it starts the division (and so holds its heading) or
-        not."""
+        """The heading path of a piece.
+
+        A `leading` piece starts the division, and so holds its heading.
+        """
         path = leading_path(self.outline, division) if leading else division.section.path
         return self.maker.context(path, own=not leading)
 
@@ -55,10 +58,10 @@ class Fitter:
         affinity: Sequence[float],
         least: int = 0,
     ) -> Iterator[tuple[Run, Piece, Context]]:
-        """The pieces of a run, each with the units it holds and its context; more than one where
-        the run is too long.
+        """The pieces of a run, each with the units it holds and its context.
 
-        It is cut as `split_once` does; a single unit that is too long, between its lines or words.
+        A run that is too long is cut as `split_once` does. A single unit that is too long is cut
+        between its lines or words.
         """
         first, last = run
         unit = units[first]
@@ -82,21 +85,18 @@ class Fitter:
         return self.maker.counter(index_text(context.text, whole)) <= self.maker.limit
 
     def _inside(self, unit: Unit, piece: Piece) -> list[Piece]:
+        """The pieces of a single unit."""
         text = self.outline.document.text
         room = self.room([unit.division])
         if room is None:
             return [piece]
-        block = (
-            lines_block(text, unit.start, unit.end)
-            if unit.kind in WHOLE
-            else Block("paragraph", unit.start, unit.end)
-        )
+        block = Block("paragraph", unit.start, unit.end)
+        if unit.kind in WHOLE:
+            block = lines_block(text, unit.start, unit.end)
 
         def fits(part: Piece) -> bool:
-            return self._fits(
-                replace(part, header=unit.header),
-                self.context(unit.division, part.start == unit.division.start),
-            )
+            context = self.context(unit.division, part.start == unit.division.start)
+            return self._fits(replace(part, header=unit.header), context)
 
         parts = self.cutter.cut(text, [block], room, fits=fits)
         return [replace(part, header=unit.header) for part in parts]

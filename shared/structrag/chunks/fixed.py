@@ -1,5 +1,7 @@
-"""Fixed-length chunks: sentences packed until the next would pass the limit, the papers' baseline
-(MC-indexing's FLC)."""
+"""Fixed-length chunks, the papers' baseline (MC-indexing's FLC).
+
+Sentences are packed until the next would pass the limit.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,17 @@ from structrag.text.heading_path import Context
 
 @dataclass(frozen=True, slots=True)
 class FixedSplitter(Reading):
-    """Packs sentences in order until the next one would pass `max_tokens`; chunks tile the
-    document.
+    """Packs sentences in order until the next one would pass `max_tokens`.
 
-    A sentence above the limit is cut at words. A blank document has no chunk. Without
-    `within_sections` no structure is looked at: chunks belong to the root section and have no path.
+    Example:
+        >>> document = Document("It rings. It takes pictures. It lasts.")
+        >>> splitter = FixedSplitter(max_tokens=6, counter=lambda text: len(text.split()))
+        >>> [chunk.text for chunk in splitter.split(document)]
+        ['It rings. It takes pictures. ', 'It lasts.']
+
+    The chunks tile the document. A sentence above the limit is cut at words. A blank document has
+    no chunk. Without `within_sections` no structure is looked at: chunks belong to the root section
+    and have no path.
 
     Attributes:
         max_tokens: Hard limit of a chunk's index text in tokens of `counter` (the papers use 100,
@@ -52,27 +60,21 @@ class FixedSplitter(Reading):
         check_document(document)
         if not document.text.strip():
             return []
-        maker = ChunkMaker(
-            document, self.counter, self.max_tokens, self.context and self.within_sections
-        )
-        if self.within_sections:
-            spans = [
-                (d.start, d.end, d.section)
-                for d in divide(self.outline(document), self.exclude_titles)
-            ]
-        else:
-            spans = [(0, len(document.text), flat_outline(document).sections[0])]
-        return [
-            chunk
-            for start, end, section in spans
-            for chunk in self._pack(maker, start, end, section)
-        ]
+        with_context = self.context and self.within_sections
+        maker = ChunkMaker(document, self.counter, self.max_tokens, with_context)
+        if not self.within_sections:
+            root = flat_outline(document).sections[0]
+            return list(self._pack(maker, 0, len(document.text), root))
+        chunks: list[Chunk] = []
+        for division in divide(self.outline(document), self.exclude_titles):
+            chunks += self._pack(maker, division.start, division.end, division.section)
+        return chunks
 
     def _pack(self, maker: ChunkMaker, start: int, end: int, section: Section) -> Iterator[Chunk]:
+        """The chunks of a span of one section."""
         context = maker.context(section.path, own=True)
-        budget = max(
-            1, self.max_tokens - (self.counter(context.text + "\n") if context.text else 0)
-        )
+        reserve = self.counter(context.text + "\n") if context.text else 0
+        budget = max(1, self.max_tokens - reserve)
         bounds = [start]  # of the sentences packed so far
         size = 0
         for stop, tokens in self._units(maker.document.text, start, end, budget):
@@ -86,9 +88,9 @@ class FixedSplitter(Reading):
     def _checked(
         self, maker: ChunkMaker, bounds: list[int], section: Section, context: Context
     ) -> Iterator[Chunk]:
-        """One chunk of the sentences, or more where the counts of parts add up to less than the
-        count of the whole."""
+        """One chunk of the sentences between the bounds, or more if it is above the limit."""
         chunk = maker.chunk(section, Piece(bounds[0], bounds[-1]), context)
+        # The counts of the sentences may add up to less than the count of all.
         if len(bounds) > 2 and "oversize" in chunk.extras:
             middle = len(bounds) // 2
             yield from self._checked(maker, bounds[: middle + 1], section, context)
@@ -97,8 +99,10 @@ class FixedSplitter(Reading):
             yield chunk
 
     def _units(self, text: str, start: int, end: int, budget: int) -> Iterator[tuple[int, int]]:
-        """The ends of the sentences that tile the span, with their tokens; those above the budget
-        are cut."""
+        """The ends of the sentences that tile the span, with their tokens.
+
+        Sentences above the budget are cut.
+        """
         cutter = self.cutter()
         for sentence, sentence_end in cutter.sentences(text, start, end):
             tokens = self.counter(text[sentence:sentence_end])

@@ -10,8 +10,14 @@ from structrag.records import Chunk, Document
 
 @dataclass(frozen=True, slots=True)
 class GivenChunks:
-    """A splitter that gives chunks made before, so that several are searched alike, and what is
-    searched is what is shown.
+    """A splitter that gives chunks made before.
+
+    So chunks of different splitters are searched alike, and what is searched is what is shown.
+
+    Example:
+        >>> chunks = {"d": [Chunk("d:0-4", "d", "s", 0, 4, "Nova")]}
+        >>> [chunk.text for chunk in GivenChunks(chunks).split(Document("Nova", id="d"))]
+        ['Nova']
 
     Attributes:
         chunks: Document id -> its chunks, in reading order.

@@ -1,4 +1,7 @@
-"""From a span of a document to a chunk: heading path in front, tokens counted, id from place."""
+"""From a span of a document to a chunk.
+
+It gets its heading path in front, its tokens are counted, and its id comes from its place.
+"""
 
 from __future__ import annotations
 
@@ -38,20 +41,22 @@ class ChunkMaker:
     with_context: bool
 
     def context(self, path: tuple[str, ...], *, own: bool) -> Context:
-        """The heading path for a text; `own=False` for one that starts with the path's last heading
-        itself."""
+        """The heading path for a text.
+
+        With `own=False` the text starts with the path's last heading itself.
+        """
         if not self.with_context:
             return Context("", False)
         title = "" if is_same_title(self.document.title, path[:1]) else self.document.title
         titles = path if own else path[:-1]
-        found = heading_context(title, titles, self.counter, limit=self._room(MOST))
-        if not found.shortened:
-            return found
-        return heading_context(
-            title, titles, self.counter, limit=self._room(max(MOST, self.counter(LONG_PATH)))
-        )
+        context = heading_context(title, titles, self.counter, limit=self._room(MOST))
+        if not context.shortened:
+            return context
+        room = self._room(max(MOST, self.counter(LONG_PATH)))
+        return heading_context(title, titles, self.counter, limit=room)
 
     def _room(self, most: int) -> int:
+        """The tokens a heading path may have: at most a quarter of the limit."""
         return most if self.limit is None else min(most, self.limit // 4)
 
     def count(self, context: Context, start: int, end: int) -> int:
@@ -67,21 +72,19 @@ class ChunkMaker:
         extras: Mapping[str, Any] | None = None,
         index_tokens: int | None = None,
     ) -> Chunk:
-        """The chunk of a span; a piece of a cut table repeats the header rows in its context.
+        """The chunk of a span.
 
-        `index_tokens` is what `count` gave for the span, if it is known already.
+        A piece of a cut table repeats the header rows in its context. `index_tokens` is what
+        `count` gave for the span, if it is known already.
         """
         header = self.document.text[piece.header[0] : piece.header[1]].rstrip("\n")
         if header:
-            context = Context(
-                f"{context.text}\n{header}" if context.text else header, context.shortened
-            )
+            context = Context(index_text(context.text, header), context.shortened)
         text = self.document.text[piece.start : piece.end]
-        n_tokens = self.counter(text) if context.text or index_tokens is None else index_tokens
         if index_tokens is None:
-            index_tokens = (
-                self.counter(index_text(context.text, text)) if context.text else n_tokens
-            )
+            index_tokens = self.counter(index_text(context.text, text))
+        # Without a context the index text is the text, and need not be counted again.
+        n_tokens = self.counter(text) if context.text else index_tokens
         notes: dict[str, Any] = {"index_tokens": index_tokens, **(extras or {})}
         if context.shortened:
             notes["context_shortened"] = True
@@ -103,9 +106,11 @@ class ChunkMaker:
 
     def _body_start(self, section: Section, piece: Piece) -> int:
         """Behind the heading that the piece starts with, if more than headings is in it."""
-        behind = section.body_start
-        inside = piece.start < behind < piece.end
-        return behind if inside and self.document.text[behind : piece.end].strip() else piece.start
+        body_start = section.body_start
+        starts_inside = piece.start < body_start < piece.end
+        if starts_inside and self.document.text[body_start : piece.end].strip():
+            return body_start
+        return piece.start
 
 
 def index_text(context: str, text: str) -> str:
@@ -131,8 +136,10 @@ class IndexLimit:
     counter: TokenCounter
 
     def fits(self, piece: Piece, spare: int = 0) -> bool:
-        """Whether the index text of a piece keeps the limit, `spare` tokens left in pieces after
-        the first."""
+        """Whether the index text of a piece keeps the limit.
+
+        In pieces after the first, `spare` tokens are left free.
+        """
         later = piece.start > self.start
         text = self.text[piece.header[0] : piece.header[1]] + self.text[piece.start : piece.end]
         return self.counter(index_text(self.contexts[later], text)) + spare * later <= self.limit
@@ -140,12 +147,12 @@ class IndexLimit:
     def cut(
         self, cutter: Cutter, blocks: Sequence[Block], tail: int | None, spare: int = 0
     ) -> list[Piece]:
-        """Pieces that tile the blocks; `tail` and what a piece may exceed are those of
-        `Cutter.cut`."""
-        reserve = (
-            max(self.counter(context + "\n") if context else 0 for context in self.contexts) + spare
-        )
-        room = max(1, self.limit - reserve)
+        """Pieces that tile the blocks, each within the limit.
+
+        `tail`, and what a piece may exceed, are those of `Cutter.cut`.
+        """
+        longest = max(self.counter(context + "\n") if context else 0 for context in self.contexts)
+        room = max(1, self.limit - longest - spare)
         return cutter.cut(
             self.text, blocks, room, fits=lambda piece: self.fits(piece, spare), tail=tail
         )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from itertools import chain
+from math import ceil
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,45 +20,58 @@ WINDOW_WORDS, WINDOW_CHARACTERS = 150, 1500  # what encoders of 256 tokens and m
 
 
 def unit_text(text: str, unit: Unit) -> str:
-    """A unit's own words, without the heading that travels with it; rows of a cut table follow its
-    header."""
+    """A unit's own words, without the heading that travels with it.
+
+    Rows of a cut table follow its header.
+    """
     words = text[unit.text_start : unit.end].strip() or text[unit.start : unit.end].strip()
     header = text[unit.header[0] : unit.header[1]].strip()
     return f"{header}\n{words}" if header else words
 
 
 def windows_of(text: str) -> list[str]:
-    """The text, or where it is longer than 150 words or 1,500 characters windows of about even
-    size; [] for blank text."""
+    """The text as windows of at most 150 words and about 1,500 characters.
+
+    They are of about even size. A text that is not longer is one window, a blank one has none.
+    """
     words = text.split()
-    count = max(-(-len(words) // WINDOW_WORDS), -(-len(text) // WINDOW_CHARACTERS)) if words else 0
-    if count < 2:
-        return [text] if words else []
-    if count > len(words):
-        size = -(-len(text) // count)
+    if not words:
+        return []
+    count = max(ceil(len(words) / WINDOW_WORDS), ceil(len(text) / WINDOW_CHARACTERS))
+    if count == 1:
+        return [text]
+    if count > len(words):  # too little white space to cut at
+        size = ceil(len(text) / count)
         parts = [text[i : i + size] for i in range(0, len(text), size)]
         return [part for part in parts if part.strip()]
-    size = -(-len(words) // count)
+    size = ceil(len(words) / count)
     return [" ".join(words[i : i + size]) for i in range(0, len(words), size)]
 
 
 def pooled(rows: ArrayLike, counts: Sequence[int]) -> FloatArray:
-    """Unit vectors, each the mean of the next `counts[i]` rows; zeros where that is 0. Shape
-    (len(counts), dimension)."""
+    """Unit vectors, each the mean of the next `counts[i]` rows.
+
+    They are zeros where that is 0. Shape (len(counts), dimension).
+    """
     vectors = unit_vectors(rows)
     if all(count == 1 for count in counts):
         return vectors
-    means = np.zeros((len(counts), max(1, vectors.shape[1])))
-    filled = [i for i, count in enumerate(counts) if count]
-    if filled:
-        starts = np.cumsum([0, *(counts[i] for i in filled[:-1])])
-        means[filled] = np.add.reduceat(vectors, starts, axis=0)
-    return unit_vectors(means)
+    sums = np.zeros((len(counts), max(1, vectors.shape[1])))
+    lengths = np.asarray(counts)
+    filled = np.flatnonzero(lengths)  # `reduceat` knows no empty runs
+    if len(filled):
+        starts = np.cumsum(lengths[filled]) - lengths[filled]
+        sums[filled] = np.add.reduceat(vectors, starts, axis=0)
+    return unit_vectors(sums)
 
 
 def run_vectors(vectors: ArrayLike, weights: Sequence[int], runs: Sequence[Run]) -> FloatArray:
-    """For each run of rows their weighted mean, scaled to length 1. Shape (len(runs), dimension)."""
-    weighted = np.asarray(vectors, dtype=np.float64) * np.maximum(1, np.asarray(weights))[:, None]
+    """For each run of rows their weighted mean, scaled to length 1.
+
+    A weight below 1 counts as 1. Shape (len(runs), dimension).
+    """
+    positive = np.maximum(1, np.asarray(weights))
+    weighted = np.asarray(vectors, dtype=np.float64) * positive[:, None]
     sums = [weighted[first:last].sum(axis=0) for first, last in runs]
     return unit_vectors(np.stack(sums)) if sums else np.zeros((0, weighted.shape[1]))
 
@@ -64,16 +79,16 @@ def run_vectors(vectors: ArrayLike, weights: Sequence[int], runs: Sequence[Run])
 def mean_vectors_steps(
     text: str, units: Sequence[Unit], chunks: Sequence[Chunk]
 ) -> Steps[FloatArray]:
-    """For each chunk the mean of its units' vectors, weighted by their tokens, scaled to length 1.
-    Shape (len(chunks), dimension).
+    """For each chunk the mean of its units' vectors, weighted by their tokens.
 
-    Both are in the order of the text. A unit that was cut belongs to each chunk that has a part of
-    it.
+    It is scaled to length 1. Units and chunks are in the order of the text. A unit that was cut
+    belongs to each chunk that has a part of it. Shape (len(chunks), dimension).
     """
     windows = [windows_of(unit_text(text, unit)) for unit in units]
-    (rows,) = yield [Embed(tuple(window for several in windows for window in several))]
-    starts, ends = [unit.start for unit in units], [unit.end for unit in units]
+    (rows,) = yield [Embed(tuple(chain.from_iterable(windows)))]
+    vectors = pooled(rows, [len(of_unit) for of_unit in windows])
+    tokens = [unit.tokens for unit in units]
+    starts = [unit.start for unit in units]
+    ends = [unit.end for unit in units]
     runs = [(bisect_right(ends, chunk.start), bisect_left(starts, chunk.end)) for chunk in chunks]
-    return run_vectors(
-        pooled(rows, [len(several) for several in windows]), [unit.tokens for unit in units], runs
-    )
+    return run_vectors(vectors, tokens, runs)

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from structrag.chunks.divisions import Division, adjoining
+from structrag.chunks.divisions import Division, grouped
 from structrag.chunks.fitter import Fitter
 from structrag.chunks.units import Unit, units_of
 
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """A range of a scope's units whose borders no chunk crosses: a section, or text without a gap."""
+    """A range of a scope's units whose borders no chunk crosses.
+
+    It is a section, or text without a gap.
+    """
 
     first: int
     last: int  # behind the last unit
@@ -42,15 +45,10 @@ def scopes_of(
     fitter: Fitter, divisions: Sequence[Division], *, by_section: bool, respect_sections: bool
 ) -> list[Scope]:
     """The scopes of a document, in order. No division gives none."""
-    groups = (
-        [[division] for division in divisions]
-        if by_section or respect_sections
-        else adjoining(divisions)
-    )
     scopes: list[Scope] = []
     units: list[Unit] = []
     zones: list[Zone] = []
-    for group in groups:
+    for group in grouped(divisions, apart=by_section or respect_sections):
         room = fitter.room(group)
         first = len(units)
         for division in group:
@@ -59,4 +57,6 @@ def scopes_of(
         if by_section:
             scopes.append(Scope(group[0].section.path, tuple(units), tuple(zones)))
             units, zones = [], []
-    return scopes if by_section or not units else [Scope((), tuple(units), tuple(zones))]
+    if units:
+        scopes.append(Scope((), tuple(units), tuple(zones)))
+    return scopes

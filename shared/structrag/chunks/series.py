@@ -21,11 +21,11 @@ EPSILON = 1e-9  # the mean of n equal numbers is often one rounding step above t
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """What a splitter saw in one scope, a document or a section, and where it cut.
+    """What a splitter saw in one scope, and where it cut.
 
-    `values` has one number a unit (PIC: similarity to the pseudo-instruction) or one a gap in front
-    of a unit, the first being NaN (IDMS: margin). `thresholds` has what each was compared with. A
-    scope too short to be looked at has neither.
+    A scope is a document or a section. `values` has one number a unit (PIC: similarity to the
+    pseudo-instruction) or one a gap in front of a unit, the first being NaN (IDMS: margin).
+    `thresholds` has what each was compared with. A scope too short to be looked at has neither.
     """
 
     units: tuple[Unit, ...]
@@ -36,26 +36,23 @@ class Series:
 
 
 def similarity_to_own(sentences: ArrayLike, picked: Sequence[int]) -> FloatArray:
-    """Cosine of each sentence with the mean of the picked ones; for a picked one, with the mean of
-    the *other* picked ones.
+    """Cosine of each sentence with the mean of the picked ones.
 
-    So that a sentence that is in the summary does not match itself. A single picked sentence gets
-    the mean of the others' values.
+    A picked one is compared with the mean of the *other* picked ones, so that a sentence in the
+    summary does not match itself. A single picked sentence gets the mean of the others' values, and
+    1 if it is the only sentence. Nothing picked gives zeros.
     """
     vectors = unit_vectors(sentences)
     if not len(picked):
         return np.zeros(len(vectors))
     total = vectors[list(picked)].sum(axis=0)
     values = similarity(vectors, total[None, :])
-    for i in picked:
-        values[i] = (
-            float(similarity(vectors[i][None, :], (total - vectors[i])[None, :])[0])
-            if len(picked) > 1
-            else np.nan
-        )
     if len(picked) == 1:
         others = np.delete(values, picked[0])
         values[picked[0]] = float(others.mean()) if len(others) else 1.0
+        return values
+    for i in picked:
+        values[i] = similarity(vectors[i][None, :], (total - vectors[i])[None, :])[0]
     return values
 
 
@@ -75,8 +72,11 @@ def check_threshold(threshold: object, spread: object) -> None:
 
 
 def threshold_of(values: FloatArray, threshold: str | float, spread: float = 0.0) -> float:
-    """A number as it is, else the "mean" or "median" of the values plus `spread` times their
-    population standard deviation."""
+    """The number that values are compared with.
+
+    It is `threshold` itself, or the "mean" or "median" of the values plus `spread` times their
+    population standard deviation.
+    """
     if not isinstance(threshold, str):
         return float(threshold)
     middle = np.mean(values) if threshold == "mean" else np.median(values)
@@ -94,21 +94,29 @@ def labels(values: ArrayLike, threshold: float, *, margin: float = 0.0) -> BoolA
     above = series >= threshold - EPSILON
     if not margin:
         return above
-    high, low = series >= threshold + margin - EPSILON, series < threshold - margin - EPSILON
-    state = bool(above[0]) if len(series) else False
-    for i in range(len(series)):
-        state = True if high[i] else False if low[i] else state
-        above[i] = state
+    high = series >= threshold + margin - EPSILON
+    low = series < threshold - margin - EPSILON
+    for i in range(1, len(series)):
+        # Between the two the label stays what it was.
+        above[i] = high[i] or (above[i - 1] and not low[i])
     return above
 
 
 def weighted_mean(values: ArrayLike, weights: Sequence[int]) -> RunMean:
-    """A function that gives the weighted mean of the values in a run, in constant time; a weight
-    below 1 counts as 1."""
+    """A function that gives the weighted mean of the values in a run, in constant time.
+
+    A weight below 1 counts as 1.
+    """
     positive = np.maximum(1, np.asarray(weights, dtype=np.float64))
-    total = np.concatenate(([0.0], np.cumsum(positive)))
-    sums = np.concatenate(([0.0], np.cumsum(np.asarray(values, dtype=np.float64) * positive)))
-    return lambda run: float((sums[run[1]] - sums[run[0]]) / (total[run[1]] - total[run[0]]))
+    weighted = np.asarray(values, dtype=np.float64) * positive
+    totals = np.concatenate(([0.0], np.cumsum(positive)))
+    sums = np.concatenate(([0.0], np.cumsum(weighted)))
+
+    def mean(run: Run) -> float:
+        first, last = run
+        return float((sums[last] - sums[first]) / (totals[last] - totals[first]))
+
+    return mean
 
 
 def changes(flags: BoolArray) -> list[int]:

@@ -182,8 +182,7 @@ def _units(outlines: Sequence[Outline]) -> dict[str, list[Span]]:
         for section in outline.sections:
             for block in outline.blocks(section):
                 if block.kind in ("table", "code"):
-                    start = block.start if block.header_start is None else block.header_start
-                    units[block.kind].append((outline.document.id, start, block.end))
+                    units[block.kind].append((outline.document.id, block.text_start, block.end))
                 elif block.kind in PROSE:
                     units["sentence"] += _sentences(outline.document, block)
     return units

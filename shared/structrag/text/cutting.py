@@ -171,7 +171,7 @@ class Cutter:
 
         Its first one holds the heading in front, its last one those behind.
         """
-        lead = block.start if block.header_start is None else block.header_start
+        lead = block.text_start
         front = self.counter(text[block.start : lead]) if lead > block.start else 0
         behind = self.counter(text[tail : block.end]) if tail < block.end else 0
         if front >= budget:  # nothing fits beside the heading

@@ -181,13 +181,13 @@ class Segmenter:
             if block.kind != "html" or not self.is_markdown:
                 parts.append(self._part(block, own_end))
                 continue
-            _, depth = html_tables(self.text[_own(block) : own_end])
+            _, depth = html_tables(self.text[block.text_start : own_end])
             # Empty lines cut a table of HTML into blocks of Markdown, which are joined again.
             reach = self._table_reach(blocks, i, depth) if depth and closed else i
             closed = closed and (not depth or reach > i)
             if reach > i:
                 own_end = ends[reach - 1]
-                block = Block("html", block.start, blocks[reach - 1].end, (), 0, _own(block))
+                block = Block("html", block.start, blocks[reach - 1].end, (), 0, block.text_start)
                 i = reach
             parts += self._html_parts(block, own_end)
         return parts
@@ -200,7 +200,7 @@ class Segmenter:
         for j in range(i, len(blocks)):
             if blocks[j].kind == "code":
                 continue
-            for match in _TABLE_TAG.finditer(self.text, _own(blocks[j]), blocks[j].end):
+            for match in _TABLE_TAG.finditer(self.text, blocks[j].text_start, blocks[j].end):
                 depth += -1 if match[1] else 1
             if depth <= 0:
                 return j + 1
@@ -208,7 +208,7 @@ class Segmenter:
 
     def _part(self, block: Block, own_end: int) -> Part:
         """A block as a table, an image that stands alone, or text."""
-        start = _own(block)
+        start = block.text_start
         if block.kind == "table":
             table = pipe_table(
                 self.text, start, own_end, block.cuts, block.header_end, markdown=self.is_markdown
@@ -235,7 +235,7 @@ class Segmenter:
 
     def _html_parts(self, block: Block, own_end: int) -> list[Part]:
         """A block of HTML, cut where tables begin and end."""
-        block_start = _own(block)
+        block_start = block.text_start
         spans, _ = html_tables(self.text[block_start:own_end])
         edges = {block_start, own_end}
         tables = set()
@@ -252,7 +252,7 @@ class Segmenter:
         return parts
 
     def _html_part(self, block: Block, own_end: int, *, is_table: bool) -> Part:
-        start = _own(block)
+        start = block.text_start
         markup = self.text[start:own_end]
         table = html_table(markup, start) if is_table else None
         if table is not None:
@@ -265,11 +265,6 @@ class Segmenter:
 
 def _offset(image: PlacedImage) -> int:
     return image.offset
-
-
-def _own(block: Block) -> int:
-    """Where a block begins behind a heading in front of it."""
-    return block.start if block.header_start is None else block.header_start
 
 
 def _prose(neighbour: Part) -> Block | None:
@@ -301,7 +296,7 @@ def _join_quiet(parts: list[Part]) -> list[Part]:
             continue
         if part.kind != "text" and joined and only_quiet:
             first = joined[0].block
-            block = replace(part.block, start=first.start, header_start=_own(first))
+            block = replace(part.block, start=first.start, header_start=first.text_start)
             part = replace(part, block=block)
             joined = []
         only_quiet = only_quiet and part.quiet

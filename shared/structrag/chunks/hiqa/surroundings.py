@@ -52,13 +52,13 @@ def surroundings(
     """
     caption = ""
     if _is_caption(before, text, kind):
-        caption, before = _flat(text, *_own(before)), None
+        caption, before = _flat(text, before.text_start, before.end), None
     elif _is_caption(after, text, kind):
-        caption, after = _flat(text, *_own(after)), None
+        caption, after = _flat(text, after.text_start, after.end), None
     last = _sentences_before(text, before, cutter) if before is not None else []
     first = _sentences_after(text, after, cutter) if after is not None else []
     if kind == "table" and before is not None:
-        line = _last_line(text, *_own(before))
+        line = _last_line(text, before.text_start, before.end)
         last = [span for span in last if span[1] > line]
         first = first[:1]
     return Surroundings(
@@ -66,10 +66,6 @@ def surroundings(
         tuple(_flat(text, *span) for span in last[-2:]),
         tuple(_flat(text, *span) for span in first[:2]),
     )
-
-
-def _own(block: Block) -> tuple[int, int]:
-    return (block.start if block.header_start is None else block.header_start), block.end
 
 
 def _flat(text: str, start: int, end: int) -> str:
@@ -84,7 +80,7 @@ def _last_line(text: str, start: int, end: int) -> int:
 def _is_caption(block: Block | None, text: str, kind: str) -> TypeGuard[Block]:
     if block is None or block.kind != "paragraph":
         return False
-    start, end = _own(block)
+    start, end = block.text_start, block.end
     if end - start > REACH:
         return False
     words = text[start:end].strip()
@@ -98,14 +94,14 @@ def _sentences_before(text: str, block: Block, cutter: Cutter) -> list[tuple[int
 
     One whose beginning is out of reach is left out unless it is the only one.
     """
-    start, end = _own(block)
+    start, end = block.text_start, block.end
     near = max(start, end - REACH)
     spans = cutter.sentences(text, near, end)
     return spans[1:] if near > start and len(spans) > 1 else spans
 
 
 def _sentences_after(text: str, block: Block, cutter: Cutter) -> list[tuple[int, int]]:
-    start, end = _own(block)
+    start, end = block.text_start, block.end
     near = min(end, start + REACH)
     spans = cutter.sentences(text, start, near)
     return spans[:-1] if near < end and len(spans) > 1 else spans

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from structrag.chunks.bounds import Limits, Run, join_small, runs_of
+from structrag.chunks.series import EPSILON
 from structrag.errors import check_choice
 
 MERGES = ("weakest", "greedy", "none")
-EPSILON = 1e-9  # the mean of n equal numbers is often one rounding step above them
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ from structrag.chunks.asking_splitter import (
     read_boundary_embedder,
 )
 from structrag.chunks.bounds import Limits
-from structrag.chunks.divisions import adjoining, divide
+from structrag.chunks.divisions import divide, grouped
 from structrag.chunks.fitter import Fitter
 from structrag.chunks.idms.gaps import MERGES, AdaptiveThreshold, decide, merge_runs
 from structrag.chunks.idms.sentence_margins import (
@@ -37,7 +37,7 @@ from structrag.chunks.idms.sentence_margins import (
 from structrag.chunks.maker import ChunkMaker
 from structrag.chunks.run_vectors import mean_vectors_steps
 from structrag.chunks.series import Series
-from structrag.chunks.units import units_of
+from structrag.chunks.units import Unit, units_of
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.models.margins import NONE, PAPER_PROMPT, PROMPT, UNUSABLE, check_prompt
 from structrag.reading.settings import Reading
@@ -167,18 +167,13 @@ class IDMSSplitter(ReadingSplitter, Reading):
         cutter = self.cutter()
         fitter = Fitter(outline, maker, cutter)
         divisions = divide(outline, self.exclude_titles)
-        groups = (
-            [[division] for division in divisions]
-            if self.respect_sections
-            else adjoining(divisions)
-        )
         scopes: list[Scope] = []
         first = 0
-        for group in groups:
+        for group in grouped(divisions, apart=self.respect_sections):
             room = fitter.room(group)
-            units = [
-                unit for division in group for unit in units_of(outline, division, cutter, room)
-            ]
+            units: list[Unit] = []
+            for division in group:
+                units += units_of(outline, division, cutter, room)
             scopes.append(Scope(units, room, first))
             first += len(units)
         gaps = yield from decided_by(self._read(document.text, scopes), self.boundary_embedder)
