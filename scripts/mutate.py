@@ -3,8 +3,9 @@
     python scripts/mutate.py --number 50 --seed 1
 
 Each mutation is made in a copy of the core, so the checkout stays as it is. A mutation is killed
-when the test file of its module's name fails. What survives is either a missing case or a change
-that makes no difference; the two are told apart by reading, so both are printed.
+when the test file of its module's name fails, or the table of all defaults and records does. What
+survives is either a missing case or a change that makes no difference; the two are told apart by
+reading, so both are printed.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 CORE = ROOT / "shared" / "structrag"
 TESTS = ROOT / "tests" / "core"
+SIGNATURES = TESTS / "test_signatures.py"  # about every module at once
 OPPOSITE: dict[type[ast.cmpop], list[type[ast.cmpop]]] = {
     ast.Lt: [ast.LtE, ast.GtE],
     ast.LtE: [ast.Lt, ast.Gt],
@@ -147,18 +149,24 @@ def passes(test_file: Path, core: Path, timeout: float) -> bool:
     return done.returncode == 0
 
 
-def survives(mutation: Mutation, folder: Path, timeout: float) -> bool:
-    """Whether the module's own test file passes although the module is changed."""
-    if not mutation.test_file.exists():
-        return True
+def killer(mutation: Mutation, folder: Path, timeout: float) -> Path | None:
+    """The test file that fails with the module changed: its own, or the one of all signatures."""
     file = folder / "structrag" / mutation.module
     source = file.read_bytes()
     replacement = f"({mutation.after})".encode()
     try:
         file.write_bytes(source[: mutation.start] + replacement + source[mutation.end :])
-        return passes(mutation.test_file, folder, timeout)
+        test_files = [path for path in (mutation.test_file, SIGNATURES) if path.exists()]
+        return next((path for path in test_files if not passes(path, folder, timeout)), None)
     finally:
         file.write_bytes(source)
+
+
+def share(successes: int, trials: int) -> str:
+    low, high = wilson(successes, trials)
+    return (
+        f"{successes} of {trials}: {successes / trials:.0%}, 95% interval {low:.0%} to {high:.0%}"
+    )
 
 
 def wilson(successes: int, trials: int, z: float = 1.96) -> tuple[float, float]:
@@ -188,20 +196,22 @@ def main() -> None:
         folder = Path(name)
         shutil.copytree(CORE, folder / "structrag", ignore=shutil.ignore_patterns("__pycache__"))
         if not arguments.unchecked:
-            for test_file in sorted({m.test_file for m in mutations if m.test_file.exists()}):
+            own = {m.test_file for m in mutations if m.test_file.exists()}
+            for test_file in sorted({*own, SIGNATURES}):
                 if not passes(test_file, folder, arguments.timeout):
                     sys.exit(f"{test_file.relative_to(ROOT)} fails with the core as it is")
-        killed = 0
+        killers = []
         for mutation in mutations:
-            alive = survives(mutation, folder, arguments.timeout)
-            killed += not alive
+            by = killer(mutation, folder, arguments.timeout)
+            killers.append(by)
             no_file = "" if mutation.test_file.exists() else "  (no test file)"
-            print(f"{'survived' if alive else 'killed':8} {mutation}{no_file}", flush=True)
-    low, high = wilson(killed, len(mutations))
-    print(
-        f"{killed} of {len(mutations)} killed by the module's own test file: "
-        f"{killed / len(mutations):.0%}, 95% interval {low:.0%} to {high:.0%}"
-    )
+            verdict = "survived" if by is None else "killed"
+            by_table = "  (by the table of signatures)" if by == SIGNATURES else ""
+            print(f"{verdict:8} {mutation}{no_file}{by_table}", flush=True)
+    killed = [by for by in killers if by is not None]
+    of_own_file = sum(by != SIGNATURES for by in killed)
+    print(f"Killed by the module's own test file: {share(of_own_file, len(mutations))}")
+    print(f"Killed by that or the table of signatures: {share(len(killed), len(mutations))}")
 
 
 if __name__ == "__main__":

@@ -23,11 +23,8 @@ ELSEWHERE = {
     "cli/printing": "cli/test_app: what commands print",
     "evaluation/estimates": "evaluation/test_comparing, cli/test_tables",
     "evaluation/searched": "evaluation/test_labelled: chunks searched and measured",
-    "hosts/failures": "the adapters' tests: failures as their hosts raise them",
     "hosts/images": "the adapters' tests: images as their hosts take them",
-    "hosts/limits": "the adapters' tests: limits as their hosts name them",
-    "hosts/margins": "the adapters' tests: margins by their models",
-    "hosts/names": "the adapters' tests: names of their models",
+    "hosts/models": "the adapters' tests: their models' names, limits, margins and failures",
     "index/tables": "index/test_store: rows of a store",
     "reading/drafts": "a record",
     "reading/html/text": "reading/html/test_flow: the text that is written",
@@ -41,7 +38,7 @@ ELSEWHERE = {
     "retrieval/d3/turns": "retrieval/d3/test_retriever: calls one after the other",
 }
 # Test files about the core as a whole.
-WHOLE = {"test_public", "test_rooms", "test_layout_of_tests"}
+WHOLE = {"test_public", "test_rooms", "test_layout_of_tests", "test_signatures"}
 
 
 def _has_code(file: Path) -> bool:

@@ -133,7 +133,7 @@ def view_steps(
         Ask(
             _fill(getattr(settings.prompts, kind), titles[i], bodies[i]),
             component=f"views.{kind}",
-            usable=partial(_is_complete, kind, bodies[i]),
+            usable=partial(_is_complete, kind, bodies[i], counter),
         )
         for i, kind in plan
     ]
@@ -143,7 +143,7 @@ def view_steps(
     for (i, kind), answer in zip(plan, answers, strict=True):
         if isinstance(answer, Failed):
             continue
-        summary, words = _read(kind, bodies[i], answer)
+        summary, words = _read(kind, bodies[i], counter, answer)
         if summary:
             summaries[i] = extract_summary(summary, language=settings.language)
         if words:
@@ -163,15 +163,15 @@ def view_steps(
     return ViewTexts({name: make[name]() for name in settings.names}, +fallbacks)
 
 
-def _read(kind: str, body: str, answer: str) -> tuple[str, list[str]]:
+def _read(kind: str, body: str, counter: TokenCounter, answer: str) -> tuple[str, list[str]]:
     """The summary and the keywords of an answer; "" for a summary longer than what it sums up."""
     summary, words = parse_answer(kind, answer)
-    return (summary if count_tokens(summary) <= count_tokens(body) else ""), words
+    return (summary if counter(summary) <= counter(body) else ""), words
 
 
-def _is_complete(kind: str, body: str, answer: str) -> bool:
+def _is_complete(kind: str, body: str, counter: TokenCounter, answer: str) -> bool:
     """Whether an answer gives every view that it was asked for."""
-    summary, words = _read(kind, body, answer)
+    summary, words = _read(kind, body, counter, answer)
     return (bool(summary) or kind == "keywords") and (bool(words) or kind == "summary")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -128,24 +129,32 @@ def test_a_document_that_fell_back_costs_what_is_missing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("splitter", "model"),
+    ("splitter", "model", "expected"),
     [
-        (PICSplitter(), ScriptedModel("The parts are checked near Oslo.")),
+        (PICSplitter(), ScriptedModel("The parts are checked near Oslo."), nullcontext()),
         (
             PICSplitter(scope="document", summary_window=100),
             ScriptedModel("Parts are checked near Oslo."),
+            nullcontext(),
         ),
-        (IDMSSplitter(), Chooser("7")),
-        (IDMSSplitter(), ScriptedModel(lambda prompt: str(len(prompt) % 10))),
-        (HiQASplitter(), ScriptedModel("7")),
+        (IDMSSplitter(), Chooser("7"), nullcontext()),
+        (
+            IDMSSplitter(),
+            ScriptedModel(lambda prompt: str(len(prompt) % 10)),
+            pytest.warns(UserWarning, match="read from ratings"),
+        ),
+        (HiQASplitter(), ScriptedModel("7"), nullcontext()),
     ],
 )
-def test_splitters_that_ask(splitter: Any, model: ScriptedModel) -> None:
+def test_splitters_that_ask(splitter: Any, model: ScriptedModel, expected: Any) -> None:
     embedder, llm = silent()
     llm = type(model)(AssertionError("asked"))
-    found = Index(embedder=embedder, llm=llm, splitter=splitter, views="raw").estimate(pages())
+    with expected:
+        found = Index(embedder=embedder, llm=llm, splitter=splitter, views="raw").estimate(pages())
     assert not llm.prompts and not embedder.texts
-    report = Index(embedder=HashEmbedder(), llm=model, splitter=splitter, views="raw").add(pages())
+    index = Index(embedder=HashEmbedder(), llm=model, splitter=splitter, views="raw")
+    with expected:
+        report = index.add(pages())
     assert report.usage["calls"] <= found.total.calls <= 2 * report.usage["calls"]
     assert found.stages["views"] == IndexCost()
     tokens = report.usage["embedding_tokens"]

@@ -180,3 +180,29 @@ def test_one_bad_part_of_a_merged_answer_does_not_spoil_the_other() -> None:
     assert views.fallbacks == {"summary": 1}
     assert views.texts["keywords"] == ("pump",)
     assert views.texts["summary"][0]
+
+
+@pytest.mark.parametrize("settings", [DEFAULT, PAPER])
+@pytest.mark.parametrize(("length", "is_used"), [(209, True), (210, True), (211, False)])
+def test_a_summary_longer_than_its_text_is_not_used(
+    settings: ViewSettings, length: int, is_used: bool
+) -> None:
+    summary = words(length, "summary")
+    body = words(210, "word" * 10)  # long words: as long as the caller counts, not by characters
+    llm = ScriptedModel(
+        lambda prompt: (
+            '["pump"]'
+            if prompt.endswith("Keywords:")
+            else json.dumps({"summary": summary, "keywords": ["pump"]})
+        )
+    )
+    views = made(markdown(body), llm, settings)
+    assert views.fallbacks == ({} if is_used else {"summary": 1})
+    assert ("summary0" in str(views.texts["summary"][0])) is is_used
+    assert views.texts["keywords"] == ("pump",)
+
+
+def test_a_short_text_is_its_own_summary_whatever_the_model_would_say() -> None:
+    llm = ScriptedModel(json.dumps({"summary": words(300), "keywords": ["pump"]}))
+    views = made(markdown("A short body."), llm)
+    assert views.texts["summary"] == views.texts["raw"] and not views.fallbacks

@@ -1,0 +1,149 @@
+"""What users write without being told again: the defaults of public names, the presets, and that
+records do not change."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+from fixture_cases import FOLDER
+
+import structrag
+
+TABLE = FOLDER / "defaults.txt"
+LONGEST = 60  # characters of a value in the table; prompts are longer, and tested where they go
+
+# By room and class, not by module. Written while something is made, read or counted.
+MUTABLE = {
+    "asking.Call",
+    "asking.Usage",
+    "chunks.AdaptiveThreshold",
+    "chunks.DocumentGaps",
+    "chunks.GapModel",
+    "chunks.Scope",
+    "chunks.SentenceMargins",
+    "chunks.Supplement",
+    "formatting.Converted",
+    "hosts.LogProbabilities",
+    "models.CrossEncoderScorer",
+    "models.MonoT5",
+    "models.PrefixReader",
+    "models.TransformersMargin",
+    "models.TransformersSummariser",
+    "reading.Cell",
+    "reading.Hyphens",
+    "reading.Joiner",
+    "reading.Paragraph",
+    "reading.Piece",
+    "reading.Row",
+    "reading._Run",
+    "retrieval.Reading",
+    "retrieval.Tally",
+    "retrieval._State",
+}
+# Some keep what they computed, some wrap a model that users may extend.
+WITHOUT_SLOTS = {
+    "chunks.Augmentor",
+    "chunks.Segmenter",
+    "hosts.HostRetriever",
+    "hosts._Searcher",
+    "models.CrossEncoderScorer",
+    "models.FunctionEmbedder",
+    "models.FunctionModel",
+    "models.LsaEmbedder",
+    "models.MonoT5",
+    "models.SentenceTransformerEmbedder",
+    "models.StaticEmbedder",
+    "models.TransformersMargin",
+    "models.TransformersSummariser",
+    "reading.Hyphens",
+    "reading.Joiner",
+    "reading.Paragraph",
+    "reading._Run",
+    "retrieval.PoolSource",
+}
+
+
+def _modules() -> list[ModuleType]:
+    names = [m.name for m in pkgutil.walk_packages(structrag.__path__, "structrag.")]
+    return [structrag, *(importlib.import_module(n) for n in names if not n.endswith("__main__"))]
+
+
+MODULES = _modules()
+NAMES = {
+    name: getattr(package, name)
+    for package in MODULES
+    if hasattr(package, "__path__")
+    for name in getattr(package, "__all__", ())
+}
+
+
+def _values(function: Callable[..., Any]) -> dict[str, Any]:
+    parameters = inspect.signature(function).parameters.values()
+    named = (p for p in parameters if not p.name.startswith("_") and p.default is not None)
+    return {p.name: p.default for p in named}
+
+
+def _callables() -> Iterator[tuple[str, Callable[..., Any]]]:
+    for name, value in sorted(NAMES.items()):
+        if inspect.isclass(value) and issubclass(value, Exception):
+            continue
+        yield name, value
+        if inspect.isclass(value):
+            methods = inspect.getmembers(value, callable)
+            yield from ((f"{name}.{m}", method) for m, method in methods if m[0] != "_")
+
+
+def _preset(preset: Callable[[], Any]) -> dict[str, Any]:
+    """What a preset of a record changes."""
+    paper: Any = preset()
+    names = [field.name for field in dataclasses.fields(paper) if field.init]
+    default = type(paper)()
+    values = {name: getattr(paper, name) for name in names}
+    return {name: value for name, value in values.items() if value != getattr(default, name)}
+
+
+def _lines(label: str, values: dict[str, Any]) -> list[str]:
+    plain = {
+        name: repr(value)
+        for name, value in values.items()
+        if isinstance(value, str | int | float | tuple | None) and len(repr(value)) <= LONGEST
+    }
+    return [label, *(f"    {name} = {value}" for name, value in plain.items())] if plain else []
+
+
+def _table() -> list[str]:
+    lines: list[str] = []
+    for label, function in _callables():
+        lines += _lines(label, _values(function))
+        if label.endswith(".paper") and dataclasses.is_dataclass(NAMES[label.partition(".")[0]]):
+            lines += _lines(f"{label}()", _preset(function))
+    return lines
+
+
+def test_defaults_are_those_of_the_table() -> None:
+    """A default is a promise: one that changes is changed in the table and in CHANGELOG.md."""
+    assert _table() == TABLE.read_text(encoding="utf-8").splitlines()
+
+
+def _records() -> Iterator[tuple[str, Any]]:
+    for module in MODULES:
+        for name, value in vars(module).items():
+            if dataclasses.is_dataclass(value) and value.__module__ == module.__name__:
+                yield f"{module.__name__.split('.')[1]}.{name}", value
+
+
+def test_records_do_not_change_but_for_those_named() -> None:
+    mutable = {name for name, record in _records() if not record.__dataclass_params__.frozen}
+    assert mutable == MUTABLE
+
+
+def test_records_have_slots_but_for_those_named() -> None:
+    assert {name for name, record in _records() if "__slots__" not in vars(record)} == (
+        WITHOUT_SLOTS
+    )
