@@ -16,7 +16,6 @@ ELSEWHERE = {
     "_lazy": "test_public: what it gives is the public names",
     "errors": "every test of a mistake names its class",
     "records": "plain records, made and compared everywhere",
-    "asking/calls": "asking/test_runner: a call is made by a runner",
     "asking/prompts": "index/test_views: templates that are refused",
     "chunks/fitter": "chunks/pic/test_splitter: hard limits of the pieces",
     "chunks/given": "show/view/test_searching: a splitter that gives what it was given",

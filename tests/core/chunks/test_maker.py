@@ -16,6 +16,7 @@ from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.chunks.idms.splitter import IDMSSplitter
+from structrag.chunks.maker import ChunkMaker
 from structrag.chunks.pic.splitter import PICSplitter
 from structrag.reading.files import read_text
 from structrag.reading.sections import parse
@@ -115,3 +116,24 @@ def test_a_body_is_moved_into_the_chunk() -> None:
     assert Chunk("x", "d", "s", 3, 5, "ab").body_start == 3
     assert Chunk("x", "d", "s", 3, 5, "ab", body_start=9).body_start == 5
     assert Chunk("x", "d", "s", 3, 5, "ab", body_start=4).body == "b"
+
+
+@pytest.mark.parametrize(
+    ("limit", "words", "is_whole"),
+    [(40, 10, True), (40, 11, False), (43, 11, False), (44, 11, True), (None, 64, True)],
+)
+def test_a_heading_path_takes_a_quarter_of_the_limit(
+    limit: int | None, words: int, is_whole: bool
+) -> None:
+    title = " ".join("word" for _ in range(words))
+    maker = ChunkMaker(Document(""), lambda text: len(text.split()), limit, with_context=True)
+    assert (maker.context((title,), own=True).text == title) is is_whole
+
+
+def test_a_heading_path_stops_in_front_of_the_title_that_a_chunk_begins_with() -> None:
+    maker = ChunkMaker(Document("", title="Manual"), len, None, with_context=True)
+    assert maker.context(("Pumps", "Small"), own=True).text == "Manual > Pumps > Small"
+    assert maker.context(("Pumps", "Small"), own=False).text == "Manual > Pumps"
+    assert maker.context(("manual", "Small"), own=True).text == "manual > Small"
+    bare = ChunkMaker(Document("", title="Manual"), len, None, with_context=False)
+    assert bare.context(("Pumps", "Small"), own=True).text == ""

@@ -218,3 +218,17 @@ def test_searches_in_threads_while_documents_come_and_go() -> None:
     for thread in threads:
         thread.join()
     assert failures == []
+
+
+def test_a_store_holds_what_was_put_and_nothing_else() -> None:
+    store = small_store()
+    put = entry("d", ["apple pie", "plum jam"])
+    assert not store.holds(put)
+    store.put(put)
+    assert store.holds(put) and store.holds(replace(put, vectors={}))
+    assert not store.holds(replace(put, fingerprint="another"))
+    assert not store.holds(replace(put, degraded=put.degraded + 1))
+    assert not store.holds(entry("d", ["apple pie"]))
+    assert not store.holds(entry("d", ["apple pie", "plum cake"]))
+    assert (store.fingerprint("d"), store.degraded("d")) == ("print of d", 2)
+    assert (store.fingerprint("x"), store.degraded("x")) == (None, 0)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from static_making import ROWS, static_of_rows, words
+from static_making import ROWS, model2vec, static_of_rows, words
 
 from structrag.errors import InvalidParameter
 from structrag.models.static import StaticEmbedder
@@ -58,3 +58,13 @@ def test_what_does_not_fit_is_said() -> None:
 def test_a_model_without_a_name_goes_by_its_vectors() -> None:
     assert static_of_rows(name="").name == static_of_rows(name="").name != "tiny"
     assert static_of_rows(name="").name != static_of_rows(ROWS * 2, name="").name
+
+
+def test_words_added_to_a_tokenizer_need_vectors_too() -> None:
+    tokenizer = words()
+    tokenizer.add_tokens(["birds"])
+    model = model2vec.StaticModel(ROWS, tokenizer, token_mapping=np.arange(4))
+    with pytest.raises(InvalidParameter, match="each of its tokenizer's 5 tokens; got 4"):
+        StaticEmbedder(model)
+    more = np.vstack([ROWS, [1, 0]]).astype(np.float32)
+    assert np.allclose(static_of_rows(more, tokenizer).embed(["birds"]), [[1, 0]])

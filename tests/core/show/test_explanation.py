@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -59,3 +60,21 @@ def test_a_notebook_shows_the_figure_and_it_is_the_same_each_time(
     for suffix, head in ((".svg", b"<?xml"), (".pdf", b"%PDF")):
         plot_explanation(explanation, tmp_path / f"c{suffix}")
         assert (tmp_path / f"c{suffix}").read_bytes().startswith(head)
+
+
+@each_splitter
+def test_chunks_are_bands_between_lines_and_sections_begin_at_thicker_ones(
+    splitter: ReadingSplitter,
+) -> None:
+    from matplotlib.colors import to_hex
+
+    explanation = splitter.explain(DOCUMENT)
+    figure = plot_explanation(explanation)
+    assert len(explanation.chunks) > 1
+    lines = [line for axis in figure.axes for line in axis.lines if len(set(line.get_xdata())) == 1]
+    widths = [line.get_linewidth() for line in lines]
+    assert widths[0] > widths[1] and set(widths[1:]) == {widths[1]}  # one section
+    bands = [to_hex(band.get_facecolor()) for axis in figure.axes for band in axis.patches]
+    relevant = [chunk.extras.get("relevant") for chunk in explanation.chunks]
+    for (left, right), (before, behind) in zip(pairwise(relevant), pairwise(bands), strict=False):
+        assert (before != behind) is (left is None or left != right)

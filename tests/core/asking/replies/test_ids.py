@@ -279,3 +279,8 @@ def test_any_json_gives_a_valid_subset(value: object) -> None:
 )  # fmt: skip
 def test_ids(answer: str, good: bool) -> None:
     assert usable_ids({1, 2, 3}, answer) is good
+
+
+def test_where_every_clause_calls_something_irrelevant_its_numbers_are_read() -> None:
+    assert parse_ids("Only 2 is left, the others are irrelevant", NINE) == ([2], 0)
+    assert parse_ids("None of them is relevant.", NINE) == ([], 0)

@@ -105,3 +105,18 @@ def test_a_vision_model_that_fails_costs_its_description_only(answer: Any) -> No
     assert found.extras["degraded"] is True
     assert "description" not in found.extras
     assert found.index_text == image(text).index_text
+
+
+@pytest.mark.parametrize("max_tokens", [512, None])
+def test_a_table_in_one_piece_has_no_part_number(max_tokens: int | None) -> None:
+    (whole,) = split("# A\n\n" + TABLE, max_tokens=max_tokens)
+    assert whole.kind == "table" and not {"part", "parts", "header"} & whole.extras.keys()
+
+
+def test_parts_of_a_split_table_are_numbered_and_repeat_its_header() -> None:
+    parts = split("# A\n\n" + TABLE, max_tokens=60)
+    assert len(parts) > 1
+    assert [chunk.extras["part"] for chunk in parts] == list(range(1, len(parts) + 1))
+    assert {chunk.extras["parts"] for chunk in parts} == {len(parts)}
+    headers = [chunk.extras.get("header") for chunk in parts]
+    assert headers == [None, *["| Name | Price | Weight |\n|---|---|---|"] * (len(parts) - 1)]

@@ -89,3 +89,15 @@ def test_navigation_is_dropped_on_request_only() -> None:
 )
 def test_deep_nesting(source: str) -> None:
     assert "x" in read(source)
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("<p>a</p><pre>x\n y</pre><p>b</p>", "a\n\nx\n y\n\nb"),
+        ("<ul><li>a<pre>x</pre>b</ul>", "- a\n\nx\n\n  b"),
+        ("<pre>\nx</pre><pre>y</pre>", "x\n\ny"),
+    ],
+)
+def test_code_stands_between_blank_lines(source: str, text: str) -> None:
+    assert read(source).strip() == text

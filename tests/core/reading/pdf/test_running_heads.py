@@ -88,3 +88,13 @@ def test_a_watermark_on_every_page_is_left_out_and_one_stays() -> None:
     mark = line("DRAFT", 400, 200, 60, upright=False)
     assert draft(*[page(*text_from(200), mark) for _ in range(3)]).removed == ("DRAFT",) * 3
     assert draft(page(*text_from(200), mark)).text.endswith("\n\nDRAFT\n")
+
+
+@pytest.mark.parametrize(
+    ("on", "count"),
+    [([0, 6, 12], 0), ([0, 3, 6], 0), ([0, 2, 6], 3), ([0, 1, 4], 3), ([1, 5, 9], 3), ([1, 7], 0)],
+)
+def test_a_chapters_head_stands_on_sixty_percent_of_its_pages(on: list[int], count: int) -> None:
+    """Of those from its first to its last: of one side where it stands on one side only."""
+    pages = [page(*([line("Head", HEAD)] if i in on else []), *text_from(200)) for i in range(14)]
+    assert sum(map(len, find_running_heads(pages).removed)) == count

@@ -8,7 +8,7 @@ from doubles import HashEmbedder
 from structrag import D3Index, D3Retriever, read_text
 from structrag.errors import InvalidParameter
 from structrag.retrieval.d3.condensing import SectionSplitter
-from structrag.retrieval.d3.paragraphs import ParagraphSplitter, PartSplitter
+from structrag.retrieval.d3.paragraphs import ParagraphSplitter, PartSplitter, keyword_title
 from structrag.text.tokens import count_tokens
 
 TALK = "\n".join(
@@ -65,3 +65,22 @@ def test_a_negative_limit_is_refused() -> None:
         ParagraphSplitter(paragraph_tokens=-1)
     with pytest.raises(InvalidParameter, match="paragraph_tokens"):
         D3Index(paragraph_tokens=-1)
+
+
+def test_a_title_made_up_is_three_keywords_or_words() -> None:
+    pumps = "The pump moves water. The pump and its filter need water. A filter is rinsed."
+    assert len(keyword_title(pumps, "english").split(", ")) == 3
+    assert keyword_title("to be or not to be", "english") == "to be or"
+    assert keyword_title("", "english") == ""
+
+
+def test_parts_hold_whole_paragraphs_up_to_their_limit() -> None:
+    text = "".join(f"one two three four five {i}.\n\n" for i in range(4))
+    document = read_text(text, format="markdown")
+
+    def sizes(most: int) -> list[int]:
+        splitter = PartSplitter(most, counter=lambda text: len(text.split()))
+        return [len(chunk.text.split()) for chunk in splitter.split(document)]
+
+    assert sizes(12) == [12, 12] and sizes(11) == [6] * 4 and sizes(24) == [24]
+    assert sizes(1) == [6] * 4  # a paragraph above the limit is a part by itself

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from d3_making import selected
+from d3_making import QUESTION, TEXTS, chunks, selected
+from doubles import HashEmbedder
 
+from structrag.asking.runner import Runner
 from structrag.retrieval.d3.costs import StageCost
-from structrag.retrieval.d3.reranking import keep
+from structrag.retrieval.d3.evidence import select_steps
+from structrag.retrieval.d3.reranking import keep, with_path
+from structrag.retrieval.d3.selection import Selection
 
 
 @pytest.mark.parametrize("strategy", ["monot5", "cross_encoder", "lexical", "dense"])
@@ -35,3 +39,20 @@ def test_cut_rules() -> None:
     assert keep([4.0, 2.0, 1.9, 0.0], "lexical", k=3, threshold=None) == [0, 1]
     assert keep([0.0, 0.0], "lexical", k=3, threshold=0.0) == []
     assert keep([], "dense", k=3, threshold=0.5) == []
+
+
+def test_the_question_is_embedded_as_a_query_and_paragraphs_with_their_path() -> None:
+    embedder = HashEmbedder()
+    settings = Selection(strategy="dense", k=1)
+    Runner(embedder=embedder).run(
+        select_steps(QUESTION, chunks(TEXTS[:2], "Guide > Animals"), settings)
+    )
+    assert embedder.queries == [QUESTION]
+    assert embedder.texts == [f"Guide > Animals\n{text}" for text in TEXTS[:2]]
+
+
+@pytest.mark.parametrize(
+    ("context", "expected"), [("A > B", "A > B\nCats eat fish every day."), ("", TEXTS[0])]
+)
+def test_a_paragraph_with_its_path(context: str, expected: str) -> None:
+    assert with_path(chunks(TEXTS[:1], context)[0]) == expected
