@@ -1,4 +1,4 @@
-"""The errors a user can cause, and the two checks that raise most of them.
+"""The errors a user can cause, and checks that raise most.
 
     StructragError
     ├── InvalidParameter (ValueError)   a setting or an argument is not allowed
@@ -21,7 +21,17 @@ from types import ModuleType
 
 
 class StructragError(Exception):
-    """Base of every error raised on purpose."""
+    """Base of every error raised on purpose.
+
+    Example:
+        >>> from structrag import Index
+        >>> from structrag.errors import StructragError
+        >>> try:
+        ...     Index(preset="fast")
+        ... except StructragError as error:
+        ...     print(error)
+        preset must be one of 'default', 'paper'; got 'fast'.
+    """
 
 
 class InvalidParameter(StructragError, ValueError):
@@ -45,7 +55,7 @@ class NoModel(ModelFailed):
 
 
 class BudgetExceeded(StructragError, RuntimeError):
-    """The run reached the call budget it was given; finished calls are kept in the cache."""
+    """The run reached its call budget; finished calls are cached."""
 
 
 class IndexDamaged(StructragError, RuntimeError):
@@ -57,7 +67,7 @@ class MissingExtra(StructragError, ImportError):
 
 
 def check_choice(name: str, value: str, allowed: Iterable[str]) -> str:
-    """Return `value` if it is one of `allowed`, else raise InvalidParameter listing them."""
+    """Return `value` if it is one of `allowed`, else raise InvalidParameter."""
     options = sorted(allowed)
     if value not in options:
         raise InvalidParameter(

@@ -1,4 +1,4 @@
-"""The records that flow through the library, in the order they are made.
+"""The records that flow through the library, in their order.
 
     Document -> Section, Block -> Chunk -> View -> Hit
 
@@ -19,8 +19,10 @@ BlockKind = Literal["paragraph", "list", "table", "code", "image", "math", "quot
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """One heading found by a format's reader. `[start, end)` is its whole line or lines, line end
-    included."""
+    """One heading found by a format's reader.
+
+    `[start, end)` is its whole line or lines, line end included.
+    """
 
     level: int  # from 1, outermost
     title: str
@@ -30,18 +32,18 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A paragraph-like piece of a section's own body. The blocks of a body tile it, blank lines
-    included."""
+    """A paragraph-like piece of a section's own body.
+
+    The blocks of a body tile it, blank lines included.
+    """
 
     kind: BlockKind
     start: int
     end: int
-    cuts: tuple[
-        int, ...
-    ] = ()  # good places to cut inside: starts of list items, table rows, code lines; ascending
-    header_end: int = (
-        0  # tables: end of the header rows, which pieces of a cut table repeat; 0: no header
-    )
+    # good places to cut inside: starts of list items, table rows, code lines; ascending
+    cuts: tuple[int, ...] = ()
+    # tables: end of the header rows, which pieces of a cut table repeat; 0: no header
+    header_end: int = 0
     # Where its own text begins (of a table, the header rows), behind a heading; None: at `start`.
     header_start: int | None = None
 
@@ -53,8 +55,9 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class SourceMap:
-    """Where each run of a document's text came from in the file it was read from (HTML, PDF).
+    """Where each run of a text came from in its file.
 
+    Documents from HTML and PDF have one, as their text is not the file's own.
     Run i is `text[text_starts[i]:text_starts[i + 1]]` and begins at `source_starts[i]`. Inside a
     run offsets advance together where `exact[i]`; otherwise the whole run maps to the one source
     place (white space that was collapsed, a character reference).
@@ -65,7 +68,7 @@ class SourceMap:
     exact: tuple[bool, ...]
 
     def to_source(self, offset: int) -> int:
-        """The source offset of the text character at `offset` (0 for an empty map)."""
+        """The source offset of the text character at `offset`; 0 for an empty map."""
         run = bisect_right(self.text_starts, offset) - 1
         if run < 0:
             return 0
@@ -73,14 +76,19 @@ class SourceMap:
         return self.source_starts[run] + inside
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Where the text from `start` to `end` (not included, above `start`) begins and ends in the
-        source."""
+        """Where a span of the text begins and ends in the source.
+
+        `start` is below `end`, which is not included.
+        """
         return self.to_source(start), self.to_source(end - 1) + 1
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedImage:
-    """An image of a page. Its alt text, where it has one, stands in the text from `offset` on."""
+    """An image of a page.
+
+    Its alt text, where it has one, stands in the text from `offset` on.
+    """
 
     offset: int
     file: str  # the address as it is written
@@ -90,8 +98,7 @@ class PlacedImage:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What a reader saw in markup that is not in the text any more: headings, blocks and images, in
-    order."""
+    """Headings, blocks and images, in order, seen in markup outside the text."""
 
     headings: tuple[Heading, ...]
     blocks: tuple[Block, ...]
@@ -100,7 +107,7 @@ class Layout:
 
 
 class _WeaklyReferenced:
-    """A base with slots that lets weak references to its instances be made."""
+    """A base with slots whose instances can be weakly referenced."""
 
     __slots__ = ("__weakref__",)  # dataclass(weakref_slot=True) needs Python 3.11
 
@@ -108,6 +115,12 @@ class _WeaklyReferenced:
 @dataclass(frozen=True, slots=True)
 class Document(_WeaklyReferenced):
     """A text to split and search. Make one with `read_text` or `read_file`.
+
+    Example:
+        >>> from structrag import read_text
+        >>> document = read_text("# Pumps\\n\\nPumps move water.", id="guide")
+        >>> document.id, document.title, document.format
+        ('guide', 'Pumps', 'markdown')
 
     `text` is what people see: taken as it is for Markdown and plain text, the visible text for
     HTML. It is never changed afterwards.
@@ -129,9 +142,17 @@ class Document(_WeaklyReferenced):
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A titled division of a document; ordinal 0 is the root, whose own body is the text before the
-    first heading.
+    """A titled division of a document.
 
+    Example:
+        >>> from structrag import read_text
+        >>> from structrag.reading.sections import parse
+        >>> document = read_text("# Pumps\\n\\nPumps move water.")
+        >>> section = parse(document).sections[1]
+        >>> section.title, section.level, document.text[section.body_start : section.body_end]
+        ('Pumps', 1, '\\nPumps move water.')
+
+    Ordinal 0 is the root, whose own body is the text before the first heading.
     `[start, body_start)` is the heading, `[body_start, body_end)` the own body before the first
     child, `[start, end)` the section with everything below it.
     """
@@ -155,8 +176,15 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A span of one document. `document.text[start:end] == text` always holds; a chunk is never
-    blank.
+    """A span of one document: `document.text[start:end] == text` always holds.
+
+    Example:
+        >>> from structrag import ContentAwareSplitter, read_text
+        >>> (chunk,) = ContentAwareSplitter().split(read_text("# Pumps\\n\\nPumps move water."))
+        >>> chunk.path, chunk.start, chunk.end, chunk.body
+        (('Pumps',), 0, 26, '\\nPumps move water.')
+
+    A chunk is never blank.
 
     `[start, body_start)` is the front matter or the headings that the text starts with. It is empty
     where the text starts with neither, and where nothing else is in it. A `body_start` outside of
@@ -169,9 +197,8 @@ class Chunk:
     start: int
     end: int
     text: str
-    context: str = (
-        ""  # stands in front of the text for indexing: heading path, a table's header rows
-    )
+    # stands in front of the text for indexing: heading path, a table's header rows
+    context: str = ""
     n_tokens: int = 0  # of `text` alone; extras["index_tokens"] counts `index_text`
     path: tuple[str, ...] = ()  # heading titles, outermost first, the own one included
     kind: str = "text"
@@ -183,20 +210,23 @@ class Chunk:
 
     @property
     def span(self) -> tuple[str, int, int]:
-        """The document's id, start and end: what `structrag.evaluation` measures."""
+        """The document's id, start and end, as `structrag.evaluation` takes them."""
         return self.doc_id, self.start, self.end
 
     @property
     def body(self) -> str:
-        """The text without the headings it starts with; a chunk of headings only keeps them."""
+        """The text without the headings it starts with.
+
+        A chunk of headings only keeps them.
+        """
         return self.text[self.body_start - self.start :]
 
     @property
     def index_text(self) -> str:
-        """What is embedded and BM25-indexed in the view `raw`: the context, a newline, the text.
+        """What the view `raw` indexes: the context, a newline, the text.
 
-        Where an enricher left a shorter body in `extras["reduced"]`, that stands in the place of
-        the text.
+        It is embedded, and indexed for BM25. Where an enricher left a shorter body in
+        `extras["reduced"]`, that stands in the place of the text.
         """
         body = str(self.extras.get("reduced") or self.text)
         return f"{self.context}\n{body}" if self.context else body
@@ -204,7 +234,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One way to index a chunk: its raw text, a summary, its keywords."""
+    """One text that a chunk is indexed by, such as a summary."""
 
     chunk_id: str
     name: str
@@ -215,6 +245,14 @@ class View:
 class Hit:
     """A chunk found for a query.
 
+    Example:
+        >>> from structrag import Index, read_text
+        >>> index = Index()
+        >>> report = index.add([read_text("# Pumps\\n\\nPumps move water.", id="guide")])
+        >>> (hit,) = index.search("water", route="bm25")
+        >>> hit.chunk.doc_id, hit.rank, hit.routes
+        ('guide', 1, {'bm25:raw': 1})
+
     A route that says nothing of the chunk is in none of `routes` and `scores`. Each retriever says
     which routes it has, and how `parts` make up the score: mostly as their sum.
     """
@@ -223,7 +261,6 @@ class Hit:
     score: float
     rank: int  # from 1
     routes: Mapping[str, float] = field(default_factory=dict)  # route -> rank from 1 on that route
-    scores: Mapping[str, float] = field(
-        default_factory=dict
-    )  # route -> its own score, as it gave it
+    # route -> its own score, as it gave it
+    scores: Mapping[str, float] = field(default_factory=dict)
     parts: Mapping[str, float] = field(default_factory=dict)  # route -> what it added to the score

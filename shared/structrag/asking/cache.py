@@ -1,4 +1,4 @@
-"""A file that keeps what models answered, so that no call is repeated."""
+"""A file of what models answered, so that no call is repeated."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class Cache:
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=NORMAL")
             self._connection.execute(
-                "CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, value BLOB) WITHOUT "
-                "ROWID"
+                "CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, value BLOB) "
+                "WITHOUT ROWID"
             )
             self._connection.commit()
         except (OSError, sqlite3.Error) as error:

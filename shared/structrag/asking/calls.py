@@ -1,4 +1,4 @@
-"""Calls of the language model: what they answer, and which answers are used again."""
+"""Calls of the language model, and which of their answers are kept."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ def model_for(request: Ask | Choose, default: LanguageModel | None) -> LanguageM
 
 
 def cached_entry(cache: Cache | None, key: str, request: Ask | Choose) -> dict[str, Any] | None:
-    """The cache's entry for a request, with its "answer"; None unless that can be used."""
+    """The cache's entry for a request, or None without a usable one.
+
+    Under "answer" it holds the model's answer.
+    """
     entry = cache.get(key) if cache is not None and is_cached(request) else None
     return entry if entry is not None and is_kept(request, entry["answer"]) else None
 
@@ -50,7 +53,10 @@ def fill_in(answers: list[Any], job: Sequence[Call], of_calls: Sequence[Any]) ->
 
 
 def ask_key(model: str, request: Ask | Choose) -> str:
-    """The cache key of an answer: the model's name and everything in the request."""
+    """The cache key of an answer to a request.
+
+    It is made of the model's name and of everything in the request that the answer depends on.
+    """
     options = request.options if isinstance(request, Choose) else ()
     return cache_key("ask", model, request.component, *options, request.prompt)
 
@@ -95,7 +101,7 @@ def is_kept(request: Ask | Choose, answer: Any) -> bool:
 
 
 def jobs_of(calls: Sequence[Call], default: LanguageModel | None, most: int) -> list[list[Call]]:
-    """The calls as they go out, in lists that are one call of the model.
+    """The calls in lists, each sent to the model at once.
 
     Choices between equal options go at most `most` together if the model has `choose_many`. All
     others go alone.

@@ -92,7 +92,7 @@ class DryRun:
         usage.embedding_tokens += sum(map(count_tokens, missing))
 
     def _count_embed(self, request: Request) -> Request:
-        """Count texts for their model; what goes on names none, for a stand-in."""
+        """Count texts for their model; pass them on with none named."""
         if not isinstance(request, Embed):
             return request
         model: Any = self.runner.embedder if request.embedder is None else None

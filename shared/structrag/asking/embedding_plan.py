@@ -17,7 +17,7 @@ NO_VECTORS: Array = np.zeros((0, 0), dtype=np.float32)
 
 
 class EmbeddingPlan:
-    """One Embed request: what is missing, in batches, checked and cached as it comes.
+    """Batches of one Embed request's missing texts; checks and caches their vectors.
 
     Each different text is sent once, the longest first, so that batches are of like length. What an
     `instant` embedder makes goes in one batch and is not kept: reading it would take longer.
@@ -68,9 +68,8 @@ class EmbeddingPlan:
         if len(widths) > 1:
             raise InvalidAnswer(
                 f"The embedder {self.name!r} returned vectors of different dimensions "
-                f"{sorted(widths)}; "
-                "one model must always return the same. If its name stands for several models, "
-                "give each its own cache."
+                f"{sorted(widths)}; one model must always return the same. If its name stands for "
+                "several models, give each its own cache."
             )
         return np.stack([self.vectors[text] for text in self.request.texts])
 

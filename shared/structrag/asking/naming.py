@@ -1,4 +1,4 @@
-"""What cache keys and saved indexes call a model, a function or any other setting.
+"""Names of models, functions and settings for cache keys and saved indexes.
 
 A name is equal in every process. What has none of its own (a lambda, a function inside another)
 gets one that nothing else has, here or in another process, for as long as it lives.
@@ -24,7 +24,7 @@ _lock = threading.Lock()
 
 
 def setting_name(value: Any) -> str:
-    """Any setting as a string that is equal in every process and holds no memory address.
+    """Any setting as a string that is equal in every process.
 
     Example:
         >>> setting_name(len), setting_name({"limit": 3})
@@ -32,9 +32,9 @@ def setting_name(value: Any) -> str:
         >>> has_name(setting_name(lambda text: len(text)))
         False
 
-    An object with a `name` goes by that, a function by its module and name, `functools.partial` and
-    a method by their parts, a dataclass by its fields. Any other object goes by its class and its
-    attributes of plain types: strings, numbers, truth values.
+    It holds no memory address. An object with a `name` goes by that, a function by its module and
+    name, `functools.partial` and a method by their parts, a dataclass by its fields. Any other
+    object goes by its class and its attributes of plain types: strings, numbers, truth values.
 
     A lambda, or a function inside another, has no name: see `unnamed`.
     """
@@ -60,7 +60,10 @@ def has_name(name: str) -> bool:
 
 
 def unnamed(value: Any, kind: str) -> str:
-    """A name for something without one: equal while this object lives, and no other object's."""
+    """A name for an object without one, which no other object gets.
+
+    It stays the same as long as the object lives.
+    """
     with _lock:
         if id(value) not in _names:
             key = id(value)

@@ -22,7 +22,7 @@ def check_template(
     """
     if not isinstance(template, str):
         raise InvalidParameter(f"{name} must be a string; got {type(template).__name__}.")
-    allowed = [f"{{{place}}}" for place in (*required, *optional)]
+    allowed = [*required, *optional]
     rule = (
         f"{name} must be a template with the plain places {_listed(allowed)}, other braces doubled"
     )
@@ -30,14 +30,17 @@ def check_template(
         parts = list(Formatter().parse(template))
     except ValueError as error:
         raise InvalidParameter(f"{rule}; {error}.") from error
-    places = [part[1:] for part in parts if part[1] is not None]
-    for place, form, conversion in places:
-        if f"{{{place}}}" not in allowed or form or conversion:
+    places = set()
+    for _, place, form, conversion in parts:
+        if place is None:  # the text behind the last place
+            continue
+        if place not in allowed or form or conversion:
             raise InvalidParameter(f"{rule}; it has the place {{{place}}}.")
-    if not set(required) <= {place for place, _, _ in places}:
-        missing = _listed([f"{{{place}}}" for place in required])
-        raise InvalidParameter(f"{name} must contain {missing}; got {template!r}.")
+        places.add(place)
+    if not places.issuperset(required):
+        raise InvalidParameter(f"{name} must contain {_listed(required)}; got {template!r}.")
 
 
-def _listed(words: list[str]) -> str:
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+def _listed(places: Collection[str]) -> str:
+    *others, last = [f"{{{place}}}" for place in places]
+    return f"{', '.join(others)} and {last}" if others else last

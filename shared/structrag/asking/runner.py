@@ -1,4 +1,4 @@
-"""The runner answers what algorithms ask of models, on an event loop or without."""
+"""The runner answers what algorithms ask, on an event loop or without."""
 
 from __future__ import annotations
 
@@ -193,9 +193,10 @@ class Runner:
     # -- the language model
 
     def _calls(self, requests: Sequence[Request], answers: list[Any]) -> list[Call]:
-        """Fill in what the cache knows or no model can answer, and return calls for the rest.
+        """Return the calls to make, and fill in all other answers.
 
-        Equal requests are one call, except for prompts that must not be cached.
+        Those are what the cache holds, and failures where no model can answer. Equal requests are
+        one call, except for prompts that must not be cached.
         """
         calls: dict[Any, Call] = {}
         for i, request in enumerate(requests):
@@ -218,12 +219,10 @@ class Runner:
     def _grant(self, calls: list[Call]) -> list[Call]:
         """The calls that `max_calls` allows, the first ones."""
         with self._lock:
-            left = (
-                len(calls)
-                if self.asking.max_calls is None
-                else max(0, int(self.asking.max_calls) - self._granted)
-            )
-            granted = calls[:left]
+            granted = calls
+            if self.asking.max_calls is not None:
+                left = int(self.asking.max_calls) - self._granted
+                granted = calls[: max(0, left)]
             self._granted += len(granted)
         return granted
 
@@ -231,8 +230,8 @@ class Runner:
         if len(granted) < len(calls):
             raise BudgetExceeded(
                 f"The run needs more than max_calls={self.asking.max_calls} language-model calls. "
-                "Finished calls are in the cache (if cache= was "
-                "given): run again with a higher max_calls and they are not repeated."
+                "Finished calls are in the cache (if cache= was given): run again with a higher "
+                "max_calls and they are not repeated."
             )
 
     def _ask(self, job: list[Call]) -> list[Any]:
@@ -285,7 +284,7 @@ class Runner:
         )
 
     def _embedder(self, request: Embed) -> Embedder:
-        """The request's own model, or the runner's, or what the request makes of that."""
+        """The request's model, the runner's, or what is made of that."""
         chosen: Any = request.embedder
         if request.brings_embedder:
             return chosen  # type: ignore[no-any-return]
@@ -326,7 +325,7 @@ class Runner:
 
 
 async def _all_or_none(coroutines: Sequence[Coroutine[Any, Any, None]]) -> None:
-    """Await all; where one raises, cancel the others and wait for their end."""
+    """Await all; where one raises, cancel the others and await their end."""
     tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
     try:
         await asyncio.gather(*tasks)

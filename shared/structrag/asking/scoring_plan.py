@@ -12,7 +12,7 @@ from structrag.errors import InvalidAnswer
 
 
 class ScoringPlan:
-    """One Score request: what is missing, in batches, checked and cached as it comes.
+    """Batches of one Score request's missing texts; checks and caches their scores.
 
     The answers of a scorer without a `name` are not kept: nothing tells it from others.
     """
@@ -80,5 +80,8 @@ def check_scores(answer: Any, n: int, name: str) -> list[float]:
 
 
 def scorer_name(label: Any, *settings: object) -> str:
-    """A scorer's name for cache keys: its model's with its settings, "" without one."""
+    """A scorer's name for cache keys; "" if its model has none.
+
+    It is the model's name, followed by the settings.
+    """
     return "|".join(map(str, (label, *settings))) if label else ""

@@ -14,7 +14,7 @@ from structrag.errors import InvalidParameter, check_at_least
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How models are asked: what is kept, how much at once, when to stop.
+    """How models are asked: cache, batches, calls at once and in all.
 
     Example:
         >>> Asking(batch_size=16).max_concurrency
@@ -64,7 +64,7 @@ class AskingOptions(TypedDict, total=False):
 
 
 def asking_of(asking: Asking | None, options: Mapping[str, Any]) -> Asking:
-    """The record: `asking`, or one with the settings given by their own names.
+    """`asking`, or a record with the settings given by their names.
 
     Raises:
         InvalidParameter: both are given.

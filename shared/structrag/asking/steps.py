@@ -1,4 +1,4 @@
-"""Running algorithms that ask: to their end, side by side, partly answered here."""
+"""Running algorithms that ask: to the end, together, or partly answered."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Done(Generic[T]):
 
 
 def advance(steps: Generator[R, Any, T], answers: Any) -> R | Done[T]:
-    """Send answers, None at first, and take the next requests or the end."""
+    """Send answers (None at first), take the next requests or the end."""
     try:
         return steps.send(answers)
     except StopIteration as stop:
@@ -69,7 +69,7 @@ async def in_thread(function: Callable[..., Any], *arguments: Any, **options: An
 
 
 def together(steps: Sequence[Steps[T]]) -> Steps[list[T]]:
-    """Run several steps side by side; the requests of one turn go out together.
+    """Run steps side by side; the requests of one turn go together.
 
     Results are in the order of `steps`. The texts of a turn are one request, so that batches are
     full however short the documents.
@@ -142,9 +142,9 @@ def remembering(steps: Steps[T]) -> Steps[T]:
 
 
 def keeping(steps: Steps[T], answers: dict[Request, Any]) -> Steps[T]:
-    """Run `steps`, but take the language model's answers from `answers` where they are there.
+    """Run `steps`, but take what the language model answered from `answers`.
 
-    New ones that can be used are put there.
+    New answers that can be used are put there.
     """
 
     def recall(request: Request) -> Steps[Any]:
@@ -164,17 +164,20 @@ Join = Callable[[Sequence[Request]], tuple[Sequence[Request], list[Place]]]
 
 
 def _side_by_side(steps: Sequence[Steps[T]], join: Join) -> Steps[list[T]]:
-    """Run steps side by side; `join` makes of a turn's requests what goes out."""
+    """Run steps side by side; `join` gives what goes out each turn."""
     turns = [advance(one, None) for one in steps]
-    while True:
-        waiting = {i: turn for i, turn in enumerate(turns) if not isinstance(turn, Done)}
-        if not waiting:
-            return [turn.result for turn in turns if isinstance(turn, Done)]
+    while waiting := _unfinished(turns):
         requests, places = join([request for turn in waiting.values() for request in turn])
         replies = yield requests
         answers = iter([_part(replies, place) for place in places])
         for i, turn in waiting.items():
             turns[i] = advance(steps[i], list(islice(answers, len(turn))))
+    return [turn.result for turn in turns if isinstance(turn, Done)]
+
+
+def _unfinished(turns: Sequence[Sequence[Request] | Done[T]]) -> dict[int, Sequence[Request]]:
+    """The requests of steps that have not ended, by their positions."""
+    return {i: turn for i, turn in enumerate(turns) if not isinstance(turn, Done)}
 
 
 def _part(replies: Sequence[Any], place: Place) -> Any:
@@ -188,7 +191,7 @@ def _unchanged(requests: Sequence[Request]) -> tuple[Sequence[Request], list[Pla
 
 
 def _merged(requests: Sequence[Request]) -> tuple[Sequence[Request], list[Place]]:
-    """The requests with the texts of each kind in one; where the answers will be."""
+    """The requests, texts of one kind joined; where the answers will be."""
     merged: list[Request] = []
     texts: dict[object, list[str]] = {}
     numbers: dict[object, int] = {}  # kind -> its place in `merged`

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from structrag.asking.replies.json import (
@@ -18,6 +18,7 @@ from structrag.asking.replies.lists import is_refusal
 Item = tuple[int, int]  # the first and the last id of a range; a single id twice
 
 _DIGITS = 9  # a longer number is no id
+_DEEPEST = 8  # of JSON values in each other; what is deeper is not read
 _NO_ITEM: Item = (-1, -1)  # named, but nothing that could be an id
 
 _NUMBER = r"(?<![A-Za-z\d$€£])(?<!\d\.)(?<!^-)(?<![A-Za-z\s,\[(]-)\d+(?![A-Za-z\d]|\.\d|[ \t]?%)"
@@ -32,8 +33,9 @@ _OTHER_BRACKETS = str.maketrans("【】［］〔〕", "[][][]")
 _BRACKETED_RANGE = re.compile(rf"\[\s*(\d+)\s*\][ \t]*{_TO}[ \t]*\[\s*(\d+)\s*\]", re.IGNORECASE)
 
 _NOUN = (
-    r"(?:paragraph|section|passage|chunk|item|para|id|number|no|nr|absatz|absätze|abschnitt|párrafo|sección|seccion|"
-    r"paragraphe|parágrafo|paragrafo|seção|sezione|alinea|абзац|раздел)(?:s|e|es|en|i|ы)?"
+    r"(?:paragraph|section|passage|chunk|item|para|id|number|no|nr|absatz|absätze|abschnitt|"
+    r"párrafo|sección|seccion|paragraphe|parágrafo|paragrafo|seção|sezione|alinea|абзац|раздел)"
+    r"(?:s|e|es|en|i|ы)?"
 )
 _AND = r"(?:and|or|und|oder|et|ou|y|e|o|og|och|en|и|или)"
 _NAMED = re.compile(rf"(?:\b{_NOUN}\b\.?|第|段落|章节)[\s#:(]{{0,3}}(?=\d)", re.IGNORECASE)
@@ -44,34 +46,37 @@ _FILLER = re.compile(
 )
 _LEADING = re.compile(rf"^[ \t>*•-]*[(#]?({_NUMBER})[ \t]*[).:：-]", re.MULTILINE)
 _MARKER = re.compile(
-    r"^\W*(?:(?:the |my )?(?:final )?answer|(?:relevant |selected "
-    r")?(?:(?:paragraph|section|passage) )?ids?)\W{0,3}[:：]",
+    r"^\W*(?:(?:the |my )?(?:final )?answer|"
+    r"(?:relevant |selected )?(?:(?:paragraph|section|passage) )?ids?)\W{0,3}[:：]",
     re.IGNORECASE | re.MULTILINE,
 )
 
 _CLAUSE_END = re.compile(
-    r"[.!?;](?=\s)|[\n()。！？；]|\b(?:but|except|however|while|whereas|aber|außer|mais|sauf|pero|salvo)\b",
-    re.I,
+    r"[.!?;](?=\s)|[\n()。！？；]|"
+    r"\b(?:but|except|however|while|whereas|aber|außer|mais|sauf|pero|salvo)\b",
+    re.IGNORECASE,
 )
 _NO = re.compile(
-    r"\W*(?:(?:unfortunately|leider|so)\W+)?(?:no(?!\W{0,2}\d)\b|none\b|nothing\b|neither\b|nil\b|n/a\b|not\b|"
-    r"there (?:is|are|was|were) no\b|(?:i['’]?m|i am|we are) (?:\w+ "
-    r")?(?:sorry|unable|not|afraid)\b|sorry\b|as an ai\b|unable\b|"
-    r"my apologies\b|i (?:can(?:not|['’]?t)|could ?n[o'’]t|did ?n[o'’]t|do ?n[o'’]t|found "
-    r"no|apologi[sz]e)\b|"
-    r"kein\w*\b|nichts\b|aucun|rien\b|désolé|ning[uú]n|nada\b|nessun|nenhum|geen\b|ingen|нет\b|ни\b|"
-    r"无|沒有|没有|無|なし|該当|없|لا\b)|.*\bnone of\b",
+    r"\W*(?:(?:unfortunately|leider|so)\W+)?"
+    r"(?:no(?!\W{0,2}\d)\b|none\b|nothing\b|neither\b|nil\b|n/a\b|not\b|"
+    r"there (?:is|are|was|were) no\b|"
+    r"(?:i['’]?m|i am|we are) (?:\w+ )?(?:sorry|unable|not|afraid)\b|"
+    r"sorry\b|as an ai\b|unable\b|my apologies\b|"
+    r"i (?:can(?:not|['’]?t)|could ?n[o'’]t|did ?n[o'’]t|do ?n[o'’]t|found no|apologi[sz]e)\b|"
+    r"kein\w*\b|nichts\b|aucun|rien\b|désolé|ning[uú]n|nada\b|nessun|nenhum|geen\b|ingen|"
+    r"нет\b|ни\b|无|沒有|没有|無|なし|該当|없|لا\b)|"
+    r".*\bnone of\b",
     re.IGNORECASE | re.DOTALL,
-)  # fmt: skip
+)
 _IRRELEVANT = re.compile(
     r"\b(?:not (?:\w+ )?(?:relevant|related|helpful|useful)|irrelevant|unrelated)\b", re.IGNORECASE
 )
+# keys of no ids
 _ASIDE = re.compile(
     r"irrelevant|not|exclud|reject|reason|explanation|confidence|score", re.IGNORECASE
-)  # keys of no ids
-_CHOSEN = re.compile(
-    r"relevant|select|useful", re.IGNORECASE
-)  # keys whose value false means: not this one
+)
+# keys whose value false means: not this one
+_CHOSEN = re.compile(r"relevant|select|useful", re.IGNORECASE)
 _KEY = re.compile(r"ids?\b|index|number|paragraph|section|answer", re.IGNORECASE)
 
 
@@ -103,9 +108,9 @@ def parse_ids(answer: str, allowed: Collection[int]) -> tuple[list[int], int]:
 
 
 def usable_ids(allowed: Collection[int], answer: str) -> bool:
-    """Whether `parse_ids` finds ids in an answer, or it says that there are none.
+    """Whether an answer names ids, or says that there are none.
 
-    An apology or a refusal says nothing.
+    The ids are those of `parse_ids`. An apology or a refusal says nothing.
     """
     ids, dropped = parse_ids(answer, allowed)
     text = without_fences(without_thoughts(answer)).strip()
@@ -114,7 +119,7 @@ def usable_ids(allowed: Collection[int], answer: str) -> bool:
 
 
 def _loaded(text: str) -> Any:
-    """The JSON object or list that the text is, or one of objects in it."""
+    """The JSON object or list that the text is or holds."""
     for part in bracketed(text):
         value = loaded(part)
         if value is None:
@@ -132,32 +137,36 @@ def _json_items(value: Any, depth: int = 0) -> Iterator[Item]:
     elif isinstance(value, int | float) and not isinstance(value, bool):
         whole = int(value) if abs(value) < 10**_DIGITS else -1
         yield (whole, whole) if whole == value else _NO_ITEM
-    elif isinstance(value, list) and depth < 8:
-        for part in value:
+    elif isinstance(value, list | dict) and depth < _DEEPEST:
+        for part in value if isinstance(value, list) else _parts_with_ids(value):
             yield from _json_items(part, depth + 1)
-    elif isinstance(value, dict) and depth < 8:
-        yield from _object_items(value, depth + 1)
 
 
-def _object_items(value: dict[str, Any], depth: int) -> Iterator[Item]:
-    """The items of an object in one of the forms that models write.
+def _parts_with_ids(value: dict[str, Any]) -> list[Any]:
+    """What holds an object's ids, in any form that models write.
 
-    `{"ids": [...]}`, `{"id": 2, "relevant": true}`, `{"2": true, "3": false}`, `{"2": "because
-    ..."}`.
+    Such as `{"ids": [...]}`, `{"id": 2, "relevant": true}`, `{"2": true, "3": false}` and
+    `{"2": "because ..."}`.
     """
     if value and all(key.strip(" []").isdecimal() for key in value):
-        for key, part in value.items():
-            if part and not (
-                isinstance(part, str) and (_NO.match(part) or _IRRELEVANT.search(part))
-            ):
-                yield from _text_items(key)
-        return
+        return [key for key, part in value.items() if _is_yes(part)]
     if any(part is False and _CHOSEN.search(key) for key, part in value.items()):
-        return
+        return []
+    return _parts_by_key(value)
+
+
+def _parts_by_key(value: dict[str, Any]) -> list[Any]:
+    """All lists; without any, the first part whose key speaks of ids."""
     parts = {key: part for key, part in value.items() if not _ASIDE.search(key)}
     lists = [part for part in parts.values() if isinstance(part, list)]
-    for part in lists or [part for key, part in parts.items() if _KEY.search(key)][:1]:
-        yield from _json_items(part, depth)
+    return lists or [part for key, part in parts.items() if _KEY.search(key)][:1]
+
+
+def _is_yes(part: Any) -> bool:
+    """Whether what stands behind an id, such as a reason, means yes."""
+    if isinstance(part, str) and (_NO.match(part) or _IRRELEVANT.search(part)):
+        return False
+    return bool(part)
 
 
 def _text_items(text: str) -> list[Item]:
@@ -184,20 +193,21 @@ def _without(text: str, *, irrelevant: bool) -> str:
 
 def _surest(text: str) -> list[Item]:
     groups = [group for group in _BRACKETS.findall(text) if _is_list(group)]
-    if groups:
-        return [item for group in groups for item in _items(group)]
-    lines = [part for line in text.splitlines() for part in (line, re.split("[:：]", line)[-1])]
-    listed = [item for line in lines if _is_list(line) for item in _items(line)]
+    if groups:  # "[]" says that there are none
+        return _items_of(groups)
+    lines: list[str] = []
+    for line in text.splitlines():
+        lines += [line, re.split("[:：]", line)[-1]]
     return (
-        listed
+        _items_of([line for line in lines if _is_list(line)])
         or _named(text)
-        or [_item(number, None) for number in _LEADING.findall(text)]
+        or _items_of(_LEADING.findall(text))
         or _items(_THOUSANDS.sub("", text))
     )
 
 
 def _is_list(text: str) -> bool:
-    """Whether the text holds items and what stands between them, and no more."""
+    """Whether a text holds only items and what stands between them."""
     return not _FILLER.sub("", _ITEM.sub("", text))
 
 
@@ -214,6 +224,10 @@ def _named(text: str) -> list[Item]:
             more = _RUN_ON.match(text, match.end())
             match = _ITEM.match(text, more.end()) if more else None
     return items
+
+
+def _items_of(texts: Sequence[str]) -> list[Item]:
+    return [item for text in texts for item in _items(text)]
 
 
 def _items(text: str) -> list[Item]:

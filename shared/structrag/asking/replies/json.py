@@ -22,7 +22,7 @@ def without_thoughts(answer: str) -> str:
 
 
 def bracketed(text: str) -> Iterator[str]:
-    """The text between the outer braces, then that between the outer square brackets."""
+    """The text between the outer braces, then between the outer brackets."""
     for opening, closing in ("{}", "[]"):
         first, last = text.find(opening), text.rfind(closing) + 1
         if 0 <= first < last:

@@ -11,9 +11,9 @@ from structrag.asking.replies.json import first_value, without_fences
 MAX_WORDS = 6  # a keyword of more words is a sentence
 
 _REFUSAL = re.compile(
-    r"\W*(?:(?:i['’]?m|i am|we are) (?:(?:very|really|so) )?(?:sorry|unable|not able)|sorry\b|i "
-    r"can(?:not|['’]?t| not)\b|"
-    r"i (?:won['’]?t|apologi[sz]e)\b|my apologies|unfortunately,? i\b|as an ai\b|unable to\b)",
+    r"\W*(?:(?:i['’]?m|i am|we are) (?:(?:very|really|so) )?(?:sorry|unable|not able)|sorry\b|"
+    r"i can(?:not|['’]?t| not)\b|i (?:won['’]?t|apologi[sz]e)\b|my apologies|"
+    r"unfortunately,? i\b|as an ai\b|unable to\b)",
     re.IGNORECASE,
 )
 _NONE = {"none", "null", "n/a"}
@@ -23,23 +23,19 @@ _SEPARATORS = re.compile(r"[\n,;•，、；]|^\s*[-*]\s+|^\s*\d+[.)]\s+", re.MU
 
 
 def parse_answer(kind: str, answer: str) -> tuple[str, list[str]]:
-    """The summary and the keywords in an answer; "" and [] for none."""
+    """The summary and keywords in an answer; "" and [] for none."""
     if kind == "keywords":
         return "", parse_keywords(answer)
-    value = (
-        first_value(answer, literals=True)
-        if kind == "merged" or answer.lstrip().startswith(("{", "```"))
-        else None
-    )
+    value = None
+    # A summary that was asked for alone is mostly plain text, which may hold brackets.
+    if kind == "merged" or answer.lstrip().startswith(("{", "```")):
+        value = first_value(answer, literals=True)
     if not isinstance(value, dict):
         return (_usable(answer) if kind == "summary" else ""), []
     parts = {str(key).strip().casefold(): part for key, part in value.items()}
     summary, words = parts.get("summary"), parts.get("keywords")
-    listed = _as_list(words)
-    return (
-        _usable(summary) if isinstance(summary, str) else "",
-        parse_keywords(words) if isinstance(words, str) else _tidy(listed or []),
-    )
+    keywords = parse_keywords(words) if isinstance(words, str) else _tidy(_as_list(words) or [])
+    return _usable(summary) if isinstance(summary, str) else "", keywords
 
 
 def parse_keywords(answer: str) -> list[str]:
@@ -56,13 +52,15 @@ def parse_keywords(answer: str) -> list[str]:
     plain = _LABEL.sub("", without_fences(answer))
     if plain.lstrip().startswith("{") or _REFUSAL.match(plain) or _says_none(plain):
         return []
-    parts = [
-        part
-        for part in _SEPARATORS.split(plain)
-        if part.strip() and not part.rstrip().endswith((":", "："))
-    ]
+    parts = _separated(plain)
     long = sum(len(part.split()) > MAX_WORDS for part in parts)
     return [] if long * 2 >= len(parts) else _tidy(parts)
+
+
+def _separated(plain: str) -> list[str]:
+    """What separators stand between, without lines that only announce a list."""
+    parts = [part.rstrip() for part in _SEPARATORS.split(plain)]
+    return [part for part in parts if part and not part.endswith((":", "："))]
 
 
 def is_refusal(answer: str) -> bool:

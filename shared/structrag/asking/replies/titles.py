@@ -32,7 +32,7 @@ _NOTHING = {
 
 
 def parse_names(answer: str, paths: Sequence[Sequence[str]]) -> tuple[list[int], int]:
-    """The positions of the paths an answer names; how many items match none.
+    """The positions of the paths named; how many items match none.
 
     A name is a path or its last titles, case, white space and punctuation aside, and stands for
     every section it fits; a whole path goes before its end, and the spelling may differ by a tenth.
@@ -53,7 +53,7 @@ def parse_names(answer: str, paths: Sequence[Sequence[str]]) -> tuple[list[int],
 
 
 def usable_names(paths: Sequence[Sequence[str]], answer: str) -> bool:
-    """Whether `parse_names` finds sections in an answer, or it says that there are none."""
+    """Whether an answer names sections, or says that there are none."""
     positions, dropped = parse_names(answer, paths)
     return bool(positions) or (not dropped and bool(without_thoughts(answer).strip()))
 
@@ -66,9 +66,8 @@ class _Names:
         self.ends: dict[str, set[int]] = {}
         self.tries = FUZZY_TRIES
         self.guesses: dict[str, set[int]] = {}  # what inexact names were found to mean
-        self.most_parts = 1 + max(
-            (sum(len(_COMMA.findall(title)) for title in path) for path in paths), default=0
-        )
+        commas = [len(_COMMA.findall(" ".join(path))) for path in paths]
+        self.most_parts = 1 + max(commas, default=0)  # of a name, between its commas
         for position, path in enumerate(paths):
             self.whole.setdefault(_normal(" ".join(path)), set()).add(position)
             for first in range(1, len(path)):
@@ -80,7 +79,7 @@ class _Names:
             self.by_length.setdefault(len(name), []).append(name)
 
     def of_item(self, item: str) -> tuple[set[int], int]:
-        """The positions of an item, of one name or several; how many are unknown."""
+        """The positions that an item names; how many names are unknown."""
         parts = _COMMA.split(item)
         if 1 < len(parts) <= self.most_parts and (whole := self._exact(item) or self._close(item)):
             return whole, 0
@@ -113,15 +112,15 @@ class _Names:
             return set()
         self.tries -= 1
         width = len(form)
-        near = (
-            n
-            for length, names in self.by_length.items()
-            if 0.8 * width <= length <= 1.25 * width
-            for n in names
-        )
-        best = get_close_matches(form, near, n=1, cutoff=FUZZY)
-        self.guesses[form] = (self.whole.get(best[0]) or self.ends[best[0]]) if best else set()
-        return self.guesses[form]
+        near: list[str] = []
+        for length, names in self.by_length.items():
+            if 0.8 * width <= length <= 1.25 * width:  # others are too different
+                near += names
+        positions: set[int] = set()
+        for best in get_close_matches(form, near, n=1, cutoff=FUZZY):
+            positions = self.whole.get(best) or self.ends[best]
+        self.guesses[form] = positions
+        return positions
 
     def inside(self, answer: str) -> set[int]:
         """The sections whose name stands somewhere in the answer.
