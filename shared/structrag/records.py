@@ -1,6 +1,6 @@
 """The records that flow through the library, in their order.
 
-    Document -> Section, Block -> Chunk -> View -> Hit
+    Document -> Section, Block -> Chunk -> Hit
 
 All are frozen. Every span is a half-open range of **characters** `[start, end)` into
 `Document.text`.
@@ -230,15 +230,6 @@ class Chunk:
         """
         body = str(self.extras.get("reduced") or self.text)
         return f"{self.context}\n{body}" if self.context else body
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """One text that a chunk is indexed by, such as a summary."""
-
-    chunk_id: str
-    name: str
-    index_text: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,9 +49,8 @@ class AddReport:
         note = f", {fell_back} views fell back to the extractive default" if fell_back else ""
         return (
             f"{self.added} documents added, {self.replaced} replaced, {self.unchanged} unchanged; "
-            f"{self.chunks} chunks; "
-            f"{self.usage['calls']} language-model calls, {self.usage['embedded']} texts embedded, "
-            f"{self.usage['cache_hits']} cache hits{note}"
+            f"{self.chunks} chunks; {self.usage['calls']} language-model calls, "
+            f"{self.usage['embedded']} texts embedded, {self.usage['cache_hits']} cache hits{note}"
         )
 
 
@@ -107,7 +106,7 @@ class Adding:
             )
 
     def groups(self) -> Iterator[list[tuple[Document, str]]]:
-        """The documents that need work, with their fingerprints, in groups to prepare together."""
+        """The documents that need work, with fingerprints, in groups prepared together."""
         group: list[tuple[Document, str]] = []
         size = 0
         store = self.store
@@ -174,9 +173,8 @@ class Splitter(Protocol):
         """Chunks in reading order."""
 
 
-_Split = tuple[
-    tuple[Chunk, ...], Array | None
-]  # chunks, and their vectors where the splitter gives them
+# chunks, and their vectors where the splitter gives them
+_Split = tuple[tuple[Chunk, ...], Array | None]
 Read = tuple[tuple[Chunk, ...], Array | None, ViewTexts]
 
 
@@ -189,12 +187,10 @@ class Preparation:
     embedder: Embedder | None
     overflow: str  # "windows" or "truncate": texts longer than the encoder reads
     window_tokens: int | None
-    holds: Callable[[Entry], bool] = lambda entry: (
-        False
-    )  # whether the store has such an entry already
-    kept: dict[str, dict[Request, Any]] | None = (
-        None  # document id -> answers; None: they are not kept
-    )
+    # whether the store has such an entry already
+    holds: Callable[[Entry], bool] = lambda entry: False
+    # document id -> answers; None: they are not kept
+    kept: dict[str, dict[Request, Any]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +232,7 @@ def prepare_steps(group: Sequence[tuple[Document, str]], how: Preparation) -> St
 
 
 def read_steps(group: Sequence[tuple[Document, str]], how: Preparation) -> Steps[list[Read]]:
-    """The chunks of documents, their vectors where the splitter gives them, and their views.
+    """The chunks of documents, vectors that the splitter gives, and views.
 
     The documents are given with their fingerprints.
     """
@@ -255,7 +251,7 @@ def read_steps(group: Sequence[tuple[Document, str]], how: Preparation) -> Steps
 def windows_of(
     views: Mapping[str, Sequence[str | None]], how: Preparation, *, raw: bool
 ) -> dict[str, list[tuple[int, str]]]:
-    """What is embedded of a document: view -> (position of the chunk, text).
+    """What is embedded of a document: view -> (chunk's position, text).
 
     The view "raw" is there only if `raw` is set.
     """
@@ -330,7 +326,7 @@ def _with_vectors(
 
 @contextmanager
 def embedder_errors(name: str) -> Iterator[None]:
-    """Say plainly what it means that a model raised; its exception is the cause."""
+    """Say plainly that a model raised; its exception is the cause."""
     try:
         yield
     except StructragError:
@@ -338,9 +334,8 @@ def embedder_errors(name: str) -> Iterator[None]:
     except Exception as error:
         raise ModelFailed(
             f"A model or store raised {type(error).__name__}: {error} (embedder: {name!r}). "
-            "Documents finished before are kept, "
-            "none is half in; calls that a cache holds are not repeated. Mend the cause and call "
-            "again."
+            "Documents finished before are kept, none is half in; calls that a cache holds are not "
+            "repeated. Mend the cause and call again."
         ) from error
 
 
@@ -364,9 +359,12 @@ def split_windows(
     lead = _repeated_line(text, room, counter)
     rest = text[len(lead) :]
     room_left = max(8, room - (counter(lead) if lead else 0))
-    pieces = Cutter(counter).cut(rest, _paragraphs(rest), room_left)
-    bodies = [rest[piece.start : piece.end] for piece in pieces]
-    return [lead + body for body in bodies if body.strip()] or [text]
+    windows = []
+    for piece in Cutter(counter).cut(rest, _paragraphs(rest), room_left):
+        body = rest[piece.start : piece.end]
+        if body.strip():
+            windows.append(lead + body)
+    return windows or [text]
 
 
 def _repeated_line(text: str, room: int, counter: TokenCounter) -> str:
@@ -382,5 +380,5 @@ def _paragraphs(text: str) -> Sequence[Block]:
 
 
 def _count_generously(text: str) -> int:
-    """At least as many tokens as most encoders count: one per three characters."""
+    """More tokens than most encoders count: one per three characters."""
     return (len(text) + 2) // 3

@@ -20,7 +20,10 @@ RATING = "5"
 
 @dataclass(frozen=True, slots=True)
 class IndexCost:
-    """The cost of one stage, or of several added up; names and tokens as in `Usage`."""
+    """The cost of one stage, or of several added up.
+
+    Names and tokens are as in `Usage`.
+    """
 
     calls: int = 0  # of the language model
     prompt_tokens: int = 0
@@ -34,8 +37,8 @@ class IndexCost:
     def __str__(self) -> str:
         return (
             f"{self.calls:,} language-model calls, {self.prompt_tokens:,} tokens of prompts; "
-            f"{self.embedded:,} texts to embed, "
-            f"{self.embedding_tokens:,} tokens; {self.cache_hits:,} cache hits"
+            f"{self.embedded:,} texts to embed, {self.embedding_tokens:,} tokens; "
+            f"{self.cache_hits:,} cache hits"
         )
 
 
@@ -68,7 +71,7 @@ class Estimate:
 
 
 def estimate(work: Adding, runner: Runner) -> Estimate:
-    """What the call `work` would do and cost, answered by `runner`; see `Index.estimate`."""
+    """What `work` would do and cost, by `runner`; see `Index.estimate`."""
     dry = DryRun(runner, stand_in=_stand_in, stage_of=_stage_of)
     documents = chunks = 0
     for group in work.groups():
@@ -102,9 +105,10 @@ def _cost(usage: Usage) -> IndexCost:
 
 
 def _stand_in(request: Ask | Choose, number: int) -> Any:
-    """What a model is taken to answer: to a splitter a summary as long as may be, no two alike.
+    """What a model is taken to answer.
 
-    Where that is no answer, a rating. Views are extracted in the model's place, so that they are
+    To a splitter that is a summary as long as may be, no two alike; where that is no answer, a
+    rating. Views are extracted in the model's place, so that they are
     about as long.
     """
     if isinstance(request, Choose):

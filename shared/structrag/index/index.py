@@ -1,5 +1,7 @@
-"""The index a user holds: documents go in, and are split, given views, embedded and stored; one
-route can be searched."""
+"""The index a user holds: documents in several views, to be searched.
+
+Documents go in, and are split, given views, embedded and stored. One route can be searched.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ from structrag.index.views import VIEWS, Prompts, ViewSettings
 from structrag.models.embedders import as_embedder
 from structrag.models.llm import as_language_model
 from structrag.records import Chunk, Document, Hit
-from structrag.text.terms import STOPWORD_LANGUAGES, Tokenizer
+from structrag.text.terms import tokenizer_for
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -42,6 +44,13 @@ __all__ = ["ALGORITHM_VERSION", "AddReport", "Index"]
 
 class Index:
     """Documents in several views, searchable by vectors and by BM25.
+
+    Example:
+        >>> from structrag import read_text
+        >>> index = Index()
+        >>> report = index.add([read_text("# Pumps\\n\\nPumps move water.", id="guide")])
+        >>> [hit.chunk.text for hit in index.search("water", k=1, route="bm25")]
+        ['# Pumps\\n\\nPumps move water.']
 
     A document whose id is there already is left alone when nothing it was made from has changed
     (text, title, metadata, settings, models) and no view of it fell back; else it is replaced. A
@@ -89,11 +98,7 @@ class Index:
             check_at_least("window_tokens", window_tokens, 16)
         paper = preset == "paper"
         self.preset = preset
-        self.splitter = splitter or (
-            ContentAwareSplitter(max_tokens=None, context=False)
-            if paper
-            else ContentAwareSplitter(language=language)
-        )
+        self.splitter = splitter or _default_splitter(preset, language)
         self.embedder = as_embedder(embedder)
         llm = as_language_model(llm)
         self.view_settings = ViewSettings(
@@ -107,26 +112,27 @@ class Index:
         self.overflow = "truncate" if paper else "windows"
         self.window_tokens = window_tokens
         self.dense_store = dense_store
-        tokenizer = (
-            Tokenizer(language) if language in STOPWORD_LANGUAGES else Tokenizer(language, ())
-        )
         self.store = Store(
             self.view_settings.names,
             dtype=dtype,
             lexical=lexical or ("okapi" if paper else "lucene"),
-            tokenizer=tokenizer,
+            tokenizer=tokenizer_for(language),
         )
         self.runner = Runner(llm=llm, embedder=self.embedder, asking=asking_of(asking, options))
-        if dense_store is not None and dense_store.wants_vectors and hasattr(self.embedder, "fit"):
-            raise InvalidParameter(
-                "embedder must be a model for a dense_store that wants vectors; got "
-                f"{self.embedder.name!r}, whose vectors change with "
-                "every document. Pass embedder=..."
-            )
+        self._check_embedder_for(dense_store)
         self.host = HostVectors(dense_store, self.view_settings.names)
         self.kept: dict[str, dict[Request, Any]] = {}  # answers for documents that fell back, by id
         self._fitted_at: int | None = None  # `store.changes` when the embedder was last fitted
         self._fitting = RLock()
+
+    def _check_embedder_for(self, dense_store: DenseStore | None) -> None:
+        """Refuse to give a host's store vectors that change with every document."""
+        if dense_store is not None and dense_store.wants_vectors and hasattr(self.embedder, "fit"):
+            raise InvalidParameter(
+                "embedder must be a model for a dense_store that wants vectors; got "
+                f"{self.embedder.name!r}, whose vectors change with every document. Pass "
+                "embedder=..."
+            )
 
     # -- documents in and out
 
@@ -149,13 +155,16 @@ class Index:
         return len(self.store)
 
     def chunks(self, doc_id: str | None = None) -> list[Chunk]:
-        """The chunks of a document, or of all in the order of `document_ids`, in reading order;
-        InvalidParameter for an unknown id."""
+        """The chunks of a document, or of all, in reading order.
+
+        Documents are in the order of `document_ids`. Raises InvalidParameter for an unknown id.
+        """
         return self.store.chunks(doc_id)
 
     def add(self, documents: Iterable[Document]) -> AddReport:
-        """Add documents, or replace those that changed; a few hundred chunks at a time, each
-        document whole.
+        """Add documents, or replace those that changed.
+
+        A few hundred chunks are added at a time, each document whole.
 
         Raises:
             InvalidParameter: two documents of one call have the same id, or metadata is not JSON;
@@ -174,8 +183,10 @@ class Index:
         return await self._aadd(self._adding(documents))
 
     def update(self, documents: Iterable[Document]) -> AddReport:
-        """`add` for documents that must be there already; InvalidParameter, and nothing has
-        changed, if one is not."""
+        """`add` for documents that must be there already.
+
+        If one is not, InvalidParameter is raised, and nothing has changed.
+        """
         return self._add(self._adding(documents, known_only=True))
 
     async def aupdate(self, documents: Iterable[Document]) -> AddReport:
@@ -183,7 +194,8 @@ class Index:
         return await self._aadd(self._adding(documents, known_only=True))
 
     def estimate(self, documents: Iterable[Document]) -> Estimate:
-        """What `add` would cost, before anything is spent: no model is asked, nothing changes.
+        """What `add` would cost: no model is asked, nothing changes.
+
         Unchanged documents cost nothing, nor does what the cache holds.
 
         With a splitter that needs no model the calls are exact, and so is the view "raw"; summaries
@@ -238,8 +250,10 @@ class Index:
         return work.report()
 
     def delete(self, doc_id: str) -> bool:
-        """Remove a document from every view, and from the host's store; False if there is none of
-        this id."""
+        """Remove a document; False if there is none of this id.
+
+        It goes from every view, and from the host's store.
+        """
         self.host.forget(doc_id, self.store)
         self.kept.pop(doc_id, None)
         return self.store.delete(doc_id)
@@ -247,12 +261,12 @@ class Index:
     def search(
         self, query: str, k: int = 5, *, view: str = "raw", route: str = "dense", where: Any = None
     ) -> list[Hit]:
-        """The best `k` chunks of one view by one route, "dense" or "bm25"; fewer where the route
-        finds fewer, none for a blank query.
+        """The best `k` chunks of one view by one route.
 
-        `where` limits the search: `{"doc_id": "report", "year": [2020, 2021]}`, or a function of a
-        document's metadata. Raises InvalidParameter for an unknown view, route or key of `where`,
-        and unless k is a whole number from 1.
+        The route is "dense" or "bm25". There are fewer chunks where it finds fewer, and none for a
+        blank query. `where` limits the search: `{"doc_id": "report", "year": [2020, 2021]}`, or a
+        function of a document's metadata. Raises InvalidParameter for an unknown view, route or key
+        of `where`, and unless k is a whole number from 1.
         """
         return self.run(self._search_steps(query, k, view, route, where))
 
@@ -282,9 +296,9 @@ class Index:
         return (yield from self.steady_steps(attempt))
 
     def steady_steps(self, attempt: Callable[[], Steps[T]]) -> Steps[T]:
-        """The result of a search; begun anew where documents change under way and rows with them.
+        """The result of a search, begun anew where documents change meanwhile.
 
-        After a few attempts the last one's result stands, or its error.
+        Rows change with documents. After a few attempts the last one's result stands, or its error.
         """
         for _ in range(ATTEMPTS - 1):
             changes = self.store.changes
@@ -300,12 +314,15 @@ class Index:
         return (yield from attempt())
 
     def query_vector(self, query: str) -> Steps[Any]:
-        """The query's vector, or None: a store that embeds itself, an empty index, a blank query,
-        one of no known word (zeros)."""
+        """The query's vector, or None where there is none.
+
+        That is for a store that embeds itself, an empty index, a blank query, and one of no known
+        word (zeros).
+        """
         return (yield from self.query_vectors(query))[0]
 
     def query_vectors(self, *queries: str) -> Steps[list[Any]]:
-        """`query_vector` of several queries, of which the first is not blank, in one call."""
+        """`query_vector` of several queries in one call; the first is not blank."""
         if not self.host.wants_our_vectors or not len(self.store) or not queries[0].strip():
             return [None] * len(queries)
         self._refit()
@@ -314,21 +331,23 @@ class Index:
 
     def routes(self) -> dict[str, Any]:
         """Every route by its name, such as "dense:raw" and "bm25:summary"."""
-        own = OwnRoute(self.store)
-        kinds = {"dense": self.dense_store or own, "bm25": own}
+        own_route = OwnRoute(self.store)
+        kinds = {"dense": self.dense_store or own_route, "bm25": own_route}
         return {f"{kind}:{view}": route for kind, route in kinds.items() for view in self.views}
 
     def rows(self, ranking: Ranking) -> dict[int, float]:
-        """A ranking as row -> score, in its order; each chunk once, chunks this index does not hold
-        left out."""
-        found: dict[Any, float] = dict(ranking)
-        if len(found) == len(ranking) and set(map(type, found)) == {
-            int
-        }:  # what our own routes give
-            return found
-        scores: dict[Any, float] = {}
+        """A ranking as row -> score, in its order.
+
+        Each chunk is there once, with its best score. Chunks this index does not hold are left out.
+        """
+        scores: dict[Any, float] = dict(ranking)
+        # Our own routes give rows, each once: there is nothing to look up.
+        if len(scores) == len(ranking) and set(map(type, scores)) == {int}:
+            return scores
+        scores = {}
         for key, score in ranking:
-            scores.setdefault(self.store.row_of(key) if isinstance(key, str) else key, score)
+            row = self.store.row_of(key) if isinstance(key, str) else key
+            scores.setdefault(row, score)
         scores.pop(None, None)
         return scores
 
@@ -347,8 +366,10 @@ class Index:
         return self.runner
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the index to a folder, moved into place when complete. A host's vector store is
-        saved by its own means."""
+        """Write the index to a folder, moved into place when complete.
+
+        A host's vector store is saved by its own means.
+        """
         self._refit()
         config = self._config()
         if not has_name(f"{config['embedder']}{config['settings']}"):
@@ -370,8 +391,9 @@ class Index:
         embedder: Any = None,
         **options: Any,
     ) -> Index:
-        """Open a saved index; arrays are memory-mapped. Models are not saved: pass the same
-        `embedder` (and `llm`, `splitter`) again.
+        """Open a saved index; arrays are memory-mapped.
+
+        Models are not saved: pass the same `embedder` (and `llm`, `splitter`) again.
 
         Args:
             verify: Compare the checksums of all files, not only the small ones.
@@ -391,7 +413,7 @@ class Index:
         return index
 
     def _config(self) -> dict[str, Any]:
-        """What is saved: the options that `load` restores, the names of models and settings."""
+        """What is saved: options that `load` restores, names of models and settings."""
         return {
             "views": list(self.views),
             "preset": self.preset,
@@ -404,7 +426,7 @@ class Index:
         }
 
     def _refit(self) -> None:
-        """Fit a corpus-dependent embedder to what is stored now, and replace its vectors."""
+        """Fit a corpus-dependent embedder to what is stored; replace its vectors."""
         if not hasattr(self.embedder, "fit") or self.dense_store is not None:
             return
         with self._fitting:
@@ -416,26 +438,29 @@ class Index:
 
     def settings_name(self) -> str:
         """Everything besides the document that decides what is indexed, as one string."""
-        embeds = (
-            "host"
-            if self.dense_store is not None and not self.dense_store.wants_vectors
-            else self.embedder.name
-        )
+        embeds = self.embedder.name if self.host.wants_our_vectors else "host"
         llm = self.runner.llm.name if self.runner.llm else None
         return setting_name(
             [self.splitter, self.view_settings, llm, embeds, self.overflow, self.window_tokens]
         )
 
     def fingerprint(self, document: Document) -> str:
-        """What decides the document's entry: the document itself, and every setting and model name."""
+        """What decides a document's entry: itself, every setting and model name."""
         return fingerprint(document, self.settings_name())
+
+
+def _default_splitter(preset: str, language: str) -> Splitter:
+    if preset == "paper":
+        return ContentAwareSplitter(max_tokens=None, context=False)
+    return ContentAwareSplitter(language=language)
 
 
 def _with_saved(
     path: str | os.PathLike[str], config: Mapping[str, Any], options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The options of `Index` for an index saved with `config`: the saved ones, and `options` for
-    the rest.
+    """The options of an index that was saved with `config`.
+
+    Those are the saved ones, and `options` for the rest.
 
     Raises InvalidParameter where `options` contradict the saved ones, IndexDamaged where `config`
     is not that of an `Index`.
@@ -447,8 +472,8 @@ def _with_saved(
         )
     saved = {"views": tuple(config["views"]), **{name: config[name] for name in _SAVED}}
     for name in saved.keys() & options.keys():
-        given = tuple(options[name]) if name == "views" else options[name]
-        if given is not None and given != saved[name]:
+        option = tuple(options[name]) if name == "views" else options[name]
+        if option is not None and option != saved[name]:
             raise InvalidParameter(
                 f"{name} of the index at {os.fspath(path)!r} is {saved[name]!r}; got "
                 f"{options[name]!r}. Leave it out, or build a new index."
@@ -467,22 +492,21 @@ def _check_embedder(path: str | os.PathLike[str], config: Mapping[str, Any], nam
     if name != config["embedder"]:
         raise InvalidParameter(
             f"embedder must be the one the index at {os.fspath(path)!r} was built with, "
-            f"{config['embedder']!r}; got {name!r}. "
-            "Pass that one, or build a new index."
+            f"{config['embedder']!r}; got {name!r}. Pass that one, or build a new index."
         )
 
 
 def _fitted(store: Store, embedder: Any) -> Any:
-    """The embedder fitted to every text of the store, whose vectors it replaces."""
-    rows = range(len(store))
-    texts = {
-        view: [(row, text) for row in rows if (text := store.view_text(row, view))]
-        for view in store.views
-    }
-    fitted = embedder.fit([text for view in store.views for _, text in texts[view]])
+    """The embedder fitted to all stored texts, whose vectors it replaces."""
+    texts: dict[str, dict[int, str]] = {}  # view -> row -> text
     for view in store.views:
-        matrix = fitted.embed([text for _, text in texts[view]])
-        store.replace_vectors(
-            view, matrix, np.array([row for row, _ in texts[view]], dtype=np.int32)
-        )
+        texts[view] = {}
+        for row in range(len(store)):
+            text = store.view_text(row, view)
+            if text:  # not every chunk is in every view
+                texts[view][row] = text
+    fitted = embedder.fit([text for of_view in texts.values() for text in of_view.values()])
+    for view, of_view in texts.items():
+        matrix = fitted.embed(list(of_view.values()))
+        store.replace_vectors(view, matrix, np.array(list(of_view), dtype=np.int32))
     return fitted

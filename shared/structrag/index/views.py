@@ -1,15 +1,17 @@
-"""Chunk -> views: raw text, summary and keywords (MC-indexing, section 3), by a language model or
-without one."""
+"""The views of chunks: raw text, summary and keywords.
+
+MC-indexing, section 3; by a language model or without one.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from structrag.asking.prompts import check_template
-from structrag.asking.replies.lists import parse_answer, parse_keywords
+from structrag.asking.replies.lists import parse_answer
 from structrag.asking.requests import Ask, Failed, Steps
 from structrag.errors import InvalidParameter, check_at_least
 from structrag.records import Chunk, Document
@@ -18,16 +20,18 @@ from structrag.text.extractive import section_frequencies
 from structrag.text.extractive import summarise as extract_summary
 from structrag.text.tokens import TokenCounter, count_tokens
 
-__all__ = ["VIEWS", "Prompts", "ViewSettings", "ViewTexts", "parse_keywords", "view_steps"]
-
 VIEWS = ("raw", "summary", "keywords")
+
+Plan = list[tuple[int, str]]  # (position of a chunk, which prompt of `Prompts`)
 
 MERGED_PROMPT = """\
 Below is one section of a document, under its title. Prepare it for a search engine.
 Answer with one JSON object and nothing else:
 {{"summary": "...", "keywords": ["...", "..."]}}
-"summary": what the section says, in at most 10 sentences and 200 words, in the section's language; only what it states.
-"keywords": the words and short phrases somebody would search for to find it: names, terms, codes, at most 25.
+"summary": what the section says, in at most 10 sentences and 200 words, in the section's \
+language; only what it states.
+"keywords": the words and short phrases somebody would search for to find it: names, terms, \
+codes, at most 25.
 
 Title: {title}
 
@@ -36,7 +40,8 @@ Section:
 """
 
 SUMMARY_PROMPT = """\
-Summarise the following section in at most 10 sentences and 200 words, in its own language. State only what it states.
+Summarise the following section in at most 10 sentences and 200 words, in its own language. \
+State only what it states.
 
 Title: {title}
 
@@ -46,7 +51,8 @@ Section:
 Summary:"""
 
 KEYWORDS_PROMPT = """\
-List the keywords of the following section: names, terms, codes and short phrases somebody would search for, at most 25.
+List the keywords of the following section: names, terms, codes and short phrases somebody would \
+search for, at most 25.
 Answer with a JSON list of strings and nothing else.
 
 Title: {title}
@@ -59,8 +65,14 @@ Keywords:"""
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """What the language model is asked for; templates with the places {title} and {text}, and {{ }}
-    for braces."""
+    """What the language model is asked for views.
+
+    Example:
+        >>> from structrag import Index
+        >>> index = Index(prompts=Prompts(summary="Summarise {text}"))
+
+    Templates have the place {text} and may have {title}; other braces are doubled.
+    """
 
     merged: str = MERGED_PROMPT  # summary and keywords in one call, answered by a JSON object
     summary: str = SUMMARY_PROMPT
@@ -107,7 +119,10 @@ class ViewSettings:
 
 @dataclass(frozen=True, slots=True)
 class ViewTexts:
-    """The index texts of a document's chunks, view by view; None where a chunk lacks a view."""
+    """The index texts of a document's chunks, view by view.
+
+    None stands where a chunk lacks a view.
+    """
 
     texts: dict[str, tuple[str | None, ...]]
     fallbacks: Counter[str]  # what fell back to the extractive default -> how often
@@ -120,15 +135,33 @@ def view_steps(
     *,
     counter: TokenCounter = count_tokens,
 ) -> Steps[ViewTexts]:
-    """Make the views of a document's chunks; asks for all sections of the document at once.
+    """Make the views of a document's chunks.
 
-    A call that fails, or an answer that cannot be used, falls back to the extractive default for
-    that chunk and view, and is counted.
+    All sections of the document are asked for at once. A call that fails, or an answer that cannot
+    be used, falls back to the extractive default for that chunk and view, and is counted.
     """
     bodies = [chunk.body for chunk in chunks]
     titles = [" > ".join(chunk.path) or document.title for chunk in chunks]
     long = [counter(body) > settings.summary_min_tokens for body in bodies]
     plan = _plan(settings, bodies, long)
+    summaries, keywords = yield from _answered(plan, titles, bodies, settings, counter)
+    make: dict[str, Callable[[], tuple[str | None, ...]]] = {
+        "raw": lambda: _raw(chunks, bodies, settings),
+        "summary": lambda: _summaries(chunks, bodies, long, summaries, settings),
+        "keywords": lambda: _keywords(chunks, bodies, keywords, settings),
+    }
+    texts = {name: make[name]() for name in settings.names}
+    return ViewTexts(texts, _fallbacks(plan, summaries, keywords))
+
+
+def _answered(
+    plan: Plan,
+    titles: Sequence[str],
+    bodies: Sequence[str],
+    settings: ViewSettings,
+    counter: TokenCounter,
+) -> Steps[tuple[dict[int, str], dict[int, list[str]]]]:
+    """Ask what is planned; the usable summaries and keywords, by position."""
     asks = [
         Ask(
             _fill(getattr(settings.prompts, kind), titles[i], bodies[i]),
@@ -148,23 +181,25 @@ def view_steps(
             summaries[i] = extract_summary(summary, language=settings.language)
         if words:
             keywords[i] = words
-    fallbacks: Counter[str] = Counter()
-    wanted = {
-        name: {i for i, kind in plan if kind in {name, "merged"}}
-        for name in ("summary", "keywords")
-    }
-    fallbacks["summary"] = len(wanted["summary"] - summaries.keys())
-    fallbacks["keywords"] = len(wanted["keywords"] - keywords.keys())
-    make: dict[str, Callable[[], tuple[str | None, ...]]] = {
-        "raw": lambda: _raw(chunks, bodies, settings),
-        "summary": lambda: _summaries(chunks, bodies, long, summaries, settings),
-        "keywords": lambda: _keywords(chunks, bodies, keywords, settings),
-    }
-    return ViewTexts({name: make[name]() for name in settings.names}, +fallbacks)
+    return summaries, keywords
+
+
+def _fallbacks(
+    plan: Plan, summaries: Mapping[int, str], keywords: Mapping[int, list[str]]
+) -> Counter[str]:
+    """How many views are extracted, as no usable answer came."""
+    counts: Counter[str] = Counter()
+    for i, kind in plan:
+        counts["summary"] += kind != "keywords" and i not in summaries
+        counts["keywords"] += kind != "summary" and i not in keywords
+    return +counts  # without zeros
 
 
 def _read(kind: str, body: str, counter: TokenCounter, answer: str) -> tuple[str, list[str]]:
-    """The summary and the keywords of an answer; "" for a summary longer than what it sums up."""
+    """The summary and the keywords of an answer.
+
+    A summary longer than what it sums up is "".
+    """
     summary, words = parse_answer(kind, answer)
     return (summary if counter(summary) <= counter(body) else ""), words
 
@@ -175,11 +210,9 @@ def _is_complete(kind: str, body: str, counter: TokenCounter, answer: str) -> bo
     return (bool(summary) or kind == "keywords") and (bool(words) or kind == "summary")
 
 
-def _plan(
-    settings: ViewSettings, bodies: Sequence[str], long: Sequence[bool]
-) -> list[tuple[int, str]]:
+def _plan(settings: ViewSettings, bodies: Sequence[str], long: Sequence[bool]) -> Plan:
     """Which chunk is asked which prompt."""
-    plan: list[tuple[int, str]] = []
+    plan: Plan = []
     if not settings.use_llm:
         return plan
     for i, body in enumerate(bodies):
@@ -216,18 +249,19 @@ def _summaries(
             texts.append(raw[i])
             continue
         summary = summaries.get(i) or extract_summary(bodies[i], language=settings.language)
-        if (
-            summary == bodies[i].strip()
-        ):  # within the summary's limits already; equal texts are embedded once
+        # A body within the summary's limits is its own: equal texts are embedded once.
+        if summary == bodies[i].strip():
             texts.append(raw[i])
             continue
-        path = " > ".join(
-            part
-            for part in (chunk.context.partition("\n")[0], chunk.path[-1] if chunk.path else "")
-            if part
-        )
-        texts.append(f"{path}\n{summary}" if settings.with_context and path else summary)
+        path = _heading_path(chunk) if settings.with_context else ""
+        texts.append(f"{path}\n{summary}" if path else summary)
     return tuple(texts)
+
+
+def _heading_path(chunk: Chunk) -> str:
+    """The path that the context begins with, and the chunk's own title."""
+    titles = [chunk.context.partition("\n")[0], *chunk.path[-1:]]
+    return " > ".join(filter(None, titles))
 
 
 def _keywords(

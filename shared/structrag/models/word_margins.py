@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from structrag.models.margins import FloatArray, squash, window_bounds
-from structrag.text.terms import STOPWORD_LANGUAGES, Tokenizer
+from structrag.text.terms import tokenizer_for
 
 
 def word_margins(
@@ -32,7 +32,7 @@ def word_margins(
     low, high, inside = window_bounds(n, window, scopes)
     if n < 2:
         return np.zeros(0)
-    tokenizer = Tokenizer(language) if language in STOPWORD_LANGUAGES else Tokenizer(stopwords=())
+    tokenizer = tokenizer_for(language)
     vectorizer = TfidfVectorizer(
         sublinear_tf=True, tokenizer=tokenizer, token_pattern=None, lowercase=False
     )

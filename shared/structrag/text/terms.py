@@ -91,6 +91,11 @@ class Tokenizer:
         return cls(str(saved["language"]), tuple(saved["stopwords"]))
 
 
+def tokenizer_for(language: str) -> Tokenizer:
+    """The tokenizer of a language; one without a list keeps all words."""
+    return Tokenizer(language, None if language in STOPWORD_LANGUAGES else ())
+
+
 def terms(
     text: str, *, language: str = "english", stopwords: tuple[str, ...] | None = None
 ) -> list[str]:

@@ -13,7 +13,7 @@ from structrag.index.ranking import best_positions
 from structrag.records import Chunk
 from structrag.retrieval.d3.packing import cut_pieces
 from structrag.retrieval.d3.selection import Selection
-from structrag.text.terms import STOPWORD_LANGUAGES, Tokenizer
+from structrag.text.terms import tokenizer_for
 from structrag.text.vectors import unit_vectors
 
 SHARE = 0.5  # of the best score that a paragraph must reach, where the cut is relative
@@ -73,7 +73,7 @@ def lexical_scores(
 ) -> list[float]:
     """BM25 (Lucene's) of the question in each paragraph's path and text; the statistics are those
     of the paragraphs given."""
-    tokenizer = Tokenizer(language) if language in STOPWORD_LANGUAGES else Tokenizer(stopwords=())
+    tokenizer = tokenizer_for(language)
     index = LexicalIndex.from_texts(
         (with_path(paragraph) for paragraph in paragraphs), tokenizer=tokenizer
     )

@@ -9,8 +9,12 @@ from doubles import REFUSAL
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structrag.asking.replies.lists import answers_list, is_refusal, parse_answer
-from structrag.index.views import parse_keywords
+from structrag.asking.replies.lists import (
+    answers_list,
+    is_refusal,
+    parse_answer,
+    parse_keywords,
+)
 
 MERGED = json.dumps({"summary": "A short summary.", "keywords": ["pump", "valve"]})
 
