@@ -3,9 +3,10 @@
     python scripts/mutate.py --number 50 --seed 1
 
 Each mutation is made in a copy of the core, so the checkout stays as it is. A mutation is killed
-when the test file of its module's name fails, or the table of all defaults and records does. What
-survives is either a missing case or a change that makes no difference; the two are told apart by
-reading, so both are printed.
+when the test file of its module's name fails, or one that tests/core/test_layout_of_tests.py names
+for a module without one, or the table of all defaults and records. What survives is either a
+missing case or a change that makes no difference; the two are told apart by reading, so both are
+printed.
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "core"))
+
+from test_layout_of_tests import ELSEWHERE  # noqa: E402
+
 CORE = ROOT / "shared" / "structrag"
 TESTS = ROOT / "tests" / "core"
 SIGNATURES = TESTS / "test_signatures.py"  # about every module at once
@@ -57,6 +62,12 @@ class Mutation:
     @property
     def test_file(self) -> Path:
         return TESTS / self.module.parent / f"test_{self.module.name}"
+
+    def test_files(self) -> list[Path]:
+        """Its module's own test file, or those that the list of exceptions names; the table."""
+        reason = ELSEWHERE.get(self.module.with_suffix("").as_posix(), "")
+        elsewhere = [TESTS / f"{name}.py" for name in reason.partition(":")[0].split(", ")]
+        return [path for path in (self.test_file, *elsewhere, SIGNATURES) if path.exists()]
 
     def __str__(self) -> str:
         return f"{self.module}:{self.line}: {self.before}  ->  {self.after}"
@@ -150,14 +161,14 @@ def passes(test_file: Path, core: Path, timeout: float) -> bool:
 
 
 def killer(mutation: Mutation, folder: Path, timeout: float) -> Path | None:
-    """The test file that fails with the module changed: its own, or the one of all signatures."""
+    """The test file that fails with the module changed."""
     file = folder / "structrag" / mutation.module
     source = file.read_bytes()
     replacement = f"({mutation.after})".encode()
     try:
         file.write_bytes(source[: mutation.start] + replacement + source[mutation.end :])
-        test_files = [path for path in (mutation.test_file, SIGNATURES) if path.exists()]
-        return next((path for path in test_files if not passes(path, folder, timeout)), None)
+        failing = (f for f in mutation.test_files() if not passes(f, folder, timeout))
+        return next(failing, None)
     finally:
         file.write_bytes(source)
 
@@ -196,22 +207,22 @@ def main() -> None:
         folder = Path(name)
         shutil.copytree(CORE, folder / "structrag", ignore=shutil.ignore_patterns("__pycache__"))
         if not arguments.unchecked:
-            own = {m.test_file for m in mutations if m.test_file.exists()}
-            for test_file in sorted({*own, SIGNATURES}):
+            for test_file in sorted({file for m in mutations for file in m.test_files()}):
                 if not passes(test_file, folder, arguments.timeout):
                     sys.exit(f"{test_file.relative_to(ROOT)} fails with the core as it is")
         killers = []
         for mutation in mutations:
             by = killer(mutation, folder, arguments.timeout)
             killers.append(by)
-            no_file = "" if mutation.test_file.exists() else "  (no test file)"
             verdict = "survived" if by is None else "killed"
-            by_table = "  (by the table of signatures)" if by == SIGNATURES else ""
-            print(f"{verdict:8} {mutation}{no_file}{by_table}", flush=True)
-    killed = [by for by in killers if by is not None]
-    of_own_file = sum(by != SIGNATURES for by in killed)
-    print(f"Killed by the module's own test file: {share(of_own_file, len(mutations))}")
-    print(f"Killed by that or the table of signatures: {share(len(killed), len(mutations))}")
+            other = by is not None and by != mutation.test_file
+            source = f"  (by {by.relative_to(TESTS)})" if by and other else ""
+            no_file = "" if mutation.test_file.exists() else "  (no test file)"
+            print(f"{verdict:8} {mutation}{no_file}{source}", flush=True)
+    by_own = sum(by == m.test_file for by, m in zip(killers, mutations, strict=True))
+    by_any = sum(by is not None for by in killers)
+    print(f"Killed by the module's own test file: {share(by_own, len(mutations))}")
+    print(f"Killed by that, the file named for it or the table: {share(by_any, len(mutations))}")
 
 
 if __name__ == "__main__":
