@@ -1,4 +1,4 @@
-"""Embedders, language models and scorers that run here, and functions in their place."""
+"""Embedders, language models and scorers that run here, or functions instead."""
 
 from __future__ import annotations
 

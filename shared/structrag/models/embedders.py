@@ -1,5 +1,4 @@
-"""Embedders: sentence-transformers by name or object, a plain function, and LSA when there is no
-model.
+"""Embedders: sentence-transformers, a plain function, and LSA without a model.
 
 An embedder has a `name` (it goes into cache keys and saved indexes) and `embed(texts,
 query=False)`. More attributes are optional: `max_tokens` with `count_tokens(text)` lets long texts
@@ -22,11 +21,19 @@ from structrag.asking.naming import setting_name
 from structrag.asking.requests import Array, Embedder
 from structrag.errors import InvalidParameter, require
 from structrag.text.terms import Tokenizer
+from structrag.text.tokens import without_lone_surrogates
 
 
 @dataclass(frozen=True)
 class SentenceTransformerEmbedder:
     """A sentence-transformers model with its prompts.
+
+    Example:
+        >>> model = "intfloat/e5-small-v2"
+        >>> embedder = SentenceTransformerEmbedder(
+        ...     model, query_prompt="query: ", document_prompt="passage: "
+        ... )  # doctest: +SKIP
+        >>> vectors = embedder.embed(["Pumps move water."])  # doctest: +SKIP
 
     Attributes:
         model: A loaded `SentenceTransformer`, a folder, or the name of a model that was downloaded
@@ -51,37 +58,25 @@ class SentenceTransformerEmbedder:
 
     def __post_init__(self) -> None:
         if isinstance(self.model, str):
-            package: Any = require("sentence_transformers", extra="models")
             label = Path(self.model).name if Path(self.model).is_dir() else self.model
-            try:
-                model = package.SentenceTransformer(self.model, local_files_only=True)
-            except (OSError, ValueError) as error:
-                raise InvalidParameter(
-                    "embedder must be the folder of a sentence-transformers model or the name of "
-                    "one on this machine; "
-                    f"{self.model!r} cannot be loaded, and structrag downloads nothing by itself. "
-                    "To have it downloaded pass the loaded "
-                    f"model: SentenceTransformer({self.model!r})."
-                ) from error
-            object.__setattr__(self, "model", model)
+            self._set("model", _sentence_transformer(self.model))
         else:
             label = model_label(self.model)
         if self.batch_size is None:
             on_processor = getattr(getattr(self.model, "device", None), "type", "") == "cpu"
-            object.__setattr__(self, "batch_size", 16 if on_processor else 64)
-        prompts = getattr(self.model, "prompts", None) or {}
+            self._set("batch_size", 16 if on_processor else 64)
+        query_prompt, document_prompt = _prompts_of(self.model)
         if self.query_prompt is None:
-            object.__setattr__(self, "query_prompt", prompts.get("query") or "")
+            self._set("query_prompt", query_prompt)
         if self.document_prompt is None:
-            object.__setattr__(
-                self, "document_prompt", prompts.get("document") or prompts.get("passage") or ""
-            )
+            self._set("document_prompt", document_prompt)
         if not self.name:
-            object.__setattr__(
-                self,
-                "name",
-                f"sentence-transformers/{label}|{self.query_prompt}|{self.document_prompt}",
-            )
+            both = f"{self.query_prompt}|{self.document_prompt}"
+            self._set("name", f"sentence-transformers/{label}|{both}")
+
+    def _set(self, attribute: str, value: Any) -> None:
+        """Fill in a default; the object is frozen from then on."""
+        object.__setattr__(self, attribute, value)
 
     @property
     def max_tokens(self) -> int | None:
@@ -90,12 +85,12 @@ class SentenceTransformerEmbedder:
         return int(limit) if limit else None
 
     def count_tokens(self, text: str) -> int:
-        """Tokens as the encoder counts them, its special tokens and the document prompt included."""
-        return len(
-            self.model.tokenizer(
-                _encodable(f"{self.document_prompt}{text}"), truncation=False, verbose=False
-            )["input_ids"]
-        )
+        """Tokens as the encoder counts them.
+
+        Its special tokens and the document prompt are included.
+        """
+        read = without_lone_surrogates(f"{self.document_prompt}{text}")
+        return len(self.model.tokenizer(read, truncation=False, verbose=False)["input_ids"])
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
         """Vectors of shape (len(texts), dimension)."""
@@ -107,12 +102,18 @@ class SentenceTransformerEmbedder:
         }
         if prompt:
             options["prompt"] = prompt
-        return self.model.encode([_encodable(text) for text in texts], **options)
+        return self.model.encode(list(map(without_lone_surrogates, texts)), **options)
 
 
 @dataclass(frozen=True)
 class FunctionEmbedder:
-    """A function `list[str] -> array of shape (n, dimension)` as an embedder."""
+    """A function `list[str] -> array of shape (n, dimension)` as an embedder.
+
+    Example:
+        >>> lengths = FunctionEmbedder(lambda texts: [[len(t), 1.0] for t in texts], "lengths")
+        >>> lengths.embed(["one", "three"])
+        [[3, 1.0], [5, 1.0]]
+    """
 
     function: Callable[[list[str]], Any]
     name: str
@@ -125,12 +126,16 @@ class FunctionEmbedder:
 
 @dataclass(frozen=True)
 class LsaEmbedder:
-    """Latent semantic analysis: TF-IDF vectors reduced by a singular value decomposition. Needs no
-    model and no download.
+    """Latent semantic analysis: TF-IDF vectors reduced by a singular value decomposition.
 
-    The vectors depend on the corpus it was fitted on. It relates words only through the documents
-    given, so expect less than from a trained encoder. Texts without a known word get the zero
-    vector.
+    Example:
+        >>> texts = ["pumps move water", "valves hold water", "cats eat fish", "cats eat"]
+        >>> LsaEmbedder(dimensions=2).fit(texts).embed(texts).shape
+        (4, 2)
+
+    It needs no model and no download. The vectors depend on the corpus it was fitted on. It relates
+    words only through the documents given, so expect less than from a trained encoder. Texts
+    without a known word get the zero vector.
     """
 
     dimensions: int = 256
@@ -143,8 +148,10 @@ class LsaEmbedder:
         return f"LSA({self.dimensions}, {self.tokenizer.language})"
 
     def fit(self, texts: Sequence[str]) -> LsaEmbedder:
-        """An embedder fitted on the texts. Fewer than three texts or terms: plain TF-IDF, no
-        reduction."""
+        """An embedder fitted on the texts.
+
+        Fewer than three texts or terms: plain TF-IDF, no reduction.
+        """
         from sklearn.decomposition import TruncatedSVD
         from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -166,22 +173,23 @@ class LsaEmbedder:
         return LsaEmbedder(self.dimensions, self.tokenizer, vectorizer, reduction)
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Array:
-        """Unit vectors; zeros for texts without a known word, and for all while nothing with a term
-        was fitted."""
+        """Unit vectors, a row for each text.
+
+        Zeros for texts without a known word, and for all while nothing with a term was fitted.
+        """
         if self.vectorizer is None or not len(texts):
             return np.zeros((len(texts), 1), dtype=np.float32)
         matrix = self.vectorizer.transform(texts)
         dense = matrix.toarray() if self.reduction is None else self.reduction.transform(matrix)
         lengths = np.linalg.norm(dense, axis=1, keepdims=True)
-        return np.asarray(
-            np.divide(dense, lengths, out=np.zeros_like(dense), where=lengths > 1e-12),
-            dtype=np.float32,
-        )
+        units = np.divide(dense, lengths, out=np.zeros_like(dense), where=lengths > 1e-12)
+        return np.asarray(units, dtype=np.float32)
 
 
 def as_embedder(value: Any) -> Embedder:
-    """An embedder from what a caller has: None (LSA), a model name or folder, a
-    SentenceTransformer, a function, an embedder.
+    """An embedder from what a caller has.
+
+    That is None (LSA), a model name or folder, a SentenceTransformer, a function, an embedder.
 
     Raises:
         InvalidParameter: none of these.
@@ -197,16 +205,16 @@ def as_embedder(value: Any) -> Embedder:
         return FunctionEmbedder(value, name=setting_name(value))
     raise InvalidParameter(
         "embedder must be None (LSA), the name or folder of a sentence-transformers model, a "
-        "SentenceTransformer, a function "
-        "list[str] -> array, or an object with name and embed; got "
-        f"{type(value).__name__}. Objects of LangChain and "
-        "LlamaIndex go through langchain_structrag and llama_index_structrag."
+        "SentenceTransformer, a function list[str] -> array, or an object with name and embed; got "
+        f"{type(value).__name__}. Objects of LangChain and LlamaIndex go through "
+        "langchain_structrag and llama_index_structrag."
     )
 
 
 def as_fixed_embedder(value: Any) -> Embedder:
-    """`as_embedder`, for hosts that keep the vectors: one that is fitted to its corpus is refused,
-    and so is None.
+    """`as_embedder`, for hosts that keep the vectors.
+
+    One that is fitted to its corpus is refused, and so is None.
 
     Raises:
         InvalidParameter: none of what `as_embedder` takes, or LSA.
@@ -214,20 +222,21 @@ def as_fixed_embedder(value: Any) -> Embedder:
     """
     embedder = as_embedder(value)
     if hasattr(embedder, "fit"):
+        aside = ", for which None stands," if value is None else ""
         raise InvalidParameter(
             "embedder must be a model whose vectors stay the same when documents are added; "
-            f"{embedder.name}"
-            f"{', for which None stands,' if value is None else ''} is fitted to the documents. "
-            "Pass the "
-            "name or folder of a sentence-transformers model, a SentenceTransformer, a function "
-            "list[str] -> array, or an object with name and embed."
+            f"{embedder.name}{aside} is fitted to the documents. Pass the name or folder of a "
+            "sentence-transformers model, a SentenceTransformer, a function list[str] -> array, or "
+            "an object with name and embed."
         )
     return embedder
 
 
 def model_label(model: Any) -> str:
-    """What tells a loaded model from others: its id, else the name or folder of its encoder, else
-    its shape."""
+    """What tells a loaded model from others.
+
+    Its id, else the name or folder of its encoder, else its shape.
+    """
     card = getattr(model, "model_card_data", None)
     encoder = getattr(model[0], "auto_model", None) if hasattr(model, "__getitem__") else None
     for value in (getattr(card, "model_id", None), getattr(encoder, "name_or_path", None)):
@@ -236,9 +245,24 @@ def model_label(model: Any) -> str:
     return f"{type(model).__name__}-{getattr(model, 'max_seq_length', '')}-{_dimension(model)}"
 
 
-def _encodable(text: str) -> str:
-    """The text with lone surrogates, which tokenizers refuse, replaced by U+FFFD."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+def _prompts_of(model: Any) -> tuple[str, str]:
+    """The model's own prompts for queries and documents, or ""."""
+    prompts = getattr(model, "prompts", None) or {}
+    document_prompt = prompts.get("document") or prompts.get("passage")
+    return prompts.get("query") or "", document_prompt or ""
+
+
+def _sentence_transformer(name: str) -> Any:
+    """The model that a name or folder stands for on this machine."""
+    package: Any = require("sentence_transformers", extra="models")
+    try:
+        return package.SentenceTransformer(name, local_files_only=True)
+    except (OSError, ValueError) as error:
+        raise InvalidParameter(
+            "embedder must be the folder of a sentence-transformers model or the name of one on "
+            f"this machine; {name!r} cannot be loaded, and structrag downloads nothing by itself. "
+            f"To have it downloaded pass the loaded model: SentenceTransformer({name!r})."
+        ) from error
 
 
 def _dimension(model: Any) -> Any:

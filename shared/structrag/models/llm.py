@@ -1,5 +1,7 @@
-"""A plain function as a language model, for scripts and tests; the host frameworks' models come
-through their adapters."""
+"""A plain function as a language model, for scripts and tests.
+
+The host frameworks' models come through their adapters.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,14 @@ from structrag.errors import InvalidParameter
 
 @dataclass(frozen=True)
 class FunctionModel:
-    """A function `prompt -> answer` as a language model; `name` goes into cache keys."""
+    """A function `prompt -> answer` as a language model.
+
+    Example:
+        >>> FunctionModel(str.upper, name="upper").complete("yes")
+        'YES'
+
+    `name` goes into cache keys.
+    """
 
     function: Callable[[str], str]
     name: str

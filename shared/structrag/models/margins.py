@@ -1,7 +1,7 @@
-"""Margins: by how much one of two options is preferred, from -1 to 1 (foundation, sections 7 and
-8).
+"""Margins: by how much one of two options is preferred.
 
-Pure functions, and the steps that weigh two options by whatever the language model at hand can do.
+From -1 to 1 (foundation, sections 7 and 8). Pure functions, and the steps that weigh two options by
+whatever the language model at hand can do.
 """
 
 from __future__ import annotations
@@ -9,24 +9,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structrag.asking.prompts import check_template
-from structrag.asking.requests import Ask, Choose, Failed, Steps
+from structrag.asking.requests import Ask, Choose, Failed, Request, Steps
 from structrag.errors import InvalidParameter, NoModel, check_at_least
 
 FloatArray = NDArray[np.float64]
 
-# what the margins of a model were read from; the last two: there is no model, and one that gives
+# what the margins of a model were read from; the last two: there is no model, or one that gives
 # neither
 LOG_PROBABILITIES, RATING, NONE, UNUSABLE = "log-probabilities", "rating", "none", "unusable"
 
 PROMPT = """\
-Two passages, A and B, follow each other in a document. Should they be kept together in one passage, or split into two?
-Keep them together if B continues the topic, the argument or the list of A; split them if B turns to something else.
+Two passages, A and B, follow each other in a document. Should they be kept together in one \
+passage, or split into two?
+Keep them together if B continues the topic, the argument or the list of A; split them if B turns \
+to something else.
 1. {first}
 2. {second}
 
@@ -40,8 +42,8 @@ Answer with 1 or 2 and nothing else."""
 SPLIT_OPTION, KEEP_OPTION = "Split them between A and B.", "Keep them together."
 
 PAPER_PROMPT = """\
-This is a text chunking task. You are a text analysis expert. Please choose one of the following two options based on the \
-logical structure and semantic content of the provided sentence:
+This is a text chunking task. You are a text analysis expert. Please choose one of the following \
+two options based on the logical structure and semantic content of the provided sentence:
 1. Split "{left} {right}" into "{left}" and "{right}" two parts;
 2. Keep "{left} {right}" unsplit in its original form;
 Please answer 1 or 2."""
@@ -68,9 +70,9 @@ class TwoWay(NamedTuple):
 def window_similarity(
     vectors: ArrayLike, window: int = 4, scopes: Sequence[tuple[int, int]] | None = None
 ) -> FloatArray:
-    """For each gap between neighbouring rows, the cosine of the mean unit vectors of `window` rows
-    before and after it.
+    """The similarity of the two sides of each gap between rows.
 
+    It is the cosine of the mean unit vectors of the `window` rows before and after the gap.
     (n, d) gives (n - 1,); O(n d), by prefix sums. Windows are cut at the ends of `scopes`, runs of
     rows that tile them (None: one), and a gap between two scopes is NaN. A window of zero vectors
     has the cosine 0.
@@ -83,12 +85,9 @@ def window_similarity(
     if n < 2:
         return np.zeros(0)
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+    units = np.divide(matrix, lengths, out=np.zeros_like(matrix), where=lengths > 0)
     sums = np.zeros((n + 1, matrix.shape[1]))
-    np.cumsum(
-        np.divide(matrix, lengths, out=np.zeros_like(matrix), where=lengths > 0),
-        axis=0,
-        out=sums[1:],
-    )
+    np.cumsum(units, axis=0, out=sums[1:])
     gaps = np.arange(1, n)
     before, after = sums[gaps] - sums[low], sums[high] - sums[gaps]
     product = np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
@@ -102,8 +101,10 @@ def window_similarity(
 def window_bounds(
     n: int, window: int, scopes: Sequence[tuple[int, int]] | None = None
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.bool_]]:
-    """For each gap between n rows: the first row of the window before it, the row behind the window
-    after it, and whether both sides are in one scope. Raises InvalidParameter unless window >= 1.
+    """The windows before and after each gap between n rows.
+
+    For each gap: the first row of the window before it, the row behind the window after it, and
+    whether both sides are in one scope. Raises InvalidParameter unless window >= 1.
     """
     check_at_least("window", window, 1)
     first, last = np.zeros(n, dtype=np.intp), np.full(n, n, dtype=np.intp)
@@ -118,14 +119,16 @@ def window_bounds(
 
 
 def squash(values: ArrayLike) -> FloatArray:
-    """tanh(z / 2) of the z-scores of the values (population standard deviation); all 0 where they
-    are equal. NaN stays NaN."""
+    """tanh(z / 2) of the z-scores of the values.
+
+    Of the population standard deviation; all 0 where values are equal. NaN stays NaN.
+    """
     series = np.asarray(values, dtype=np.float64)
-    known = series[np.isfinite(series)]
-    if not known.size:
+    finite = series[np.isfinite(series)]
+    if not finite.size:
         return series
-    spread = float(known.std())
-    centred = series - known.mean()
+    spread = float(finite.std())
+    centred = series - finite.mean()
     squashed: FloatArray = np.tanh(centred / spread / 2 if spread > 1e-9 else centred * 0.0)
     return squashed
 
@@ -133,10 +136,10 @@ def squash(values: ArrayLike) -> FloatArray:
 def similarity_margins(
     vectors: ArrayLike, window: int = 4, scopes: Sequence[tuple[int, int]] | None = None
 ) -> FloatArray:
-    """The margins of the gaps between sentences without a language model:
-    `squash(window_similarity(...))`.
+    """The margins of gaps between sentences, without a language model.
 
-    Positive: the two sides are more alike than the sides of an average gap of this document.
+    They are `squash(window_similarity(...))`. Positive: the two sides are more alike than the sides
+    of an average gap of this document.
     """
     return squash(window_similarity(vectors, window, scopes))
 
@@ -148,30 +151,28 @@ def two_way(
     at_most: float | None = None,
     normalised: bool = True,
 ) -> TwoWay | None:
-    """Compare two options by the natural log-probabilities of the variants of each, which are added
-    up.
+    """Compare two options by the log-probabilities of their variants.
 
-    An option without any counts with `at_most`, the smallest log-probability that was returned.
-    Both without, or one without and `at_most` None: None. `normalised=False` gives pA - pB, as
-    Meta-Chunking does, instead of (pA - pB) / (pA + pB).
+    Logarithms are natural; the probabilities of an option's variants are added up. An option
+    without any counts with `at_most`, the smallest log-probability that was returned. Both without,
+    or one without and `at_most` None: None. `normalised=False` gives pA - pB, as Meta-Chunking
+    does, instead of (pA - pB) / (pA + pB).
     """
     if not first and not second:
         return None
     if at_most is None and not (first and second):
         return None
-    one, other = (
-        float(np.logaddexp.reduce(values)) if len(values) else float(at_most or 0.0)
-        for values in (first, second)
-    )
+    one, other = _added_up(first, at_most), _added_up(second, at_most)
     p_one, p_other = float(np.exp(one)), float(np.exp(other))
-    difference = (
-        0.0
-        if one == other
-        else float(np.tanh((one - other) / 2))
-        if normalised
-        else p_one - p_other
-    )
+    difference = p_one - p_other
+    if normalised and one != other:  # by the logarithms: both probabilities may be 0
+        difference = float(np.tanh((one - other) / 2))
     return TwoWay(min(1.0, max(-1.0, difference)), min(1.0, p_one + p_other))
+
+
+def _added_up(values: Sequence[float], at_most: float | None) -> float:
+    """The logarithm of the sum of the probabilities; `at_most` without any."""
+    return float(np.logaddexp.reduce(values)) if len(values) else float(at_most or 0.0)
 
 
 def two_way_of_top(
@@ -183,31 +184,31 @@ def two_way_of_top(
     neither option is among them.
     """
     listed = list(top)
-    values = [[p for token, p in listed if _is_option(token, option)] for option in options]
-    return two_way(
-        values[0],
-        values[1],
-        at_most=min((p for _, p in listed), default=None),
-        normalised=normalised,
-    )
+    first, second = (_of_option(option, listed) for option in options)
+    smallest = min((p for _, p in listed), default=None)
+    return two_way(first, second, at_most=smallest, normalised=normalised)
 
 
-def _is_option(token: str, option: str) -> bool:
-    return token.strip(_TOKEN_MARKS).casefold() == option.strip().casefold()
+def _of_option(option: str, top: Sequence[tuple[str, float]]) -> list[float]:
+    """The log-probabilities of the tokens that stand for an option."""
+    word = option.strip().casefold()
+    return [p for token, p in top if token.strip(_TOKEN_MARKS).casefold() == word]
 
 
 def rating_prompt(question: str, options: tuple[str, str]) -> str:
-    """The question of a `Choose`, answered by a number from 0 to 10 instead."""
+    """The question of a `Choose`, to be answered from 0 to 10."""
     return (
         f"{question}\n\nDo not answer with an option. Answer with one number from 0 to 10 and "
-        "nothing else: 10 if the answer is "
-        f"certainly {options[0]!r}, 0 if it is certainly {options[1]!r}, 5 if you cannot tell."
+        f"nothing else: 10 if the answer is certainly {options[0]!r}, 0 if it is certainly "
+        f"{options[1]!r}, 5 if you cannot tell."
     )
 
 
 def parse_rating(answer: str) -> float | None:
-    """The number from 0 to 10 in an answer such as `7`, `7.5/10`, `Rating: 8`; None if there is
-    none, or more than one."""
+    """The number from 0 to 10 in an answer; None without one.
+
+    Answers are such as `7`, `7.5/10` and `Rating: 8`. None, too, if there is more than one number.
+    """
     values = {float(value.replace(",", ".")) for value in _VALUE.findall(_SCALE.sub(" ", answer))}
     if len(values) != 1:
         return None
@@ -221,7 +222,10 @@ def holds_rating(answer: str) -> bool:
 
 
 def rating_margin(answers: Sequence[str]) -> float | None:
-    """(x - 5) / 5 for the median x of the ratings in the answers; None if none holds one."""
+    """(x - 5) / 5 for the answers' median rating x.
+
+    None if no answer holds a rating.
+    """
     ratings = [rating for answer in answers if (rating := parse_rating(answer)) is not None]
     return (median(ratings) - 5) / 5 if ratings else None
 
@@ -234,11 +238,12 @@ def weigh_steps(
     source: str = "",
     required: bool = False,
 ) -> Steps[tuple[list[float | None], str]]:
-    """The margins of many questions with the same options, and what they were read from.
+    """The margins of questions with the same options, and their source.
 
-    `source` "" lets the first question decide, once for all: the model weighs options itself
-    (log-probabilities), or it answers with a rating, or it does neither (unusable), or there is no
-    model (none). A margin is None where the model failed or its answer said nothing.
+    The source says what the margins were read from. `source` "" lets the first question decide,
+    once for all: the model weighs options itself (log-probabilities), or it answers with a rating,
+    or it does neither (unusable), or there is no model (none). A margin is None where the model
+    failed or its answer said nothing.
 
     Raises:
         NoModel: there is no language model and `required` is set.
@@ -267,15 +272,24 @@ def _margins(
 ) -> Steps[list[float | None]]:
     if not questions or source in {NONE, UNUSABLE}:
         return [None] * len(questions)
+    answers = yield [_asking(question, options, component, source) for question in questions]
+    return [_margin(answer) for answer in answers]
+
+
+def _asking(question: str, options: tuple[str, str], component: str, source: str) -> Request:
+    """What asks for a margin in the way that `source` names."""
     if source == LOG_PROBABILITIES:
-        answers = yield [Choose(question, options, component) for question in questions]
-        return [None if isinstance(answer, Failed) else answer for answer in answers]
-    if source != RATING:
-        raise InvalidParameter(
-            f"source must be '', {LOG_PROBABILITIES!r}, {RATING!r} or {NONE!r}; got {source!r}."
-        )
-    answers = yield [
-        Ask(rating_prompt(question, options), f"{component}.{RATING}", usable=holds_rating)
-        for question in questions
-    ]
-    return [None if isinstance(answer, Failed) else rating_margin([answer]) for answer in answers]
+        return Choose(question, options, component)
+    if source == RATING:
+        prompt = rating_prompt(question, options)
+        return Ask(prompt, f"{component}.{RATING}", usable=holds_rating)
+    raise InvalidParameter(
+        f"source must be '', {LOG_PROBABILITIES!r}, {RATING!r} or {NONE!r}; got {source!r}."
+    )
+
+
+def _margin(answer: Any) -> float | None:
+    """The margin of an answer, which may hold a rating; or None."""
+    if isinstance(answer, str):
+        return rating_margin([answer])
+    return None if isinstance(answer, Failed) else answer

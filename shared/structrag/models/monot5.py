@@ -1,4 +1,7 @@
-"""MonoT5 (Nogueira et al., 2020), which scores how relevant a text is to a question."""
+"""MonoT5, which scores how relevant a text is to a question.
+
+Nogueira et al., 2020.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any
 
 from structrag.asking.scoring_plan import scorer_name
 from structrag.errors import InvalidParameter, check_at_least, require
+from structrag.models.loading import load_pair
 from structrag.records import Block
 from structrag.text.cutting import Cutter, Piece
 
@@ -61,18 +65,14 @@ class MonoT5:
     def __post_init__(self) -> None:
         check_at_least("batch_size", self.batch_size, 1)
         check_at_least("max_tokens", self.max_tokens, 32)
-        if isinstance(self.model, str):
-            package: Any = require("transformers", extra="models")
-            self.tokenizer = self.tokenizer or self.model
-            self.model = _local("model", package.AutoModelForSeq2SeqLM, self.model).eval()
-        if isinstance(self.tokenizer, str):
-            package = require("transformers", extra="models")
-            self.tokenizer = _local("tokenizer", package.AutoTokenizer, self.tokenizer)
+        what = "an encoder-decoder of transformers"
+        self.model, self.tokenizer = load_pair(
+            self.model, self.tokenizer, "AutoModelForSeq2SeqLM", what
+        )
         config = getattr(self.model, "config", None)
         if not getattr(config, "is_encoder_decoder", False):
             raise InvalidParameter(
-                "model must be an encoder-decoder of transformers, such as T5; got "
-                f"{type(self.model).__name__}. Load it with "
+                f"model must be {what}, such as T5; got {type(self.model).__name__}. Load it with "
                 "AutoModelForSeq2SeqLM, or pass its folder."
             )
         if self.tokenizer is None:
@@ -92,10 +92,8 @@ class MonoT5:
         """
         question = self._shortened(query)
         windows = {text: self._windows(question, text) for text in dict.fromkeys(texts)}
-        inputs = sorted(
-            {ids for of_text in windows.values() for ids in of_text},
-            key=lambda ids: (len(ids), ids),
-        )
+        different = {ids for of_text in windows.values() for ids in of_text}
+        inputs = sorted(different, key=lambda ids: (len(ids), ids))
         scores: dict[tuple[int, ...], float] = {}
         for start in range(0, len(inputs), self.batch_size):
             batch = inputs[start : start + self.batch_size]
@@ -107,20 +105,17 @@ class MonoT5:
         longest = max(map(len, batch))
         pad = getattr(self.tokenizer, "pad_token_id", None) or 0
         device = getattr(self.model, "device", "cpu")
-        ids = torch.tensor([[*row, *[pad] * (longest - len(row))] for row in batch], device=device)
-        mask = torch.tensor(
-            [[1] * len(row) + [0] * (longest - len(row)) for row in batch], device=device
-        )
-        first = torch.full(
-            (len(batch), 1), self.model.config.decoder_start_token_id or 0, device=device
-        )
+        ids = [[*row, *[pad] * (longest - len(row))] for row in batch]
+        mask = [[1] * len(row) + [0] * (longest - len(row)) for row in batch]
+        start = [[self.model.config.decoder_start_token_id or 0] for _ in batch]
+        inputs = {"input_ids": ids, "attention_mask": mask, "decoder_input_ids": start}
         with self._lock, torch.inference_mode():
-            logits = self.model(input_ids=ids, attention_mask=mask, decoder_input_ids=first).logits[
-                :, 0, self._words
-            ]
-            return [
-                float(value) for value in torch.log_softmax(logits.double(), dim=-1)[:, 1].cpu()
-            ]
+            output = self.model(
+                **{name: torch.tensor(rows, device=device) for name, rows in inputs.items()}
+            )
+            words = output.logits[:, 0, self._words]
+            log_true = torch.log_softmax(words.double(), dim=-1)[:, 1]
+            return [float(value) for value in log_true.cpu()]
 
     def _windows(self, question: str, text: str) -> list[tuple[int, ...]]:
         """The inputs that show the whole text."""
@@ -139,7 +134,7 @@ class MonoT5:
         ]
 
     def _shortened(self, question: str) -> str:
-        """The question, or the first words of it that leave half of the input to the text."""
+        """The question, cut to leave half of the input to the text."""
         if self._count(question) <= self.max_tokens // 2:
             return question
         pieces = Cutter(self._count).cut(
@@ -148,8 +143,10 @@ class MonoT5:
         return question[pieces[0].start : pieces[0].end].strip()
 
     def _cut_to_limit(self, ids: list[int]) -> list[int]:
-        """The ids with what is too many taken from in front of the ending, which the answer depends
-        on."""
+        """The ids without those too many in front of the ending.
+
+        The answer depends on the ending, so it stays.
+        """
         excess = len(ids) - self.max_tokens
         if excess <= 0:
             return ids
@@ -191,7 +188,9 @@ class MonoT5:
 
 
 def as_monot5(value: Any) -> Any:
-    """A scorer from what a caller has: None, a folder or name, or an object with `score`.
+    """A scorer from what a caller has.
+
+    That is None, a folder or name, or an object with `score`.
 
     Raises:
         InvalidParameter: none of these, or the folder holds no such model.
@@ -202,18 +201,5 @@ def as_monot5(value: Any) -> Any:
         return MonoT5(value)
     raise InvalidParameter(
         "monot5 must be a MonoT5, the folder or name of a checkpoint on this machine, or an object "
-        "with score(query, texts); "
-        f"got {type(value).__name__}."
+        f"with score(query, texts); got {type(value).__name__}."
     )
-
-
-def _local(parameter: str, loader: Any, name: str) -> Any:
-    """What a name or folder stands for on this machine."""
-    try:
-        return loader.from_pretrained(name, local_files_only=True)
-    except (OSError, ValueError, KeyError) as error:
-        raise InvalidParameter(
-            f"{parameter} must be a folder or the name of an encoder-decoder of transformers on "
-            f"this machine; {name!r} cannot be loaded, "
-            "and nothing is downloaded here. Download it first, or pass a loaded one."
-        ) from error

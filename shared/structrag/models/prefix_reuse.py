@@ -1,5 +1,7 @@
-"""Prompts read after what they share with earlier ones: the keys and values of one prefix of token
-ids are kept (foundation, section 7)."""
+"""Prompts read behind a prefix that they share with earlier ones.
+
+The keys and values of one prefix of token ids are kept (foundation, section 7).
+"""
 
 from __future__ import annotations
 
@@ -18,45 +20,57 @@ LEAST_PROBED = 8
 # of the spread of the logits; what rounding to 16 bits costs is below, a cache that is not used is
 # above
 TOLERANCE = 0.05
+# what models raise whose cache cannot be cropped or repeated
+CACHE_ERRORS = (
+    AttributeError,
+    IndexError,
+    KeyError,
+    NotImplementedError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 
 
 def common_length(rows: Sequence[Row]) -> int:
-    """How many token ids all rows start with; O(total length). Raises ValueError without any row."""
+    """How many token ids all rows start with.
+
+    O(total length). Raises ValueError without any row.
+    """
     low, high = list(min(rows, key=list)), list(max(rows, key=list))
     return next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), len(low))
 
 
 def whole_logits(model: Any, rows: Sequence[Row], pad: int = 0) -> Any:
-    """Logits of the token after each row, a tensor (rows, vocabulary): one pass over the rows,
-    padded at the left, without a cache."""
+    """Logits of the token after each row, by one pass.
+
+    A tensor (rows, vocabulary). Rows are padded at the left; no cache is used.
+    """
     torch: Any = require("torch", extra="models")
     width = max(map(len, rows))
     device = getattr(model, "device", "cpu")
     ids = torch.tensor([[pad] * (width - len(row)) + list(row) for row in rows], device=device)
     mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in rows], device=device)
-    inputs = {"input_ids": ids, "attention_mask": mask}
+    inputs: dict[str, Any] = {"input_ids": ids, "attention_mask": mask}
     accepted = inspect.signature(model.forward).parameters
     if "position_ids" in accepted:
         inputs["position_ids"] = (mask.cumsum(-1) - 1).clamp(min=0)
-    options = {
-        name: value
-        for name, value in (("logits_to_keep", 1), ("use_cache", False))
-        if name in accepted
-    }
-    return model(**inputs, **options).logits[:, -1]
+    for name, value in (("logits_to_keep", 1), ("use_cache", False)):
+        if name in accepted:
+            inputs[name] = value
+    return model(**inputs).logits[:, -1]
 
 
 @dataclass(eq=False, slots=True)
 class PrefixReader:
-    """A causal language model that keeps the keys and values of one prefix, and runs only what of a
-    prompt comes after it.
+    """A causal language model that reads only behind a kept prefix.
 
-    The prefix is what the prompts of a batch have in common, or the whole of a prompt that was read
-    alone; the next prompts use as much of it as they share, token by token. Whether a model can do
-    that is tried out once, on the first prompt of 8 tokens: its cache must be one that can be
-    cropped and repeated, and give the logits of a pass without it. Other models read every prompt
-    whole. Not safe in several threads at a time: the caller has the lock, and calls in
-    `torch.inference_mode`.
+    The keys and values of one prefix are kept. The prefix is what the prompts of a batch have in
+    common, or the whole of a prompt that was read alone; the next prompts use as much of it as they
+    share, token by token. Whether a model can do that is tried out once, on the first prompt of 8
+    tokens: its cache must be one that can be cropped and repeated, and give the logits of a pass
+    without it. Other models read every prompt whole. Not safe in several threads at a time: the
+    caller has the lock, and calls in `torch.inference_mode`.
 
     Attributes:
         model: A causal language model of transformers.
@@ -85,25 +99,28 @@ class PrefixReader:
         if not self.usable:
             return whole_logits(self.model, rows, self.pad)
         if len(rows) == 1:
-            known = self._cut(min(common_length([rows[0], self.ids]), len(rows[0]) - 1))
-            return self._append(rows[0][known:])
+            n_read = self._cut(min(common_length([rows[0], self.ids]), len(rows[0]) - 1))
+            return self._append(rows[0][n_read:])
+        # Each row needs a token of its own to read behind the prefix.
         shared = min(common_length(rows), min(map(len, rows)) - 1)
-        known = common_length([rows[0][:shared], self.ids])
-        wanted = shared if shared - known >= self.least else known
-        if wanted < self.least:
+        n_read = common_length([rows[0][:shared], self.ids])
+        prefix = shared if shared - n_read >= self.least else n_read
+        if prefix < self.least:  # not worth a copy for the batch
             return whole_logits(self.model, rows, self.pad)
-        known = self._cut(known)
-        if known < wanted:
-            self._append(rows[0][known:wanted])
-        return self._spread([row[wanted:] for row in rows])
+        n_read = self._cut(n_read)
+        if n_read < prefix:
+            self._append(rows[0][n_read:prefix])
+        return self._spread([row[prefix:] for row in rows])
 
     def forget(self) -> None:
         """Drop the prefix."""
         self.ids, self._cache = [], None
 
     def _cut(self, length: int) -> int:
-        """Keep the first tokens of the prefix only; how many are left, 0 where the cache cannot go
-        back (a full sliding window)."""
+        """Keep the first tokens of the prefix; how many are left.
+
+        0 where the cache cannot go back (a full sliding window).
+        """
         surplus = len(self.ids) - length
         if not length:
             self.forget()
@@ -116,7 +133,7 @@ class PrefixReader:
         return len(self.ids)
 
     def _append(self, row: Row) -> Any:
-        """Read a row behind the prefix, which then has it; logits as in `last_logits`."""
+        """Read a row behind the prefix and add it; logits of `last_logits`."""
         ids, cache = self.ids, self._cache
         self.forget()  # a pass that fails leaves the cache half filled
         logits, filled = self._run([row], len(ids), cache)
@@ -124,49 +141,50 @@ class PrefixReader:
         return logits
 
     def _spread(self, rows: Sequence[Row]) -> Any:
-        """Read several rows behind a copy of the prefix each; logits as in `last_logits`."""
+        """Read rows, each behind a copy of the prefix; logits of `last_logits`."""
         repeated = copy.deepcopy(self._cache)  # a pass writes into its cache
         repeated.batch_repeat_interleave(len(rows))
         return self._run(rows, len(self.ids), repeated)[0]
 
-    def _run(self, rows: Sequence[Row], known: int, cache: Any) -> tuple[Any, Any]:
-        """Logits after the rows and the filled cache. Padding stands at the right, so that
-        positions run on from the prefix."""
+    def _run(self, rows: Sequence[Row], n_read: int, cache: Any) -> tuple[Any, Any]:
+        """Logits after the rows and the filled cache, of `n_read` tokens before.
+
+        Padding stands at the right, so that positions run on from the prefix.
+        """
         torch: Any = require("torch", extra="models")
         width = max(map(len, rows))
         device = getattr(self.model, "device", "cpu")
-        ids = torch.tensor(
-            [[*row, *[self.pad] * (width - len(row))] for row in rows], device=device
-        )
-        mask = torch.tensor(
-            [[1] * (known + len(row)) + [0] * (width - len(row)) for row in rows], device=device
-        )
+        ids, mask = [], []
+        for row in rows:
+            missing = width - len(row)
+            ids.append([*row, *[self.pad] * missing])
+            mask.append([1] * (n_read + len(row)) + [0] * missing)
         inputs: dict[str, Any] = {
-            "input_ids": ids,
-            "attention_mask": mask,
+            "input_ids": torch.tensor(ids, device=device),
+            "attention_mask": torch.tensor(mask, device=device),
             "past_key_values": cache,
             "use_cache": True,
         }
         accepted = inspect.signature(self.model.forward).parameters
         if "position_ids" in accepted:
-            inputs["position_ids"] = torch.arange(known, known + width, device=device).expand(
-                len(rows), -1
-            )
+            positions = torch.arange(n_read, n_read + width, device=device)
+            inputs["position_ids"] = positions.expand(len(rows), -1)
         places = [len(row) - 1 for row in rows]
         if "logits_to_keep" in accepted:
-            kept = sorted(set(places))
-            inputs["logits_to_keep"] = torch.tensor(kept, device=device)
-            places = [kept.index(place) for place in places]
+            last_places = sorted(set(places))
+            inputs["logits_to_keep"] = torch.tensor(last_places, device=device)
+            places = [last_places.index(place) for place in places]
         output = self.model(**inputs)
         return output.logits[list(range(len(rows))), places], output.past_key_values
 
     def _probe(self, row: Row) -> bool | None:
-        """Whether a cache gives the logits of a pass without one: read, cropped, read on, and
-        repeated. None: the row is too short."""
+        """Whether a cache gives the logits of a pass without one.
+
+        It is read, cropped, read on, and repeated. None: the row is too short to tell.
+        """
         head = list(row[:PROBED])
-        if not {"past_key_values", "use_cache"} <= set(
-            inspect.signature(self.model.forward).parameters
-        ):
+        accepted = inspect.signature(self.model.forward).parameters
+        if not {"past_key_values", "use_cache"} <= set(accepted):
             return False
         if len(head) < LEAST_PROBED:
             return None
@@ -176,25 +194,17 @@ class PrefixReader:
             self._append(head)
             if self._cut(half) != half:
                 return False
-            several = self._spread([row[half:] for row in rows])
+            repeated = self._spread([row[half:] for row in rows])
             alone = self._append(head[half:])
-        except (
-            AttributeError,
-            IndexError,
-            KeyError,
-            NotImplementedError,
-            RuntimeError,
-            TypeError,
-            ValueError,
-        ):
+        except CACHE_ERRORS:
             return False
         finally:
             self.forget()
-        return _close(several, whole) and _close(alone, whole[:1])
+        return _close(repeated, whole) and _close(alone, whole[:1])
 
 
 def _close(logits: Any, expected: Any) -> bool:
     spread = (expected - expected.mean(-1, keepdim=True)).float().norm()
-    return logits.shape == expected.shape and bool(
-        (logits - expected).float().norm() <= TOLERANCE * spread
-    )
+    if logits.shape != expected.shape:
+        return False
+    return bool((logits - expected).float().norm() <= TOLERANCE * spread)

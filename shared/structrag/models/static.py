@@ -1,4 +1,4 @@
-"""Static vectors: a text's vector is the mean of fixed vectors of its tokens.
+"""Static vectors: the mean of fixed vectors of a text's tokens.
 
 They are a hundred times faster than an encoder and know nothing of word order or of context. What
 they are good for is where a text changes its subject: the boundaries of `PICSplitter` and
@@ -27,12 +27,12 @@ BATCH = 256
 
 @dataclass(frozen=True, eq=False)
 class StaticEmbedder:
-    """An embedder that takes the mean of the fixed vectors of a text's tokens.
+    """An embedder that takes the mean of its tokens' fixed vectors.
 
     Example:
         >>> from structrag import FunctionEmbedder
         >>> from structrag.models import StaticEmbedder
-        >>> lengths = FunctionEmbedder(lambda words: [[len(word), 1.0] for word in words], "lengths")
+        >>> lengths = FunctionEmbedder(lambda words: [[len(w), 1.0] for w in words], "lengths")
         >>> static = StaticEmbedder.distil(lengths, texts=["one two three"], cache=False)
         >>> static.embed(["one three", ""]).shape
         (2, 2)
@@ -95,19 +95,20 @@ class StaticEmbedder:
         return await asyncio.to_thread(self.embed, texts, query=query)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write a folder in model2vec's format; a static model that is there is replaced.
+        """Write a folder in model2vec's format.
 
-        Raises InvalidParameter if something else is there, or nothing can be written.
+        A static model that is there is replaced. Raises InvalidParameter if something else is
+        there, or nothing can be written.
         """
         self.model.config[NAME] = self.name
         save_model(self.model, folder)
 
     @classmethod
     def load(cls, model: str | os.PathLike[str], *, name: str = "") -> StaticEmbedder:
-        """A static model from a folder, or by the name of one that was downloaded before.
+        """A static model from a folder or the name of one.
 
-        The folder is one in model2vec's format, so that its published models can be used too.
-        Nothing is downloaded. `name`: as in the class.
+        The folder is one in model2vec's format, so that its published models can be used too. A
+        name is that of a model downloaded before; nothing is downloaded. `name`: as in the class.
 
         Raises:
             InvalidParameter: there is no such model, or its files are broken or do not fit
@@ -127,7 +128,7 @@ class StaticEmbedder:
         cache: str | os.PathLike[str] | bool = True,
         progress: Progress | None = None,
     ) -> StaticEmbedder:
-        """The static vectors of an encoder: made once, then read from a folder.
+        """An encoder's static vectors: made once, then read from a folder.
 
         See `structrag.models.distilling.distil` for the arguments.
         """
@@ -138,7 +139,7 @@ class StaticEmbedder:
 
 
 def static_of(encoder: Embedder, *, progress: Progress | None = None) -> Embedder:
-    """The static vectors of an encoder that has a tokenizer, from the default folder.
+    """Static vectors of an encoder with a tokenizer, from the default folder.
 
     An encoder that is instant is returned as it is. Raises InvalidParameter for one without a
     tokenizer: what it costs to embed a vocabulary is for its owner to decide.
@@ -148,8 +149,8 @@ def static_of(encoder: Embedder, *, progress: Progress | None = None) -> Embedde
     if own_tokenizer(encoder) is None:
         raise InvalidParameter(
             "boundary_embedder can be 'static' with an encoder that has a tokenizer, such as a "
-            f"SentenceTransformer; {encoder.name!r} has "
-            "none. Pass boundary_embedder=StaticEmbedder.distil(encoder, texts=[...])."
+            f"SentenceTransformer; {encoder.name!r} has none. Pass "
+            "boundary_embedder=StaticEmbedder.distil(encoder, texts=[...])."
         )
     return StaticEmbedder.distil(encoder, progress=progress)
 

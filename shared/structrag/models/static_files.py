@@ -1,4 +1,4 @@
-"""Folders of static models in model2vec's format: reading one from this machine, and saving one."""
+"""Folders of static models in model2vec's format, read and saved."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ CONFIG, WEIGHTS = "config.json", "model.safetensors"
 
 
 def load_model(model: str | os.PathLike[str]) -> Any:
-    """A `model2vec.StaticModel` from a folder, or by the name of one that was downloaded before.
+    """A `model2vec.StaticModel` from a folder or the name of one.
 
-    Nothing is downloaded. Vectors are float32, and no text is truncated.
+    A name is that of a model downloaded before; nothing is downloaded. Vectors are float32, and no
+    text is truncated.
 
     Raises:
         InvalidParameter: there is no such model, or its files are broken or do not fit together.
@@ -31,17 +32,17 @@ def load_model(model: str | os.PathLike[str]) -> Any:
         static.embedding = np.asarray(static.embedding, dtype=np.float32)
     except Exception as error:
         raise InvalidParameter(
-            "model must be the folder of a static model in model2vec's format; "
-            f"{str(folder)!r} cannot be read: {error}. "
-            "An encoder goes through StaticEmbedder.distil."
+            f"model must be the folder of a static model in model2vec's format; {str(folder)!r} "
+            f"cannot be read: {error}. An encoder goes through StaticEmbedder.distil."
         ) from error
     return static
 
 
 def save_model(model: Any, folder: str | os.PathLike[str]) -> None:
-    """Write the folder beside its place, then move it there; a static model there is replaced.
+    """Write the folder beside its place, then move it there.
 
-    Raises InvalidParameter if something else is there, or nothing can be written.
+    A static model there is replaced. Raises InvalidParameter if something else is there, or nothing
+    can be written.
     """
     place = Path(folder)
     try:
@@ -66,7 +67,7 @@ def save_model(model: Any, folder: str | os.PathLike[str]) -> None:
 
 
 def _folder_of(model: str | os.PathLike[str]) -> Path:
-    """The folder itself, or where a name of the Hugging Face hub was downloaded to."""
+    """The folder itself, or where a hub's name was downloaded to."""
     if not isinstance(model, str | os.PathLike):
         raise InvalidParameter(
             f"model must be the folder or the name of a static model; got {type(model).__name__}. "

@@ -1,5 +1,7 @@
-"""A summariser of transformers, such as bart-large-cnn, in the place of a language model (D3,
-section 3.3.1)."""
+"""A summariser of transformers in the place of a language model.
+
+Such as bart-large-cnn (D3, section 3.3.1).
+"""
 
 from __future__ import annotations
 
@@ -9,15 +11,20 @@ from pathlib import Path
 from typing import Any
 
 from structrag.errors import InvalidParameter, check_at_least, require
+from structrag.models.loading import load_pair
 
 
 @dataclass(eq=False)
 class TransformersSummariser:
-    """An encoder-decoder that summarises what it is given: pass it as `llm` where sections are
-    condensed.
+    """An encoder-decoder that summarises what it is given.
 
-    The defaults are the generation settings of bart-large-cnn; texts beyond `max_input` tokens of
-    the model are cut there, so they are given in windows of 1,000 tokens.
+    Example:
+        >>> summariser = TransformersSummariser("facebook/bart-large-cnn")  # doctest: +SKIP
+        >>> summary = summariser.complete("A pump moves water. ...")  # doctest: +SKIP
+
+    Pass it as `llm` where sections are condensed. The defaults are the generation settings of
+    bart-large-cnn; texts beyond `max_input` tokens of the model are cut there, so they are given in
+    windows of 1,000 tokens.
 
     Attributes:
         model: The folder or name of a checkpoint on this machine (nothing is downloaded), or a
@@ -49,7 +56,7 @@ class TransformersSummariser:
         check_at_least("max_input", self.max_input, 8)
         label = Path(self.model).name if isinstance(self.model, str) else ""
         if isinstance(self.model, str):
-            self.model = _local(self.model)
+            self.model = load_pair(self.model, None, "AutoModelForSeq2SeqLM", "a summariser")
         if not (
             isinstance(self.model, tuple)
             and len(self.model) == 2
@@ -60,11 +67,8 @@ class TransformersSummariser:
                 f"got {type(self.model).__name__}."
             )
         self.model[0].eval()
-        label = (
-            label
-            or str(getattr(self.model[0].config, "_name_or_path", ""))
-            or type(self.model[0]).__name__
-        )
+        label = label or str(getattr(self.model[0].config, "_name_or_path", ""))
+        label = label or type(self.model[0]).__name__
         settings = (
             self.min_length,
             self.max_length,
@@ -75,7 +79,10 @@ class TransformersSummariser:
         self.name = self.name or f"{label}{settings}"
 
     def complete(self, prompt: str) -> str:
-        """The summary of a text; "" for a blank one. One text at a time goes through the model."""
+        """The summary of a text; "" for a blank one.
+
+        One text at a time goes through the model.
+        """
         if not prompt.strip():
             return ""
         torch: Any = require("torch", extra="models")
@@ -95,16 +102,3 @@ class TransformersSummariser:
                 do_sample=False,
             )
             return str(tokenizer.decode(written[0], skip_special_tokens=True)).strip()
-
-
-def _local(name: str) -> tuple[Any, Any]:
-    package: Any = require("transformers", extra="models")
-    try:
-        model = package.AutoModelForSeq2SeqLM.from_pretrained(name, local_files_only=True)
-        return model, package.AutoTokenizer.from_pretrained(name, local_files_only=True)
-    except (OSError, ValueError) as error:
-        raise InvalidParameter(
-            "model must be the folder of a summariser or the name of one on this machine; "
-            f"{name!r} cannot be loaded, and structrag "
-            "downloads nothing by itself."
-        ) from error

@@ -1,5 +1,7 @@
-"""A transformers causal language model that weighs two options by its logits (foundation, section
-7)."""
+"""A causal language model that weighs two options by its logits.
+
+Of transformers; foundation, section 7.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from structrag.errors import InvalidParameter, check_at_least, require
+from structrag.models.loading import load_pair
 from structrag.models.margins import (
     KEEP_OPTION,
     PROMPT,
@@ -22,12 +25,16 @@ from structrag.models.prefix_reuse import PrefixReader, whole_logits
 
 @dataclass(eq=False)
 class TransformersMargin:
-    """Margins by one forward pass a prompt, in left-padded batches of prompts of like length.
+    """Margins by one forward pass a prompt, in batches.
 
-    Two uses: as `IDMSSplitter(margin=TransformersMargin(...))`, which batches; or as a language
-    model, `llm=` of any splitter, whose answers are kept in the cache. A chat template is used
-    where the tokenizer has one. Nothing is truncated: a prompt above `max_prompt_tokens` has no
-    margin (None).
+    Example:
+        >>> margin = TransformersMargin("Qwen/Qwen2.5-1.5B-Instruct")  # doctest: +SKIP
+        >>> margin.choose("Is water wet? Answer yes or no.", ("yes", "no"))  # doctest: +SKIP
+
+    The prompts of a batch are of like length, padded at the left. Two uses: as
+    `IDMSSplitter(margin=TransformersMargin(...))`, which batches; or as a language model, `llm=` of
+    any splitter, whose answers are kept in the cache. A chat template is used where the tokenizer
+    has one. Nothing is truncated: a prompt above `max_prompt_tokens` has no margin (None).
 
     With `reuse_prefix` the model reads what prompts start with in common once: the template up to
     the first passage for a batch, the chunk so far too where prompts come one by one (context
@@ -70,22 +77,18 @@ class TransformersMargin:
             check_at_least("max_prompt_tokens", self.max_prompt_tokens, 1)
         check_prompt(self.prompt)
         if isinstance(self.model, str):
-            package: Any = require("transformers", extra="models")
             self.name = self.name or self.model
-            self.tokenizer = self.tokenizer or self.model
-            self.model = _local("model", package.AutoModelForCausalLM, self.model).eval()
-        if isinstance(self.tokenizer, str):
-            package = require("transformers", extra="models")
-            self.tokenizer = _local("tokenizer", package.AutoTokenizer, self.tokenizer)
+        self.model, self.tokenizer = load_pair(
+            self.model, self.tokenizer, "AutoModelForCausalLM", "a transformers model"
+        )
         if self.tokenizer is None:
             raise InvalidParameter("tokenizer must be given with a model object; got None.")
         config = self.model.config
         if self.max_prompt_tokens is None:
             self.max_prompt_tokens = getattr(config, "max_position_embeddings", None)
+        label = getattr(config, "_name_or_path", "") or type(self.model).__name__
         form = "" if self.normalised else "|not normalised"
-        self.name = (
-            self.name or str(getattr(config, "_name_or_path", "") or type(self.model).__name__)
-        ) + form
+        self.name = f"{self.name or label}{form}"
 
     def __call__(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
         """The margins of passages and what follows them, positive: they belong together."""
@@ -96,25 +99,27 @@ class TransformersMargin:
         return self.choose_many(prompts, ("2", "1"))
 
     def choose(self, prompt: str, options: tuple[str, str]) -> float | None:
-        """The margin of the first option over the second as the next token after the prompt."""
+        """The margin of the first option over the second.
+
+        Both are looked for as the next token after the prompt.
+        """
         return self.choose_many([prompt], options)[0]
 
     def choose_many(self, prompts: Sequence[str], options: tuple[str, str]) -> list[float | None]:
         """`choose` for every prompt, in batches."""
-        return [
-            None if weighed is None else weighed.margin for weighed in self.weigh(prompts, options)
-        ]
+        weighed = self.weigh(prompts, options)
+        return [None if both is None else both.margin for both in weighed]
 
     def complete(self, prompt: str) -> str:
-        """The most likely answer, at most `max_new_tokens` tokens. Raises ValueError for a prompt
-        that leaves no room."""
+        """The most likely answer, at most `max_new_tokens` tokens.
+
+        Raises ValueError for a prompt that leaves no room.
+        """
         torch: Any = require("torch", extra="models")
         ids = self._ids(prompt)
-        room = (
-            self.max_new_tokens
-            if self.max_prompt_tokens is None
-            else self.max_prompt_tokens - len(ids)
-        )
+        room = self.max_new_tokens
+        if self.max_prompt_tokens is not None:
+            room = self.max_prompt_tokens - len(ids)
         if room < 1:
             raise ValueError(
                 f"The prompt has {len(ids)} tokens; {self.name!r} reads {self.max_prompt_tokens}."
@@ -131,19 +136,16 @@ class TransformersMargin:
         return str(self.tokenizer.decode(answer[0, len(ids) :], skip_special_tokens=True))
 
     def weigh(self, prompts: Sequence[str], options: tuple[str, str]) -> list[TwoWay | None]:
-        """Margin and mass of the options for every prompt; None for a prompt that is too long, or
-        has no token.
+        """Margin and mass of the options for every prompt.
 
-        Raises InvalidParameter for an option that is no single token in any of its variants, or is
-        the same token as the other.
+        None for a prompt that is too long, or has no token. Raises InvalidParameter for an option
+        that is no single token in any of its variants, or is the same token as the other.
         """
         first, second = self._option_ids(options)
         ids = [self._ids(prompt) for prompt in prompts]
         limit = self.max_prompt_tokens
-        order = sorted(
-            (i for i in range(len(ids)) if ids[i] and (limit is None or len(ids[i]) <= limit)),
-            key=lambda i: (len(ids[i]), i),
-        )
+        readable = [i for i, row in enumerate(ids) if row and (limit is None or len(row) <= limit)]
+        order = sorted(readable, key=lambda i: len(ids[i]))
         weighed: list[TwoWay | None] = [None] * len(ids)
         for start in range(0, len(order), self.batch_size):
             batch = order[start : start + self.batch_size]
@@ -164,8 +166,8 @@ class TransformersMargin:
         return list(self.tokenizer.encode(prompt))
 
     def _option_ids(self, options: tuple[str, str]) -> tuple[list[int], list[int]]:
-        """The ids of the variants of each option: with and without a space, in any case."""
-        found: list[list[int]] = []
+        """The ids of each option's variants: with and without space, any case."""
+        variants: list[list[int]] = []
         for option in options:
             forms = dict.fromkeys((option, option.lower(), option.upper(), option.capitalize()))
             encoded = [
@@ -174,8 +176,9 @@ class TransformersMargin:
                 for form in forms
             ]
             unknown = getattr(self.tokenizer, "unk_token_id", None)
-            found.append(sorted({ids[0] for ids in encoded if len(ids) == 1 and ids[0] != unknown}))
-        first, second = found
+            single = {ids[0] for ids in encoded if len(ids) == 1}
+            variants.append(sorted(single - {unknown}))
+        first, second = variants
         if not first or not second or set(first) & set(second):
             raise InvalidParameter(
                 f"options must be two different words that the tokenizer of {self.name!r} has as "
@@ -203,15 +206,3 @@ class TransformersMargin:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _reader=None, _lock=threading.Lock())
-
-
-def _local(parameter: str, loader: Any, name: str) -> Any:
-    """What a name or folder stands for on this machine; InvalidParameter if it is not there."""
-    try:
-        return loader.from_pretrained(name, local_files_only=True)
-    except (OSError, ValueError) as error:
-        raise InvalidParameter(
-            f"{parameter} must be a folder or the name of a transformers model on this machine; "
-            f"{name!r} cannot be loaded, "
-            "and nothing is downloaded here. Download it first, or pass a loaded one."
-        ) from error

@@ -1,5 +1,7 @@
-"""The margins of the gaps between sentences by their own words: no model, no embedder, sparse and
-linear."""
+"""The margins of gaps between sentences by their own words.
+
+No model, no embedder; sparse and linear.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,11 @@ def word_margins(
     *,
     language: str = "english",
 ) -> FloatArray:
-    """`similarity_margins` of TF-IDF vectors (sublinear term frequency) fitted on the texts
-    themselves, without ever making them dense.
+    """`similarity_margins` of TF-IDF vectors fitted on the texts themselves.
 
-    n texts give (n - 1,), NaN between two `scopes`. Texts without any word but stop words have the
-    cosine 0. O(words x window).
+    Term frequency is sublinear; the vectors are never made dense. n texts give (n - 1,), NaN
+    between two `scopes`. Texts without any word but stop words have the cosine 0. O(words x
+    window).
     """
     from scipy.sparse import csr_matrix
     from sklearn.feature_extraction.text import TfidfVectorizer

@@ -1,4 +1,7 @@
-"""Strings only: tokens, sentences, terms, cuts, heading paths and names; no document, no model."""
+"""Strings only: tokens, sentences, terms, cuts, heading paths and names.
+
+No document, no model.
+"""
 
 from __future__ import annotations
 

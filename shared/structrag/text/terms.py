@@ -60,13 +60,14 @@ _CONNECTOR = re.compile("[-_/]")
 
 @dataclass(frozen=True, slots=True)
 class Tokenizer:
-    """How an index and its queries are cut into terms. Calling it on a text gives the terms, stop
-    words removed."""
+    """How an index and its queries are cut into terms.
+
+    Calling it on a text gives the terms, stop words removed.
+    """
 
     language: str = "english"  # whose stop words are removed when `stopwords` is None
-    stopwords: tuple[str, ...] | None = (
-        None  # None: the list for the language; (): none are removed
-    )
+    # None: the list for the language; (): none are removed
+    stopwords: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.stopwords is None:
@@ -79,7 +80,10 @@ class Tokenizer:
         return [term for term in _all_terms(text) if term not in stop]
 
     def to_json(self) -> dict[str, Any]:
-        """The settings with the stop words spelled out, so that another list changes nothing."""
+        """The settings with the stop words spelled out.
+
+        So another list, of a later version, changes nothing.
+        """
         return {
             "language": self.language,
             "stopwords": sorted(_stop_set(self.language, self.stopwords)),
@@ -99,7 +103,7 @@ def tokenizer_for(language: str) -> Tokenizer:
 def terms(
     text: str, *, language: str = "english", stopwords: tuple[str, ...] | None = None
 ) -> list[str]:
-    """The terms of `text` in order, repeats included; [] when it has none.
+    """The terms of `text` in order, with repeats; [] without any.
 
     `stopwords=None` removes the listed words of `language`, `stopwords=()` removes nothing.
     Raises InvalidParameter for a language without a list.

@@ -1,8 +1,8 @@
-"""Counting tokens: an estimate that needs nothing, and exact counters for tiktoken and Hugging
-Face.
+"""Counting tokens: an estimate, and exact counters of two libraries.
 
-A token counter is any callable `str -> int`. The counters made here are small picklable objects:
-they hold names, and each process loads the tokenizer itself. None of them ever downloads anything.
+The estimate needs nothing; the counters are for tiktoken and Hugging Face. A token counter is any
+callable `str -> int`. The counters made here are small picklable objects: they hold names, and each
+process loads the tokenizer itself. None of them ever downloads anything.
 """
 
 from __future__ import annotations
@@ -25,17 +25,16 @@ TokenCounter = Callable[[str], int]
 
 # Scripts written without spaces: Thai, Lao, Myanmar, Khmer, Kana, Han.
 _UNSPACED = re.compile(
-    "[\u0e01-\u0e3a\u0e40-\u0e4e\u0e50-\u0e59\u0e81-\u0edf\u1000-\u109f\u1780-\u17dd\u17e0-\u17f9\u19e0-\u19ff"
-    "\ua9e0-\ua9fe\uaa60-\uaa7f\u2e80-\u2fd5\u3005\u3007\u3021-\u3029\u3038-\u303b\u3041-\u3096\u309d-\u309f"
-    "\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufad9\uff66-\uff9d"
-    "\U0001b000-\U0001b16f\U00020000-\U000323af]"
+    "[\u0e01-\u0e3a\u0e40-\u0e4e\u0e50-\u0e59\u0e81-\u0edf\u1000-\u109f\u1780-\u17dd\u17e0-\u17f9"
+    "\u19e0-\u19ff\ua9e0-\ua9fe\uaa60-\uaa7f\u2e80-\u2fd5\u3005\u3007\u3021-\u3029\u3038-\u303b"
+    "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uf900-\ufad9\uff66-\uff9d\U0001b000-\U0001b16f\U00020000-\U000323af]"
 )
-_MAYBE_UNSPACED = re.compile(
-    "[^\x00-\u0e00\u2000-\u2e7f]"
-)  # all of them and others; three times as fast to look for
+# all of them and others; three times as fast to look for
+_MAYBE_UNSPACED = re.compile("[^\x00-\u0e00\u2000-\u2e7f]")
 
 _FOLDER_VARIABLE = "TIKTOKEN_CACHE_DIR"  # where tiktoken looks for an encoding's file
-# Encodings and the checksum (sha256) of the file of each, so that tiktoken is never led to fetch it.
+# Encodings and the checksum (sha256) of the file of each: tiktoken would fetch one that is missing.
 _ENCODINGS = {
     "r50k_base": "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",
     "p50k_base": "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069",
@@ -66,8 +65,10 @@ def count_tokens(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class TiktokenCounter:
-    """Counts the tokens of a tiktoken encoding. Special tokens in the text count as ordinary
-    characters."""
+    """Counts the tokens of a tiktoken encoding.
+
+    Special tokens in the text count as ordinary characters.
+    """
 
     encoding: str  # "cl100k_base", "o200k_base", "p50k_base" or "r50k_base"
 
@@ -77,8 +78,10 @@ class TiktokenCounter:
 
 @dataclass(frozen=True, slots=True)
 class HuggingFaceCounter:
-    """Counts the tokens of a Hugging Face tokenizer, without the special tokens that a model adds
-    ([CLS], [SEP])."""
+    """Counts the tokens of a Hugging Face tokenizer.
+
+    The special tokens that a model adds ([CLS], [SEP]) do not count.
+    """
 
     name: str  # class, model name and a digest of the vocabulary
     tokenizer: Any = field(repr=False, compare=False)
@@ -138,7 +141,10 @@ def _digest(text: str) -> str:
 
 
 def without_lone_surrogates(text: str) -> str:
-    """`text` with halves of surrogate pairs, which have no UTF-8 form, replaced by U+FFFD."""
+    """`text` with lone halves of surrogate pairs replaced by U+FFFD.
+
+    They have no UTF-8 form, and tokenizers refuse them.
+    """
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -174,8 +180,8 @@ def _folder_of(name: str) -> Path:
             return folder
     raise InvalidParameter(
         f"encoding {name!r} is not on this machine, and nothing is downloaded here: save {url} as "
-        f"{file_name!r} in the folder named by {_FOLDER_VARIABLE}, "
-        "or install llama-index-core, which carries cl100k_base."
+        f"{file_name!r} in the folder named by {_FOLDER_VARIABLE}, or install llama-index-core, "
+        "which carries cl100k_base."
     )
 
 
