@@ -1,8 +1,8 @@
-"""Put the rankings of several routes together. Pure functions on keys (rows or chunk ids) and
-scores.
+"""Put the rankings of several routes together.
 
-Every result is ordered by (-round(score, 9), tie key). The tie key is what the caller passes as
-`tie_key`; without one, keys are compared themselves, which is document order for row numbers.
+Pure functions on keys (rows or chunk ids) and scores. Every result is ordered by (-round(score, 9),
+tie key). The tie key is what the caller passes as `tie_key`; without one, keys are compared
+themselves, which is document order for row numbers.
 """
 
 from __future__ import annotations
@@ -40,8 +40,10 @@ def minmax(scores: ArrayLike) -> FloatArray:
 
 
 def maxnorm(scores: ArrayLike) -> FloatArray:
-    """max(x, 0) / max, in [0, 1]; zeros when no score is above 0. Raises InvalidAnswer for NaN or
-    infinity."""
+    """max(x, 0) / max, in [0, 1]; zeros when no score is above 0.
+
+    Raises InvalidAnswer for NaN or infinity.
+    """
     values = np.maximum(_finite(scores), 0.0)
     highest = float(values.max(initial=0.0))
     result: FloatArray = values / highest if highest > 0 else values
@@ -54,25 +56,24 @@ def normalised_parts(
     *,
     weights: Sequence[float] | None = None,
 ) -> list[FloatArray]:
-    """What each route adds to a sum: its weight x its scores, normalised its own way, in its order.
+    """What each route adds to a sum: its weight x its normalised scores.
 
-    `normalise` has one function a route, such as `minmax` for cosines and `maxnorm` for BM25, whose
-    lowest possible score is 0. Weights default to 1 each.
+    They stay in the route's order. `normalise` has one function a route, such as `minmax` for
+    cosines and `maxnorm` for BM25, whose lowest possible score is 0. Weights default to 1 each.
     """
-    return [
-        weight * scaled(list(route.values()))
-        for route, scaled, weight in zip(
-            routes, normalise, _weights(weights, len(routes)), strict=True
-        )
-    ]
+    parts = []
+    all_weights = _weights(weights, len(routes))
+    for route, normalised, weight in zip(routes, normalise, all_weights, strict=True):
+        parts.append(weight * normalised(list(route.values())))
+    return parts
 
 
 def sum_of_parts(
     routes: Sequence[Iterable[int]], parts: Sequence[FloatArray], k: int
 ) -> list[tuple[int, float]]:
-    """The `k` best (row, score) by the sum of what each route adds to its rows; ties by row.
+    """The `k` best (row, score) by the sum of all parts; ties by row.
 
-    A row that a route did not find gets 0 from it.
+    `parts` are what each route adds to its rows. A row that a route did not find gets 0 from it.
     """
     places = np.fromiter(chain.from_iterable(routes), dtype=np.int64)
     rows, place = np.unique(places, return_inverse=True)
@@ -82,10 +83,9 @@ def sum_of_parts(
 
 
 def max_score(routes: Sequence[Mapping[Key, float]]) -> dict[Key, float]:
-    """The best min-max normalised score of each key over all routes (MC-indexing,
-    `fusion="maxscore"`).
+    """The best min-max normalised score of each key over all routes.
 
-    Keys are in order of first appearance.
+    Keys are in order of first appearance (MC-indexing, `fusion="maxscore"`).
     """
     best: dict[Key, float] = {}
     for route in routes:
@@ -96,13 +96,12 @@ def max_score(routes: Sequence[Mapping[Key, float]]) -> dict[Key, float]:
 
 def ranked(scores: Mapping[Key, float], *, tie_key: TieKey = None) -> list[tuple[Key, float]]:
     """The items of `scores`, best first."""
-    return sorted(
-        scores.items(),
-        key=lambda item: (
-            -round(item[1], SCORE_DIGITS),
-            item[0] if tie_key is None else tie_key(item[0]),
-        ),
-    )
+
+    def order(item: tuple[Key, float]) -> tuple[float, Any]:
+        key, score = item
+        return -round(score, SCORE_DIGITS), key if tie_key is None else tie_key(key)
+
+    return sorted(scores.items(), key=order)
 
 
 def reciprocal_rank_fusion(
@@ -112,10 +111,10 @@ def reciprocal_rank_fusion(
     weights: Sequence[float] | None = None,
     tie_key: TieKey = None,
 ) -> list[tuple[Key, float]]:
-    """Add up weight / (c + rank) over the rankings, rank from 1 (Cormack et al., 2009), best first.
+    """Add up weight / (c + rank) over the rankings (Cormack et al., 2009).
 
-    A key counts once per ranking, at its first position; one that a ranking lacks gets nothing from
-    it.
+    The best come first; ranks are from 1. A key counts once per ranking, at its first position; one
+    that a ranking lacks gets nothing from it.
     """
     check_at_least("c", c, 0)
     totals: dict[Key, float] = {}
@@ -126,17 +125,16 @@ def reciprocal_rank_fusion(
 
 
 def reciprocal_ranks(n: int, *, c: float = 60, weight: float = 1.0) -> FloatArray:
-    """weight / (c + rank) for the ranks 1 to n: what `reciprocal_rank_fusion` adds up."""
+    """weight / (c + rank) for the ranks 1 to n, as `reciprocal_rank_fusion` adds up."""
     parts: FloatArray = weight / (c + np.arange(1, n + 1, dtype=np.float64))
     return parts
 
 
 def union_size(k: float) -> int:
-    """How many of each view MC-indexing joins for a result of about `k`: 2k/3 rounded half up, at
-    least 1.
+    """How many of each view MC-indexing joins for a result of about `k`.
 
-    1.5, 3, 5 and 10 give 1, 2, 3 and 7. A fractional k is the paper's alternation between two
-    sizes.
+    That is 2k/3 rounded half up, at least 1: k of 1.5, 3, 5 and 10 give 1, 2, 3 and 7. A fractional
+    k is the paper's alternation between two sizes.
     """
     check_at_least("k", k, 0)
     return max(1, math.floor(2 * k / 3 + 0.5))
@@ -153,8 +151,10 @@ def union(rankings: Sequence[Iterable[Key]], size: int, *, tie_key: TieKey = Non
 
 
 def round_robin(rankings: Sequence[Iterable[Key]], k: int) -> list[Key]:
-    """Rank 1 of each ranking in turn, then rank 2, and so on until `k` keys differ (MC-indexing,
-    "roundrobin")."""
+    """Rank 1 of each ranking in turn, then rank 2, and so on.
+
+    It ends with `k` different keys (MC-indexing, "roundrobin").
+    """
     missing = object()
     taken: dict[Any, None] = {}
     for row in zip_longest(*(dict.fromkeys(ranking) for ranking in rankings), fillvalue=missing):

@@ -1,11 +1,11 @@
-"""Multi-view retrieval (MC-indexing, section 3): search every view by every route, and put the
-rankings together."""
+"""Multi-view retrieval: the rankings of all views put together (MC-indexing, section 3)."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
+from math import prod
 from typing import Any
 
 from structrag.asking.requests import Search, Steps, T
@@ -27,7 +27,7 @@ from structrag.retrieval.fusion import (
     union,
     union_size,
 )
-from structrag.retrieval.retriever import Retriever
+from structrag.retrieval.retriever import Retriever, checked_names
 
 ROUTES = ("dense", "bm25")
 FUSIONS = ("maxscore", "minmax", "roundrobin", "rrf", "union")
@@ -87,18 +87,16 @@ class MultiViewRetriever(Retriever):
         self.index = index
         self.k = _checked_k(k, preset)
         self.preset = preset
-        self.kinds = _chosen("routes", routes, ROUTES[:1] if preset == "paper" else ROUTES, ROUTES)
-        self.views = _chosen("views", views, index.views, index.views)
-        self.fusion = check_choice(
-            "fusion", fusion or ("union" if preset == "paper" else "minmax"), FUSIONS
-        )
+        paper = preset == "paper"
+        self.kinds = checked_names("routes", routes, ROUTES, ROUTES[:1] if paper else ROUTES)
+        self.views = checked_names("views", views, index.views)
+        self.fusion = check_choice("fusion", fusion or ("union" if paper else "minmax"), FUSIONS)
         self.order = check_choice("order", order, ("score", "document"))
         self.routes = tuple(f"{kind}:{view}" for kind in self.kinds for view in self.views)
         if weights and self.fusion not in WEIGHTED:
             raise InvalidParameter(
                 f"weights are for fusion {' or '.join(map(repr, WEIGHTED))}; {self.fusion!r} takes "
-                "none. Leave weights out, or choose "
-                "one of these."
+                "none. Leave weights out, or choose one of these."
             )
         self.weights = _route_weights(weights or {}, self.routes)
 
@@ -119,17 +117,17 @@ class MultiViewRetriever(Retriever):
     def _attempt(self, query: str, k: float, where: Any) -> Steps[list[Hit]]:
         store = self.index.store
         rows = store.select(where)
-        vector = (yield from self.index.query_vector(query)) if "dense" in self.kinds else None
+        vector = None
+        if "dense" in self.kinds:
+            vector = yield from self.index.query_vector(query)
         n = max(POOL, int(k) + 1)
+        # A host's store of vectors knows no rows, and is given the condition itself.
         among = where if self.index.dense_store is not None else rows
         rankings = yield [
             Search(route, query, vector, n, among if route.startswith("dense") else rows)
             for route in self.routes
         ]
-        routes = {
-            route: self.index.rows(ranking)
-            for route, ranking in zip(self.routes, rankings, strict=True)
-        }
+        routes = dict(zip(self.routes, map(self.index.rows, rankings), strict=True))
         fused = self._fused(routes)
         parts = self._parts(routes, fused)
         chosen = self._chosen(routes, fused, parts, k)
@@ -138,20 +136,20 @@ class MultiViewRetriever(Retriever):
         return self._hits(chosen, routes, fused, parts, self._tops(routes, fused, k))
 
     def _fused(self, routes: ByRoute) -> Mapping[str, Collection[int]]:
-        """The rankings that are put together: the routes', or for "union" one of each view."""
+        """The rankings that are fused: the routes', or with "union" the views'."""
         if self.fusion != "union":
             return routes
         return {view: self._view_ranking(routes, view) for view in self.views}
 
     def _view_ranking(self, routes: ByRoute, view: str) -> list[int]:
-        """One ranking of a view: the only route's, or its routes fused by reciprocal rank."""
+        """The ranking of a view's only route, or of its routes by reciprocal rank."""
         rankings = [routes[f"{kind}:{view}"] for kind in self.kinds]
         return [row for row, _ in reciprocal_rank_fusion(rankings)]
 
     def _parts(
         self, routes: ByRoute, fused: Mapping[str, Collection[int]]
     ) -> dict[str, FloatArray]:
-        """What each of the rankings adds to the score of its rows, in its order."""
+        """What each ranking adds to the score of its rows, in its order."""
         if self.fusion == "minmax":
             normalise = [maxnorm if route.startswith("bm25") else minmax for route in routes]
             scaled = normalised_parts(list(routes.values()), normalise, weights=self.weights)
@@ -185,14 +183,17 @@ class MultiViewRetriever(Retriever):
     def _tops(
         self, routes: ByRoute, fused: Mapping[str, Collection[int]], k: float
     ) -> dict[str, set[int]]:
-        """The rows that count as hits of each view: among the first k of a route of it, or for
-        "union" in what it brings."""
+        """The rows that count as hits of each view.
+
+        They are the first k of each of its routes, or with "union" what it brings.
+        """
         if self.fusion == "union":
             return {view: set(islice(fused[view], union_size(k))) for view in self.views}
-        return {
-            view: {row for kind in self.kinds for row in islice(routes[f"{kind}:{view}"], int(k))}
-            for view in self.views
-        }
+        tops: dict[str, set[int]] = {view: set() for view in self.views}
+        for route, ranking in routes.items():
+            _, view = route.split(":")
+            tops[view].update(islice(ranking, int(k)))
+        return tops
 
     def _hits(
         self,
@@ -209,18 +210,15 @@ class MultiViewRetriever(Retriever):
         for rank, (row, score) in enumerate(chosen, start=1):
             chunk = self.index.store.chunk(row)
             views_hit = [view for view, top in tops.items() if row in top]
-            row_ranks = {route: places[row] for route, places in ranks.items() if row in places}
+            row_ranks = _of_row(row, ranks)
+            fused_places = row_ranks if fused is routes else _of_row(row, fused_ranks)
             hit = Hit(
                 replace(chunk, extras={**chunk.extras, "views_hit": views_hit}),
                 score,
                 rank,
                 routes=row_ranks,
                 scores={route: routes[route][row] for route in row_ranks},
-                parts={
-                    name: float(parts[name][places[row] - 1])
-                    for name, places in fused_ranks.items()
-                    if row in places
-                },
+                parts={name: float(parts[name][at - 1]) for name, at in fused_places.items()},
             )
             hits.append((row, hit))
         if self.order == "document":
@@ -238,17 +236,24 @@ def _ranks(
     }
 
 
+def _of_row(row: int, ranks: Mapping[str, Mapping[int, int]]) -> dict[str, int]:
+    """Name -> rank of this row, where it has one."""
+    return {name: places[row] for name, places in ranks.items() if row in places}
+
+
 def _topped_up(
     chosen: list[tuple[int, float]], k: int, rows: Sequence[int]
 ) -> list[tuple[int, float]]:
-    """Exactly min(k, rows searched): rows that no route found follow in document order with the
-    last one's score."""
+    """Exactly min(k, rows searched) rows with their scores.
+
+    Rows that no route found follow in document order with the last one's score.
+    """
     if len(chosen) >= k:
         return chosen
     rows_chosen = {row for row, _ in chosen}
     lowest = min((score for _, score in chosen), default=0.0)
     rest = (int(row) for row in rows if row not in rows_chosen)
-    return chosen + [(row, lowest) for row, _ in zip(rest, range(k - len(chosen)), strict=False)]
+    return chosen + [(row, lowest) for row in islice(rest, k - len(chosen))]
 
 
 def _checked_k(k: float, preset: str) -> float:
@@ -263,32 +268,15 @@ def _checked_k(k: float, preset: str) -> float:
     return k
 
 
-def _chosen(
-    name: str, values: Sequence[str] | None, default: Sequence[str], allowed: Sequence[str]
-) -> tuple[str, ...]:
-    if values is None:
-        return tuple(default)
-    if isinstance(values, str) or not values or len(set(values)) != len(values):
-        raise InvalidParameter(
-            f"{name} must be a sequence of different names, some of {list(allowed)}; got {values!r}."
-        )
-    return tuple(check_choice(name, value, allowed) for value in values)
-
-
 def _route_weights(weights: Mapping[str, float], routes: Sequence[str]) -> list[float]:
     """One weight a route: its own, times its view's, times its kind's."""
-    parts = {part for route in routes for part in (route, *route.split(":"))}
+    names_of = {route: (route, *route.split(":")) for route in routes}
     for name, weight in weights.items():
-        check_choice("weights", name, parts)
+        check_choice("weights", name, set(chain(*names_of.values())))
         check_at_least(f"weights[{name!r}]", weight, 0)
         if weight == float("inf"):
             raise InvalidParameter(
                 f"weights[{name!r}] must be finite; got {weight!r}. Give the other routes 0 "
                 "instead."
             )
-    return [
-        weights.get(route, 1.0)
-        * weights.get(route.split(":")[0], 1.0)
-        * weights.get(route.split(":")[1], 1.0)
-        for route in routes
-    ]
+    return [prod(weights.get(name, 1.0) for name in names) for names in names_of.values()]

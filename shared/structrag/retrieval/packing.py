@@ -14,8 +14,7 @@ _BY_LINE = ("table", "code")  # kinds of chunks whose sentences are their lines
 
 
 def reader_text(chunk: Chunk) -> str:
-    """What a reader needs of a chunk: its heading path, a newline, and its own text, never a
-    shortened one."""
+    """What a reader needs of a chunk: heading path, newline, whole text."""
     return f"{chunk.context}\n{chunk.text}" if chunk.context else chunk.text
 
 
@@ -27,13 +26,12 @@ def pack(
     text_of: Callable[[Chunk], str] = reader_text,
     language: str = "english",
 ) -> list[Hit]:
-    """The hits that fit `max_tokens` together, in the order given; one that does not fit is left
-    out, and later ones may still fit.
+    """The hits that fit `max_tokens` together, in the order given.
 
-    Only the first may be cut, where it alone is too long: at the end of a sentence (of a line in
-    tables and code), so that its `text` stays an exact slice of the document; its id and end
-    follow, and `extras["cut"]` is true. Where not even its first sentence fits, it is left out too.
-    Scores and ranks stay.
+    One that does not fit is left out, and later ones may still fit. Only the first may be cut,
+    where it alone is too long: at the end of a sentence (of a line in tables and code), so that its
+    `text` stays an exact slice of the document; its id and end follow, and `extras["cut"]` is true.
+    Where not even its first sentence fits, it is left out too. Scores and ranks stay.
 
     Args:
         max_tokens: Tokens of `counter` for the texts of all chunks; whatever is put between them is
@@ -66,8 +64,10 @@ def pack_best(
     text_of: Callable[[Chunk], str] = reader_text,
     language: str = "english",
 ) -> list[Hit]:
-    """`pack` by rank, whatever the order of the hits; those that fit are given in the order they
-    came in."""
+    """`pack` by rank, whatever the order of the hits.
+
+    Those that fit are given in the order they came in.
+    """
     hits = list(hits)
     places = {hit.rank: place for place, hit in enumerate(hits)}
     by_rank = sorted(hits, key=lambda hit: hit.rank)
@@ -78,13 +78,17 @@ def pack_best(
 def _cut(
     chunk: Chunk, limit: int, counter: TokenCounter, text_of: Callable[[Chunk], str], language: str
 ) -> Chunk:
-    """The chunk up to the last end of a sentence at which it fits; with an empty text where there
-    is none."""
+    """The chunk up to the last end of a sentence at which it fits.
+
+    Its text is empty where there is none.
+    """
     if chunk.kind in _BY_LINE:
         ends = [i + 1 for i, character in enumerate(chunk.text) if character == "\n"]
     else:
-        known = language if language in LANGUAGES else "english"
-        ends = [end for _, end in sentence_spans(chunk.text, language=known)]
+        rules = language if language in LANGUAGES else "english"
+        ends = [end for _, end in sentence_spans(chunk.text, language=rules)]
+    extras = {**chunk.extras, "cut": True}
+    extras.pop("source_end", None)  # of the whole chunk
 
     def upto(end: int) -> Chunk:
         text = chunk.text[:end]
@@ -94,10 +98,7 @@ def _cut(
             end=chunk.start + end,
             text=text,
             n_tokens=counter(text),
-            extras={
-                **{key: value for key, value in chunk.extras.items() if key != "source_end"},
-                "cut": True,
-            },
+            extras=extras,
         )
 
     low, high = 0, len(ends)  # the first `low` ends fit

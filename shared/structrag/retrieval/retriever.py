@@ -1,11 +1,12 @@
-"""What every retriever is: hits for a query, as steps, at once, or on an event loop."""
+"""What every retriever is: hits for a query, or steps to them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from structrag.asking.requests import Steps, T
-from structrag.errors import InvalidParameter
+from structrag.errors import InvalidParameter, check_choice
 from structrag.records import Hit
 
 
@@ -34,7 +35,7 @@ class Retriever(Protocol):
         ...
 
     def run(self, steps: Steps[T]) -> T:
-        """Drive steps with this retriever's models: its own, or those of what is built on it."""
+        """Drive steps, its own or those of what is built on it, with its models."""
         ...
 
     async def arun(self, steps: Steps[T]) -> T:
@@ -42,7 +43,9 @@ class Retriever(Protocol):
         ...
 
     def search(self, query: str, k: float | None = None, *, where: Any = None) -> list[Hit]:
-        """The hits for a query, in the retriever's order; each has its rank by score.
+        """The hits for a query, in the retriever's order.
+
+        Each has its rank by score.
 
         Args:
             query: A blank one has no hits, except where the retriever fills up to `k`.
@@ -69,3 +72,23 @@ def check_retriever(retriever: Any) -> None:
             "retriever must be a Retriever, such as MultiViewRetriever or D3Retriever: with steps, "
             f"run, arun, search and asearch; got {type(retriever).__name__}."
         )
+
+
+def checked_names(
+    name: str,
+    values: Sequence[str] | None,
+    allowed: Sequence[str],
+    default: Sequence[str] | None = None,
+) -> tuple[str, ...]:
+    """The names that a parameter lists; None: `default`, or without one all that are allowed.
+
+    Raises InvalidParameter unless they are a sequence of different allowed names, at least one.
+    """
+    if values is None:
+        return tuple(allowed if default is None else default)
+    if isinstance(values, str) or not values or len(set(values)) != len(values):
+        raise InvalidParameter(
+            f"{name} must be a sequence of different names, some of {list(allowed)}; "
+            f"got {values!r}."
+        )
+    return tuple(check_choice(name, value, allowed) for value in values)

@@ -1,10 +1,10 @@
-"""Names of products and the like: how they are compared, found in a text, and detected in titles
-and file names (HiQA, section 5).
+"""Names of products, and where they occur (HiQA, section 5).
 
-A text is read as pieces after NFKC and case folding: runs of letters and digits, single characters
-of scripts written without spaces, and other signs. Spaces and hyphens only separate pieces. A name
-occurs where a run of neighbouring pieces, put together, is the name put together: "IS-3722 HS"
-holds IS3722HS and IS3722, "IS37220" holds neither, and 手机 occurs in 手机壳.
+They are found in any text, and detected in titles and file names. A text is read as pieces after
+NFKC and case folding: runs of letters and digits, single characters of scripts written without
+spaces, and other signs. Spaces and hyphens only separate pieces. A name occurs where a run of
+neighbouring pieces, put together, is the name put together: "IS-3722 HS" holds IS3722HS and IS3722,
+"IS37220" holds neither, and 手机 occurs in 手机壳.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -24,15 +25,15 @@ from structrag.text.scripts import SPACELESS
 
 HEAD = 4  # characters that tell quickly whether a piece can begin a name
 
-_HYPHENS = (
-    r"\-_\u00ad\u2010-\u2013\u2212\x1c-\x1f"  # and separators that the two engines see differently
-)
+# and separators that the two engines see differently
+_HYPHENS = r"\-_\u00ad\u2010-\u2013\u2212\x1c-\x1f"
 _BLANK_LINE = r"\n\s*\n"  # a piece that no name holds
 _NEEDS_SCRIPTS = regex.compile(rf"[\p{{M}}{SPACELESS}]")
 _PLAIN_PIECE = re.compile(rf"[^\W_]+(?:(?<=\d)[.,](?=\d)[^\W_]+)*|{_BLANK_LINE}|[^\s{_HYPHENS}]")
 _LETTERS = rf"[[\p{{L}}\p{{M}}\p{{N}}]--[{SPACELESS}]]+"
 _ANY_PIECE = regex.compile(
-    rf"{_LETTERS}(?:(?<=\p{{Nd}})[.,](?=\p{{Nd}}){_LETTERS})*|[{SPACELESS}]\p{{M}}*|{_BLANK_LINE}|[^\s{_HYPHENS}]",
+    rf"{_LETTERS}(?:(?<=\p{{Nd}})[.,](?=\p{{Nd}}){_LETTERS})*|[{SPACELESS}]\p{{M}}*|"
+    rf"{_BLANK_LINE}|[^\s{_HYPHENS}]",
     regex.VERSION1,
 )
 
@@ -64,8 +65,10 @@ _MOST_TITLE_WORDS = 4  # of a title that is itself taken for a name
 
 
 def pieces(text: str) -> list[str]:
-    """What a text is compared by: folded words, characters of scripts without spaces, signs, and
-    blank lines, in order."""
+    """What a text is compared by, in order.
+
+    That is folded words, characters of scripts without spaces, signs, and blank lines.
+    """
     folded = _folded(text)
     return list(_pattern(folded).findall(folded))
 
@@ -79,8 +82,10 @@ def _pattern(folded: str) -> Any:
 
 
 def name_key(name: str) -> str:
-    """A name folded, without spaces and hyphens: names with the same key are one. "" for a name of
-    nothing else."""
+    """A name folded, without spaces and hyphens; names with equal keys are one.
+
+    "" for a name of nothing else.
+    """
     return "".join(pieces(" ".join(name.split())))
 
 
@@ -89,58 +94,65 @@ class Names:
 
     def __init__(self, keys: Iterable[str]) -> None:
         self.keys = sorted(set(keys))
-        self._known = frozenset(self.keys)
+        self._key_set = frozenset(self.keys)
         self._heads = frozenset(key[:n] for key in self.keys for n in range(1, HEAD + 1))
 
     def spans(self, text: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-        """Every name in a text given as its pieces: (first piece, end, key), by first piece; names
-        inside longer names included."""
+        """Every name in a text given as its pieces, as (first piece, end, key).
+
+        In order of the first piece; names inside longer names are included.
+        """
         heads = self._heads
         for start in [i for i, piece in enumerate(text) if piece[:HEAD] in heads]:
             joined = ""
             for end in range(start, len(text)):
                 joined += text[end]
-                if joined in self._known:
+                if joined in self._key_set:
                     yield start, end + 1, joined
+                # Keys that begin with what is joined so far stand together behind it.
                 at = bisect_left(self.keys, joined)
                 if at == len(self.keys) or not self.keys[at].startswith(joined):
                     break
 
     def removed(self, text: str) -> str:
-        """A text without the names in it, one space between what is left; folded where folding
-        changed its length."""
+        """A text without the names in it, one space between what is left.
+
+        It is folded where folding changed its length.
+        """
         folded = _folded(text)
         places = [match.span() for match in _pattern(folded).finditer(folded)]
-        kept = list(text if len(folded) == len(text) else folded)
-        for first, end, _ in self.spans([folded[slice(*place)] for place in places]):
+        characters = list(text if len(folded) == len(text) else folded)
+        for first, end, _ in self.spans([folded[start:stop] for start, stop in places]):
             start, stop = places[first][0], places[end - 1][1]
-            kept[start:stop] = " " * (stop - start)
-        return " ".join("".join(kept).split())
+            characters[start:stop] = " " * (stop - start)
+        return " ".join("".join(characters).split())
 
     def longest(self, text: Sequence[str]) -> list[str]:
-        """The different names in a text, in their order there; one inside a longer one does not
-        count."""
-        found = list(self.spans(text))
-        starts, ends = (np.array([span[side] for span in found], dtype=np.int64) for side in (0, 1))
-        inside = inside_longer(np.zeros(len(found), dtype=np.int64), starts, ends)
-        return list(
-            dict.fromkeys(
-                key
-                for (_, _, key), hidden in zip(found, inside.tolist(), strict=True)
-                if not hidden
-            )
-        )
+        """The different names in a text, in their order there.
+
+        One inside a longer one does not count.
+        """
+        matches = list(self.spans(text))
+        starts = np.array([start for start, _, _ in matches], dtype=np.int64)
+        ends = np.array([end for _, end, _ in matches], dtype=np.int64)
+        inside = inside_longer(np.zeros(len(matches), dtype=np.int64), starts, ends).tolist()
+        shown: dict[str, None] = {}
+        for (_, _, key), is_inside in zip(matches, inside, strict=True):
+            if not is_inside:
+                shown.setdefault(key)
+        return list(shown)
 
 
 def inside_longer(
     rows: NDArray[np.int64], starts: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """For each span `[start, end)` of a row, all (n,): whether a longer span of the same row
-    contains it. Spans must differ."""
+    """Whether a longer span of the same row contains each span `[start, end)`.
+
+    All are (n,). Spans must differ.
+    """
     order = np.lexsort((-ends, starts, rows))
-    reach = ends[order] + rows[order] * (
-        int(ends.max(initial=0)) + 1
-    )  # so that no row reaches into the next
+    width = int(ends.max(initial=0)) + 1  # of a row, so that none reaches into the next
+    reach = ends[order] + rows[order] * width
     before = np.maximum.accumulate(reach)
     inside = np.zeros(len(rows), dtype=bool)
     inside[order[1:]] = before[:-1] >= reach[1:]
@@ -148,19 +160,23 @@ def inside_longer(
 
 
 def title_names(title: str) -> list[str]:
-    """Names in a title: entities by their form, and words with a number ("iPhone 15"); a variant's
-    word behind belongs to them ("15 Pro").
+    """Names in a title: entities by their form, and words with a number.
 
-    A title of up to four words in which none is found is a name itself.
+    So "iPhone 15" is one, and the word of a variant behind it belongs to it ("15 Pro"). A title of
+    up to four words in which none is found is a name itself.
     """
     title = " ".join(title.split())
     names = _names(title)
-    return names or [title] * (0 < len(title.split()) <= _MOST_TITLE_WORDS)
+    if not names and 0 < len(title.split()) <= _MOST_TITLE_WORDS:
+        return [title]
+    return names
 
 
 def file_names(source: str) -> list[str]:
-    """Names in the last part of a path or address, without its suffix; underscores, or else
-    hyphens, stand for spaces."""
+    """Names in the last part of a path or address, without its suffix.
+
+    Underscores, or else hyphens, stand for spaces.
+    """
     last = re.split(r"[/\\]", re.split(r"[?#]", source)[0].rstrip("/\\"))[-1]
     words = " ".join(_SUFFIX.sub("", last).replace("_", " ").split())
     return _names(words if " " in words else words.replace("-", " "))
@@ -172,31 +188,32 @@ def _names(text: str) -> list[str]:
     Of two that end alike one stays: the shorter, which finds both ("CA-IS3722HS", "IS3722HS"),
     unless the longer alone has a digit ("A10 Pro Max", "Pro Max").
     """
-    numbered = [
-        match.group()
-        for match in _NUMBERED.finditer(text)
-        if match[1].casefold() not in _NOT_NUMBERED
-    ]
-    found = {
-        name_key(name): name
-        for name in (_with_variant(name, text) for name in [*names_by_form(text), *numbered])
-    }
-    whole = {key for _, _, key in Names(found).spans(pieces(text))}
-    parts = {key: pieces(name) for key, name in found.items() if key in whole}
+    names = {name_key(name): name for name in _candidates(text)}
+    whole = {key for _, _, key in Names(names).spans(pieces(text))}
+    parts = {key: pieces(name) for key, name in names.items() if key in whole}
     dropped = set()
-    for long, short in (
-        (a, b) for a in parts for b in parts if a != b and parts[a][-len(parts[b]) :] == parts[b]
-    ):
-        dropped.add(short if _has_digit(long) and not _has_digit(short) else long)
-    return [found[key] for key in parts if key not in dropped]
+    for long, short in permutations(parts, 2):
+        if parts[long][-len(parts[short]) :] == parts[short]:
+            dropped.add(short if _has_digit(long) and not _has_digit(short) else long)
+    return [names[key] for key in parts if key not in dropped]
+
+
+def _candidates(text: str) -> list[str]:
+    """Names by their form, then numbered words, with their variants."""
+    names = list(names_by_form(text))
+    for match in _NUMBERED.finditer(text):
+        if match[1].casefold() not in _NOT_NUMBERED:
+            names.append(match.group())
+    return [_with_variant(name, text) for name in names]
 
 
 def _with_variant(name: str, text: str) -> str:
-    if not _has_digit(name):
+    start = text.find(name)
+    # A name that does not stand in the text as it is has no word behind it.
+    if start < 0 or not _has_digit(name):
         return name
-    end = text.find(name) + len(name)
-    variant = _VARIANT.match(text, end)
-    return name + variant.group() if variant and text.startswith(name, end - len(name)) else name
+    variant = _VARIANT.match(text, start + len(name))
+    return name + variant.group() if variant else name
 
 
 def _has_digit(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Critical keywords of a collection, and which segments hold them (HiQA, section 5).
+"""Critical keywords, and which segments hold them (HiQA, section 5).
 
 The keywords are the caller's, and names detected in the titles and file names of the documents
 there are now. What one document holds is worked out when the document is new or has changed, and
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from threading import RLock
 
 import numpy as np
@@ -43,12 +44,11 @@ _SEGMENT, _PIECE = "\x1e", "\x1f"  # ends of segments and pieces in a document's
 class Scan:
     """What is kept of one document."""
 
-    fingerprint: (
-        str | None
-    )  # of the entry it was read from; None: to be read again whenever anything changes
+    # of the entry it was read from; None: to be read again whenever anything changes
+    fingerprint: str | None
     names: tuple[tuple[str, str], ...]  # detected, (key, as written)
     text: str  # its segments' pieces
-    known: int  # how many of all names ever seen have been looked for
+    n_searched: int  # how many of all names ever seen have been looked for
     spans: NDArray[np.int64]  # (4, n): segment, first piece, end, number of the name
     n_segments: int
     depth: int  # headings above its segments, at most 3 each, summed
@@ -66,36 +66,39 @@ class KeywordTable:
     rows: Mapping[str, NDArray[np.int64]]  # the segments that hold it, ascending
     n_rows: int
     n_documents: int
-    structure: (
-        float  # headings above a segment, at most 3, on average over all segments, divided by 3
-    )
-    # of a document on average: its metadata "pages", or a page for every 500 tokens; at least 1
-    # each
+    # headings above a segment, at most 3, on average over all segments, divided by 3
+    structure: float
+    # of a document on average: its metadata "pages", or one for 500 tokens; at least 1 each
     pages: float
 
     def found_in(self, text: str) -> list[str]:
-        """The keys of the different keywords in a text, in their order there; one inside a longer
-        one does not count."""
+        """The keys of the different keywords in a text, in their order there.
+
+        One inside a longer one does not count.
+        """
         return self.names.longest(pieces(text))
 
     def held(self, keys: Sequence[str], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which of `rows` (n,) hold which keywords, (len(keys), n)."""
         result = np.zeros((len(keys), len(rows)), dtype=bool)
         for i, key in enumerate(keys):
-            known = self.rows[key]
-            if len(known):
-                result[i] = known[np.minimum(np.searchsorted(known, rows), len(known) - 1)] == rows
+            holding = self.rows[key]
+            if len(holding):
+                places = np.minimum(np.searchsorted(holding, rows), len(holding) - 1)
+                result[i] = holding[places] == rows
         return result
 
     def best(
         self, keys: Sequence[str], n: int, where: Selection | None = None
     ) -> NDArray[np.int64]:
-        """The `n` rows within `where` that hold the most of these keywords, at least one; equals by
-        row."""
-        found = [self.rows[key] for key in keys]
-        if not found or n <= 0:
+        """The `n` rows within `where` that hold the most of these keywords.
+
+        Each holds at least one. Equals are ordered by row.
+        """
+        if not keys or n <= 0:
             return np.empty(0, dtype=np.int64)
-        counts = np.bincount(np.concatenate(found), minlength=self.n_rows)
+        holding = np.concatenate([self.rows[key] for key in keys])
+        counts = np.bincount(holding, minlength=self.n_rows)
         if isinstance(where, slice):
             counts[: where.start] = counts[where.stop :] = 0
         elif where is not None:
@@ -105,10 +108,14 @@ class KeywordTable:
         return concatenated(ranked, np.int64)[:n]
 
     def statistics(self) -> dict[str, tuple[int, int]]:
-        """Keyword as written -> in how many documents and segments it is, by keyword."""
-        return {
-            self.written[key]: (self.documents[key], len(self.rows[key])) for key in self.names.keys
-        }
+        """Keyword as written -> in how many documents and segments it is.
+
+        In alphabetical order of the keys.
+        """
+        statistics: dict[str, tuple[int, int]] = {}
+        for key in self.names.keys:
+            statistics[self.written[key]] = (self.documents[key], len(self.rows[key]))
+        return statistics
 
 
 class Keywords:
@@ -140,16 +147,17 @@ class Keywords:
                 )
             self.listed.setdefault(key, name)
         self._detect = detect
-        self._numbers: dict[str, int] = {
-            key: i for i, key in enumerate(self.listed)
-        }  # of all names ever seen
+        # of all names ever seen
+        self._numbers: dict[str, int] = {key: i for i, key in enumerate(self.listed)}
         self._scans: dict[str, Scan] = {}
         self._table: KeywordTable | None = None
         self._lock = RLock()
 
     def table(self, store: Store) -> KeywordTable:
-        """The table for what the store holds now; reads only documents that are new or have
-        changed."""
+        """The table for what the store holds now.
+
+        Only documents that are new or have changed are read.
+        """
         with self._lock:
             if self._table is None or self._table.changes != store.changes:
                 self._table = self._updated(store)
@@ -157,39 +165,27 @@ class Keywords:
 
     def _updated(self, store: Store) -> KeywordTable:
         changes = store.changes
-        members = {name: store.fingerprint(name) for name in store.document_ids}
-        self._scans = {
-            name: scan
-            for name, scan in self._scans.items()
-            if scan.fingerprint and scan.fingerprint == members.get(name)
-        }
-        for name in members:
-            if name not in self._scans:
-                self._scans[name] = self._read(store, name)
-        scans = [self._scans[name] for name in members]
-        for key, _ in (pair for scan in scans for pair in scan.names):
-            self._numbers.setdefault(key, len(self._numbers))
+        fingerprints = {doc_id: store.fingerprint(doc_id) for doc_id in store.document_ids}
+        scans = []
+        for doc_id, fingerprint in fingerprints.items():
+            scan = self._scans.get(doc_id)
+            if scan and scan.fingerprint and scan.fingerprint == fingerprint:
+                scans.append(scan)
+            else:
+                scans.append(self._read(store, doc_id))
+        for scan in scans:
+            for key, _ in scan.names:
+                self._numbers.setdefault(key, len(self._numbers))
         scans = self._searched(scans)
-        self._scans = dict(zip(members, scans, strict=True))
+        self._scans = dict(zip(fingerprints, scans, strict=True))
         return _table(changes, scans, self.listed, list(self._numbers))
 
-    def _read(self, store: Store, name: str) -> Scan:
+    def _read(self, store: Store, doc_id: str) -> Scan:
         """A document read from the store, no name looked for yet."""
-        while True:
-            changes = store.changes
-            fingerprint = None if store.degraded(name) else store.fingerprint(name)
-            rows = store.select({"doc_id": name})
-            if name not in store or not isinstance(rows, slice):
-                return Scan(None, (), "", 0, _NO_SPANS, 0, 0, 0)
-            try:
-                chunks = [store.chunk(row) for row in range(rows.start, rows.stop)]
-                document = store.document(name)
-            except InvalidParameter:
-                if store.changes == changes:
-                    raise
-                continue
-            if store.changes == changes:
-                break
+        content = _content(store, doc_id)
+        if content is None:
+            return Scan(None, (), "", 0, _NO_SPANS, 0, 0, 0)
+        fingerprint, document, chunks = content
         tops = {chunk.path[0] for chunk in chunks if chunk.path}
         files = [document.meta.get(key) for key in _FILE_KEYS]
         names = self._names(
@@ -208,47 +204,78 @@ class Keywords:
         )
 
     def _names(self, titles: Iterable[str], files: Iterable[str]) -> dict[str, str]:
-        """Key -> name as written, of a document's titles and file names; a title that is a path
-        counts as a file name."""
+        """Key -> name as written, of a document's titles and file names.
+
+        A title that is a path counts as a file name.
+        """
         if not self._detect:
             return {}
-        plain = [title for title in titles if " " in title.strip() or not {"/", "\\"} & set(title)]
-        paths = [title for title in titles if title not in plain]
+        plain: list[str] = []
+        paths: list[str] = []
+        for title in titles:
+            is_path = " " not in title.strip() and ("/" in title or "\\" in title)
+            (paths if is_path else plain).append(title)
+        # A function of the caller's is made for titles, so it is not shown names of files.
         if callable(self._detect):
-            found = [name for text in plain for name in self._detect(text)]
+            detected = list(chain.from_iterable(map(self._detect, plain)))
         else:
-            found = [name for title in plain for name in title_names(title)]
-            found += [name for file in [*paths, *files] for name in file_names(file)]
+            detected = list(chain.from_iterable(map(title_names, plain)))
+            detected += chain.from_iterable(map(file_names, [*paths, *files]))
         names: dict[str, str] = {}
-        for name in found:
+        for name in detected:
             names.setdefault(name_key(name), " ".join(name.split()))
         names.pop("", None)
         return names
 
     def _searched(self, scans: Sequence[Scan]) -> list[Scan]:
         """The scans with all names looked for."""
-        every = list(self._numbers)
-        missing = {known: Names(every[known:]) for known in {scan.known for scan in scans}}
-        return [
-            scan
-            if scan.known == len(every)
-            else replace(scan, known=len(every), spans=self._spans(scan, missing[scan.known]))
-            for scan in scans
-        ]
+        names = list(self._numbers)
+        missing = {n: Names(names[n:]) for n in {scan.n_searched for scan in scans}}
+        searched = []
+        for scan in scans:
+            if scan.n_searched < len(names):
+                spans = self._spans(scan, missing[scan.n_searched])
+                scan = replace(scan, n_searched=len(names), spans=spans)
+            searched.append(scan)
+        return searched
 
     def _spans(self, scan: Scan, names: Names) -> NDArray[np.int64]:
+        """The spans of a scan with those of more names."""
         if len(names.keys) <= _FEW:
             whole = scan.text.replace(_PIECE, "")
             names = Names(key for key in names.keys if key in whole)
         if not names.keys or not scan.text:
             return scan.spans
-        found = [
-            (segment, start, end, self._numbers[key])
-            for segment, text in enumerate(scan.text.split(_SEGMENT))
-            for start, end, key in names.spans(text.split(_PIECE))
-        ]
-        new = np.array(found, dtype=np.int64).reshape(-1, 4).T
+        matches = []
+        for segment, text in enumerate(scan.text.split(_SEGMENT)):
+            for start, end, key in names.spans(text.split(_PIECE)):
+                matches.append((segment, start, end, self._numbers[key]))
+        new = np.array(matches, dtype=np.int64).reshape(-1, 4).T
         return np.concatenate([scan.spans, new], axis=1)
+
+
+def _content(store: Store, doc_id: str) -> tuple[str | None, Document, list[Chunk]] | None:
+    """A document's fingerprint, itself and its chunks, all of one moment.
+
+    The fingerprint is None for an entry that the store calls degraded. None for a document that is
+    gone, or has no chunk.
+    """
+    while True:
+        changes = store.changes
+        fingerprint = None if store.degraded(doc_id) else store.fingerprint(doc_id)
+        rows = store.select({"doc_id": doc_id})
+        if doc_id not in store or not isinstance(rows, slice):
+            return None
+        try:
+            chunks = [store.chunk(row) for row in range(rows.start, rows.stop)]
+            document = store.document(doc_id)
+        except InvalidParameter:
+            # Another thread may have taken the rows away; then they are looked up again.
+            if store.changes == changes:
+                raise
+            continue
+        if store.changes == changes:
+            return fingerprint, document, chunks
 
 
 _NO_SPANS: NDArray[np.int64] = np.empty((4, 0), dtype=np.int64)
@@ -262,33 +289,18 @@ def _table(
     firsts = np.cumsum(sizes) - sizes
     counts = [scan.spans.shape[1] for scan in scans]
     spans = np.concatenate([_NO_SPANS, *(scan.spans for scan in scans)], axis=1)
-    owner = np.repeat(np.arange(len(scans)), counts)
     rows = spans[0] + np.repeat(firsts, counts)
-    number = {key: i for i, key in enumerate(keys)}
-    named = [(i, number[key]) for i, scan in enumerate(scans) for key, _ in scan.names]
-    documents = _distinct(
-        np.concatenate([owner, np.array([i for i, _ in named], dtype=np.int64)]),
-        np.concatenate([spans[3], np.array([n for _, n in named], dtype=np.int64)]),
-        len(keys),
-    )
-    frequency = np.bincount(documents[1], minlength=len(keys))
-    written = dict(listed)
-    for key, name in (pair for scan in scans for pair in scan.names):
-        if len(scans) < FEWEST_DOCUMENTS or frequency[number[key]] <= MOST * len(scans):
-            written.setdefault(key, name)
-    active = np.zeros(len(keys), dtype=bool)
-    active[[number[key] for key in written]] = True
-    spans, rows = spans[:, active[spans[3]]], rows[active[spans[3]]]
-    shown = ~inside_longer(rows, spans[1], spans[2])
-    by_name = _distinct(rows[shown], spans[3][shown], len(keys))
-    bounds = np.searchsorted(by_name[1], np.arange(len(keys) + 1))
+    owners = np.repeat(np.arange(len(scans)), counts)
+    numbers = {key: i for i, key in enumerate(keys)}
+    frequency = _frequency(scans, owners, spans[3], numbers)
+    written = _written(listed, scans, frequency)
     n_rows = int(sizes.sum())
     return KeywordTable(
         changes,
         Names(written),
         written,
-        {key: int(frequency[number[key]]) for key in written},
-        {key: by_name[0][bounds[number[key]] : bounds[number[key] + 1]] for key in written},
+        {key: frequency[key] for key in written},
+        _rows_by_key(written, numbers, rows, spans),
         n_rows,
         len(scans),
         sum(scan.depth for scan in scans) / (3 * n_rows) if n_rows else 0.0,
@@ -296,17 +308,68 @@ def _table(
     )
 
 
+def _frequency(
+    scans: Sequence[Scan],
+    owners: NDArray[np.int64],
+    names: NDArray[np.int64],
+    numbers: Mapping[str, int],
+) -> dict[str, int]:
+    """Key -> how many documents hold it, in a segment or in their title.
+
+    Args:
+        owners: Of each span, the number of its document, (n,).
+        names: Of each span, the number of its name, (n,).
+        numbers: Key -> number of the name.
+    """
+    titled = [(i, numbers[key]) for i, scan in enumerate(scans) for key, _ in scan.names]
+    in_titles = np.array(titled, dtype=np.int64).reshape(-1, 2)
+    _, held = _distinct(
+        np.concatenate([owners, in_titles[:, 0]]), np.concatenate([names, in_titles[:, 1]])
+    )
+    frequency = np.bincount(held, minlength=len(numbers)).tolist()
+    return dict(zip(numbers, frequency, strict=True))
+
+
+def _written(
+    listed: Mapping[str, str], scans: Sequence[Scan], frequency: Mapping[str, int]
+) -> dict[str, str]:
+    """Key -> keyword as written: the caller's, then detected ones that are not too frequent."""
+    # In few documents every name is in a large share of them.
+    most = MOST * len(scans) if len(scans) >= FEWEST_DOCUMENTS else len(scans)
+    written = dict(listed)
+    for scan in scans:
+        for key, name in scan.names:
+            if frequency[key] <= most:
+                written.setdefault(key, name)
+    return written
+
+
+def _rows_by_key(
+    keys: Iterable[str],
+    numbers: Mapping[str, int],
+    rows: NDArray[np.int64],
+    spans: NDArray[np.int64],
+) -> dict[str, NDArray[np.int64]]:
+    """Key -> the segments that hold it, ascending; not where it is inside a longer keyword."""
+    is_keyword = np.zeros(len(numbers), dtype=bool)
+    is_keyword[[numbers[key] for key in keys]] = True
+    of_keywords = is_keyword[spans[3]]
+    spans, rows = spans[:, of_keywords], rows[of_keywords]
+    shown = ~inside_longer(rows, spans[1], spans[2])
+    holding, held = _distinct(rows[shown], spans[3][shown])
+    bounds = np.searchsorted(held, np.arange(len(numbers) + 1))
+    return {key: holding[bounds[numbers[key]] : bounds[numbers[key] + 1]] for key in keys}
+
+
 def _pages(document: Document, chunks: Sequence[Chunk]) -> float:
-    known = document.meta.get("pages")
-    if isinstance(known, int) and known > 0:
-        return float(known)
+    pages = document.meta.get("pages")
+    if isinstance(pages, int) and pages > 0:
+        return float(pages)
     return max(1.0, sum(chunk.n_tokens for chunk in chunks) / PAGE_TOKENS)
 
 
-def _distinct(places: NDArray[np.int64], numbers: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+def _distinct(places: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     """The different pairs of place and number, (2, m), by number, then place."""
-    pairs = (
-        np.unique(numbers * (int(places.max(initial=0)) + 1) + places) if len(places) else places
-    )
     size = int(places.max(initial=0)) + 1
+    pairs = np.unique(numbers * size + places)
     return np.stack([pairs % size, pairs // size])

@@ -1,10 +1,10 @@
-"""The pool of HiQA's retriever: what its routes find for a query, and what each of them says of all
-that was found."""
+"""The pool of HiQA's retriever: what its routes find, and their scores."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -32,38 +32,41 @@ class PoolSource:
     routes: tuple[str, ...]
     keywords: Keywords
     lexical: Route | None = None  # instead of the index's BM25
-    near_only: bool = (
-        False  # the published code: vectors alone find, and BM25 knows nothing but what they found
-    )
+    # the published code: vectors alone find, and BM25 knows nothing but what they found
+    near_only: bool = False
 
     def steps(self, query: str, n: int, where: Any) -> Steps[Pool]:
-        """The best `n` by vectors and by BM25 each, then segments with keywords up to 3n in all;
-        none for a blank query."""
+        """The pool of a query; an empty one for a blank query.
+
+        It has the best `n` by vectors, the best `n` by BM25, then segments with keywords up to 3n
+        in all.
+        """
         table = self.keywords.table(self.index.store) if "keywords" in self.routes else None
         if not query.strip() or not len(self.index):
             return _pool(_NO_ROWS, {}, {}, {}, None, [])
         rows = self.index.store.select(where)
-        vector, rest = (
-            (yield from self.query_vectors(query, table))
-            if "dense" in self.routes
-            else (None, None)
-        )
+        vector = rest = None
+        if "dense" in self.routes:
+            vector, rest = yield from self.query_vectors(query, table)
         dense, bm25 = yield from self._rankings(query, vector, n, where, rows)
-        keys = table.found_in(query) if table else []
         pooled = np.unique(np.fromiter([*dense, *bm25], dtype=np.int64))
-        if table and not self.near_only:
-            pooled = np.union1d(pooled, table.best(keys, 3 * n - len(pooled), rows))
+        keys: list[str] = []
+        if table:
+            keys = table.found_in(query)
+            missing = 0 if self.near_only else 3 * n - len(pooled)
+            pooled = np.union1d(pooled, table.best(keys, missing, rows))
         if not len(pooled):
             return _pool(_NO_ROWS, {}, {}, {}, table, keys)
         cosines, weights = self._completed(query, vector, pooled, dense, bm25, n)
         pool = _pool(pooled, cosines, weights, {"dense": dense, "bm25": bm25}, table, keys)
-        return pool if vector is None or rest is None else self._reordered(pool, rest)
+        return self._reordered(pool, rest) if vector is not None and rest is not None else pool
 
     def _reordered(self, pool: Pool, rest: Any) -> Pool:
-        """To the cosine of chunks that hold a keyword is added that with the query without its
-        keywords, less the mean of these.
+        """Give the chunks that hold a keyword the order of the rest of the query.
 
-        So their order turns on what is asked, while their mean stays where the whole query put it.
+        To their cosine is added the one with `rest`, the vector of the query without its keywords,
+        less the mean of these. So their order turns on what is asked, while their mean stays where
+        the whole query put it.
         """
         holds = pool.held.any(axis=0) & ~np.isnan(pool.cosine)
         if holds.sum() < 2:
@@ -88,10 +91,13 @@ class PoolSource:
         return mask
 
     def query_vectors(self, query: str, table: KeywordTable | None) -> Steps[tuple[Any, Any]]:
-        """The query's vector, and that of the query without its keywords; None where there is none,
-        or a host has the vectors."""
+        """The query's vector, and that of the query without its keywords.
+
+        Either is None where there is none; the second also where a host has the vectors.
+        """
         has_vectors = self.index.dense_store is None and not self.near_only
         rest = table.names.removed(query) if table and has_vectors else ""
+        # Without a word left, or without a keyword, there is nothing else to ask.
         if not any(map(str.isalnum, rest)) or rest == " ".join(query.split()):
             return (yield from self.index.query_vector(query)), None
         whole, without = yield from self.index.query_vectors(query, rest)
@@ -100,8 +106,10 @@ class PoolSource:
     def _rankings(
         self, query: str, vector: Any, n: int, where: Any, rows: Selection | None
     ) -> Steps[tuple[Scores, Scores]]:
-        """What the vectors and BM25 find within the rows; a host is given the condition `where`,
-        as it knows no rows."""
+        """What the vectors and BM25 find within the rows.
+
+        A host is given the condition `where`, as it knows no rows.
+        """
         requests: dict[str, Search] = {}
         if "dense" in self.routes:
             among = where if self.index.dense_store is not None else rows
@@ -111,13 +119,11 @@ class PoolSource:
             requests["bm25"] = Search(f"bm25:{self.view}", query, None, n, among, self.lexical)
         answers = (yield list(requests.values())) if requests else []
         rankings: dict[str, Ranking] = dict(zip(requests, answers, strict=True))
-        dense, bm25 = (
-            _within(self.index.rows(rankings.get(route, [])), rows, n)
-            for route in ("dense", "bm25")
-        )
-        return dense, {
-            row: score for row, score in bm25.items() if self.lexical is None or score > 0
-        }
+        dense = _within(self.index.rows(rankings.get("dense", [])), rows, n)
+        bm25 = _within(self.index.rows(rankings.get("bm25", [])), rows, n)
+        if self.lexical is not None:  # a host may also give chunks without any score
+            bm25 = {row: score for row, score in bm25.items() if score > 0}
+        return dense, bm25
 
     def _completed(
         self,
@@ -128,16 +134,18 @@ class PoolSource:
         bm25: Scores,
         n: int,
     ) -> tuple[Scores, Scores]:
-        """Cosines and BM25 scores of all rows found, as far as the index has them itself; a route
-        with fewer than `n` has given all."""
-        store = self.index.store
+        """Cosines and BM25 scores of all rows, as far as the index itself has them.
+
+        A route that found fewer than `n` rows has given all its scores.
+        """
+        store, rows = self.index.store, pooled.tolist()
         if self.near_only:
-            texts = [store.view_text(row, self.view) for row in pooled.tolist()]
+            texts = [store.view_text(row, self.view) for row in rows]
             settings = store.settings
             lexical = LexicalIndex.from_texts(
                 texts, bm25=settings.bm25, tokenizer=settings.tokenizer
             )
-            return dense, dict(zip(pooled.tolist(), lexical.scores(query).tolist(), strict=True))
+            return dense, dict(zip(rows, lexical.scores(query).tolist(), strict=True))
         among = self._mask(pooled)
         if vector is not None and self.index.dense_store is None and n <= len(dense) < len(pooled):
             dense = dict(store.search_dense(self.view, vector, len(pooled), among))
@@ -147,15 +155,16 @@ class PoolSource:
 
 
 def _within(ranking: Mapping[int, float], rows: Selection | None, n: int) -> Scores:
-    """The first `n` that lie in the rows searched; a host's store may not know the condition, or
-    give more."""
+    """The first `n` that lie in the rows searched.
+
+    A host's store may not know the condition, or give more.
+    """
+    inside: Iterable[int] = ranking
     if isinstance(rows, slice):
-        inside: Iterable[int] = (row for row in ranking if rows.start <= row < rows.stop)
-    else:
-        inside = (
-            ranking if rows is None else (row for row in ranking if row < len(rows) and rows[row])
-        )
-    return {row: ranking[row] for row, _ in zip(inside, range(n), strict=False)}
+        inside = (row for row in ranking if rows.start <= row < rows.stop)
+    elif rows is not None:
+        inside = (row for row in ranking if row < len(rows) and rows[row])
+    return {row: ranking[row] for row in islice(inside, n)}
 
 
 def _pool(
@@ -167,15 +176,15 @@ def _pool(
     keys: list[str],
 ) -> Pool:
     held = table.held(keys, rows) if table else np.zeros((0, len(rows)), dtype=bool)
-    ranks = {
-        route: {row: i for i, row in enumerate(ranking, start=1)}
-        for route, ranking in rankings.items()
-    }
+    ranks: dict[str, dict[int, int]] = {}
+    for route, ranking in rankings.items():
+        ranks[route] = {row: rank for rank, row in enumerate(ranking, start=1)}
+    ranks["keywords"] = keyword_ranks(rows, held.sum(axis=0))
     return Pool(
         rows,
         np.array([cosines.get(row, np.nan) for row in rows.tolist()], dtype=np.float64),
         np.array([weights.get(row, 0.0) for row in rows.tolist()], dtype=np.float64),
         tuple(table.written[key] for key in keys) if table else (),
         held,
-        {**ranks, "keywords": keyword_ranks(rows, held.sum(axis=0))},
+        ranks,
     )

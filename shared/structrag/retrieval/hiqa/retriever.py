@@ -1,5 +1,4 @@
-"""HiQA's multi-route retriever: vectors, BM25 and critical keywords, put together by one score
-(HiQA, equation 2)."""
+"""HiQA's multi-route retriever: vectors, BM25 and keywords in one score (equation 2)."""
 
 from __future__ import annotations
 
@@ -31,11 +30,9 @@ from structrag.retrieval.hiqa.scores import (
     weighted_parts,
 )
 from structrag.retrieval.hiqa.tuning import LabelledQuestion, TuningReport, tune_steps
-from structrag.retrieval.retriever import Retriever
+from structrag.retrieval.retriever import Retriever, checked_names
 
-# chunks taken from the vectors and from BM25 each; with the keyword postings at most three times as
-# many
-POOL = 50
+POOL = 50  # chunks from the vectors and from BM25 each; with those by keyword at most 150
 ALPHA, BETA = 0.5, 0.2
 CODE_WEIGHTS = (1.0, 0.5, 0.0)  # of v, r and keywords in the published code
 
@@ -127,22 +124,11 @@ class HiQARetriever(Retriever):
         order: str = "score",
         lexical: Route | None = None,
     ) -> None:
-        check_choice("preset", preset, ("default", "code"))
-        by_preset = {
-            "alpha": alpha,
-            "beta": beta,
-            "fusion": fusion,
-            "routes": routes,
-            "lexical": lexical,
-        }
-        fixed = [name for name, value in by_preset.items() if value is not None]
-        if preset == "code" and fixed:
-            raise InvalidParameter(
-                f"preset 'code' fixes {', '.join(fixed)}; leave them out, or leave out the preset."
-            )
+        self.preset = check_choice("preset", preset, ("default", "code"))
+        if preset == "code":
+            _check_left_out(alpha=alpha, beta=beta, fusion=fusion, routes=routes, lexical=lexical)
         self.index = index
         self.k = checked_k(k)
-        self.preset = preset
         self.fusion = check_choice("fusion", fusion or "score", ("score", "rrf"))
         if self.fusion == "rrf" and (alpha is not None or beta is not None):
             raise InvalidParameter(
@@ -150,16 +136,14 @@ class HiQARetriever(Retriever):
             )
         self.alpha = _checked_weight("alpha", ALPHA if alpha is None else alpha, 1.0)
         self.beta = _checked_weight("beta", BETA if beta is None else beta, inf)
-        self.diversify = (
-            diversify
-            if diversify is None
-            else check_choice("diversify", diversify, ("round_robin",))
-        )
+        if diversify is not None:
+            check_choice("diversify", diversify, ("round_robin",))
+        self.diversify = diversify
         self.order = check_choice("order", order, ("score", "document"))
         self.source = PoolSource(
             index,
             check_choice("view", view, index.views),
-            _checked_routes(ROUTES if routes is None else routes),
+            checked_names("routes", routes, ROUTES),
             Keywords(keywords or (), detect_keywords),
             lexical,
             near_only=preset == "code",
@@ -180,7 +164,7 @@ class HiQARetriever(Retriever):
         return await self.index.arun(steps)
 
     def pool_steps(self, query: str, k: float | None = None, *, where: Any = None) -> Steps[Pool]:
-        """The chunks among which a search for `k` hits chooses, with what each route says of them."""
+        """The chunks among which a search for `k` hits chooses, and their scores."""
         check_query(query)
         n = self._pool_size(k)
         return (yield from self.index.steady_steps(lambda: self.source.steps(query, n, where)))
@@ -195,13 +179,17 @@ class HiQARetriever(Retriever):
         return alpha, beta
 
     def keyword_statistics(self) -> dict[str, tuple[int, int]]:
-        """Every keyword there is now, the caller's and the detected: in how many documents and in
-        how many chunks it is."""
+        """Keyword -> in how many documents and in how many chunks it is now.
+
+        Both the caller's keywords and the detected ones are counted.
+        """
         return self._table().statistics()
 
     def tune(self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr") -> TuningReport:
-        """Fit alpha and beta to labelled questions, and use them from now on;
-        see `tune_steps` for `metric`."""
+        """Fit alpha and beta to labelled questions, and use them from now on.
+
+        `metric` is as in `tune_steps`.
+        """
         return self._tuned(self.index.run(self._tune_steps(questions, metric)))
 
     async def atune(
@@ -244,23 +232,17 @@ class HiQARetriever(Retriever):
             parts = score_parts(pool, alpha_for(pool, alpha), beta)
         best = best_positions(parts.sum(axis=0), len(pool.rows)).tolist()
         compares = self.diversify is not None and len(pool.keywords) > 1
+        # The published code takes turns for a single keyword too.
         if compares or (self.preset == "code" and pool.keywords):
             best = in_turn(best, pool.held, k)
         hits = [self._hit(pool, parts, i, rank) for rank, i in enumerate(best[:k], start=1)]
         if self.order == "document":
-            hits = [
-                hit
-                for _, hit in sorted(
-                    zip(pool.rows[best[:k]].tolist(), hits, strict=True), key=lambda pair: pair[0]
-                )
-            ]
+            hits = [hits[i] for i in np.argsort(pool.rows[best[:k]])]
         return hits
 
     def _hit(self, pool: Pool, parts: FloatArray, i: int, rank: int) -> Hit:
         row = int(pool.rows[i])
-        keywords = [
-            name for name, held in zip(pool.keywords, pool.held[:, i].tolist(), strict=True) if held
-        ]
+        keywords = [pool.keywords[number] for number in np.flatnonzero(pool.held[:, i])]
         chunk = self.index.store.chunk(row)
         return Hit(
             replace(chunk, extras={**chunk.extras, "keywords": keywords}),
@@ -273,7 +255,7 @@ class HiQARetriever(Retriever):
 
 
 def _scores(pool: Pool, i: int) -> dict[str, float]:
-    """What the routes say of one segment; a route that says nothing is left out."""
+    """Route -> its score of one segment; a route without one is left out."""
     scores: dict[str, float] = {}
     if not np.isnan(pool.cosine[i]):
         scores["dense"] = float(pool.cosine[i])
@@ -298,9 +280,9 @@ def _checked_weight(name: str, value: float | str, most: float) -> float | str:
     return float(value)
 
 
-def _checked_routes(routes: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(routes, str) or not routes or len(set(routes)) != len(routes):
+def _check_left_out(**options: Any) -> None:
+    fixed = [name for name, value in options.items() if value is not None]
+    if fixed:
         raise InvalidParameter(
-            f"routes must be a sequence of different names, some of {list(ROUTES)}; got {routes!r}."
+            f"preset 'code' fixes {', '.join(fixed)}; leave them out, or leave out the preset."
         )
-    return tuple(check_choice("routes", route, ROUTES) for route in routes)

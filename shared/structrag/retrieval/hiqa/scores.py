@@ -1,5 +1,7 @@
-"""HiQA's score (equation 2) over a pool of segments, its rules of thumb for the weights, and its
-grouping. Pure functions."""
+"""HiQA's score (equation 2), rules of thumb for its weights, and grouping.
+
+Pure functions over a pool of segments.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,9 @@ RRF_C = 60
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """The segments that one query's routes found: n rows of the index, ascending, and what the
-    routes say of them."""
+    """The n segments that one query's routes found, and their scores."""
 
-    rows: NDArray[np.int64]  # (n,)
+    rows: NDArray[np.int64]  # (n,), of the index, ascending
     cosine: FloatArray  # (n,); NaN where no cosine is known
     bm25: FloatArray  # (n,); 0 where the route found nothing
     keywords: tuple[str, ...]  # of the query, as written
@@ -41,8 +42,11 @@ class Pool:
 
 
 def normalised(pool: Pool) -> tuple[FloatArray, FloatArray]:
-    """v and r, (n,) each, in [0, 1]: min-max of the cosines, and BM25 divided by its maximum; 0
-    where a route has no score."""
+    """v and r of equation 2, (n,) each, in [0, 1].
+
+    v is the min-max of the cosines, r BM25 divided by its maximum; both are 0 where the route has
+    no score.
+    """
     has_cosine = ~np.isnan(pool.cosine)
     v = np.zeros(len(pool.rows))
     v[has_cosine] = minmax((pool.cosine + pool.shift)[has_cosine])
@@ -50,39 +54,47 @@ def normalised(pool: Pool) -> tuple[FloatArray, FloatArray]:
 
 
 def alpha_for(pool: Pool, alpha: float) -> float:
-    """`alpha`, but 0 for a query for which there are no cosines, else 1 for one that BM25 finds
-    nothing for."""
+    """`alpha`, unless a query has no cosines (0) or no BM25 hit (1)."""
     if np.isnan(pool.cosine).all():
         return 0.0
     return alpha if (pool.bm25 > 0).any() else 1.0
 
 
 def score_parts(pool: Pool, alpha: float, beta: float) -> FloatArray:
-    """alpha v, (1 - alpha) r and beta ln(1 + |C|) of each segment, (3, n); the score is their sum.
-    The logarithm is natural."""
+    """The parts of each segment's score by equation 2, (3, n); their sum is the score.
+
+    They are alpha v, (1 - alpha) r and beta ln(1 + |C|), with the natural logarithm.
+    """
     return weighted_parts(pool, (alpha, 1 - alpha, beta))
 
 
 def weighted_parts(pool: Pool, weights: Sequence[float]) -> FloatArray:
     """v, r and ln(1 + |C|) times their weights, (3, n)."""
     v, r = normalised(pool)
-    parts: FloatArray = np.array(weights)[:, None] * np.stack([v, r, np.log1p(pool.counts)])
+    summands = np.stack([v, r, np.log1p(pool.counts)])
+    parts: FloatArray = np.array(weights)[:, None] * summands
     return parts
 
 
 def rank_parts(pool: Pool) -> FloatArray:
-    """1 / (60 + rank) of each segment on each route, (3, n); 0 where a route did not find it
-    (reciprocal rank fusion)."""
+    """1 / (60 + rank) of each segment on each route, (3, n) (reciprocal rank fusion).
+
+    0 where a route did not find it.
+    """
     parts = np.zeros((len(ROUTES), len(pool.rows)))
     for i, route in enumerate(ROUTES):
         ranks = pool.ranks.get(route, {})
-        parts[i] = [1 / (RRF_C + ranks[row]) if row in ranks else 0.0 for row in pool.rows.tolist()]
+        for j, row in enumerate(pool.rows.tolist()):
+            if row in ranks:
+                parts[i, j] = 1 / (RRF_C + ranks[row])
     return parts
 
 
 def keyword_ranks(rows: NDArray[np.int64], counts: NDArray[np.int64]) -> dict[int, int]:
-    """Row -> rank by |C| for rows with at least one keyword; equal counts share the best of their
-    ranks."""
+    """Row -> rank by |C|, for rows with at least one keyword.
+
+    Equal counts share the best of their ranks.
+    """
     above = len(counts) - np.searchsorted(np.sort(counts), counts, side="right")
     holds = counts > 0
     return dict(zip(rows[holds].tolist(), (above[holds] + 1).tolist(), strict=True))
@@ -99,10 +111,10 @@ def auto_alpha(structure: float) -> float:
 
 
 def auto_beta(n_documents: int, mean_pages: float) -> float:
-    """0.1 (1 + ln(1 + documents / mean pages)), at least 0.1 and at most 0.4: many short documents
-    need the keywords most.
+    """0.1 (1 + ln(1 + documents / mean pages)), from 0.1 to 0.4.
 
-    The paper raises beta with that ratio and gives no figures. 0.1 for an empty collection.
+    Many short documents need the keywords most. The paper raises beta with that ratio and gives no
+    figures. 0.1 for an empty collection.
     """
     if not n_documents or mean_pages <= 0:
         return 0.1
@@ -110,10 +122,10 @@ def auto_beta(n_documents: int, mean_pages: float) -> float:
 
 
 def in_turn(order: Sequence[int], held: NDArray[np.bool_], k: int) -> list[int]:
-    """The first `k` of positions given best first, in turn from the groups of the published code.
+    """The first `k` positions, in turn from the groups of the published code.
 
-    Groups: segments with several of the keywords, then those with one, by keyword. Segments with
-    none come after all others.
+    `order` has the positions best first. Groups: segments with several of the keywords, then those
+    with one, by keyword. Segments with none come after all others.
     """
     counts = held.sum(axis=0)
     groups = [[i for i in order if counts[i] > 1]]

@@ -1,5 +1,7 @@
-"""HiQA's alpha and beta fitted to labelled questions, with an estimate on questions that were left
-out."""
+"""HiQA's alpha and beta fitted to labelled questions.
+
+Questions left out say what the fit is worth.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +17,7 @@ from structrag.asking.steps import together
 from structrag.errors import InvalidParameter, check_choice
 from structrag.index.ranking import SCORE_DIGITS
 from structrag.index.store import Store
+from structrag.records import Chunk
 from structrag.retrieval.hiqa.scores import FloatArray, Pool, alpha_for, normalised
 
 Relevant = str | tuple[str, int, int]  # a document's id, or a span of one in characters
@@ -29,7 +32,15 @@ _TOGETHER = 64  # questions searched at a time
 
 @dataclass(frozen=True, slots=True)
 class LabelledQuestion:
-    """A question, and what answers it."""
+    """A question, and what answers it.
+
+    Example:
+        >>> from structrag import HiQARetriever, Index, read_text
+        >>> index = Index(views=["raw"])
+        >>> _ = index.add([read_text("Valves leak.", id="v"), read_text("Pumps hum.", id="p")])
+        >>> HiQARetriever(index).tune([LabelledQuestion("What do pumps do?", ["p"])]).score
+        1.0
+    """
 
     question: str
     relevant: Collection[Relevant]  # ids of documents, or spans (document id, start, end)
@@ -48,12 +59,10 @@ class TuningReport:
     out_of_reach: int  # questions for which no route found anything relevant: no weights help them
     score: float  # mean of the metric over the questions, with the chosen weights
     default_score: float  # the same with the default weights, 0.5 and 0.2
-    held_out: (
-        float | None
-    )  # the same where each question's weights were fitted without it and its fold; None for one question
-    grid: tuple[
-        tuple[float, float, float], ...
-    ]  # (alpha, beta, mean of the metric) of all that was tried
+    # the same where each question's weights were fitted without it and its fold; None for one
+    # question
+    held_out: float | None
+    grid: tuple[tuple[float, float, float], ...]  # all tried: (alpha, beta, mean of the metric)
     note: str  # what to think of it
 
     def table(self) -> str:
@@ -61,12 +70,11 @@ class TuningReport:
         scores = {(alpha, beta): score for alpha, beta, score in self.grid}
         lines = [("alpha  " + "".join(f"beta {beta:<6g}" for beta in BETAS)).rstrip()]
         for alpha in ALPHAS:
-            cells = [
-                f"{scores[alpha, beta]:.4f}"
-                + ("*" if (alpha, beta) == (self.alpha, self.beta) else "")
-                for beta in BETAS
-            ]
-            lines.append(f"{alpha:<7g}" + "".join(f"{cell:<11}" for cell in cells).rstrip())
+            line = f"{alpha:<7g}"
+            for beta in BETAS:
+                star = "*" if (alpha, beta) == (self.alpha, self.beta) else ""
+                line += f"{scores[alpha, beta]:.4f}{star}".ljust(11)
+            lines.append(line.rstrip())
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -74,9 +82,8 @@ class TuningReport:
         name = f"recall at {self.k}" if self.metric == "recall" else "mean reciprocal rank"
         return (
             f"alpha {self.alpha:g}, beta {self.beta:g}: {name} {self.score:.4f} over "
-            f"{self.n_questions} questions "
-            f"(default weights {self.default_score:.4f}; fitted without the question {held_out}; "
-            f"out of reach {self.out_of_reach})\n"
+            f"{self.n_questions} questions (default weights {self.default_score:.4f}; "
+            f"fitted without the question {held_out}; out of reach {self.out_of_reach})\n"
             f"{self.note}\n{self.table()}"
         )
 
@@ -89,12 +96,12 @@ def tune_steps(
     k: int,
     metric: str = "mrr",
 ) -> Steps[TuningReport]:
-    """Try alpha from 0 to 1 and beta from 0 to 1, 99 pairs, on labelled questions; the pool of each
-    is searched once.
+    """Try 99 pairs of alpha and beta on labelled questions.
 
-    The best mean wins, of equals the pair nearest to the default; so it is never worse than the
-    default on these questions. Where questions left out (five folds; each alone where there are
-    fewer than five) do worse with fitted weights than with the default, the default stays.
+    Both go from 0 to 1; the pool of each question is searched once. The best mean wins, of equals
+    the pair nearest to the default; so it is never worse than the default on these questions. Where
+    questions left out (five folds; each alone where there are fewer than five) do worse with fitted
+    weights than with the default, the default stays.
 
     Args:
         metric: "mrr", 1 / rank of the first relevant chunk of the pool, 0 where there is none; or
@@ -112,10 +119,10 @@ def tune_steps(
     rows: list[FloatArray] = []
     out_of_reach = 0
     for first in range(0, len(questions), _TOGETHER):
-        some = questions[first : first + _TOGETHER]
-        pools = yield from together([pool_steps(question) for question in some])
-        for each, pool in zip(some, pools, strict=True):
-            gains = _gains(store, pool, each.relevant)
+        batch = questions[first : first + _TOGETHER]
+        pools = yield from together([pool_steps(question) for question in batch])
+        for question, pool in zip(batch, pools, strict=True):
+            gains = _gains(store, pool, question.relevant)
             out_of_reach += not gains.any()
             rows.append(_values(pool, gains, grid, metric, k))
     values = np.stack(rows)
@@ -125,30 +132,30 @@ def tune_steps(
 def _check(questions: Sequence[LabelledQuestion]) -> None:
     if not questions:
         raise InvalidParameter("questions must hold at least one LabelledQuestion; got none.")
-    for each in questions:
-        if isinstance(each.relevant, str) or not each.relevant:
+    for question in questions:
+        if isinstance(question.relevant, str) or not question.relevant:
             raise InvalidParameter(
                 "relevant must be a set of document ids or (id, start, end) spans, at least one; "
-                f"got {each.relevant!r} for "
-                f"{each.question!r}."
+                f"got {question.relevant!r} for {question.question!r}."
             )
 
 
 def _gains(store: Store, pool: Pool, relevant: Collection[Relevant]) -> FloatArray:
-    """For each relevant item and segment of the pool the share of the item that the segment holds,
-    (items, n)."""
+    """The share of each relevant item that each segment of the pool holds, (items, n)."""
     gains = np.zeros((len(relevant), len(pool.rows)))
     for column, row in enumerate(pool.rows.tolist()):
         chunk = store.chunk(row)
         for line, item in enumerate(relevant):
-            doc_id, start, end = (item, 0, 0) if isinstance(item, str) else item
-            if chunk.doc_id != doc_id:
-                continue
-            shared = min(end, chunk.end) - max(start, chunk.start)
-            gains[line, column] = (
-                1.0 if isinstance(item, str) else max(0, shared) / max(1, end - start)
-            )
+            gains[line, column] = _gain(chunk, item)
     return gains
+
+
+def _gain(chunk: Chunk, item: Relevant) -> float:
+    if isinstance(item, str):  # any chunk of the document will do
+        return float(chunk.doc_id == item)
+    doc_id, start, end = item
+    shared = min(end, chunk.end) - max(start, chunk.start)
+    return max(0, shared) / max(1, end - start) if chunk.doc_id == doc_id else 0.0
 
 
 def _values(
@@ -160,14 +167,15 @@ def _values(
     v, r = normalised(pool)
     alphas = np.array([alpha_for(pool, alpha) for alpha, _ in grid])[:, None]
     betas = np.array([beta for _, beta in grid])[:, None]
-    scores = np.round(alphas * v + (1 - alphas) * r + betas * np.log1p(pool.counts), SCORE_DIGITS)
-    order: NDArray[np.int64] = np.argsort(-scores, axis=1, kind="stable")
+    scores = alphas * v + (1 - alphas) * r + betas * np.log1p(pool.counts)
+    # Stable, so that equal scores stay in document order, as in the retriever.
+    order: NDArray[np.int64] = np.argsort(-np.round(scores, SCORE_DIGITS), axis=1, kind="stable")
     if metric == "mrr":
-        relevant = np.any(gains, axis=0, keepdims=True)[0][order]
+        relevant = gains.any(axis=0)[order]
         result: FloatArray = 1 / (1 + relevant.argmax(axis=1))
         return result
-    found = np.minimum(gains[:, order[:, :k]].sum(axis=2), 1)
-    recall: FloatArray = found.mean(axis=0)
+    shares = np.minimum(gains[:, order[:, :k]].sum(axis=2), 1)
+    recall: FloatArray = shares.mean(axis=0)
     return recall
 
 
@@ -178,30 +186,11 @@ def _report(
     default = grid.index(DEFAULT)
     means = values.mean(axis=0)
     best = _best(means, grid)
-    folds = np.arange(n) % min(FOLDS, n)
-    held_out = None
-    if n > 1:
-        fitted = [_best(values[folds != folds[i]].mean(axis=0), grid) for i in range(n)]
-        held_out = float(np.mean([values[i, choice] for i, choice in enumerate(fitted)]))
-    note = "Questions left out did at least as well with fitted weights as with the default."
-    if held_out is None or n < FEW:
-        note = (
-            f"{n} question{' is' if n == 1 else 's are'} little to choose weights by; {FEW}, "
-            "better 50, would say something."
-        )
-    if best == default:
-        note = (
-            f"{note} No weights did better than the default."
-            if n < FEW
-            else "No weights did better than the default."
-        )
-    elif held_out is not None and round(held_out, SCORE_DIGITS) < round(
-        float(means[default]), SCORE_DIGITS
-    ):
-        note = (
-            "Questions left out did worse with fitted weights than with the default, so the "
-            f"default stays. {note if n < FEW else ''}"
-        )
+    held_out = _held_out(values, grid)
+    default_score = round(float(means[default]), SCORE_DIGITS)
+    is_worse = held_out is not None and round(held_out, SCORE_DIGITS) < default_score
+    note = _note(n, is_default=best == default, is_worse=is_worse)
+    if is_worse:
         best = default
     return TuningReport(
         *grid[best],
@@ -212,17 +201,46 @@ def _report(
         float(means[best]),
         float(means[default]),
         held_out,
-        tuple((alpha, beta, float(mean)) for (alpha, beta), mean in zip(grid, means, strict=True)),
-        note.strip(),
+        tuple((*pair, mean) for pair, mean in zip(grid, means.tolist(), strict=True)),
+        note,
+    )
+
+
+def _held_out(values: FloatArray, grid: Sequence[tuple[float, float]]) -> float | None:
+    """The mean metric of questions by weights fitted without their fold; None for one question."""
+    n = len(values)
+    if n == 1:
+        return None
+    folds = np.arange(n) % min(FOLDS, n)
+    fitted = [_best(values[folds != fold].mean(axis=0), grid) for fold in folds]
+    return float(values[np.arange(n), fitted].mean())
+
+
+def _note(n: int, *, is_default: bool, is_worse: bool) -> str:
+    """What to think of weights fitted to `n` questions."""
+    few = ""
+    if n < FEW:
+        few = (
+            f"{n} question{' is' if n == 1 else 's are'} little to choose weights by; {FEW}, "
+            "better 50, would say something."
+        )
+    if is_default:
+        return f"{few} No weights did better than the default.".strip()
+    if is_worse:
+        return (
+            "Questions left out did worse with fitted weights than with the default, so the "
+            f"default stays. {few}"
+        ).strip()
+    return few or (
+        "Questions left out did at least as well with fitted weights as with the default."
     )
 
 
 def _best(means: FloatArray, grid: Sequence[tuple[float, float]]) -> int:
     """The place of the best mean; of equals the nearest to the default, then the first."""
 
-    def distance(i: int) -> float:
-        return round(abs(grid[i][0] - DEFAULT[0]) + abs(grid[i][1] - DEFAULT[1]), SCORE_DIGITS)
+    def order(i: int) -> tuple[float, float, int]:
+        distance = abs(grid[i][0] - DEFAULT[0]) + abs(grid[i][1] - DEFAULT[1])
+        return -round(float(means[i]), SCORE_DIGITS), round(distance, SCORE_DIGITS), i
 
-    return min(
-        range(len(grid)), key=lambda i: (-round(float(means[i]), SCORE_DIGITS), distance(i), i)
-    )
+    return min(range(len(grid)), key=order)
