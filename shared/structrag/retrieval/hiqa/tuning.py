@@ -171,7 +171,7 @@ def _values(
     # Stable, so that equal scores stay in document order, as in the retriever.
     order: NDArray[np.int64] = np.argsort(-np.round(scores, SCORE_DIGITS), axis=1, kind="stable")
     if metric == "mrr":
-        relevant = gains.any(axis=0)[order]
+        relevant = gains.max(axis=0)[order] > 0
         result: FloatArray = 1 / (1 + relevant.argmax(axis=1))
         return result
     shares = np.minimum(gains[:, order[:, :k]].sum(axis=2), 1)
