@@ -1,4 +1,4 @@
-"""LangChain's documents into structrag's, with ids that are the same in every process."""
+"""LangChain's documents as structrag's, with the same ids in every process."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ def as_host(document: Document) -> HostDocument:
 
 
 def document_id(document: Document) -> str:
-    """The document's own id; else its source, with the page or row a loader cut it at; else a
-    digest of all it holds.
+    """The document's own id, else its source, else a digest.
+
+    The source comes with the page or row that a loader cut it at, the digest is of all it holds.
     """
     return document_name(as_host(document))
 
@@ -42,21 +43,23 @@ def digest(document: Document) -> str:
 def as_documents(
     texts: Sequence[str], metadatas: Sequence[Mapping[str, Any]] | None = None
 ) -> list[Document]:
-    """LangChain documents of strings. Raises InvalidParameter unless there is one mapping per text,
-    or none."""
+    """LangChain documents of strings.
+
+    Raises InvalidParameter unless there is one mapping per text, or none.
+    """
     if isinstance(texts, str):
         raise InvalidParameter(
             "texts must be a list of strings; got one string. Put it into a list."
         )
     texts = list(texts)
-    given = list(metadatas) if metadatas else [{}] * len(texts)
-    if len(given) != len(texts):
+    mappings = list(metadatas) if metadatas else [{}] * len(texts)
+    if len(mappings) != len(texts):
         raise InvalidParameter(
-            f"metadatas must have one dict per text ({len(texts)}); got {len(given)}."
+            f"metadatas must have one dict per text ({len(texts)}); got {len(mappings)}."
         )
     return [
         Document(page_content=text, metadata=dict(metadata or {}))
-        for text, metadata in zip(texts, given, strict=True)
+        for text, metadata in zip(texts, mappings, strict=True)
     ]
 
 
@@ -65,8 +68,7 @@ def check_documents(documents: Any) -> list[Document]:
     if isinstance(documents, str | Document) or not hasattr(documents, "__iter__"):
         raise InvalidParameter(
             "documents must be an iterable of LangChain Documents; got "
-            f"{type(documents).__name__}. "
-            "For strings use create_documents or from_texts."
+            f"{type(documents).__name__}. For strings use create_documents or from_texts."
         )
     checked = list(documents)
     for document in checked:

@@ -1,4 +1,4 @@
-"""D3 for LangChain: from a document's outline to the paragraphs that are evidence."""
+"""D3 for LangChain: from an outline to the paragraphs that are evidence."""
 
 from __future__ import annotations
 
@@ -25,33 +25,37 @@ from structrag.retrieval.d3.selection import Selection
 
 
 class D3Retriever(IndexRetriever):
-    """Finds the paragraphs that answer a question: first the sections of the outline that may help,
-    then the evidence in them (D3).
+    """Finds the paragraphs that answer a question, by the outline (D3).
 
-        retriever = D3Retriever.from_documents(documents, OpenAIEmbeddings(), llm=ChatOpenAI())
-        print(retriever.estimate("Which data sets were used?").expected_total)
-        retriever.invoke("Which data sets were used?")
+    First the sections of the outline that may help, then the evidence in them. With a language
+    model these are two calls: it reads the outline and names sections, then reads their paragraphs
+    and names the evidence. Without one, BM25 and vectors do both. Made by `from_documents`,
+    `from_texts` or `load`, or from a structrag `D3Index`.
 
-    With a language model two calls: it reads the outline and names sections, then reads their
-    paragraphs and names the evidence. Without one, BM25 and vectors do both. Made by
-    `from_documents`, `from_texts` or `load`, or from a structrag `D3Index`. Results are plain
-    Documents in reading order, as many as there is evidence; `k` and `where` are also taken by
-    `invoke`, `ainvoke` and `batch`.
+    Example:
+        >>> text = "# Pump\\n\\nIt moves water.\\n\\n## Cleaning\\n\\nRinse the filter."
+        >>> retriever = D3Retriever.from_texts([text], k=1)  # or with embeddings, llm=ChatOpenAI()
+        >>> (evidence,) = retriever.invoke("How do I rinse the filter?")
+        >>> evidence.page_content, evidence.metadata["heading_path"]
+        ('Rinse the filter.', ['Pump', 'Cleaning'])
+
+    Results are plain Documents in reading order, as many as there is evidence; `k` and `where` are
+    also taken by `invoke`, `ainvoke` and `batch`.
 
     Metadata of a result, all JSON: its document's, and `doc_id`, `heading_path`, `section_id`,
     `start_index` and `end_index` (characters, exact), `score` (1.0 where the strategy gives none),
-    `rank` by it, `scores` and `score_parts` (as in `MultiViewRetriever`, where there are any), `d3_kind` ("paragraph", "list", "table"
-    and so on), `d3_route` (how the sections were chosen: "llm", "scores", "cross_encoder", "direct"
-    or "all") and, with `join_adjacent`, `d3_paragraphs` (their ids). What a question costs is in
-    `result`, what it would cost in `estimate`.
+    `rank` by it, `scores` and `score_parts` (as in `MultiViewRetriever`, where there are any),
+    `d3_kind` ("paragraph", "list", "table" and so on), `d3_route` (how the sections were chosen:
+    "llm", "scores", "cross_encoder", "direct" or "all") and, with `join_adjacent`, `d3_paragraphs`
+    (their ids). What a question costs is in `result`, what it would cost in `estimate`.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
     """
 
     SETTINGS: ClassVar[tuple[str, ...]] = (
-        "llm", "preset", "router", "strategy", "routing", "selection", "k", "max_tokens", "cross_encoder", "join_adjacent", "cache",
-        "max_concurrency", "max_calls", "progress",
+        "llm", "preset", "router", "strategy", "routing", "selection", "k", "max_tokens",
+        "cross_encoder", "join_adjacent", "cache", "max_concurrency", "max_calls", "progress",
     )  # fmt: skip
 
     index: D3Index = Field(repr=False)
@@ -59,18 +63,25 @@ class D3Retriever(IndexRetriever):
     llm: Any = Field(None, repr=False)
     """A chat model or LLM that routes and selects; None: neither."""
     preset: str = "default"
-    """Either "default", or "paper": section names instead of ids, nothing where nothing was named."""
+    """Either "default", or "paper": section names instead of ids, and nothing where nothing was
+    named."""
     router: str = "auto"
-    """One of "llm", "scores", "cross_encoder" and "auto": "llm" where there is one, else "scores"."""
+    """One of "llm", "scores", "cross_encoder" and "auto".
+
+    "auto" is "llm" where there is one, else "scores"."""
     strategy: str | None = None
-    """Either "fused", or a strategy of `structrag`'s `Selection` such as "base", "hierbase", "monot5" or "base+monot5"; None: "base"
-    with a language model, else "fused"."""
+    """Either "fused", or a strategy of `structrag`'s `Selection`.
+
+    Such as "base", "hierbase", "monot5" or "base+monot5". None: "base" with a language model, else
+    "fused"."""
     routing: Routing | None = None
     """Settings of the first stage."""
     selection: Selection | None = None
     """Settings of the second stage."""
     k: int | None = None
-    """With "fused" and the strategies that score: at most so many results; None: no limit with "fused", else that of `selection`."""
+    """With "fused" and the strategies that score: at most so many results.
+
+    None: no limit with "fused", else that of `selection`."""
     max_tokens: int | None = 1000
     """With "fused": at most so many tokens together; None: no limit."""
     cross_encoder: Any = None
@@ -93,7 +104,10 @@ class D3Retriever(IndexRetriever):
         return usage
 
     def result(self, question: str, k: int | None = None, *, where: Any = None) -> D3Result:
-        """The evidence with the route, the model's answers, and the calls and tokens of each stage."""
+        """The evidence, how it was found, and what that cost.
+
+        With the route, the model's answers, and the calls and tokens of each stage.
+        """
         result: D3Result = self._core().result(question, k, where=where)
         return result
 
@@ -105,8 +119,10 @@ class D3Retriever(IndexRetriever):
     def results(
         self, questions: Sequence[str], k: int | None = None, *, where: Any = None
     ) -> list[D3Result]:
-        """`result` for several questions, whose calls go out together, at most `max_concurrency` at
-        a time."""
+        """`result` for several questions.
+
+        Their calls go out together, at most `max_concurrency` at a time.
+        """
         results: list[D3Result] = self._core().results(questions, k, where=where)
         return results
 
@@ -118,8 +134,10 @@ class D3Retriever(IndexRetriever):
         return results
 
     def estimate(self, question: str, *, where: Any = None) -> Estimate:
-        """What `result` would cost, stage by stage: expected, and at most. Asks no model and embeds
-        nothing."""
+        """What `result` would cost, stage by stage: expected, and at most.
+
+        Asks no model and embeds nothing.
+        """
         estimate: Estimate = self._core().estimate(question, where=where)
         return estimate
 
@@ -132,10 +150,10 @@ class D3Retriever(IndexRetriever):
         return CoreD3Retriever(self.index, **settings)
 
     def _document(self, hit: Hit) -> Document:
-        found = super()._document(hit)
+        document = super()._document(hit)
         notes = {key: value for key, value in score_notes(hit).items() if value}
-        found.metadata.update({**chunk_notes(hit.chunk, D3_KEYS), **notes})
-        return found
+        document.metadata.update({**chunk_notes(hit.chunk, D3_KEYS), **notes})
+        return document
 
     def _searched(self) -> Index:
         return self.index.paragraphs
@@ -146,8 +164,10 @@ class D3Retriever(IndexRetriever):
 
     @classmethod
     def _new_index(cls, *, embedding: Any = None, llm: Any = None, **options: Any) -> D3Index:
-        """A `D3Index`; `summariser` is who condenses long sections: a model, None (extractive);
-        default the `llm`."""
+        """A `D3Index`.
+
+        `summariser` is who condenses long sections: a model, None (extractive); default the `llm`.
+        """
         summariser = as_language_model(options.pop("summariser", llm))
         return D3Index(embedder=as_embedder(embedding), llm=summariser, **options)
 

@@ -18,6 +18,13 @@ from structrag.models.embedders import as_fixed_embedder
 class StructragEmbeddings(Embeddings):
     """A structrag embedder for everything in LangChain that takes `Embeddings`.
 
+    Example:
+        >>> def lengths(texts):  # or structrag.minilm()
+        ...     return [[len(text), 1.0] for text in texts]
+        >>> embeddings = StructragEmbeddings(lengths)
+        >>> embeddings.embed_query("cats")
+        [4.0, 1.0]
+
     Equal texts are embedded once a call, and the vectors are checked. Asynchronous calls use the
     embedder's own, which for a function or a sentence-transformers model runs in a worker thread.
     Pickling works where the embedder's own does. The splitters and retrievers of
@@ -59,7 +66,10 @@ class StructragEmbeddings(Embeddings):
 
     @property
     def usage(self) -> Usage:
-        """What these embeddings have cost so far: texts, their estimated tokens, and cache hits."""
+        """What these embeddings have cost so far.
+
+        Texts, their estimated tokens, and cache hits.
+        """
         return self._runner.usage
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -83,9 +93,8 @@ class StructragEmbeddings(Embeddings):
 
     def __reduce__(self) -> tuple[Any, ...]:
         cache = None if self._runner.cache is None else self._runner.cache.path
-        return partial(type(self), batch_size=self._runner.asking.batch_size, cache=cache), (
-            self.embedder,
-        )
+        make = partial(type(self), batch_size=self._runner.asking.batch_size, cache=cache)
+        return make, (self.embedder,)
 
 
 def _steps(texts: list[str], *, query: bool = False) -> Steps[Array]:

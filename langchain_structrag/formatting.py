@@ -1,4 +1,4 @@
-"""HiQA's Markdown formatter as a LangChain document transformer, and as a parser of files."""
+"""HiQA's Markdown formatter: a document transformer and a parser of files."""
 
 from __future__ import annotations
 
@@ -24,17 +24,26 @@ from structrag.reading.files import FORMATS
 
 
 class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
-    """Turns documents of plain text or HTML into structured Markdown, losing none of their words
-    (HiQA).
+    """Turns plain text or HTML into structured Markdown, losing no word (HiQA).
 
-        markdown = HiQAFormatter(llm).transform_documents(documents)
-        retriever = HiQARetriever.from_documents(markdown, embeddings)
+    Example:
+        >>> manual = Document("1. Pump\\n\\nIt moves water.\\n\\n1.1 Cleaning\\n\\nRinse it.")
+        >>> (markdown,) = HiQAFormatter().transform_documents([manual])  # or HiQAFormatter(llm)
+        >>> print(markdown.page_content)
+        # 1. Pump
+        <BLANKLINE>
+        It moves water.
+        <BLANKLINE>
+        ## 1.1 Cleaning
+        <BLANKLINE>
+        Rinse it.
+        <BLANKLINE>
 
     One document in, one out, with the same id and a copy of the metadata; to this are added
     `text_format`, "markdown", by which the splitters and retrievers here know how to read it, and
     `format_report`: mode, windows, retries, fallbacks, restored, uncertain (one sentence for
-    whatever may be wrong) and removed (running heads and page numbers). The documents given are not
-    changed.
+    whatever may be wrong) and removed (running heads and page numbers). The documents that came in
+    are not changed.
 
     It also reads files, PDF by the layout of its pages (extra `pdf`), alone or as the parser of a
     loader:
@@ -105,10 +114,14 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
         return list(self.lazy_transform_documents(check_documents(documents)))
 
     def lazy_transform_documents(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """`transform_documents` as they are ready; of many documents only a few are held at a time."""
-        read = DocumentQueue(documents, self._format)
-        for formatted in self.core.format_all(read):
-            yield self._made(read.next()[0], formatted)
+        """`transform_documents` as they are ready.
+
+        Of many documents only a few are held at a time.
+        """
+        queue = DocumentQueue(documents, self._format)
+        for formatted in self.core.format_all(queue):
+            parent, _ = queue.next()
+            yield self._in_markdown(parent, formatted)
 
     async def atransform_documents(
         self, documents: Sequence[Document], **kwargs: Any
@@ -123,35 +136,35 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
         self, documents: Iterable[Document]
     ) -> AsyncIterator[Document]:
         """`lazy_transform_documents` on an event loop."""
-        read = DocumentQueue(documents, self._format)
-        async for formatted in self.core.aformat_all(read):
-            yield self._made(read.next()[0], formatted)
+        queue = DocumentQueue(documents, self._format)
+        async for formatted in self.core.aformat_all(queue):
+            parent, _ = queue.next()
+            yield self._in_markdown(parent, formatted)
 
     def lazy_parse(self, blob: Blob) -> Iterator[Document]:
-        """The Markdown of a file, one document with its `source`, of a PDF also the number of
-        `pages`.
+        """The Markdown of a file.
+
+        It is one document with its `source`, of a PDF also the number of `pages`.
 
         Raises:
             InvalidDocument: a PDF is a scan, encrypted or damaged (a ValueError).
             MissingExtra: a PDF, and the package of its reader is not installed (an ImportError).
         """
-        metadata = {**blob.metadata, **({"source": str(blob.source)} if blob.source else {})}
+        metadata = dict(blob.metadata)
+        if blob.source:
+            metadata["source"] = str(blob.source)
         if not is_pdf(blob.source, blob.mimetype):
-            yield from self.transform_documents(
-                [Document(page_content=blob.as_string(), metadata=metadata)]
-            )
+            document = Document(page_content=blob.as_string(), metadata=metadata)
+            yield from self.transform_documents([document])
             return
         from structrag.reading.pdf.document import source_of_pdf  # with the packages of an extra
 
-        source, pages = source_of_pdf(
-            blob.path if blob.path is not None else blob.as_bytes(),
-            reader=self._reader,
-            password=self._password,
-        )
+        file = blob.path if blob.path is not None else blob.as_bytes()
+        source, pages = source_of_pdf(file, reader=self._reader, password=self._password)
         parent = Document(page_content="", metadata={**metadata, PAGES_KEY: pages})
-        yield self._made(parent, self.core.format(source))
+        yield self._in_markdown(parent, self.core.format(source))
 
-    def _made(self, parent: Document, formatted: Formatted) -> Document:
+    def _in_markdown(self, parent: Document, formatted: Formatted) -> Document:
         notes = format_notes(formatted, report=self._add_report, flat=self._flat_metadata)
         metadata = {**deepcopy(parent.metadata), **notes}
         return Document(page_content=formatted.document.text, metadata=metadata, id=parent.id)

@@ -18,9 +18,13 @@ from structrag.text.tokens import count_tokens
 
 
 class HiQATransformer(StructureSplitter):
-    """Splits documents into texts, tables and images, each under the titles that lead to it (HiQA).
+    """Splits documents into texts, tables and images under their titles (HiQA).
 
-        segments = HiQATransformer(add_context=True).transform_documents(documents)
+    Example:
+        >>> document = Document("# Sizes\\n\\n| part | mm |\\n|---|---|\\n| A | 1 |\\n")
+        >>> (table,) = HiQATransformer(add_context=True).transform_documents([document])
+        >>> table.metadata["hiqa_kind"], table.page_content  # the table as it is to be indexed
+        ('table', 'Sizes\\npart | mm\\nA')
 
     It is a `TextSplitter` too, so `split_documents`, `create_documents`, `split_text` and
     `from_tiktoken_encoder` work. For `HiQARetriever` nothing needs to be split before: it takes
@@ -60,11 +64,11 @@ class HiQATransformer(StructureSplitter):
         add_context: bool = False,
         **settings: Any,
     ) -> None:
-        own = take_settings(HiQASplitter, settings)
+        core_settings = take_settings(HiQASplitter, settings)
         super().__init__(
             chunk_size, chunk_overlap, length_function, add_context=add_context, **settings
         )
-        self.core = HiQASplitter(max_tokens=chunk_size, counter=self._counter(), **own)
+        self.core = HiQASplitter(max_tokens=chunk_size, counter=self._counter(), **core_settings)
 
     @classmethod
     def paper(cls, **settings: Any) -> HiQATransformer:
@@ -76,18 +80,18 @@ class HiQATransformer(StructureSplitter):
         """With the limit of the published code, 8,000 tokens."""
         return cls(**{"chunk_size": HiQASplitter.code().max_tokens, **settings})
 
-    def _made(
+    def _chunk_documents(
         self, parent: Document, source: CoreDocument, chunks: Sequence[Chunk]
     ) -> list[Document]:
-        made = super()._made(parent, source, chunks)
-        if self._add_context:
-            for document, chunk in zip(made, chunks, strict=True):
-                document.metadata[SEGMENT_TEXT_KEY] = source.text[
-                    document.metadata["start_index"] : document.metadata["end_index"]
-                ]
-                if chunk.extras.get("reduced"):
-                    document.page_content = chunk.index_text
-        return made
+        documents = super()._chunk_documents(parent, source, chunks)
+        if not self._add_context:
+            return documents
+        for document, chunk in zip(documents, chunks, strict=True):
+            start, end = document.metadata["start_index"], document.metadata["end_index"]
+            document.metadata[SEGMENT_TEXT_KEY] = source.text[start:end]
+            if chunk.extras.get("reduced"):  # what is indexed is not the passage itself
+                document.page_content = chunk.index_text
+        return documents
 
     def _notes(self, chunk: Chunk) -> dict[str, Any]:
         return segment_notes(chunk, flat=self._flat_metadata)

@@ -38,11 +38,17 @@ from structrag.text.tokens import count_tokens
 
 
 class HiQARetriever(IndexRetriever):
-    """Finds segments among many look-alike documents by vectors, BM25 and critical keywords put
-    together (HiQA, equation 2).
+    """Finds segments among many look-alike documents (HiQA, equation 2).
 
-        retriever = HiQARetriever.from_documents(documents, OpenAIEmbeddings(), keywords=["LM358",
-        "TL431"]) retriever.invoke("What is the supply current of the LM358?")
+    Vectors, BM25 and critical keywords are put together.
+
+    Example:
+        >>> texts = ["# LM358\\n\\nIt draws 1 mA.", "# TL431\\n\\nIt draws 2 mA."]
+        >>> parts = ["LM358", "TL431"]
+        >>> retriever = HiQARetriever.from_texts(texts, keywords=parts, k=1)  # or with embeddings
+        >>> (segment,) = retriever.invoke("What does the TL431 draw?")
+        >>> segment.page_content, segment.metadata["hiqa_keywords"]
+        ('# TL431\\n\\nIt draws 2 mA.', ['TL431'])
 
     Made by `from_documents`, `from_texts` or `load`, or from a structrag `Index`. It splits
     documents into texts, tables and images, each indexed under the titles that lead to it
@@ -53,16 +59,18 @@ class HiQARetriever(IndexRetriever):
     lexical route any LangChain retriever's: index `retriever.segments()` there, let it return about
     50 results, and set `retriever.lexical`.
 
-    Metadata of a result, all JSON: that of `MultiViewRetriever` but for `views_hit`, with the routes
-    "dense", "bm25" and "keywords"; `hiqa_keywords`, those of the query that it holds; `hiqa_kind`,
-    `hiqa_images` and the rest as in `HiQATransformer`; `hiqa_cut` where `max_tokens` shortened it.
+    Metadata of a result, all JSON: that of `MultiViewRetriever` but for `views_hit`, with the
+    routes "dense", "bm25" and "keywords"; `hiqa_keywords`, those of the query that it holds;
+    `hiqa_kind`, `hiqa_images` and the rest as in `HiQATransformer`; `hiqa_cut` where `max_tokens`
+    shortened it.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
     """
 
     SETTINGS: ClassVar[tuple[str, ...]] = (
-        "k", "preset", "alpha", "beta", "keywords", "detect_keywords", "fusion", "routes", "diversify", "view", "order", "lexical",
+        "k", "preset", "alpha", "beta", "keywords", "detect_keywords", "fusion", "routes",
+        "diversify", "view", "order", "lexical",
     )  # fmt: skip
 
     index: Index = Field(repr=False)
@@ -78,7 +86,9 @@ class HiQARetriever(IndexRetriever):
     keywords: Sequence[str] | None = None
     """Critical keywords: names of products, parts, parties."""
     detect_keywords: Any = True
-    """Whether names in titles and file names are keywords too; or a function that finds names in a title."""
+    """Whether names in titles and file names are keywords too.
+
+    Or a function that finds names in a title."""
     fusion: str | None = None
     """Either "score" (the default) or "rrf"."""
     routes: Sequence[str] | None = None
@@ -90,10 +100,14 @@ class HiQARetriever(IndexRetriever):
     order: str = "score"
     """Either "score", or "document" for reading order."""
     lexical: Any = None
-    """A LangChain retriever over `segments()` in the place of BM25; see `langchain_structrag.hiqa_retriever.LexicalRoute`."""
+    """A LangChain retriever over `segments()` in the place of BM25.
+
+    See `langchain_structrag.hiqa_retriever.LexicalRoute`."""
     max_tokens: int | None = None
-    """Tokens that all results may have together, their heading paths included; those that do not fit are left out, and only the best is
-    cut, at the end of a sentence, if it does not fit alone."""
+    """Tokens that all results may have together, their heading paths included.
+
+    Those that do not fit are left out, and only the best is cut, at the end of a sentence, if it
+    does not fit alone."""
     counter: Any = count_tokens
     """What counts these tokens, `str -> int`; by default an estimate."""
 
@@ -103,13 +117,17 @@ class HiQARetriever(IndexRetriever):
         check_packing(self.max_tokens)
 
     def segments(self) -> list[Document]:
-        """All segments as a lexical engine has to index them: the index text, the segment's id, and
-        `structrag_chunk` in the metadata."""
+        """All segments as a lexical engine has to index them.
+
+        The index text, the segment's id, and `structrag_chunk` in the metadata.
+        """
         return segment_documents(self.index.store, self.view)
 
     def tune(self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr") -> TuningReport:
-        """Fit alpha and beta to labelled questions and use them from now on; see
-        `structrag.retrieval.hiqa.tuning.tune_steps`."""
+        """Fit alpha and beta to labelled questions, for all later searches.
+
+        See `structrag.retrieval.hiqa.tuning.tune_steps`.
+        """
         return self._tuned(self._core().tune(questions, metric=metric))
 
     async def atune(
@@ -137,12 +155,9 @@ class HiQARetriever(IndexRetriever):
         return packed(hits, self.index, self.max_tokens, self.counter)
 
     def _document(self, hit: Hit) -> Document:
-        found = super()._document(hit)
-        found.metadata.update(
-            **score_notes(hit),
-            **segment_notes(hit.chunk, flat=False),
-        )
-        return found
+        document = super()._document(hit)
+        document.metadata.update(**score_notes(hit), **segment_notes(hit.chunk, flat=False))
+        return document
 
     @classmethod
     def _new_index(cls, **options: Any) -> Index:
@@ -154,22 +169,19 @@ class HiQARetriever(IndexRetriever):
         return with_segments(load_index(path, **options), options.get("splitter"))
 
 
-SCORE_KEYS = (
-    "_score",
-    "score",
-    "relevance_score",
-)  # where retrievers put a result's score in its metadata
+# Where retrievers put a result's score in its metadata.
+SCORE_KEYS = ("_score", "score", "relevance_score")
 
 
 @dataclass(frozen=True)
 class LexicalRoute:
-    """A LangChain retriever as a route of an index: its results are mapped back to the index's
-    segments.
+    """A LangChain retriever as a route of an index.
 
-    A result is the segment that its metadata's `structrag_chunk` or its own id names (also within
-    Elasticsearch's `_id` and `_source`), else the one that holds its place: `doc_id` (or what makes
-    a document's id, such as `source`), `start_index` and, if known, `end_index`.
-    Segments that the index no longer has are left out.
+    Any can take the place of BM25, such as one over Elasticsearch or OpenSearch: its results are
+    mapped back to the index's segments. A result is the segment that its metadata's
+    `structrag_chunk` or its own id names (also within Elasticsearch's `_id` and `_source`), else
+    the one that holds its place: `doc_id` (or what makes a document's id, such as `source`),
+    `start_index` and, if known, `end_index`. Segments that the index no longer has are left out.
 
     Its scores are taken where all results have one that does not rise; else the first counts 1, the
     second 1/2, the third 1/3.
@@ -203,21 +215,22 @@ def _engine_result(document: Document) -> EngineResult:
     facts = list(_facts(document))
     named = next((fact for fact in facts if isinstance(fact.get(CHUNK_KEY), str)), {})
     placed = next((fact for fact in facts if isinstance(fact.get("start_index"), int)), {})
+    metadata = document.metadata
     return EngineResult(
         chunk_id=named.get(CHUNK_KEY),
-        names=(document.id, document.metadata.get("_id")),
+        names=(document.id, metadata.get("_id")),
         doc_id=_parent_id(placed) if placed else None,
         start=placed.get("start_index"),
         end=placed.get("end_index"),
-        score=next(
-            (document.metadata[key] for key in SCORE_KEYS if key in document.metadata), None
-        ),
+        score=next((metadata[key] for key in SCORE_KEYS if key in metadata), None),
     )
 
 
 def _facts(document: Document) -> Iterator[Mapping[str, Any]]:
-    """Where a result may say what it is: its metadata, and what Elasticsearch's retriever puts
-    inside."""
+    """Where a result may say what it is.
+
+    In its metadata, and in what Elasticsearch's retriever puts inside.
+    """
     yield document.metadata
     source = document.metadata.get("_source")
     if isinstance(source, Mapping):
@@ -237,8 +250,10 @@ def _parent_id(facts: Mapping[str, Any]) -> str:
 
 
 def segment_documents(store: Store, view: str) -> list[Document]:
-    """Every chunk as what is indexed of it in a view, with the ids that lead back to it; chunks
-    without the view are left out."""
+    """Every chunk as what is indexed of it in a view.
+
+    With the ids that lead back to it. Chunks without the view are left out.
+    """
     documents = []
     for chunk, text in indexed_segments(store, view):
         ids = {CHUNK_KEY: chunk.id, DOCUMENT_KEY: chunk.doc_id}

@@ -15,12 +15,18 @@ from structrag.hosts.splitters import UNLIMITED, changes_of, idms_margin, idms_t
 
 
 class IDMSTextSplitter(ReadingTextSplitter):
-    """Splits between sentences that belong together less than recent ones did, and merges what
-    became too small.
+    """Splits between sentences that belong together less than recent ones.
 
-        IDMSTextSplitter(embeddings).split_documents(documents)       # similarity of the sentences
-        around each gap IDMSTextSplitter(embeddings, llm).split_documents(documents)  # one question
-        of one token for each gap
+    What became too small is merged. With `embeddings` the similarity of the sentences around each
+    gap counts, with an `llm` too every gap is one question of one token.
+
+    Example:
+        >>> text = "# Pump\\n\\nIt moves water. Rinse its filter. Invoices are due in March."
+        >>> splitter = IDMSTextSplitter(chunk_size=50)  # or IDMSTextSplitter(embeddings, llm)
+        >>> for chunk in splitter.split_text(text):
+        ...     print(repr(chunk))
+        '# Pump\\n\\nIt moves water. Rinse its filter.'
+        'Invoices are due in March.'
 
     Metadata is that of `ContentAwareTextSplitter` and `idms_margin` (of the gap in front of the
     chunk; not at the start of a section), `idms_margin_source` (what margins were read from:
@@ -71,7 +77,7 @@ class IDMSTextSplitter(ReadingTextSplitter):
         add_context: bool = False,
         **settings: Any,
     ) -> None:
-        own = take_settings(IDMSSplitter, settings)
+        core_settings = take_settings(IDMSSplitter, settings)
         super().__init__(
             embeddings,
             llm,
@@ -87,7 +93,7 @@ class IDMSTextSplitter(ReadingTextSplitter):
             max_tokens=chunk_size,
             heading_path=add_context,
             counter=self._counter(),
-            **own,
+            **core_settings,
         )
         self.core = with_enrichment(
             splitter,
@@ -99,10 +105,10 @@ class IDMSTextSplitter(ReadingTextSplitter):
 
     @classmethod
     def paper(cls, embeddings: Any = None, llm: Any = None, **settings: Any) -> IDMSTextSplitter:
-        """As published: the chunk so far against the next sentence, merged up to 200 words, no
-        limit, sections not looked at.
+        """As published: the chunk so far against the next sentence.
 
-        Sizes are words. `llm` must be given, or a `TransformersMargin` as `margin`.
+        Merged up to 200 words, no limit, sections not looked at. Sizes are words. `llm` must be
+        given, or a `TransformersMargin` as `margin`.
         """
         published = changes_of(
             IDMSSplitter.paper(), "min_tokens", "target_tokens", "max_tokens", "heading_path"

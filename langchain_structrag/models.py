@@ -43,8 +43,10 @@ _callbacks: ContextVar[BaseCallbackManager | None] = ContextVar("structrag_callb
 
 @contextmanager
 def inner_callbacks(callbacks: BaseCallbackManager | None) -> Iterator[None]:
-    """Within it, language models called through `LangChainModel` report to `callbacks`, also from
-    threads and tasks."""
+    """Let language models called within it report to `callbacks`.
+
+    Those called through `LangChainModel`, also from threads and tasks.
+    """
     token = _callbacks.set(callbacks)
     try:
         yield
@@ -53,8 +55,10 @@ def inner_callbacks(callbacks: BaseCallbackManager | None) -> Iterator[None]:
 
 
 def inner_config(config: RunnableConfig | None = None) -> RunnableConfig | None:
-    """The config for a call made within `inner_callbacks`: its callbacks unless `config` has its
-    own."""
+    """The config for a call made within `inner_callbacks`.
+
+    Its callbacks, unless `config` has its own.
+    """
     callbacks = _callbacks.get()
     if callbacks is None or (config and config.get("callbacks")):
         return config
@@ -65,6 +69,12 @@ def inner_config(config: RunnableConfig | None = None) -> RunnableConfig | None:
 class LangChainEmbedder:
     """LangChain `Embeddings` as a structrag embedder.
 
+    Example:
+        >>> from langchain_core.embeddings import DeterministicFakeEmbedding
+        >>> embedder = LangChainEmbedder(DeterministicFakeEmbedding(size=8), max_tokens=512)
+        >>> len(embedder.embed(["Rinse the filter."])[0]), embedder.max_tokens
+        (8, 512)
+
     Attributes:
         embeddings: Asked through `embed_documents` and, one text a call, `embed_query`; async
             through their async forms.
@@ -73,7 +83,7 @@ class LangChainEmbedder:
             Give one where those do not tell two models apart.
         max_tokens: What the model reads of a text; longer texts are then embedded in windows
             instead of being truncated. None: what the object tells, as HuggingFaceEmbeddings does,
-                else every text goes in whole.
+            else every text goes in whole.
 
     Raises:
         InvalidParameter: `embeddings` is none of LangChain's, or `max_tokens` is below 1 (a
@@ -98,8 +108,10 @@ class LangChainEmbedder:
         object.__setattr__(self, "_counter", counter)
 
     def count_tokens(self, text: str) -> int:
-        """The model's tokens of a text, for windows; an estimate where its tokenizer is not at
-        hand."""
+        """The model's tokens of a text, for windows.
+
+        An estimate where its tokenizer is not at hand.
+        """
         return self._counter(text)
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
@@ -111,9 +123,8 @@ class LangChainEmbedder:
     async def aembed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
         """`embed` by the model's own async calls."""
         if query:
-            return list(
-                await asyncio.gather(*(self.embeddings.aembed_query(text) for text in texts))
-            )
+            calls = [self.embeddings.aembed_query(text) for text in texts]
+            return list(await asyncio.gather(*calls))
         return await self.embeddings.aembed_documents(list(texts))
 
 
@@ -121,16 +132,22 @@ class LangChainEmbedder:
 class LangChainModel:
     """A LangChain chat model, LLM or chain as a structrag language model.
 
+    Example:
+        >>> from langchain_core.language_models import FakeListChatModel
+        >>> model = LangChainModel(FakeListChatModel(responses=["A pump."]))  # or ChatOpenAI()
+        >>> model.complete("What moves water?")
+        'A pump.'
+
     Attributes:
         model: Called by `invoke` and `ainvoke` with a string. Its answer is a string, or the text
             of a message, text blocks joined. A model, one with fallbacks, retries or bound
-                arguments, or any other Runnable whose types allow that: `prompt | model` where
-            the prompt has one place, `model | StrOutputParser()`, a RunnableLambda.
+            arguments, or any other Runnable whose types allow that: `prompt | model` where the
+            prompt has one place, `model | StrOutputParser()`, a RunnableLambda.
         name: For cache keys and saved indexes; default: the class and the model's name and
             settings, of a chain those of all its parts, never a key. A chain that holds a function,
-                as a RunnableLambda does, does not tell what it calls: without a `name` no cache
-            entry is shared with it, not even by a later run, and an index that was saved makes its
-            views anew. Give it one, and another when the function changes.
+            as a RunnableLambda does, does not tell what it calls: without a `name` no cache entry
+            is shared with it, not even by a later run, and an index that was saved makes its views
+            anew. Give it one, and another when the function changes.
         config: A `RunnableConfig` for every call; inside a retriever its callbacks reach the call
             as well.
 
@@ -142,7 +159,7 @@ class LangChainModel:
     model: Runnable[Any, Any]
     name: str = ""
     config: RunnableConfig | None = None
-    _known: LogProbabilities = field(
+    _log_probabilities: LogProbabilities = field(
         default_factory=LogProbabilities, init=False, repr=False, compare=False
     )
 
@@ -151,7 +168,7 @@ class LangChainModel:
         if not self.name:
             object.__setattr__(self, "name", model_name(self.model, self.config))
         if gives_strings(self.model):
-            self._known.works = -1  # no log-probabilities come with a plain string
+            self._log_probabilities.works = -1  # none come with a plain string
 
     def complete(self, prompt: str) -> str:
         """The answer's text."""
@@ -162,60 +179,71 @@ class LangChainModel:
         return answer_text(await self.model.ainvoke(prompt, self._config()))
 
     def choose(self, prompt: str, options: tuple[str, str]) -> float | None:
-        """The margin of the first option over the second by the log-probabilities of the answer;
-        None for a model without them."""
+        """The margin of the first option over the second.
 
-        def call(wanted: Mapping[str, Any]) -> Any:
-            return self.model.bind(**wanted).invoke(prompt, self._config())
+        By the log-probabilities of the answer; None for a model without them.
+        """
 
-        return self._known.margin(options, top_of_message, call)
+        def call(parameters: Mapping[str, Any]) -> Any:
+            return self.model.bind(**parameters).invoke(prompt, self._config())
+
+        return self._log_probabilities.margin(options, top_of_message, call)
 
     async def achoose(self, prompt: str, options: tuple[str, str]) -> float | None:
         """`choose` by the model's own async call."""
 
-        async def call(wanted: Mapping[str, Any]) -> Any:
-            return await self.model.bind(**wanted).ainvoke(prompt, self._config())
+        async def call(parameters: Mapping[str, Any]) -> Any:
+            return await self.model.bind(**parameters).ainvoke(prompt, self._config())
 
-        return await self._known.amargin(options, top_of_message, call)
+        return await self._log_probabilities.amargin(options, top_of_message, call)
 
     def _config(self) -> RunnableConfig | None:
         return inner_config(self.config)
 
 
 def answer_text(answer: Any) -> str:
-    """The text of a chat model's message or of an LLM's answer; other values are returned for the
-    caller to refuse."""
+    """The text of a chat model's message or of an LLM's answer.
+
+    Other values are returned for the caller to refuse.
+    """
     return str(answer.text) if isinstance(answer, BaseMessage) else answer
 
 
 def top_of_message(answer: Any) -> list[tuple[str, float]]:
-    """The most likely first tokens of a message with their log-probabilities, as providers report
-    them; [] if there are none."""
-    told = getattr(answer, "response_metadata", None) or {}
-    tokens = told.get("logprobs") or told.get("logprobs_result")
+    """The most likely first tokens of a message with their log-probabilities.
+
+    As providers report them; [] if there are none.
+    """
+    metadata = getattr(answer, "response_metadata", None) or {}
+    tokens = metadata.get("logprobs") or metadata.get("logprobs_result")
     if isinstance(tokens, Mapping):
         tokens = tokens.get("content")
-    if not isinstance(tokens, list) or not tokens or not isinstance(tokens[0], Mapping):
+    first = next(iter(tokens), None) if isinstance(tokens, list) else None
+    if not isinstance(first, Mapping):
         return []
-    listed = [*(tokens[0].get("top_logprobs") or ()), tokens[0]]
-    unique = {
-        part["token"]: float(part["logprob"])
-        for part in listed
-        if isinstance(part.get("token"), str) and isinstance(part.get("logprob"), int | float)
-    }
+    unique = {}  # the token itself may be among the most likely ones
+    for entry in [*(first.get("top_logprobs") or ()), first]:
+        token, value = entry.get("token"), entry.get("logprob")
+        if isinstance(token, str) and isinstance(value, int | float):
+            unique[token] = float(value)
     return list(unique.items())
 
 
 def as_embedder(value: Any) -> Embedder | Any:
-    """LangChain `Embeddings` wrapped, of `StructragEmbeddings` the embedder; anything else as it
-    is, for structrag to judge."""
+    """LangChain `Embeddings` wrapped, of `StructragEmbeddings` the embedder.
+
+    Anything else stays as it is, for structrag to judge.
+    """
     if isinstance(value, StructragEmbeddings):
         return value.embedder
     return LangChainEmbedder(value) if isinstance(value, Embeddings) else value
 
 
 def as_language_model(value: Any) -> LanguageModel | Any:
-    """A LangChain model or chain wrapped; anything else as it is, for structrag to judge."""
+    """A LangChain model or chain wrapped.
+
+    Anything else stays as it is, for structrag to judge.
+    """
     return LangChainModel(value) if isinstance(value, Runnable) else value
 
 
@@ -223,23 +251,22 @@ NEEDED = "a Runnable that takes a string and gives a string or a message"
 
 
 def check_answers(model: Any, *, takes_text: bool = True) -> None:
-    """Raise InvalidParameter unless it is a model or chain whose types allow it to answer with a
-    string or a message.
+    """Raise InvalidParameter for what cannot stand for a language model.
 
-    What declares no types, or Any, is allowed. `takes_text=False` leaves out what it takes.
+    Its types must allow it to take a string and to answer with a string or a message. What declares
+    no types, or Any, is allowed. `takes_text=False` leaves out what it takes.
     """
     if not isinstance(model, Runnable):
         raise InvalidParameter(
             f"model must be a LangChain chat model or LLM, or {NEEDED}; got "
-            f"{type(model).__name__}. "
-            "A plain function is passed as llm= as it is."
+            f"{type(model).__name__}. A plain function is passed as llm= as it is."
         )
     if isinstance(model, BaseLanguageModel):
         return
-    given = _declared(model, "OutputType")
-    if not _holds(given, str, BaseMessage):
+    output = _declared(model, "OutputType")
+    if not _allows(output, str, BaseMessage):
         raise InvalidParameter(
-            f"model must be {NEEDED}; {model.get_name()} gives {_shown(given)}. End the chain in "
+            f"model must be {NEEDED}; {model.get_name()} gives {_shown(output)}. End the chain in "
             "the model or in a StrOutputParser."
         )
     if takes_text:
@@ -247,7 +274,7 @@ def check_answers(model: Any, *, takes_text: bool = True) -> None:
 
 
 def gives_strings(model: Any) -> bool:
-    """Whether its answers are plain strings, so that nothing else comes with them."""
+    """Whether its answers are plain strings, without anything else."""
     return _declared(model, "OutputType") is str
 
 
@@ -255,15 +282,15 @@ def _check_input(model: Runnable[Any, Any]) -> None:
     first = _first(model)
     if isinstance(first, BasePromptTemplate):
         names = first.input_variables
-        if len(names) != 1 or not _holds(first.input_types.get(names[0], str), str):
+        if len(names) != 1 or not _allows(first.input_types.get(names[0], str), str):
             raise InvalidParameter(
                 f"model must be {NEEDED}; the prompt that the chain begins with has the places "
-                f"{sorted(names)}. It must have exactly one, "
-                "for a string: set others by prompt.partial(...)."
+                f"{sorted(names)}. It must have exactly one, for a string: set others by "
+                "prompt.partial(...)."
             )
         return
     taken = _declared(model, "InputType")
-    if not _holds(taken, str):
+    if not _allows(taken, str):
         raise InvalidParameter(f"model must be {NEEDED}; {model.get_name()} takes {_shown(taken)}.")
 
 
@@ -282,26 +309,23 @@ def _declared(model: Runnable[Any, Any], side: str) -> Any:
         return Any
 
 
-def _holds(declared: Any, *wanted: type) -> bool:
+def _allows(declared: Any, *accepted: type) -> bool:
     """Whether a declared type allows a value of one of the types."""
     origin = get_origin(declared)
     if origin is Annotated:
-        return _holds(get_args(declared)[0], *wanted)
+        return _allows(get_args(declared)[0], *accepted)
     if origin in {Union, types.UnionType}:
-        return any(_holds(part, *wanted) for part in get_args(declared))
-    if (
-        declared is Any or declared is object or isinstance(declared, str | TypeVar)
-    ):  # left open, or an annotation that is text
+        return any(_allows(part, *accepted) for part in get_args(declared))
+    # What is left open, or is an annotation as text, may be anything.
+    if declared is Any or declared is object or isinstance(declared, str | TypeVar):
         return True
-    return isinstance(declared, type) and origin is None and issubclass(declared, wanted)
+    return isinstance(declared, type) and origin is None and issubclass(declared, accepted)
 
 
 def _shown(declared: Any) -> str:
-    return (
-        getattr(declared, "__name__", str(declared))
-        if get_origin(declared) is None
-        else str(declared)
-    )
+    if get_origin(declared) is None:
+        return getattr(declared, "__name__", str(declared))
+    return str(declared)
 
 
 # What tells two models or settings apart, and never a secret.
@@ -316,39 +340,35 @@ MODEL_FIELDS = (
 )
 SETTING_FIELDS = (
     "temperature", "top_p", "top_k", "max_tokens", "seed", "reasoning_effort",
-    "dimensions", "output_dimensionality", "task_type", "size", "query_instruction", "embed_instruction",
+    "dimensions", "output_dimensionality", "task_type", "size",
+    "query_instruction", "embed_instruction",
 )  # fmt: skip
-OTHER_FIELDS = (
-    "model_kwargs",
-    "encode_kwargs",
-    "query_encode_kwargs",
-    "stop",
-    "stop_sequences",
-)  # told by a digest
+# Those that stand in a name as a digest.
+OTHER_FIELDS = ("model_kwargs", "encode_kwargs", "query_encode_kwargs", "stop", "stop_sequences")
 FUNCTION = "<function>"  # stands in a name for what cannot be told
 
 
 def model_name(model: Any, config: RunnableConfig | None = None) -> str:
-    """Class, model name and settings, such as `ChatOpenAI(model='gpt-4o', temperature=0)`; equal in
-    every process.
+    """What tells two models or chains apart, equal in every process.
 
-    Chains are told by all their parts: bound arguments, fallbacks, steps, prompts. A model without
-    a name is told by the module and name of its class and its public settings. A chain that holds a
+    Class, model name and settings, such as `ChatOpenAI(model='gpt-4o', temperature=0)`. A chain's
+    name has all its parts: bound arguments, fallbacks, steps, prompts. That of a model without a
+    name has the module and name of its class and its public settings. A chain that holds a
     function, such as a RunnableLambda, gets a name that no other has, since nothing tells what the
     function calls. `config` is what it will be called with.
     """
-    name = _told(model, _configured(config))
+    name = _described(model, _configured(config))
     return unnamed(model, name) if FUNCTION in name else name
 
 
-def _told(value: Any, settings: Mapping[str, Any]) -> str:
+def _described(value: Any, settings: Mapping[str, Any]) -> str:
     """A model, embeddings or chain, called with these settings."""
     if isinstance(value, RunnableBinding | RunnableRetry):  # bind, with_config, with_retry
-        return _told(value.bound, {**value.kwargs, **_configured(value.config), **settings})
+        return _described(value.bound, {**value.kwargs, **_configured(value.config), **settings})
     if isinstance(value, BaseLanguageModel | Embeddings):
         return _model(value, settings)
     steps = value.steps if isinstance(value, RunnableSequence) else []
-    name = " | ".join(_told(step, {}) for step in steps) or _composed(value)
+    name = " | ".join(_described(step, {}) for step in steps) or _composed(value)
     return f"({name}).bind({listed(_digests(settings))})" if settings else name
 
 
@@ -358,55 +378,54 @@ def _configured(config: RunnableConfig | None) -> dict[str, Any]:
 
 
 def _model(model: Any, bound: Mapping[str, Any]) -> str:
-    named = _fields(model, bound, MODEL_FIELDS)
-    told = {
-        name: repr(value)
-        for name, value in {**named, **_fields(model, bound, SETTING_FIELDS)}.items()
-    }
-    identifying = getattr(
-        model, "_identifying_params", None
-    )  # what LangChain's classes say tells their instances apart
-    own = dict(identifying) if isinstance(identifying, Mapping) else {}
-    rest = {**{name: getattr(model, name, None) for name in OTHER_FIELDS}, **own, **bound}
-    told |= _digests({name: value for name, value in rest.items() if name not in told})
-    if named:
-        return f"{type(model).__name__}({listed(told)})"
-    return f"{class_path(model)}({listed({**({} if own else _attributes(model)), **told})})"
+    """A model that is called with these bound arguments."""
+    names = _fields(model, bound, MODEL_FIELDS)
+    settings = {**names, **_fields(model, bound, SETTING_FIELDS)}
+    shown_settings = {name: repr(value) for name, value in settings.items()}
+    # What LangChain's classes say tells their instances apart.
+    identifying = getattr(model, "_identifying_params", None)
+    parameters = dict(identifying) if isinstance(identifying, Mapping) else {}
+    others = {name: getattr(model, name, None) for name in OTHER_FIELDS}
+    rest = {**others, **parameters, **bound}
+    shown_settings |= _digests({name: rest[name] for name in rest if name not in shown_settings})
+    if names:
+        return f"{type(model).__name__}({listed(shown_settings)})"
+    if not parameters:
+        shown_settings = {**_attributes(model), **shown_settings}
+    return f"{class_path(model)}({listed(shown_settings)})"
 
 
 def _fields(model: Any, bound: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    found = {name: bound[name] if name in bound else getattr(model, name, None) for name in names}
-    return {name: value for name, value in found.items() if is_plain(value) and value != ""}
+    """The plain values of these fields; bound arguments come first."""
+    values = {name: bound[name] if name in bound else getattr(model, name, None) for name in names}
+    return {name: value for name, value in values.items() if is_plain(value) and value != ""}
 
 
 def _digests(settings: Mapping[str, Any]) -> dict[str, str]:
-    given = {
-        name: value for name, value in settings.items() if is_setting(name) and value is not None
-    }
-    return {
-        name: shown(value)
-        for name, value in given.items()
-        if not isinstance(value, Mapping | list) or value
-    }
+    """The settings as they stand in a name, without empty ones."""
+    digests = {}
+    for name, value in settings.items():
+        is_empty = isinstance(value, Mapping | list) and not value
+        if is_setting(name) and value is not None and not is_empty:
+            digests[name] = shown(value)
+    return digests
 
 
 def _attributes(model: Any) -> dict[str, str]:
     """The settings of a model that has no name."""
-    found = {}
+    attributes = {}
     for name, value in settings_of(model).items():
-        told = _told(value, {}) if isinstance(value, Embeddings | Runnable) else telling(value)
-        if told is not None:
-            found[name] = told
-    return found
+        is_model = isinstance(value, Embeddings | Runnable)
+        text = _described(value, {}) if is_model else telling(value)
+        if text is not None:
+            attributes[name] = text
+    return attributes
 
 
 def _composed(value: Any) -> str:
     """A chain, a prompt or a parser by all its parts."""
-    kind = (
-        type(value).__name__
-        if type(value).__module__.startswith("langchain_core.")
-        else class_path(value)
-    )
+    is_of_langchain = type(value).__module__.startswith("langchain_core.")
+    kind = type(value).__name__ if is_of_langchain else class_path(value)
     held = [] if isinstance(value, BaseModel) else getattr(value, "__dict__", {}).values()
     if any(map(_is_function, held)):
         return f"{kind}({FUNCTION})"
@@ -420,12 +439,14 @@ def _composed(value: Any) -> str:
 
 
 def _part(value: Any) -> str:
+    """A part of a chain, of any type."""
     if isinstance(value, Embeddings | Runnable):
-        return _told(value, {})
+        return _described(value, {})
     if _is_function(value):
         return FUNCTION
     if isinstance(value, Mapping):
-        return f"{{{listed({str(name): _part(part) for name, part in value.items()})}}}"
+        parts = {str(name): _part(part) for name, part in value.items()}
+        return f"{{{listed(parts)}}}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_part, value))}]"
     return _composed(value) if isinstance(value, BaseModel) else shown(value)

@@ -1,4 +1,4 @@
-"""Two hops without a language model, for LangChain."""
+"""Several searches for one question, for LangChain: two hops, and self-ask."""
 
 from __future__ import annotations
 
@@ -32,11 +32,15 @@ from structrag.retrieval.retriever import Retriever
 
 
 class TwoHopRetriever(BaseRetriever):
-    """Searches twice: for the question, then for the question and the names found in the first
-    results.
+    """Searches for the question, then also for names in the first results.
 
-        TwoHopRetriever(retriever=D3Retriever.from_documents(documents)).invoke("Who founded the
-        maker of the X100?")
+    Example:
+        >>> from langchain_structrag import MultiViewRetriever
+        >>> texts = ["The X100 is made by Acme Pumps.", "Jane Doe owns Acme Pumps."]
+        >>> retriever = TwoHopRetriever(retriever=MultiViewRetriever.from_texts(texts, k=1))
+        >>> first = retriever.invoke("Who is behind the maker of the X100?")[0]
+        >>> first.metadata["two_hop_entities"]  # what the second search was given
+        ['Acme Pumps']
 
     It needs no language model. Results of both hops come by turns, each once; `two_hop_entities` in
     their metadata are the names that were added to the question, `rank` is the place among the
@@ -93,17 +97,14 @@ class TwoHopRetriever(BaseRetriever):
 
 
 def _documents(result: TwoHopResult, document: Callable[[Hit], Document]) -> list[Document]:
-    documents = []
-    for hit in result.hits:
-        one = document(hit)
-        one.metadata.update({"rank": hit.rank, ENTITIES_KEY: list(result.entities)})
-        documents.append(one)
+    documents = [document(hit) for hit in result.hits]
+    for hit, its_document in zip(result.hits, documents, strict=True):
+        its_document.metadata.update({"rank": hit.rank, ENTITIES_KEY: list(result.entities)})
     return documents
 
 
 def stepped(retriever: BaseRetriever) -> tuple[Retriever, Callable[[Hit], Document]]:
-    """A LangChain retriever as the core's multi-hop parts take it, and how its hits become
-    documents.
+    """A LangChain retriever as the core's, and how its hits become documents.
 
     Raises InvalidParameter for anything else.
     """
@@ -111,9 +112,10 @@ def stepped(retriever: BaseRetriever) -> tuple[Retriever, Callable[[Hit], Docume
         raise InvalidParameter(
             f"retriever must be a LangChain retriever; got {type(retriever).__name__}."
         )
-    own = getattr(retriever, "_stepped", None)
-    if own is not None:
-        return own()  # type: ignore[no-any-return]
+    # Those of this package have a retriever of the core inside.
+    inner = getattr(retriever, "_stepped", None)
+    if inner is not None:
+        return inner()  # type: ignore[no-any-return]
     host = HostRetriever(
         type(retriever).__name__,
         lambda question: retriever.invoke(question, inner_config()),
@@ -124,8 +126,10 @@ def stepped(retriever: BaseRetriever) -> tuple[Retriever, Callable[[Hit], Docume
 
 
 def chunk_of(document: Document) -> Chunk:
-    """A result of another retriever as a chunk; where its metadata has a heading path, that is its
-    context."""
+    """A result of another retriever as a chunk.
+
+    Where its metadata has a heading path, that is its context.
+    """
     return passage(
         str(document.id or digest(document)),
         document_id(document),
@@ -145,11 +149,18 @@ def document_of(hit: Hit) -> Document:
 
 
 class SelfAsk(Runnable[Any, dict[str, Any]]):
-    """Answers a question by follow-up questions, each retrieved and answered by itself (D3, section
-    5.2).
+    """Answers a question by follow-up questions (D3, section 5.2).
 
-        chain = SelfAsk(D3Retriever.from_documents(documents, llm=llm), llm)
-        chain.invoke("Who founded the company that made the X100?")["answer"]
+    Each follow-up is retrieved for and answered by itself.
+
+    Example:
+        >>> from langchain_core.language_models import FakeListChatModel
+        >>> from langchain_structrag import MultiViewRetriever
+        >>> retriever = MultiViewRetriever.from_texts(["Acme makes the X100. Jane founded Acme."])
+        >>> replies = ["Follow up: Who makes the X100?", "Acme", "So the final answer is: Jane"]
+        >>> chain = SelfAsk(retriever, FakeListChatModel(responses=replies))  # or ChatOpenAI()
+        >>> chain.invoke("Who founded the maker of the X100?")["answer"]
+        'Jane'
 
     The input is a question, or a dict with "question" (and "where"); `where` is also taken by
     `invoke`, `ainvoke` and `batch`. The output is a dict: `question`; `answer` ("Unanswerable" when
@@ -195,7 +206,7 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
             "evidence_tokens": evidence_tokens,
             "prompts": prompts,
         }
-        self._made()  # refuses now what an answer would refuse
+        self._agent()  # refuses now what an answer would refuse
 
     def invoke(
         self, input: Any, config: RunnableConfig | None = None, *, where: Any = None, **kwargs: Any
@@ -222,25 +233,28 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
         self, input: Any, run_manager: CallbackManagerForChainRun, *, where: Any
     ) -> dict[str, Any]:
         question, where = _read(input, where)
-        core, document = self._made()
+        core, document = self._agent()
         with inner_callbacks(run_manager.get_child()):
-            return _told(core.answer(question, where=where), document)
+            return _output(core.answer(question, where=where), document)
 
     async def _aanswer(
         self, input: Any, run_manager: AsyncCallbackManagerForChainRun, *, where: Any
     ) -> dict[str, Any]:
         question, where = _read(input, where)
-        core, document = self._made()
+        core, document = self._agent()
         with inner_callbacks(run_manager.get_child()):
-            return _told(await core.aanswer(question, where=where), document)
+            return _output(await core.aanswer(question, where=where), document)
 
-    def _made(self) -> tuple[CoreSelfAsk, Callable[[Hit], Document]]:
-        """The core's self-ask over the retriever as it is now, and how hits become documents."""
+    def _agent(self) -> tuple[CoreSelfAsk, Callable[[Hit], Document]]:
+        """The core's self-ask, and how hits become documents.
+
+        Made anew for each question, over the retriever as it is then.
+        """
         retriever, document = stepped(self.retriever)
         return CoreSelfAsk(retriever, **self._settings), document
 
 
-def _told(result: SelfAskResult, document: Callable[[Hit], Document]) -> dict[str, Any]:
+def _output(result: SelfAskResult, document: Callable[[Hit], Document]) -> dict[str, Any]:
     return {
         "question": result.question,
         "answer": result.answer,

@@ -16,11 +16,19 @@ from structrag.retrieval.multiview import MultiViewRetriever as CoreRetriever
 
 
 class MultiViewRetriever(IndexRetriever):
-    """Finds chunks by several views of each section: its text, a summary, its keywords
-    (MC-indexing).
+    """Finds chunks by several views of each section (MC-indexing).
 
-        retriever = MultiViewRetriever.from_documents(documents, OpenAIEmbeddings(), k=4)
-        retriever.invoke("What is the notice period?", where={"source": "contract.md"})
+    The views are its text, a summary and its keywords.
+
+    Example:
+        >>> from langchain_core.embeddings import DeterministicFakeEmbedding
+        >>> text = "# Pump\\n\\nIt moves water.\\n\\n## Cleaning\\n\\nRinse the filter."
+        >>> document = Document(text, metadata={"source": "pump.md"})
+        >>> embeddings = DeterministicFakeEmbedding(size=8)  # or OpenAIEmbeddings()
+        >>> retriever = MultiViewRetriever.from_documents([document], embeddings, k=1)
+        >>> (chunk,) = retriever.invoke("How do I rinse the filter?", where={"source": "pump.md"})
+        >>> chunk.page_content, chunk.metadata["heading_path"]
+        ('## Cleaning\\n\\nRinse the filter.', ['Pump', 'Cleaning'])
 
     Made by `from_documents`, `from_texts` or `load`, or from a structrag `Index`. Returns exactly k
     plain Documents (fewer only where there are fewer chunks; preset "paper": as published), best
@@ -68,10 +76,10 @@ class MultiViewRetriever(IndexRetriever):
         return CoreRetriever(self.index, **settings)
 
     def _document(self, hit: Hit) -> Document:
-        found = super()._document(hit)
-        found.metadata.update(score_notes(hit))
-        found.metadata["views_hit"] = list(hit.chunk.extras.get("views_hit", ()))
-        return found
+        document = super()._document(hit)
+        document.metadata.update(score_notes(hit))
+        document.metadata["views_hit"] = list(hit.chunk.extras.get("views_hit", ()))
+        return document
 
     @classmethod
     def _shared_options(cls) -> tuple[str, ...]:

@@ -13,10 +13,17 @@ from structrag.hosts.splitters import UNLIMITED, changes_of, take_settings
 
 
 class PICTextSplitter(ReadingTextSplitter):
-    """Splits where relevance to a pseudo-instruction, such as the document's summary, begins and
-    ends.
+    """Splits where relevance to a pseudo-instruction begins and ends.
 
-        PICTextSplitter(embeddings, llm).split_documents(documents)
+    The pseudo-instruction is, for example, the document's summary.
+
+    Example:
+        >>> text = "# Pump\\n\\nIt moves water. Rinse its filter. Invoices are due in March."
+        >>> splitter = PICTextSplitter(chunk_size=50)  # or PICTextSplitter(embeddings, llm)
+        >>> for chunk in splitter.split_text(text):
+        ...     print(repr(chunk))
+        '# Pump\\n\\nIt moves water.'
+        'Rinse its filter. Invoices are due in March.'
 
     Metadata is that of `ContentAwareTextSplitter` and `pic_relevant`, `pic_mean_similarity` and
     `pic_threshold` (the latter two where the text was long enough to be looked at), and
@@ -57,7 +64,7 @@ class PICTextSplitter(ReadingTextSplitter):
         add_context: bool = False,
         **settings: Any,
     ) -> None:
-        own = take_settings(PICSplitter, settings)
+        core_settings = take_settings(PICSplitter, settings)
         super().__init__(
             embeddings,
             llm,
@@ -71,13 +78,15 @@ class PICTextSplitter(ReadingTextSplitter):
             max_tokens=chunk_size,
             context=add_context,
             counter=self._counter(),
-            **own,
+            **core_settings,
         )
 
     @classmethod
     def paper(cls, embeddings: Any = None, llm: Any = None, **settings: Any) -> PICTextSplitter:
-        """As published (section 3.2): the document's summary, the mean, no size bounds, sections
-        not looked at."""
+        """As published (section 3.2).
+
+        The document's summary, the mean, no size bounds, sections not looked at.
+        """
         published = changes_of(PICSplitter.paper(), "max_tokens", "context")
         sizes = {"chunk_size": UNLIMITED, "min_chunk_size": 0}
         return cls(embeddings, llm, **{**published, **sizes, **settings})

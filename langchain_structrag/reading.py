@@ -1,4 +1,4 @@
-"""What the text splitters that read the text share: models, many documents at once, native async."""
+"""What text splitters that ask models share: models, many documents, async."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from structrag.records import Document as CoreDocument
 
 
 class ReadingTextSplitter(StructureSplitter):
-    """Base of the splitters that ask models. Subclasses set `core`, and in `KEYS` which of a
-    chunk's extras metadata tells by which key.
+    """Base of the splitters that ask models.
 
+    Subclasses set `core`, and in `KEYS` which of a chunk's extras metadata tells by which key.
     Documents are read in groups of bounded size: a group's prompts go out together, its sentences
     in full batches.
     """
@@ -54,7 +54,7 @@ class ReadingTextSplitter(StructureSplitter):
         self._runner()
 
     def explain(self, document: Document | str) -> Explanation:
-        """The series of numbers that a document is cut by, with the chunks."""
+        """The numbers that a document is cut by, with the chunks."""
         parent = Document(page_content=document) if isinstance(document, str) else document
         return self.core.explain(to_core(parent, format=self._format), runner=self._runner())
 
@@ -63,10 +63,13 @@ class ReadingTextSplitter(StructureSplitter):
         return list(self.lazy_split_documents(check_documents(documents)))
 
     def lazy_split_documents(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """`split_documents` as chunks are ready; of many documents only a few are held at a time."""
-        read = DocumentQueue(documents, self._format)
-        for chunks in self.core.split_all(read, runner=self._runner()):
-            yield from self._made(*read.next(), chunks)
+        """`split_documents` as chunks are ready.
+
+        Of many documents only a few are held at a time.
+        """
+        queue = DocumentQueue(documents, self._format)
+        for chunks in self.core.split_all(queue, runner=self._runner()):
+            yield from self._chunk_documents(*queue.next(), chunks)
 
     async def asplit_documents(self, documents: Iterable[Document]) -> list[Document]:
         """`split_documents` on an event loop, by the models' own async calls."""
@@ -74,17 +77,15 @@ class ReadingTextSplitter(StructureSplitter):
 
     async def alazy_split_documents(self, documents: Iterable[Document]) -> AsyncIterator[Document]:
         """`lazy_split_documents` on an event loop."""
-        read = DocumentQueue(documents, self._format)
-        async for chunks in self.core.asplit_all(read, runner=self._runner()):
-            for chunk in self._made(*read.next(), chunks):
+        queue = DocumentQueue(documents, self._format)
+        async for chunks in self.core.asplit_all(queue, runner=self._runner()):
+            for chunk in self._chunk_documents(*queue.next(), chunks):
                 yield chunk
 
     async def asplit_text(self, text: str) -> list[str]:
         """`split_text` on an event loop."""
-        return [
-            chunk.page_content
-            for chunk in await self.asplit_documents([Document(page_content=text)])
-        ]
+        chunks = await self.asplit_documents([Document(page_content=text)])
+        return [chunk.page_content for chunk in chunks]
 
     async def acreate_documents(
         self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None
@@ -109,7 +110,7 @@ class ReadingTextSplitter(StructureSplitter):
 
 
 class DocumentQueue:
-    """Documents as they are read: each is kept with its parent until its result is there."""
+    """Documents as they are read, with their parents until results are there."""
 
     def __init__(self, documents: Iterable[Document], format: str) -> None:
         self._documents = iter(documents)

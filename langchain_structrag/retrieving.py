@@ -1,5 +1,7 @@
-"""What the retrievers share: an index of LangChain documents that can be made, changed, saved and
-searched."""
+"""What the retrievers share: an index of LangChain documents.
+
+It can be made, changed, saved and searched.
+"""
 
 from __future__ import annotations
 
@@ -48,8 +50,10 @@ from structrag.retrieval.retriever import Retriever
 
 
 class IndexRetriever(BaseRetriever):
-    """A retriever over a structrag index. Subclasses say how it is searched, most by a retriever of
-    the core with their own fields."""
+    """A retriever over a structrag index.
+
+    Subclasses say how it is searched, most by a retriever of the core with their own fields.
+    """
 
     SETTINGS: ClassVar[tuple[str, ...]] = ()
 
@@ -58,7 +62,8 @@ class IndexRetriever(BaseRetriever):
     format: str = "auto"
     """Of the documents added: "markdown", "html", "text" or "auto"."""
 
-    _known: tuple[dict[str, Any], Any] | None = PrivateAttr(None)
+    # Settings, and the retriever of the core that was made with them.
+    _current: tuple[dict[str, Any], Any] | None = PrivateAttr(None)
 
     def model_post_init(self, context: Any, /) -> None:
         """Refuse now what a search would refuse."""
@@ -67,14 +72,15 @@ class IndexRetriever(BaseRetriever):
             self._core()
 
     def _core(self) -> Any:
-        """The retriever of the core, made anew when a field named in SETTINGS has changed."""
+        """The retriever of the core.
+
+        It is made anew when a field named in SETTINGS has changed.
+        """
         settings = {name: getattr(self, name) for name in ("index", *self.SETTINGS)}
-        if self._known is None or self._known[0] != settings:
-            self._known = (
-                settings,
-                self._make_core({name: settings[name] for name in self.SETTINGS}),
-            )
-        return self._known[1]
+        if self._current is None or self._current[0] != settings:
+            core = self._make_core({name: settings[name] for name in self.SETTINGS})
+            self._current = (settings, core)
+        return self._current[1]
 
     def _make_core(self, settings: dict[str, Any]) -> Any:
         """A retriever of the core over the index, with these settings."""
@@ -137,7 +143,7 @@ class IndexRetriever(BaseRetriever):
                 page or row), else derived from its content.
             embedding: LangChain `Embeddings`, or what structrag's `Index` takes; None: LSA, which
                 needs no model. Where its object does not tell how much the model reads of a text:
-                    `LangChainEmbedder(embeddings, max_tokens=512)`.
+                `LangChainEmbedder(embeddings, max_tokens=512)`.
             options: The retriever's fields; `llm` (a LangChain model or chain that writes summaries
                 and keywords; None: extractive), `vectorstore` (a LangChain `VectorStore` that keeps
                 and embeds the views), `splitter` (one of this package, which then always indexes
@@ -191,8 +197,10 @@ class IndexRetriever(BaseRetriever):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], embedding: Any = None, **options: Any) -> Self:
-        """A retriever over an index that `save` wrote, with the models it was built with; `options`
-        as for `from_documents`."""
+        """A retriever over an index that `save` wrote.
+
+        With the models it was built with; `options` as for `from_documents`.
+        """
         return cls._with_index(
             partial(cls._opened_index, path), {"embedding": embedding, **options}
         )
@@ -209,19 +217,21 @@ class IndexRetriever(BaseRetriever):
 
     @classmethod
     def _with_index(cls, make: Any, options: dict[str, Any]) -> Self:
-        """A retriever with what `make` returns; options that are fields of the class stay here,
-        shared ones go to both."""
-        fields = {name: value for name, value in options.items() if name in cls.model_fields}
+        """A retriever with the index that `make` returns.
+
+        Options that are fields of the class stay here, shared ones go to both.
+        """
+        fields, for_index = {}, {}
         shared = cls._shared_options()
-        index = make(
-            **{
-                name: value
-                for name, value in options.items()
-                if name not in fields or name in shared
-            }
-        )
-        known = {name: getattr(index, name) for name in shared if hasattr(index, name)}
-        return cls(index=index, **{**known, **fields})
+        for name, value in options.items():
+            if name in cls.model_fields:
+                fields[name] = value
+            if name not in cls.model_fields or name in shared:
+                for_index[name] = value
+        index = make(**for_index)
+        # A saved index has some of them itself.
+        defaults = {name: getattr(index, name) for name in shared if hasattr(index, name)}
+        return cls(index=index, **{**defaults, **fields})
 
     @classmethod
     def _shared_options(cls) -> tuple[str, ...]:
@@ -229,8 +239,10 @@ class IndexRetriever(BaseRetriever):
         return ()
 
     def add_documents(self, documents: Iterable[Document]) -> Any:
-        """Add whole documents. Unchanged ones cost nothing, one that changed under its id is
-        replaced. Returns the index's report."""
+        """Add whole documents, and return the index's report.
+
+        Unchanged ones cost nothing, one that changed under its id is replaced.
+        """
         return self.index.add(core_documents(documents, self.format))
 
     async def aadd_documents(self, documents: Iterable[Document]) -> Any:
@@ -238,9 +250,12 @@ class IndexRetriever(BaseRetriever):
         return await self.index.aadd(core_documents(documents, self.format))
 
     def delete(self, ids: str | Sequence[str]) -> bool:
-        """Remove documents (not chunks) by id, from every view; False if one was not there."""
-        wanted = [ids] if isinstance(ids, str) else list(ids)
-        deleted = [self.index.delete(name) for name in wanted]
+        """Remove documents (not chunks) by id, from every view.
+
+        False if one was not there.
+        """
+        names = [ids] if isinstance(ids, str) else list(ids)
+        deleted = [self.index.delete(name) for name in names]  # all, whatever the first says
         return all(deleted)
 
     async def adelete(self, ids: str | Sequence[str]) -> bool:
@@ -248,7 +263,10 @@ class IndexRetriever(BaseRetriever):
         return await run_in_executor(None, self.delete, ids)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the index to a folder. Models and a host's stores are not part of it."""
+        """Write the index to a folder.
+
+        Models and a host's stores are not part of it.
+        """
         self.index.save(path)
 
     def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
@@ -268,7 +286,10 @@ def make_index(**options: Any) -> Index:
 
 
 def load_index(path: str | os.PathLike[str], *, verify: bool = False, **options: Any) -> Index:
-    """A saved index with the models it was built with; takes what `index_options` takes besides."""
+    """A saved index with the models it was built with.
+
+    Takes what `index_options` takes besides.
+    """
     return _bound(Index.load(path, verify=verify, **index_options(**options)), options)
 
 
@@ -311,37 +332,39 @@ def vectorstore_of(index: Index) -> VectorStore | None:
 
 def _bound(index: Index, options: Mapping[str, Any]) -> Index:
     """The index, known to its store; the paper's indexes no heading path."""
-    splitter = options.get("splitter")
-    if index.preset == "paper" and isinstance(
-        splitter, ContentAwareTextSplitter | FixedTextSplitter
-    ):
-        index.splitter = splitter.core
+    if index.preset == "paper":
+        splitter = options.get("splitter")
+        if isinstance(splitter, ContentAwareTextSplitter | FixedTextSplitter):
+            index.splitter = splitter.core
     if isinstance(index.dense_store, LangChainDenseStore):
         index.dense_store.index = index
     return index
 
 
 def _core_splitter(splitter: Any) -> Any:
-    """The splitter of the core; ours with the heading path, since their `add_context` is about
-    `page_content`."""
+    """The splitter of the core.
+
+    Ours with the heading path, since their `add_context` is about `page_content`.
+    """
     if isinstance(splitter, ContentAwareTextSplitter | FixedTextSplitter):
         return replace(splitter.core, context=True)
     if isinstance(splitter, HiQATransformer):
         return splitter.core
-    if isinstance(splitter, TextSplitter) or (
-        splitter is not None and not hasattr(splitter, "split")
-    ):
+    is_of_structrag = hasattr(splitter, "split") and not isinstance(splitter, TextSplitter)
+    if splitter is not None and not is_of_structrag:
         raise InvalidParameter(
             "splitter must be a ContentAwareTextSplitter, a FixedTextSplitter, a HiQATransformer "
-            "or a splitter of structrag, which know "
-            f"a document's sections; got {type(splitter).__name__}."
+            "or a splitter of structrag, which know a document's sections; got "
+            f"{type(splitter).__name__}."
         )
     return splitter
 
 
 def hit_document(hit: Hit, store: Store) -> Document:
-    """A hit as a LangChain document: the text without blank lines before and white space after it,
-    offsets moved with it, JSON metadata."""
+    """A hit as a LangChain document with JSON metadata.
+
+    The text is without blank lines before and white space after it, and offsets moved with it.
+    """
     chunk = trimmed(hit.chunk)
     metadata = {
         **store.document(chunk.doc_id).meta,

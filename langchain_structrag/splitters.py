@@ -13,12 +13,19 @@ from structrag.hosts.splitters import check_overlap
 
 
 class ContentAwareTextSplitter(StructureSplitter):
-    """Splits into sections: the smallest titled divisions, whole where they fit, else cut between
-    blocks.
+    """Splits into sections, whole where they fit, else cut between blocks.
 
-    Takes the place of `RecursiveCharacterTextSplitter` by name:
+    Sections are the smallest titled divisions. Takes the place of `RecursiveCharacterTextSplitter`
+    by name.
 
-        ContentAwareTextSplitter(chunk_size=1000, chunk_overlap=100).split_documents(documents)
+    Example:
+        >>> from langchain_core.documents import Document
+        >>> text = "# Pump\\n\\nIt moves water.\\n\\n## Cleaning\\n\\nRinse the filter."
+        >>> splitter = ContentAwareTextSplitter(chunk_size=40, chunk_overlap=10)
+        >>> for chunk in splitter.split_documents([Document(text)]):
+        ...     print(chunk.metadata["heading_path"], repr(chunk.page_content))
+        ['Pump'] '# Pump\\n\\nIt moves water.'
+        ['Pump', 'Cleaning'] '## Cleaning\\n\\nRinse the filter.'
 
     Args:
         chunk_size: Hard limit of `page_content`, heading path included where `add_context`.
@@ -92,8 +99,13 @@ class ContentAwareTextSplitter(StructureSplitter):
 
 
 class FixedTextSplitter(StructureSplitter):
-    """Packs sentences until the next would pass `chunk_size`: the papers' baseline, for
-    comparisons.
+    """Packs sentences until the next would pass `chunk_size`.
+
+    It is the papers' baseline, for comparisons.
+
+    Example:
+        >>> FixedTextSplitter(chunk_size=30).split_text("It moves water. Rinse it. Oil the shaft.")
+        ['It moves water. Rinse it.', 'Oil the shaft.']
 
     Arguments as in `ContentAwareTextSplitter`; there is no overlap. `within_sections` ends chunks
     at section borders.

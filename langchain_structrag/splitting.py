@@ -92,11 +92,10 @@ class StructureSplitter(TextSplitter):
         return chunks
 
     def _counter(self) -> LengthFunction:
-        return (
-            TrimmedLength(self._length_function)
-            if self._strip_whitespace
-            else self._length_function
-        )
+        """What measures chunks; trimmed ones are measured before and after."""
+        if self._strip_whitespace:
+            return TrimmedLength(self._length_function)
+        return self._length_function
 
     def split_text(self, text: str) -> list[str]:
         """The texts of the chunks, in order."""
@@ -105,26 +104,28 @@ class StructureSplitter(TextSplitter):
     def create_documents(
         self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None
     ) -> list[Document]:
-        """The chunks of every text, each with a copy of the text's metadata."""
+        """The chunks of every text, with copies of the text's metadata."""
         return self.split_documents(as_documents(texts, metadatas))
 
     def split_documents(self, documents: Iterable[Document]) -> list[Document]:
         """The chunks of every document, in order. The documents are not changed."""
-        return [
-            chunk for document in check_documents(documents) for chunk in self._documents(document)
-        ]
+        chunks: list[Document] = []
+        for document in check_documents(documents):
+            chunks += self._documents(document)
+        return chunks
 
     def _documents(self, parent: Document) -> list[Document]:
         source = to_core(parent, format=self._format)
-        return self._made(parent, source, self._split(source))
+        return self._chunk_documents(parent, source, self._split(source))
 
-    def _made(
+    def _chunk_documents(
         self, parent: Document, source: CoreDocument, chunks: Sequence[Chunk]
     ) -> list[Document]:
         """A document's chunks as LangChain documents."""
         key = digest(parent)
-        made = [
-            chunk_document(
+        documents = []
+        for chunk in chunks:
+            document = chunk_document(
                 parent,
                 source,
                 chunk,
@@ -133,11 +134,9 @@ class StructureSplitter(TextSplitter):
                 context=self._add_context,
                 flat=self._flat_metadata,
             )
-            for chunk in chunks
-        ]
-        for document, chunk in zip(made, chunks, strict=True):
             document.metadata.update(self._notes(chunk))
-        return made
+            documents.append(document)
+        return documents
 
     def _notes(self, chunk: Chunk) -> dict[str, Any]:
         """What metadata tells of a chunk besides its place."""
@@ -152,27 +151,26 @@ class StructureSplitter(TextSplitter):
         disallowed_special: Literal["all"] | Collection[str] = (),
         **kwargs: Any,
     ) -> Self:
-        """A splitter whose sizes are tokens of a tiktoken encoding, or of the encoding of a model.
+        """A splitter whose sizes are tokens of a tiktoken encoding.
 
+        With `model_name` it is the encoding of that model.
         The encoding must be on this machine; nothing is downloaded. Special tokens in a text, such
         as an end-of-text marker, count as ordinary characters and never raise, whatever
         `allowed_special` and `disallowed_special` say.
         """
         if model_name is not None:
-            encoding_name = require("tiktoken", extra="langchain").encoding_name_for_model(
-                model_name
-            )
-        same = {"gpt2": "r50k_base"}  # two names of one encoding
-        return cls(
-            length_function=tiktoken_counter(same.get(encoding_name, encoding_name)), **kwargs
-        )
+            tiktoken = require("tiktoken", extra="langchain")
+            encoding_name = tiktoken.encoding_name_for_model(model_name)
+        if encoding_name == "gpt2":
+            encoding_name = "r50k_base"  # another name of the same encoding
+        return cls(length_function=tiktoken_counter(encoding_name), **kwargs)
 
     @classmethod
     def from_huggingface_tokenizer(cls, tokenizer: Any, **kwargs: Any) -> Self:
-        """A splitter whose sizes are tokens of a `transformers` tokenizer, or of a
-        `tokenizers.Tokenizer`.
+        """A splitter whose sizes are tokens of a Hugging Face tokenizer.
 
-        The special tokens a model adds around a text are not counted.
+        That is one of `transformers`, or a `tokenizers.Tokenizer`. The special tokens a model adds
+        around a text are not counted.
         """
         return cls(length_function=huggingface_counter(tokenizer), **kwargs)
 
@@ -187,10 +185,11 @@ def chunk_document(
     context: bool,
     flat: bool,
 ) -> Document:
-    """One chunk as a LangChain document; the parent's metadata is copied, ours is added.
+    """One chunk as a LangChain document.
 
-    `key` tells the parent apart, `strip` leaves out white space around the content, `context` puts
-    the chunk's context in front, `flat` makes the heading path one string.
+    The parent's metadata is copied, ours is added. `key` tells the parent apart, `strip` leaves out
+    white space around the content, `context` puts the chunk's context in front, `flat` makes the
+    heading path one string.
     """
     if strip:
         chunk = trimmed(chunk)

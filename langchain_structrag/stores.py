@@ -28,11 +28,12 @@ from structrag.index.index import Index
 
 @dataclass
 class LangChainDenseStore:
-    """Keeps one document per (chunk, view) in a vector store, which embeds it itself.
+    """Keeps one document per (chunk, view) in a vector store.
 
-    Filters differ from store to store, so a search asks for more than it needs and keeps what
-    belongs to the view, to the index and to `where`; it asks for twice as many until there are
-    enough or the store has no more. Other documents in the store are left alone and never found.
+    The store embeds it itself. Filters differ from store to store, so a search asks for more than
+    it needs and keeps what belongs to the view, to the index and to `where`; it asks for twice as
+    many until there are enough or the store has no more. Other documents in the store are left
+    alone and never found.
 
     Attributes:
         vectorstore: The store. Its ids are UUIDs made from chunk id and view.
@@ -69,14 +70,16 @@ class LangChainDenseStore:
             self.vectorstore.add_documents(documents, ids=ids)
 
     def delete(self, doc_id: str, entry_keys: Sequence[tuple[str, str]]) -> None:
-        """Remove a document's entries by (chunk id, view); those that are not there are no error where the store
-        can tell."""
+        """Remove a document's entries by (chunk id, view).
+
+        Those that are not there are no error where the store can tell.
+        """
         ids = [entry_id(chunk_id, view) for chunk_id, view in entry_keys]
         present = self._present(ids)
         self._delete(ids if present is None else present)
 
     def _present(self, ids: list[str]) -> list[str] | None:
-        """Those of the ids that the store has; None where it cannot tell."""
+        """The ids that the store has; None where it cannot tell."""
         try:
             return [str(document.id) for document in self.vectorstore.get_by_ids(ids)]
         except NotImplementedError:
@@ -87,8 +90,10 @@ class LangChainDenseStore:
             self.vectorstore.delete(ids)
 
     def search(self, request: Search) -> Ranking:
-        """The best chunks of the view, best first; scores are the store's, negated where it gives
-        distances."""
+        """The best chunks of the view, best first.
+
+        Scores are the store's, negated where it gives distances.
+        """
 
         def answer(n: int) -> list[Match]:
             try:
@@ -113,7 +118,8 @@ class LangChainDenseStore:
         return await adrive(self._pages(request), answer)
 
     def _pages(self, request: Search) -> Generator[int, Sequence[Match], Ranking]:
-        """The paging of a search; the store mixes the views, so it is asked for twice as many."""
+        """The paging of a search."""
+        # The store mixes the views, so it is asked for twice as many.
         views = len(self.index.store.views) if self.index is not None else 1
         first = request.n * min(2, views)
         return paged_steps(self.index, request, first=first, most=self.max_results)

@@ -16,9 +16,16 @@ from structrag.hosts.images import PROMPT, open_image
 
 @dataclass(frozen=True)
 class ImageDescriber:
-    """Describes images by a chat model: `HiQATransformer(describe_image=ImageDescriber(model,
-    folder="docs"))`.
+    """Describes images by a chat model, for HiQA's segments.
 
+    Example:
+        >>> from langchain_core.language_models import FakeListChatModel
+        >>> model = FakeListChatModel(responses=["A pump."])  # or ChatOpenAI(model="gpt-4o")
+        >>> describe = ImageDescriber(model, folder="docs")
+        >>> describe("data:image/png;base64,AAAA")
+        'A pump.'
+
+    `HiQATransformer(describe_image=describe)` takes it.
     Addresses of the web are handed on for the model's provider to fetch, images written as data are
     sent. Files are read from `folder` and what is below it alone, since an address comes from a
     document; without a folder none are.

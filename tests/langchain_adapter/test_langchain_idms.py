@@ -133,7 +133,7 @@ def test_a_failure_decides_nothing() -> None:
         return (yield [Choose("q", ("2", "1"))])
 
     assert isinstance(Runner(llm=adapted).run(steps())[0], Failed)
-    assert adapted._known.works is None
+    assert adapted._log_probabilities.works is None
 
 
 def test_chunks_are_those_of_the_core() -> None:
