@@ -40,7 +40,7 @@ def minmax(scores: ArrayLike) -> FloatArray:
 
 
 def maxnorm(scores: ArrayLike) -> FloatArray:
-    """max(x, 0) / max, in [0, 1]; zeros when no score is above 0.
+    """max(x, 0) / max, in [0, 1]. Zeros when no score is above 0.
 
     Raises InvalidAnswer for NaN or infinity.
     """
@@ -56,7 +56,7 @@ def normalised_parts(
     *,
     weights: Sequence[float] | None = None,
 ) -> list[FloatArray]:
-    """What each route adds to a sum: its weight x its normalised scores.
+    """What each route adds to a sum: weight x normalised scores.
 
     They stay in the route's order. `normalise` has one function a route, such as `minmax` for
     cosines and `maxnorm` for BM25, whose lowest possible score is 0. Weights default to 1 each.
@@ -71,7 +71,7 @@ def normalised_parts(
 def sum_of_parts(
     routes: Sequence[Iterable[int]], parts: Sequence[FloatArray], k: int
 ) -> list[tuple[int, float]]:
-    """The `k` best (row, score) by the sum of all parts; ties by row.
+    """The `k` best (row, score) by the sum of parts, then row.
 
     `parts` are what each route adds to its rows. A row that a route did not find gets 0 from it.
     """
@@ -111,7 +111,7 @@ def reciprocal_rank_fusion(
     weights: Sequence[float] | None = None,
     tie_key: TieKey = None,
 ) -> list[tuple[Key, float]]:
-    """Add up weight / (c + rank) over the rankings (Cormack et al., 2009).
+    """Add up weight / (c + rank) over rankings (Cormack et al., 2009).
 
     The best come first; ranks are from 1. A key counts once per ranking, at its first position; one
     that a ranking lacks gets nothing from it.
@@ -125,13 +125,13 @@ def reciprocal_rank_fusion(
 
 
 def reciprocal_ranks(n: int, *, c: float = 60, weight: float = 1.0) -> FloatArray:
-    """weight / (c + rank) for the ranks 1 to n, as `reciprocal_rank_fusion` adds up."""
+    """weight / (c + rank) for the ranks 1 to n."""
     parts: FloatArray = weight / (c + np.arange(1, n + 1, dtype=np.float64))
     return parts
 
 
 def union_size(k: float) -> int:
-    """How many of each view MC-indexing joins for a result of about `k`.
+    """How many of each view MC-indexing joins for about `k` hits.
 
     That is 2k/3 rounded half up, at least 1: k of 1.5, 3, 5 and 10 give 1, 2, 3 and 7. A fractional
     k is the paper's alternation between two sizes.
@@ -151,7 +151,7 @@ def union(rankings: Sequence[Iterable[Key]], size: int, *, tie_key: TieKey = Non
 
 
 def round_robin(rankings: Sequence[Iterable[Key]], k: int) -> list[Key]:
-    """Rank 1 of each ranking in turn, then rank 2, and so on.
+    """Rank 1 of each ranking in turn, then rank 2, ...
 
     It ends with `k` different keys (MC-indexing, "roundrobin").
     """

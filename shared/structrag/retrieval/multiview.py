@@ -142,14 +142,14 @@ class MultiViewRetriever(Retriever):
         return {view: self._view_ranking(routes, view) for view in self.views}
 
     def _view_ranking(self, routes: ByRoute, view: str) -> list[int]:
-        """The ranking of a view's only route, or of its routes by reciprocal rank."""
+        """The ranking of a view's route, or of its routes fused."""
         rankings = [routes[f"{kind}:{view}"] for kind in self.kinds]
         return [row for row, _ in reciprocal_rank_fusion(rankings)]
 
     def _parts(
         self, routes: ByRoute, fused: Mapping[str, Collection[int]]
     ) -> dict[str, FloatArray]:
-        """What each ranking adds to the score of its rows, in its order."""
+        """What each ranking adds to its rows' scores, in its order."""
         if self.fusion == "minmax":
             normalise = [maxnorm if route.startswith("bm25") else minmax for route in routes]
             scaled = normalised_parts(list(routes.values()), normalise, weights=self.weights)

@@ -1,4 +1,4 @@
-"""Hits packed whole into the tokens that a reader has room for (HiQA, section 5)."""
+"""Hits packed whole into a reader's tokens (HiQA, section 5)."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def pack_best(
 def _cut(
     chunk: Chunk, limit: int, counter: TokenCounter, text_of: Callable[[Chunk], str], language: str
 ) -> Chunk:
-    """The chunk up to the last end of a sentence at which it fits.
+    """The chunk up to the last sentence end at which it fits.
 
     Its text is empty where there is none.
     """

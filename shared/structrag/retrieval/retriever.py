@@ -35,7 +35,7 @@ class Retriever(Protocol):
         ...
 
     def run(self, steps: Steps[T]) -> T:
-        """Drive steps, its own or those of what is built on it, with its models."""
+        """Drive steps with its models: its own, or of what uses it."""
         ...
 
     async def arun(self, steps: Steps[T]) -> T:
@@ -80,7 +80,7 @@ def checked_names(
     allowed: Sequence[str],
     default: Sequence[str] | None = None,
 ) -> tuple[str, ...]:
-    """The names that a parameter lists; None: `default`, or without one all that are allowed.
+    """The names that a parameter lists. None: `default`, else all allowed.
 
     Raises InvalidParameter unless they are a sequence of different allowed names, at least one.
     """

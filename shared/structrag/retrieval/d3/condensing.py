@@ -1,5 +1,7 @@
-"""Condensing (D3, section 3, first step): each section as its path and a summary, so that a router
-can read the whole outline."""
+"""Condensing: each section as path and summary (D3, section 3).
+
+So a router can read the whole outline.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,9 @@ PAPER_TOKENS = 142  # max_length of bart-large-cnn
 EXTRACT_TOKENS = 8000  # of text whose sentences are weighed against each other at once
 
 PROMPT = """\
-Summarise the following section of a document in one paragraph of at most {words} words, in its own language, so that a reader of the \
-summary can tell which questions the section answers: name what it treats, its terms, names and results. State only what it states.
+Summarise the following section of a document in one paragraph of at most {words} words, in its \
+own language, so that a reader of the summary can tell which questions the section answers: \
+name what it treats, its terms, names and results. State only what it states.
 
 Title: {title}
 
@@ -47,12 +50,12 @@ _WORDS = re.compile(r"(?<!\{)\{words\}(?!\})")
 
 @dataclass(frozen=True, slots=True)
 class SectionSplitter(ReadingSplitter, Reading):
-    """One chunk for each section: heading and own body, condensed for indexing to path, summary and
-    keywords.
+    """One chunk for each section, its heading and own body.
 
-    `text` is the whole section; `extras["summary"]` is what the router reads ("" for a heading
-    without a body) and `extras["reduced"]` what stands for the text in an index. A section of more
-    than `section_tokens` is several chunks, runs of whole paragraphs with a summary each and
+    For indexing it is condensed to path, summary and keywords: `text` is the whole section;
+    `extras["summary"]` is what the router reads ("" for a heading without a body) and
+    `extras["reduced"]` what stands for the text in an index. A section of more than
+    `section_tokens` is several chunks, runs of whole paragraphs with a summary each and
     `extras["part"]`, [1, 3] for the first of three. A section that the language model failed on has
     its extractive summary and `extras["degraded"]`. A document without headings gives runs of whole
     paragraphs of up to 1,000 tokens, titled by their keywords, with `extras["pseudo"]`. An empty or
@@ -98,9 +101,12 @@ class SectionSplitter(ReadingSplitter, Reading):
 
     @classmethod
     def paper(cls, **changes: Any) -> SectionSplitter:
-        """The settings of the paper: every section is summarised as a whole, its text alone is
-        given to the summariser, no keywords."""
-        same = {
+        """The settings of the paper.
+
+        Every section is summarised as a whole, its text alone is given to the summariser, and there
+        are no keywords.
+        """
+        settings = {
             "summary_tokens": PAPER_TOKENS,
             "whole_tokens": 0,
             "section_tokens": 0,
@@ -108,35 +114,39 @@ class SectionSplitter(ReadingSplitter, Reading):
             "keywords": 0,
             "prompt": "{text}",
         }
-        return cls(**{**same, **changes})
+        return cls(**{**settings, **changes})
 
     def split_steps(self, document: Document) -> Steps[list[Chunk]]:
         """The condensed sections of a document, in pre-order, as steps."""
         outline = self.outline(document)
         spans = section_spans(outline, self, self.section_tokens, self.paragraph_tokens)
         bodies = [_body(document.text, span) for span in spans]
-        titles = [
-            keyword_title(body, self.language) if span.pseudo else span.section.title
-            for span, body in zip(spans, bodies, strict=True)
-        ]
-        made = yield from self._summaries(document, spans, titles, bodies)
-        frequency = section_frequencies(bodies) if self.keywords else {}
+        titles = []
+        for span, body in zip(spans, bodies, strict=True):
+            title = span.section.title
+            titles.append(keyword_title(body, self.language) if span.pseudo else title)
+        summaries = yield from self._summaries(document, spans, titles, bodies)
+        words = self._keywords(titles, bodies)
         maker = ChunkMaker(document, self.counter, None, with_context=True)
-        chunks = []
-        for number, (span, title, body, summary) in enumerate(
-            zip(spans, titles, bodies, made, strict=True)
-        ):
-            words = []
-            if self.keywords and body:
-                words = keywords(
-                    body,
-                    title,
-                    document_frequency=frequency,
-                    n_sections=len(bodies),
-                    language=self.language,
-                )[: self.keywords]
-            chunks.append(_chunk(maker, span, number, title, body, summary, words))
-        return chunks
+        sections = zip(spans, titles, bodies, summaries, words, strict=True)
+        return [_chunk(maker, number, *section) for number, section in enumerate(sections)]
+
+    def _keywords(self, titles: Sequence[str], bodies: Sequence[str]) -> list[list[str]]:
+        """The keywords of each body, best first; none for an empty one."""
+        if not self.keywords:
+            return [[] for _ in bodies]
+        frequency = section_frequencies(bodies)
+        ranked: list[list[str]] = []
+        for title, body in zip(titles, bodies, strict=True):
+            words = keywords(
+                body,
+                title,
+                document_frequency=frequency,
+                n_sections=len(bodies),
+                language=self.language,
+            )
+            ranked.append(words[: self.keywords] if body else [])
+        return ranked
 
     def _summaries(
         self,
@@ -145,28 +155,37 @@ class SectionSplitter(ReadingSplitter, Reading):
         titles: Sequence[str],
         bodies: Sequence[str],
     ) -> Steps[list[Summary]]:
-        """A summary for each body; those of short ones are the bodies themselves."""
+        """A summary for each body; a short one is its own."""
         long = [
             i for i, body in enumerate(bodies) if body and self.counter(body) > self.whole_tokens
         ]
-        done = [Summary(body) for body in bodies]
-        asked: list[Summary] = [Summary(no_model=True)] * len(long)
+        summaries = [Summary(body) for body in bodies]
+        answers: list[Summary] = [Summary(no_model=True)] * len(long)
         if self.summaries == "auto" and long:
-            texts = [
-                list(self._pieces(document.text, spans[i].blocks, self.window_tokens)) for i in long
-            ]
-            paths = [" > ".join(spans[i].section.path) or titles[i] or document.title for i in long]
-            asked = yield from summary_steps(
+            texts = []
+            paths = []
+            for i in long:
+                pieces = self._pieces(document.text, spans[i].blocks, self.window_tokens)
+                texts.append(list(pieces))
+                paths.append(" > ".join(spans[i].section.path) or titles[i] or document.title)
+            answers = yield from summary_steps(
                 paths, texts, self._prompt, window=self.window_tokens, language=self.language
             )
-        for i, summary in zip(long, asked, strict=True):
-            text = summary.text
-            if not text and self.counter(bodies[i]) > self.summary_tokens:
-                text = self._extract(document.text, spans[i].blocks)
-            if not text or len(text) > len(bodies[i]) or self.counter(text) > self.summary_tokens:
-                text = self.first_sentences(text if 0 < len(text) <= len(bodies[i]) else bodies[i])
-            done[i] = Summary(text, summary.failure)
-        return done
+        for i, answer in zip(long, answers, strict=True):
+            text = self._usable(answer.text, bodies[i], document.text, spans[i].blocks)
+            summaries[i] = Summary(text, answer.failure)
+        return summaries
+
+    def _usable(self, summary: str, body: str, text: str, blocks: Sequence[Block]) -> str:
+        """A summary of at most `summary_tokens`, else an extract of the body."""
+        if not summary and self.counter(body) > self.summary_tokens:
+            summary = self._extract(text, blocks)
+        # A summary longer than the body is worse than the body.
+        if not summary or len(summary) > len(body):
+            return self.first_sentences(body)
+        if self.counter(summary) > self.summary_tokens:
+            return self.first_sentences(summary)
+        return summary
 
     def _extract(self, text: str, blocks: Sequence[Block]) -> str:
         """An extractive summary; a long text in parts, then those summaries."""
@@ -185,16 +204,17 @@ class SectionSplitter(ReadingSplitter, Reading):
             whole = text[block.start : block.end]
             if count_tokens(whole) <= window:
                 yield whole
-            else:
-                yield from (
-                    text[piece.start : piece.end] for piece in cutter.cut(text, [block], window)
-                )
+                continue
+            for piece in cutter.cut(text, [block], window):
+                yield text[piece.start : piece.end]
 
     def first_sentences(self, text: str) -> str:
-        """The text's first sentences of together at most `summary_tokens`; of a longer first
-        sentence the first words."""
+        """The text's first sentences, at most `summary_tokens` together.
+
+        Of a longer first sentence they are the first words.
+        """
         limit = self.summary_tokens
-        head = text[: limit * 40]
+        head = text[: limit * 40]  # characters; far more than so many tokens have
         end = 0
         cutter = paragraph_cutter(self)
         for _, stop in cutter.sentences(head, 0, len(head)):
@@ -217,14 +237,14 @@ class SectionSplitter(ReadingSplitter, Reading):
 
 
 def _body(text: str, span: Span) -> str:
-    """The own body without the heading and outer white space; "" for a heading alone."""
+    """The own body without outer white space; "" for a heading alone."""
     return text[span.blocks[0].start : span.blocks[-1].end].strip() if span.blocks else ""
 
 
 def _chunk(
     maker: ChunkMaker,
-    span: Span,
     number: int,
+    span: Span,
     title: str,
     body: str,
     summary: Summary,

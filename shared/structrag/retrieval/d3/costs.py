@@ -1,4 +1,4 @@
-"""What the stages of D3 cost: language-model calls and tokens, and what was scored without one."""
+"""What the stages of D3 cost: calls, tokens, and scored texts."""
 
 from __future__ import annotations
 
@@ -43,5 +43,5 @@ class StageCost:
 
 
 def call_cost(prompt: str, answer: object, counter: TokenCounter = count_tokens) -> StageCost:
-    """The cost of one call; an answer that is no string (a failed call) has no tokens."""
+    """The cost of one call. A failed one's answer, no string, has no tokens."""
     return StageCost(1, counter(prompt), counter(answer) if isinstance(answer, str) else 0)

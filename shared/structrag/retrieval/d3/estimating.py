@@ -27,12 +27,12 @@ ANSWER_TOKENS = 20  # of an answer, expected: a handful of ids
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Stage ("route", "select") -> its cost: expected, and at most. No model was asked and nothing
-    embedded for it.
+    """Stage ("route", "select") -> its cost: expected, and at most.
 
-    Expected is what the sections take that BM25 would choose, with answers of 20 tokens; at most,
-    what all sections would take, with answers of the length reserved for them. The paper's method
-    names a quarter of the text (QASPER); what a model will name is not known.
+    No model was asked and nothing embedded for it. Expected is what the sections take that BM25
+    would choose, with answers of 20 tokens; at most, what all sections would take, with answers of
+    the length reserved for them. The paper's method names a quarter of the text (QASPER); what a
+    model will name is not known.
     """
 
     expected: Mapping[str, StageCost] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Estimate:
 def estimate(
     question: str, scope: Scope, router: str, strategy: str, routing: Routing, selection: Selection
 ) -> Estimate:
-    """The estimate for a retriever with these settings; see `D3Retriever.estimate`."""
+    """The estimate for a retriever with these settings (`D3Retriever.estimate`)."""
     none = {"route": StageCost(), "select": StageCost()}
     if not question.strip() or not scope.outline:
         return Estimate(none, none)
@@ -63,25 +63,18 @@ def estimate(
         scores = lexical_part_scores(scope.index.parts, question, scope.part_mask)
         rows = _likely(scope, router, scores, routing, everything)
         expected, upper = _route_costs(question, scope, router, scores, routing)
-    return Estimate(
-        {
-            "route": expected,
-            "select": _select_cost(question, scope, rows, strategy, selection, ANSWER_TOKENS),
-        },
-        {
-            "route": upper,
-            "select": _select_cost(
-                question, scope, everything, strategy, selection, selection.answer_tokens
-            ),
-        },
-    )
+    likely = _select_cost(question, scope, rows, strategy, selection, ANSWER_TOKENS)
+    most = _select_cost(question, scope, everything, strategy, selection, selection.answer_tokens)
+    return Estimate({"route": expected, "select": likely}, {"route": upper, "select": most})
 
 
 def _likely(
     scope: Scope, router: str, scores: Mapping[int, float], routing: Routing, everything: list[int]
 ) -> list[int]:
-    """The paragraph rows of the route that BM25 alone gives; all where no word of the question
-    occurs."""
+    """The paragraph rows of the route by BM25 alone.
+
+    All where no word of the question occurs.
+    """
     if router == "scores":
         return by_scores(scope, scores, routing).rows or everything
     chosen = stand_in(range(len(scope.outline)), scope.section_scores(scores))

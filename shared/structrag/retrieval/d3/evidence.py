@@ -1,5 +1,4 @@
-"""Selecting evidence: from the paragraphs of the chosen sections to those that answer the question
-(D3, section 3.3.2)."""
+"""Selecting evidence among the paragraphs of chosen sections (D3, section 3.3.2)."""
 
 from __future__ import annotations
 
@@ -7,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from structrag.asking.replies.ids import parse_ids, usable_ids
-from structrag.asking.requests import Ask, Failed, Steps
+from structrag.asking.requests import Ask, Steps
 from structrag.errors import NoModel
 from structrag.records import Chunk
 from structrag.retrieval.d3.costs import StageCost, call_cost
@@ -24,10 +23,10 @@ WORDS_PER_TOKEN = 1 / 1.3  # as `count_tokens` estimates
 def select_steps(
     question: str, paragraphs: Sequence[Chunk], settings: Selection | None = None
 ) -> Steps[Evidence]:
-    """The evidence for a question among paragraphs in reading order, as steps. No paragraph gives
-    no evidence and takes no call.
+    """The evidence for a question among paragraphs in reading order, as steps.
 
-    Whatever the language model answers, the result is a subset of the paragraphs, in reading order.
+    No paragraph gives no evidence and takes no call. Whatever the language model answers, the
+    result is a subset of the paragraphs, in reading order.
 
     Raises:
         NoModel: the strategy asks a language model or an embedder, and there is none (not with
@@ -46,11 +45,11 @@ def select_steps(
 def selection_cost(
     question: str, paragraphs: Sequence[Chunk], settings: Selection | None = None
 ) -> StageCost:
-    """What `select_steps` will take at most, without the answers' tokens: exact for a single
-    strategy but "hierbase".
+    """What `select_steps` will take at most, without the answers' tokens.
 
-    Of chains and of "hierbase", whose later passes read what earlier ones keep, the most that those
-    can keep is counted: the longest paragraphs. "auto" is counted as "base".
+    It is exact for a single strategy but "hierbase". Of chains and of "hierbase", whose later
+    passes read what earlier ones keep, the most that those can keep is counted: the longest
+    paragraphs. "auto" is counted as "base".
     """
     settings = settings or Selection()
     stages = ("base",) if settings.strategy == "auto" else settings.stages
@@ -59,11 +58,11 @@ def selection_cost(
     for stage in stages:
         if stage not in ASKING:
             cost += StageCost(scored=len(texts))
-            longest = sorted(range(len(texts)), key=lambda i: (-settings.counter(texts[i]), i))[
-                : settings.chain_k
-            ]
-            texts = [texts[i] for i in sorted(longest)]
-            paragraphs = [paragraphs[i] for i in sorted(longest)]
+            sizes = [settings.counter(text) for text in texts]
+            by_size = sorted(range(len(texts)), key=sizes.__getitem__, reverse=True)  # stable
+            longest = sorted(by_size[: settings.chain_k])
+            texts = [texts[i] for i in longest]
+            paragraphs = [paragraphs[i] for i in longest]
             continue
         if stage == "hierbase":
             cost += asking_cost(question, short_forms(paragraphs, settings), settings)
@@ -74,34 +73,47 @@ def selection_cost(
 def _chain_steps(
     stages: Sequence[str], question: str, paragraphs: Sequence[Chunk], settings: Selection
 ) -> Steps[Evidence]:
+    """The evidence that a chain of strategies leaves."""
     tally = Tally()
-    kept = list(range(len(paragraphs)))
+    positions = list(range(len(paragraphs)))
     scores: dict[int, float] = {}
     for number, stage in enumerate(stages, start=1):
-        if not kept:
+        if not positions:
             break
-        candidates = [paragraphs[i] for i in kept]
-        if stage == "base":
-            texts = [paragraph.text for paragraph in candidates]
-            chosen = yield from base_steps(question, candidates, texts, settings, tally)
-        elif stage == "hierbase":
-            chosen = yield from hierbase_steps(question, candidates, settings, tally)
-        else:
-            values = yield from score_steps(stage, question, candidates, settings)
-            tally.cost += StageCost(scored=len(candidates))
-            scores = dict(zip(kept, values, strict=True))
-            k = settings.k if number == len(stages) else settings.chain_k
-            chosen = keep(values, stage, k=k, threshold=settings.threshold)
-        kept = [kept[i] for i in chosen]
+        candidates = [paragraphs[i] for i in positions]
+        k = settings.k if number == len(stages) else settings.chain_k
+        chosen, values = yield from _stage_steps(stage, question, candidates, settings, k, tally)
+        if values is not None:
+            scores = dict(zip(positions, values, strict=True))
+        positions = [positions[i] for i in chosen]
     return Evidence(
-        tuple(kept),
-        tuple(scores[i] for i in kept) if scores else None,
+        tuple(positions),
+        tuple(scores[i] for i in positions) if scores else None,
         tally.cost,
         tally.dropped,
         tally.degraded,
         tuple(tally.answers),
         tuple(tally.failures),
     )
+
+
+def _stage_steps(
+    stage: str,
+    question: str,
+    paragraphs: Sequence[Chunk],
+    settings: Selection,
+    k: int | None,
+    tally: Tally,
+) -> Steps[tuple[list[int], list[float] | None]]:
+    """The positions that one strategy chooses, and its scores, if any."""
+    if stage == "base":
+        texts = [paragraph.text for paragraph in paragraphs]
+        return (yield from base_steps(question, paragraphs, texts, settings, tally)), None
+    if stage == "hierbase":
+        return (yield from hierbase_steps(question, paragraphs, settings, tally)), None
+    scores = yield from score_steps(stage, question, paragraphs, settings)
+    tally.cost += StageCost(scored=len(paragraphs))
+    return keep(scores, stage, k=k, threshold=settings.threshold), scores
 
 
 def base_steps(
@@ -111,11 +123,11 @@ def base_steps(
     settings: Selection,
     tally: Tally,
 ) -> Steps[list[int]]:
-    """The positions the language model names, ascending, when it reads `shown`, one text a
-    paragraph with the ids 1 to n.
+    """The positions the language model names when it reads `shown`, ascending.
 
-    A call that fails selects its paragraphs lexically. So does everything, without a call, where
-    the question leaves no room for paragraphs in the context.
+    `shown` has one text a paragraph; their ids are 1 to n. A call that fails selects its paragraphs
+    lexically. So does everything, without a call, where the question leaves no room for paragraphs
+    in the context.
 
     Raises:
         NoModel: there is no language model.
@@ -132,17 +144,12 @@ def base_steps(
     ]
     chosen: set[int] = set()
     failed: list[Sequence[int]] = []  # the positions of each failed call
-    for prompt, parts, answer in zip(prompts, calls, answers, strict=True):
-        if isinstance(answer, Failed) and isinstance(answer.reason, NoModel):
-            raise answer.reason
-        positions = [part.position for part in parts]
-        tally.cost += call_cost(prompt, answer, settings.counter)
-        tally.answers.append("" if isinstance(answer, Failed) else answer)
-        if isinstance(answer, Failed):
-            tally.failures.append(f"{type(answer.reason).__name__}: {answer.reason}")
-            failed.append(list(dict.fromkeys(positions)))
+    for prompt, ids_shown, answer in zip(prompts, allowed, answers, strict=True):
+        text = tally.note(prompt, answer, settings.counter)
+        if text is None:
+            failed.append([i - 1 for i in sorted(ids_shown)])
             continue
-        ids, dropped = parse_ids(answer, {position + 1 for position in positions})
+        ids, dropped = parse_ids(text, ids_shown)
         chosen.update(i - 1 for i in ids)
         tally.dropped += dropped
     return sorted(chosen.union(_instead(question, paragraphs, failed, settings, tally)))
@@ -151,7 +158,7 @@ def base_steps(
 def hierbase_steps(
     question: str, paragraphs: Sequence[Chunk], settings: Selection, tally: Tally
 ) -> Steps[list[int]]:
-    """BASE over short forms of the paragraphs, then over the paragraphs it named."""
+    """BASE over short forms of the paragraphs, then over those it named."""
     texts = [paragraph.text for paragraph in paragraphs]
     candidates = yield from base_steps(
         question, paragraphs, short_forms(paragraphs, settings), settings, tally
@@ -170,11 +177,11 @@ def hierbase_steps(
 
 
 def short_forms(paragraphs: Sequence[Chunk], settings: Selection) -> list[str]:
-    """What stands for each paragraph in the first pass of HIERBASE: a short one itself, else
-    `extras["summary"]`, else an extract.
+    """What stands for each paragraph in the first pass of HIERBASE.
 
-    An extract is the most telling sentences of about 60 tokens; of a table the header row and the
-    first cells of the others.
+    A short paragraph itself, else its `extras["summary"]`, else an extract. An extract is the most
+    telling sentences of about 60 tokens; of a table the header row and the first cells of the
+    others.
     """
     words = max(1, int((settings.short_tokens or 60) * WORDS_PER_TOKEN))
     forms = []
@@ -183,15 +190,16 @@ def short_forms(paragraphs: Sequence[Chunk], settings: Selection) -> list[str]:
         if settings.counter(text) <= settings.short_tokens:
             forms.append(text)
             continue
-        known = paragraph.extras.get("summary")
-        table = _table_outline(text, words) if paragraph.kind == "table" else ""
-        given = known.strip() if isinstance(known, str) else ""
-        forms.append(given or table or summarise(text, max_words=words, language=settings.language))
+        summary = paragraph.extras.get("summary")
+        form = summary.strip() if isinstance(summary, str) else ""
+        if not form and paragraph.kind == "table":
+            form = _table_outline(text, words)
+        forms.append(form or summarise(text, max_words=words, language=settings.language))
     return forms
 
 
 def packed(question: str, shown: Sequence[str], settings: Selection) -> list[list[Part]]:
-    """The calls that show all texts; none where the context has no room for them."""
+    """The calls that show all texts; none where there is no room."""
     count = settings.counter
     frame = count(settings.prompt.format(paragraphs="", question=question))
     budget = settings.context_tokens - frame - settings.answer_tokens
@@ -205,15 +213,15 @@ def rendered(
     question: str, shown: Sequence[str], parts: Sequence[Part], settings: Selection
 ) -> str:
     """The prompt of one call."""
-    lines = [
-        f"[{part.position + 1}] {shown[part.position][part.start : part.end].strip()}"
-        for part in parts
-    ]
+    lines = []
+    for part in parts:
+        text = shown[part.position][part.start : part.end].strip()
+        lines.append(f"[{part.position + 1}] {text}")
     return settings.prompt.format(paragraphs="\n\n".join(lines), question=question)
 
 
 def asking_cost(question: str, shown: Sequence[str], settings: Selection) -> StageCost:
-    """The calls and prompt tokens that `base_steps` will take; the answers are not known before."""
+    """The calls and prompt tokens that `base_steps` will take."""
     cost = StageCost()
     for parts in packed(question, shown, settings):
         cost += call_cost(rendered(question, shown, parts, settings), None, settings.counter)
@@ -235,25 +243,24 @@ def _instead(
     scores = lexical_scores(question, paragraphs, settings.language)
     chosen: set[int] = set()
     for positions in failed:
-        kept = keep(
-            [scores[i] for i in positions], "lexical", k=settings.k, threshold=settings.threshold
-        )
-        chosen.update(positions[i] for i in kept)
+        values = [scores[i] for i in positions]
+        best = keep(values, "lexical", k=settings.k, threshold=settings.threshold)
+        chosen.update(positions[i] for i in best)
     return sorted(chosen)
 
 
 def _table_outline(text: str, words: int) -> str:
-    """The header row and the first cell of each other row of a table with pipes, at most about
-    `words` words each; "" for others."""
-    rows = [
-        [cell.strip() for cell in line.strip().strip("|").split("|")]
-        for line in text.splitlines()
-        if "|" in line
-    ]
-    rows = [row for row in rows if any(cell.strip("-: ") for cell in row)]
+    """The header row and the first cells of a table with pipes.
+
+    Both at most `words` words; "" for a table without pipes.
+    """
+    rows = []
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if "|" in line and any(cell.strip("-: ") for cell in cells):
+            rows.append(cells)
     if not rows:
         return ""
     labels = ", ".join(row[0] for row in rows[1:] if row[0])
-    return "\n".join(
-        " ".join(line.split()[:words]) for line in (" | ".join(rows[0]), labels) if line
-    )
+    lines = filter(None, (" | ".join(rows[0]), labels))
+    return "\n".join(" ".join(line.split()[:words]) for line in lines)

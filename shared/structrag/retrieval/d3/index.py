@@ -1,9 +1,8 @@
-"""The index D3 works on: a document's condensed sections, parts of sections, and paragraphs."""
+"""The index D3 works on: condensed sections, parts of sections, and paragraphs."""
 
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -42,18 +41,25 @@ class D3AddReport:
         report = self.sections
         return (
             f"{report.added} documents added, {report.replaced} replaced, {report.unchanged} "
-            f"unchanged; {report.chunks} sections, "
-            f"{self.parts.chunks} parts, {self.paragraphs.chunks} paragraphs; "
-            f"{report.usage['calls']} language-model calls"
+            f"unchanged; {report.chunks} sections, {self.parts.chunks} parts, "
+            f"{self.paragraphs.chunks} paragraphs; {report.usage['calls']} language-model calls"
         )
 
 
 class D3Index:
-    """Documents as D3 reads them: three `Index` objects that always hold the same documents.
+    """Documents as D3 reads them: by sections, parts and paragraphs.
 
-    `sections` has each section as path and summary, which the language model is shown; `parts` runs
-    of whole paragraphs, by which routing works without a language model; `paragraphs` the units of
-    evidence. A document is in all three or in none, and one that has not changed is left alone.
+    Example:
+        >>> from structrag import read_text
+        >>> text = "# Pump\\n\\nIt leaks.\\n\\n# Valve\\n\\nIt is made of brass.\\n"
+        >>> report = D3Index().add([read_text(text, format="markdown")])
+        >>> report.sections.chunks, report.paragraphs.chunks
+        (2, 2)
+
+    These are three `Index` objects that always hold the same documents. `sections` has each section
+    as path and summary, which the language model is shown; `parts` runs of whole paragraphs, by
+    which routing works without a language model; `paragraphs` the units of evidence. A document is
+    in all three or in none, and one that has not changed is left alone.
 
     Args:
         embedder: Of parts and paragraphs, what `as_embedder` takes; None: LSA over each.
@@ -101,7 +107,7 @@ class D3Index:
         )
         if prompt is None and isinstance(llm, TransformersSummariser):
             prompt = "{text}"
-        given: dict[str, Any] = {
+        by_preset: dict[str, Any] = {
             "summary_tokens": summary_tokens,
             "whole_tokens": whole_tokens,
             "section_tokens": section_tokens,
@@ -109,14 +115,14 @@ class D3Index:
             "keywords": keywords,
             "prompt": prompt,
         }
-        changes = {name: value for name, value in given.items() if value is not None}
+        changes = {name: value for name, value in by_preset.items() if value is not None}
         make = SectionSplitter.paper if paper else SectionSplitter
         splitter = make(window_tokens=window_tokens, **changes, **reading.options())
         asking = asking_of(asking, options)
         self.cache = as_cache(asking.cache)
         self._saved: dict[str, Any] = {
             "preset": preset,
-            **{name: getattr(splitter, name) for name in given},
+            **{name: getattr(splitter, name) for name in by_preset},
             "window_tokens": window_tokens,
             "part_tokens": part_tokens,
             "plain_headings": plain_headings,
@@ -153,9 +159,8 @@ class D3Index:
         }
         if path is None:
             return Index(views=("raw",), **options)
-        return Index.load(
-            path / name, verify=verify, **{k: v for k, v in options.items() if k not in {"dtype"}}
-        )
+        del options["dtype"]  # a saved index has its own
+        return Index.load(path / name, verify=verify, **options)
 
     @property
     def indexes(self) -> tuple[Index, Index, Index]:
@@ -169,14 +174,15 @@ class D3Index:
 
     @property
     def usage(self) -> Usage:
-        """What indexing and the questions' vectors have cost since this was made or loaded; without
-        what a retriever asks."""
+        """What indexing and the questions' vectors have cost.
+
+        Since this was made or loaded, and without what a retriever asks.
+        """
         total = Usage()
         for index in self.indexes:
             for field in fields(Usage):
-                setattr(
-                    total, field.name, getattr(total, field.name) + getattr(index.usage, field.name)
-                )
+                count = getattr(total, field.name) + getattr(index.usage, field.name)
+                setattr(total, field.name, count)
         return total
 
     def __len__(self) -> int:
@@ -184,29 +190,31 @@ class D3Index:
         return len(self.paragraphs)
 
     def add(self, documents: Iterable[Document]) -> D3AddReport:
-        """Add documents, or replace those that changed; after another call that is changing the
-        index, never amid it.
+        """Add documents, or replace those that changed.
 
-        Errors are those of `Index.add`; a document that one of the three failed on is in none.
-        InvalidParameter on an event loop where an `aadd` is under way.
+        It waits for another call that is changing the index. Errors are those of `Index.add`; a
+        document that one of the three failed on is in none. InvalidParameter on an event loop where
+        an `aadd` is under way.
         """
         return self._add(documents, known_only=False)
 
     def update(self, documents: Iterable[Document]) -> D3AddReport:
-        """`add` for documents that must be there already; InvalidParameter, and nothing has
-        changed, if one is not."""
+        """`add` for documents that must be there already.
+
+        InvalidParameter, and nothing has changed, if one is not.
+        """
         return self._add(documents, known_only=True)
 
     def _add(self, documents: Iterable[Document], *, known_only: bool) -> D3AddReport:
-        given = documents if isinstance(documents, Document) else list(documents)
+        batch = documents if isinstance(documents, Document) else list(documents)
         with self._changing.taken():
             try:
                 reports = [
-                    index.update(given) if known_only else index.add(given)
+                    index.update(batch) if known_only else index.add(batch)
                     for index in self.indexes
                 ]
             except BaseException:
-                self._make_whole(given)
+                self._make_whole(batch)
                 raise
         return D3AddReport(*reports)
 
@@ -219,30 +227,33 @@ class D3Index:
         return await self._aadd(documents, known_only=True)
 
     async def _aadd(self, documents: Iterable[Document], *, known_only: bool) -> D3AddReport:
-        given: Any = documents if isinstance(documents, Document) else list(documents)
+        batch: Any = documents if isinstance(documents, Document) else list(documents)
         async with self._changing.awaited():
             try:
                 reports = [
-                    await (index.aupdate(given) if known_only else index.aadd(given))
+                    await (index.aupdate(batch) if known_only else index.aadd(batch))
                     for index in self.indexes
                 ]
             except BaseException:
-                self._make_whole(given)
+                self._make_whole(batch)
                 raise
         return D3AddReport(*reports)
 
     def _make_whole(self, documents: Any) -> None:
-        """After a failure: take out what is not in the same version in all three."""
-        for document in [] if isinstance(documents, Document) else documents:
-            if isinstance(document, Document) and any(
-                document.id in index.store for index in self.indexes
-            ):
-                new = [
-                    index.store.fingerprint(document.id) == index.fingerprint(document)
-                    for index in self.indexes
-                ]
-                if any(new) and not all(new):
-                    self._delete(document.id)
+        """Take out what a failure left in different versions."""
+        if isinstance(documents, Document):  # not in a list, which was the failure
+            return
+        for document in documents:
+            if not isinstance(document, Document):
+                continue
+            if not any(document.id in index.store for index in self.indexes):
+                continue
+            new = [
+                index.store.fingerprint(document.id) == index.fingerprint(document)
+                for index in self.indexes
+            ]
+            if any(new) and not all(new):
+                self._delete(document.id)
 
     def delete(self, doc_id: str) -> bool:
         """Remove a document; False if there is none of this id."""
@@ -255,20 +266,17 @@ class D3Index:
 
     @property
     def changes(self) -> tuple[int, ...]:
-        """Differs whenever documents have been added or deleted; rows hold while it stays."""
+        """Differs after documents were added or deleted; rows hold while it stays."""
         return tuple(index.store.changes for index in self.indexes)
 
     def layout(self) -> Layout:
-        """The sections and the paragraphs of each; put together once after a change."""
-        known = self._layout
-        if known is None or known[0] != self.changes:
-            changes = self.changes
-            known = (
-                changes,
-                build_layout(self.sections.store, self.parts.store, self.paragraphs.store),
-            )
-            self._layout = known
-        return known[1]
+        """The sections with their paragraphs, put together once after a change."""
+        changes = self.changes
+        if self._layout is not None and self._layout[0] == changes:
+            return self._layout[1]
+        layout = build_layout(self.sections.store, self.parts.store, self.paragraphs.store)
+        self._layout = (changes, layout)
+        return layout
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to a folder, moved into place when complete.
@@ -276,11 +284,9 @@ class D3Index:
         Raises InvalidParameter if `path` is a file, or a folder that holds something else; then
         nothing is changed.
         """
-        indexes = dict(zip(self._splitters, self.indexes, strict=True))
+        savers = [index.save for index in self.indexes]
         with self._changing.taken():
-            save_folder(
-                Path(path), {name: index.save for name, index in indexes.items()}, self._saved
-            )
+            save_folder(Path(path), dict(zip(self._splitters, savers, strict=True)), self._saved)
 
     @classmethod
     def load(
@@ -294,12 +300,12 @@ class D3Index:
         asking: Asking | None = None,
         **options: Unpack[AskingOptions],
     ) -> D3Index:
-        """Open a saved index with its settings. Models are not saved: pass the same `embedder` (and
-        `llm`, `counter`) again.
+        """Open a saved index with its settings.
 
-        `verify` compares the checksums of all files. Raises IndexDamaged if there is no index, or
-        it is incomplete, altered, not ours or of a newer release; InvalidParameter if the embedder
-        is another one than it was built with.
+        Models are not saved: pass the same `embedder` (and `llm`, `counter`) again. `verify`
+        compares the checksums of all files. Raises IndexDamaged if there is no index, or it is
+        incomplete, altered, not ours or of a newer release; InvalidParameter if the embedder is
+        another one than it was built with.
         """
         index = cls(
             embedder=embedder,
@@ -311,8 +317,7 @@ class D3Index:
         index.sections, index.parts, index.paragraphs = (
             index._index(name, Path(path), verify=verify) for name in index._splitters
         )
-        known = Counter(tuple(each.document_ids) for each in index.indexes)
-        if len(known) != 1:
+        if len({tuple(level.document_ids) for level in index.indexes}) != 1:
             raise IndexDamaged(
                 f"{os.fspath(path)!r} holds parts of different indexes; build it again."
             )

@@ -1,5 +1,4 @@
-"""Which paragraphs each section of a D3 index holds: the outline that is routed over, as plain
-records."""
+"""The outline that is routed over: which paragraphs each section holds."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from structrag.text.heading_path import is_same_title
 
 @dataclass(frozen=True, slots=True)
 class OutlineSection:
-    """One entry of the outline, a section or a part of a long one.
+    """A section, or part of a long one, as the outline lists it.
 
     Attributes:
         doc_id, section_id: Where it is.
@@ -48,24 +47,25 @@ class OutlineSection:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The sections of an index, by row of its section store, and the paragraph rows of each part."""
+    """The sections of an index, and the paragraph rows of each part."""
 
-    sections: tuple[OutlineSection, ...]
+    sections: tuple[OutlineSection, ...]  # by row of the section store
     parts: NDArray[np.int64]  # (number of parts, 2): the paragraph rows [first, last) of each
     tokens: NDArray[np.int64]  # (number of paragraphs,): how many each has
 
     def section_of(self, paragraph: int) -> int:
-        """The section, by its place in `sections`, that holds a paragraph row; the last one with
-        paragraphs at or before it."""
+        """The place in `sections` of the one that holds a paragraph row.
+
+        It is the last one with paragraphs at or before it.
+        """
         return bisect_left(self.sections, paragraph + 1, key=lambda section: section.rows.start) - 1
 
 
 def build_layout(sections: Store, parts: Store, paragraphs: Store) -> Layout:
     """The layout of three stores that hold the same documents."""
     tokens: list[int] = []
-    starts: dict[
-        str, tuple[int, list[int]]
-    ] = {}  # document -> its first row, and where its paragraphs start
+    # document -> its first row, and where its paragraphs start
+    starts: dict[str, tuple[int, list[int]]] = {}
     for row in range(len(paragraphs)):
         chunk = paragraphs.chunk(row)
         starts.setdefault(chunk.doc_id, (row, []))[1].append(chunk.start)
@@ -108,44 +108,54 @@ def build_layout(sections: Store, parts: Store, paragraphs: Store) -> Layout:
 
 
 def paths_of(sections: Sequence[OutlineSection]) -> list[tuple[str, ...]]:
-    """The whole paths: with the document's title (or id) first where there are several documents;
-    never empty."""
-    several = len({section.doc_id for section in sections}) > 1
-    shown = []
+    """The whole paths, never empty.
+
+    Where there are several documents, the document's title (or id) comes first.
+    """
+    with_title = len({section.doc_id for section in sections}) > 1
+    paths: list[tuple[str, ...]] = []
     for section in sections:
-        title = section.doc_title or (section.doc_id if several else "")
-        lead = (title,) if several and not is_same_title(title, section.path[:1]) else ()
-        shown.append((*lead, *section.path) or (title or "Beginning",))
-    return shown
+        path = section.path
+        title = section.doc_title
+        if with_title:
+            title = title or section.doc_id
+            if not is_same_title(title, path[:1]):
+                path = (title, *path)
+        paths.append(path or (title or "Beginning",))
+    return paths
 
 
 def document_names(sections: Sequence[OutlineSection]) -> dict[str, tuple[tuple[str, ...], int]]:
-    """Document -> what to call it, and how many leading titles of its paths that says already, 0 or
-    1.
+    """Document -> what to call it, and how many titles that says.
 
-    It is called by the title that all its paths begin with, else by its own title, else, where
-    there are several documents, by its id; () where there is none of these. Where there are several
-    documents and the two titles differ, by both.
+    The number, 0 or 1, is that of the leading titles of its paths which the name has already. A
+    document is called by the title that all its paths begin with, else by its own title, else,
+    where there are several documents, by its id; () where there is none of these. Where there are
+    several documents and the two titles differ, by both.
     """
-    firsts: dict[str, set[str]] = {}
-    own: dict[str, str] = {}
+    first_titles: dict[str, set[str]] = {}
+    titles: dict[str, str] = {}
     for section in sections:
-        firsts.setdefault(section.doc_id, set()).update(
-            ("",) if section.pseudo else section.path[:1]
-        )
-        own[section.doc_id] = section.doc_title
+        first = ("",) if section.pseudo else section.path[:1]
+        first_titles.setdefault(section.doc_id, set()).update(first)
+        titles[section.doc_id] = section.doc_title
+    among_several = len(titles) > 1
     names: dict[str, tuple[tuple[str, ...], int]] = {}
-    for doc_id, found in firsts.items():
-        common = tuple(found) if len(found) == 1 and all(map(str.strip, found)) else ()
-        title = own[doc_id] or (doc_id if len(firsts) > 1 and not common else "")
-        lead = title and (len(firsts) > 1 or not common) and not is_same_title(title, common)
-        names[doc_id] = ((title,) if lead else ()) + common, len(common)
+    for doc_id, firsts in first_titles.items():
+        common = tuple(firsts) if len(firsts) == 1 and all(map(str.strip, firsts)) else ()
+        title = titles[doc_id]
+        if among_several and not common:
+            title = title or doc_id
+        leads = (among_several or not common) and not is_same_title(title, common)
+        names[doc_id] = (title, *common) if title and leads else common, len(common)
     return names
 
 
 def descendants(sections: Sequence[OutlineSection], position: int) -> Iterator[int]:
-    """The positions of the sections below one, the other parts of itself left out; none for the
-    text before the first heading."""
+    """The positions of the sections below one, without its other parts.
+
+    None for the text before the first heading.
+    """
     top = sections[position]
     if not top.path or top.pseudo:
         return

@@ -1,5 +1,7 @@
-"""What a router reads: sections as path and summary, in windows that fit the language model's
-context (D3, section 3.3.1)."""
+"""What a router reads: sections as path and summary (D3, section 3.3.1).
+
+They come in windows that fit the language model's context.
+"""
 
 from __future__ import annotations
 
@@ -13,32 +15,38 @@ from structrag.text.heading_path import SEPARATOR
 from structrag.text.tokens import TokenCounter, count_tokens
 
 ON_EMPTY = ("none", "lexical", "all")
-Entry = Callable[
-    [int, int | None], str
-]  # a position, and the one before it in the same call -> what is shown
+# a position, and the one before it in the same call -> what is shown
+Entry = Callable[[int, int | None], str]
 
 IDS_PROMPT = """\
-Sections of a document, each behind its id: its place in the outline, and what it says or a summary of that.
+Sections of a document, each behind its id: \
+its place in the outline, and what it says or a summary of that.
 
 {outline}
 
 Question: {question}
 
-Which of these sections may hold information that helps to answer the question? Name every one that may. Answer with their ids, separated \
-by commas, and nothing else. If none of them may, answer "none"."""
+Which of these sections may hold information that helps to answer the question? \
+Name every one that may. Answer with their ids, separated by commas, and nothing else. \
+If none of them may, answer "none"."""
 
 NAMES_PROMPT = """\
 {outline}
 
 Question: {question}
 
-Which of these sections may be relevant for answering the question? Respond with a comma-separated list of section names. Provide an \
-empty response if none of the sections are relevant."""
+Which of these sections may be relevant for answering the question? \
+Respond with a comma-separated list of section names. \
+Provide an empty response if none of the sections are relevant."""
 
 
 @dataclass(frozen=True, slots=True)
 class Routing:
     """Settings of `route_steps` and of routing without a language model.
+
+    Example:
+        >>> Routing(share=0.2).on_empty, Routing.paper().on_empty
+        ('lexical', 'none')
 
     Attributes:
         answer_format: "ids": sections are shown with ids 1 to n under their document's title.
@@ -97,8 +105,10 @@ class Routing:
 
     @classmethod
     def paper(cls, **changes: object) -> Routing:
-        """The settings of the paper: names, and nothing where nothing was chosen; its model read
-        4,096 tokens."""
+        """The settings of the paper: names, and nothing where nothing was chosen.
+
+        Its model read 4,096 tokens.
+        """
         settings = {"answer_format": "names", "on_empty": "none", "context_tokens": 4096, **changes}
         return cls(**settings)  # type: ignore[arg-type]
 
@@ -121,16 +131,15 @@ class Window:
 def windows(
     question: str, sections: Sequence[OutlineSection], shown: Sequence[int], settings: Routing
 ) -> list[Window]:
-    """The calls that show each of the sections once, in order, as many to a call as the context
-    holds, at least one."""
+    """The calls that show each of the sections once, in order.
+
+    A call shows as many as the context holds, at least one.
+    """
     count = settings.counter
     frame = count(settings.template.format(outline="", question=question))
     room = settings.context_tokens - settings.answer_tokens - frame
-    entry = (
-        _named_entries(sections)
-        if settings.answer_format == "names"
-        else _numbered_entries(sections)
-    )
+    with_names = settings.answer_format == "names"
+    entry = _named_entries(sections) if with_names else _numbered_entries(sections)
     groups: list[list[int]] = []
     texts: list[list[str]] = []
     left = 0
@@ -141,18 +150,17 @@ def windows(
         if before is None or tokens > left:
             groups.append([])
             texts.append([])
-            text = entry(position, None)
+            text = entry(position, None)  # the first of a call also names its document
             tokens, left = count(text + "\n\n"), room
         groups[-1].append(position)
         texts[-1].append(text)
         left -= tokens
-    return [
-        Window(
-            tuple(group),
-            settings.template.format(outline="\n\n".join(shown_texts), question=question),
-        )
-        for group, shown_texts in zip(groups, texts, strict=True)
-    ]
+    calls = []
+    for group, group_texts in zip(groups, texts, strict=True):
+        outline = "\n\n".join(group_texts)
+        prompt = settings.template.format(outline=outline, question=question)
+        calls.append(Window(tuple(group), prompt))
+    return calls
 
 
 def _named_entries(sections: Sequence[OutlineSection]) -> Entry:
@@ -166,23 +174,26 @@ def _named_entries(sections: Sequence[OutlineSection]) -> Entry:
 
 
 def _numbered_entries(sections: Sequence[OutlineSection]) -> Entry:
-    """Entries as id, path and summary; what the document is called stands before its first entry of
-    a call only."""
+    """Entries as id, path and summary.
+
+    What the document is called stands before its first entry of a call only.
+    """
     names = document_names(sections)
 
     def entry(position: int, before: int | None) -> str:
         section = sections[position]
-        name, known = names[section.doc_id]
-        document = f"Document: {section_name(name)}" if name else ""
-        begins = bool(document) and (before is None or sections[before].doc_id != section.doc_id)
-        path = section.path[known:]
+        name, n_leading = names[section.doc_id]
+        path = section.path[n_leading:]
         title = section_name(path or section.path or ("Beginning",))
-        if (
-            begins and section.path and not path
-        ):  # the section below the document's title: it says what to call the document
-            title, document = document, ""
+        head = ""
+        if name and (before is None or sections[before].doc_id != section.doc_id):
+            document = f"Document: {section_name(name)}"
+            # The section below the document's title has no other title to show.
+            if section.path and not path:
+                title = document
+            else:
+                head = f"{document}\n\n"
         part = f" (part {section.part} of {section.parts})" if section.parts else ""
-        head = f"{document}\n\n" if begins and document else ""
         return f"{head}[{position + 1}] {title}{part}\n{section.summary}".rstrip()
 
     return entry

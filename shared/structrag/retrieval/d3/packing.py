@@ -1,4 +1,4 @@
-"""Packing paragraphs into as few calls as reading order allows (D3, strategy BASE)."""
+"""Paragraphs in as few calls as reading order allows (D3, strategy BASE)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from structrag.text.tokens import TokenCounter, count_tokens
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A paragraph in a call, or a piece of one that is too long for any call."""
+    """A paragraph in a call, or a piece of a long one."""
 
     position: int  # of the paragraph in the sequence that was packed
     start: int  # first character of its text that is shown
@@ -29,14 +29,13 @@ def pack_calls(
     label_tokens: int = 0,
     language: str = "english",
 ) -> list[list[Part]]:
-    """Fill calls of at most `budget` tokens with the texts in order (next-fit); each text is in one
-    call, whole.
+    """Fill calls of at most `budget` tokens with the texts in order.
 
-    A text above the budget is cut by sentences (a sentence above it by words, a word by characters)
-    into pieces that share its position. Its first piece starts a new call, and what follows may
-    share the call of its last: so a larger budget never gives more calls. Every part takes
-    `label_tokens` besides its text. No text gives no call. 400, 300, 500, 200, 900 and 100 tokens
-    in a budget of 1,000: (400 300) (500 200) (900 100).
+    Next-fit: each text is in one call, whole. A text above the budget is cut by sentences (a
+    sentence above it by words, a word by characters) into pieces that share its position. Its first
+    piece starts a new call, and what follows may share the call of its last: so a larger budget
+    never gives more calls. Every part takes `label_tokens` besides its text. No text gives no call.
+    400, 300, 500, 200, 900 and 100 tokens in a budget of 1,000: (400 300) (500 200) (900 100).
 
     Only a single character that counts more than the whole budget makes a longer call.
 
@@ -65,13 +64,14 @@ def pack_calls(
 def cut_pieces(
     text: str, budget: int, counter: TokenCounter = count_tokens, *, language: str = "english"
 ) -> list[tuple[int, int]]:
-    """Spans that tile the text, each as many whole sentences as fit the budget, in order.
+    """Spans that tile the text, each of at most `budget` tokens.
 
-    A sentence above the budget starts a piece and is cut by words, a word above it by characters;
-    the piece with its end goes on with the next sentences. "" gives no span.
+    They are in order, and of whole sentences. A sentence above the budget starts a piece and is cut
+    by words, a word above it by characters; the piece with its end goes on with the next sentences.
+    "" gives no span.
     """
-    known = language if language in LANGUAGES else "english"
-    sentences = [end for _, end in sentence_spans(text, language=known)] or [len(text)]
+    rules = language if language in LANGUAGES else "english"
+    sentences = [end for _, end in sentence_spans(text, language=rules)] or [len(text)]
     words = [*word_starts(text), len(text)]
     spans: list[tuple[int, int]] = []
     start = 0
@@ -92,7 +92,7 @@ def cut_pieces(
 def _furthest(
     text: str, start: int, stops: Sequence[int], budget: int, counter: TokenCounter
 ) -> int:
-    """The last stop such that `text[start:stop]` fits; 0 if not even the first behind `start` does.
+    """The last stop such that `text[start:stop]` fits; 0: there is none.
 
     Gallops, then halves, so that what is counted is a small multiple of the piece.
     """

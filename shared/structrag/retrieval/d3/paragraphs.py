@@ -1,5 +1,4 @@
-"""A document's paragraphs and sections as chunks: the units that D3 selects, and the spans it
-routes to (D3, section 3)."""
+"""Paragraphs that D3 selects, and spans it routes to (section 3)."""
 
 from __future__ import annotations
 
@@ -20,16 +19,18 @@ PSEUDO_TOKENS = 1000  # of whole paragraphs, in a section made up for a document
 SECTION_TOKENS = 1000  # of a body that is listed as one entry; of a longer one, so many to an entry
 # of a block that is one paragraph; a longer one, such as talk without blank lines, is several
 PARAGRAPH_TOKENS = 500
-PART_TOKENS = (
-    500  # of whole paragraphs, in a part of a section that routing without a language model scores
-)
+# of whole paragraphs, in a part of a section that routing without a language model scores
+PART_TOKENS = 500
 TITLE_WORDS = 3  # keywords in the title of such a section
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What D3 lists as one entry: a section's heading and own body `[start, end)`, a part of a long
-    one, or a run of paragraphs of a document without headings."""
+    """What D3 lists as one entry, the characters `[start, end)`.
+
+    It is a section's heading and own body, a part of a long one, or a run of paragraphs of a
+    document without headings.
+    """
 
     section: Section
     start: int
@@ -42,15 +43,16 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class ParagraphSplitter(Reading):
-    """One chunk for each block of a section's own body: paragraph, list, table, code, image.
+    """One chunk for each block of a section's own body.
 
-    `chunk.kind` is the block's kind and the context is the heading path, at most 64 tokens.
-    Headings and front matter are in no chunk. An empty or blank document has none.
+    That is a paragraph, list, table, code or image. `chunk.kind` is the block's kind and the
+    context is the heading path, at most 64 tokens. Headings and front matter are in no chunk. An
+    empty or blank document has none.
 
     Attributes:
         paragraph_tokens: A block above so many tokens is cut into several chunks of at most so
             many: between sentences, items, lines, rows (whose header a table repeats in `context`);
-                0: never.
+            0: never.
         exclude_titles, plain_headings, counter, language, sentence_splitter: As in `Reading`.
     """
 
@@ -76,12 +78,12 @@ class ParagraphSplitter(Reading):
 
 @dataclass(frozen=True, slots=True)
 class PartSplitter(Reading):
-    """One chunk for each run of whole paragraphs of a section, up to `max_tokens`: what routing
-    without a language model scores.
+    """One chunk for each run of whole paragraphs of a section.
 
-    Finer than sections, whose length differs by orders of magnitude, and with every word of the
-    text, which a summary has not. The context is the heading path. A paragraph above the limit is a
-    part by itself. Headings are in no part.
+    It has up to `max_tokens`, and is what routing without a language model scores: finer than
+    sections, whose length differs by orders of magnitude, and with every word of the text, which a
+    summary has not. The context is the heading path. A paragraph above the limit is a part by
+    itself. Headings are in no part.
 
     Attributes:
         max_tokens: Most tokens of a part of several paragraphs.
@@ -117,7 +119,7 @@ def section_spans(
     limit: int = SECTION_TOKENS,
     paragraph_tokens: int = PARAGRAPH_TOKENS,
 ) -> list[Span]:
-    """The sections of a document in pre-order, those without any text left out.
+    """The sections of a document in pre-order, without empty ones.
 
     A body above `limit` tokens is several spans, runs of whole paragraphs of up to that, which tile
     the section; 0: there is no limit. A document in which no heading was found gives runs of whole
@@ -129,21 +131,22 @@ def section_spans(
     for section in kept_sections(outline, reading.exclude_titles):
         blocks = tuple(paragraphs(outline, section, cutter, paragraph_tokens))
         if flat:
-            runs = _runs(text, blocks, counter, PSEUDO_TOKENS)
-            spans += [Span(section, run[0].start, run[-1].end, run, pseudo=True) for run in runs]
+            for run in _runs(text, blocks, counter, PSEUDO_TOKENS):
+                spans.append(Span(section, run[0].start, run[-1].end, run, pseudo=True))
         elif blocks or (section.ordinal and text[section.start : section.body_end].strip()):
-            parts = _parts(section, list(_runs(text, blocks, counter, limit))) if limit else []
-            spans += (
-                parts
-                if len(parts) > 1
-                else [Span(section, section.start, section.body_end, blocks)]
-            )
+            runs = list(_runs(text, blocks, counter, limit)) if limit else []
+            if len(runs) > 1:
+                spans += _parts(section, runs)
+            else:
+                spans.append(Span(section, section.start, section.body_end, blocks))
     return spans
 
 
 def kept_sections(outline: Outline, exclude_titles: Sequence[str]) -> list[Section]:
-    """All sections but those with one of these titles, white space and case aside, and what is
-    below them."""
+    """All sections but those of these titles, and those below them.
+
+    White space and case do not count.
+    """
     unwanted = {" ".join(title.split()).casefold() for title in exclude_titles}
     excluded: set[int | None] = set()
     for section in outline.sections[1:]:
@@ -153,14 +156,19 @@ def kept_sections(outline: Outline, exclude_titles: Sequence[str]) -> list[Secti
 
 
 def paragraph_cutter(reading: Reading) -> Cutter:
-    """What cuts long paragraphs; by English rules in a language whose sentences are not known."""
+    """What cuts long paragraphs.
+
+    It takes English rules in a language whose sentences are not known.
+    """
     language = reading.language if reading.language in LANGUAGES else "english"
     return Cutter(reading.counter, language, reading.sentence_splitter)
 
 
 def paragraphs(outline: Outline, section: Section, cutter: Cutter, most: int) -> Iterator[Block]:
-    """The blocks of the section's own body that are not blank; of one above `most` tokens its
-    pieces of up to that, unless `most` is 0."""
+    """The blocks of the section's own body that are not blank.
+
+    One above `most` tokens comes as pieces of up to that, unless `most` is 0.
+    """
     text = outline.document.text
     for block in outline.blocks(section):
         if not text[block.start : block.end].strip():
@@ -179,22 +187,23 @@ def paragraphs(outline: Outline, section: Section, cutter: Cutter, most: int) ->
 
 
 def keyword_title(text: str, language: str) -> str:
-    """A title for a text without one: its top keywords, or its first words."""
-    return ", ".join(keywords(text, language=language)[:TITLE_WORDS]) or " ".join(
-        text.split()[:TITLE_WORDS]
-    )
+    """A title for a text: its top keywords, or its first words."""
+    words = keywords(text, language=language)[:TITLE_WORDS]
+    return ", ".join(words) or " ".join(text.split()[:TITLE_WORDS])
 
 
 def _piece(block: Block) -> Piece:
-    """With the header rows to repeat where these are not in the block itself."""
-    repeated = block.header_start is not None and block.header_end <= block.start
-    return Piece(
-        block.start, block.end, (block.header_start or 0, block.header_end) if repeated else (0, 0)
-    )
+    """With the header rows to repeat, unless the block has them."""
+    if block.header_start is None or block.header_end > block.start:
+        return Piece(block.start, block.end)
+    return Piece(block.start, block.end, (block.header_start, block.header_end))
 
 
 def _parts(section: Section, runs: Sequence[tuple[Block, ...]]) -> list[Span]:
-    """The parts of a section: the first with its heading, each up to where the next one starts."""
+    """The parts of a section, each up to the start of the next.
+
+    The first has the heading.
+    """
     starts = [section.start, *(run[0].start for run in runs[1:]), section.body_end]
     return [
         Span(section, starts[i], starts[i + 1], run, part=i + 1, parts=len(runs))
@@ -205,7 +214,7 @@ def _parts(section: Section, runs: Sequence[tuple[Block, ...]]) -> list[Span]:
 def _runs(
     text: str, blocks: Sequence[Block], counter: TokenCounter, limit: int
 ) -> Iterator[tuple[Block, ...]]:
-    """The blocks in runs of whole ones up to the limit, of one where it alone is above it."""
+    """The blocks in runs up to the limit. One above it stands alone."""
     run: list[Block] = []
     size = 0
     for block in blocks:

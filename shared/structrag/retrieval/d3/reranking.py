@@ -1,5 +1,7 @@
-"""Scoring paragraphs without the language model: BM25, vectors, MonoT5, cross-encoders; and what
-the scores keep (D3, section 3.3.2)."""
+"""Scoring paragraphs without the language model (D3, section 3.3.2).
+
+By BM25, vectors, MonoT5 or cross-encoders; and which paragraphs the scores keep.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,9 @@ WINDOW_TOKENS = 180  # of a paragraph embedded at once; encoders read 256 or 512
 def score_steps(
     strategy: str, question: str, paragraphs: Sequence[Chunk], settings: Selection
 ) -> Steps[list[float]]:
-    """One score for each paragraph: BM25, cosine, log p(true) of MonoT5, or what the cross-encoder
-    gives.
+    """One score for each paragraph, in their order.
+
+    It is BM25, the cosine, log p(true) of MonoT5, or what the cross-encoder gives.
 
     Raises:
         InvalidAnswer: a reranker did not give one finite number for each paragraph.
@@ -45,13 +48,13 @@ def score_steps(
 def keep(
     scores: Sequence[float], strategy: str, *, k: int | None, threshold: float | None
 ) -> list[int]:
-    """The positions that a cut rule keeps, ascending: the `k` best, of which each reaches a share
-    of the best.
+    """The positions that a cut rule keeps, ascending.
 
-    Equal scores: the earlier one is better. `threshold` None is no rule, except 0.5 for "lexical"
-    and where k is None too. A share is of probabilities for "monot5", whose scores are their
-    logarithms; there and for "cross_encoder" at least 0.05. BM25 scores of 0 are never kept.
-    Probabilities .8808, .45, .40 with threshold 0.5: the first two.
+    They are the `k` best, of which each reaches a share of the best. Equal scores: the earlier one
+    is better. `threshold` None is no rule, except 0.5 for "lexical" and where k is None too. A
+    share is of probabilities for "monot5", whose scores are their logarithms; there and for
+    "cross_encoder" at least 0.05. BM25 scores of 0 are never kept. Probabilities .8808, .45, .40
+    with threshold 0.5: the first two.
     """
     values = np.asarray(scores, dtype=np.float64)
     best = best_positions(values, len(values) if k is None else k)
@@ -71,8 +74,10 @@ def keep(
 def lexical_scores(
     question: str, paragraphs: Sequence[Chunk], language: str = "english"
 ) -> list[float]:
-    """BM25 (Lucene's) of the question in each paragraph's path and text; the statistics are those
-    of the paragraphs given."""
+    """BM25 (Lucene's) of the question in each paragraph's path and text.
+
+    The statistics are those of these paragraphs.
+    """
     tokenizer = tokenizer_for(language)
     index = LexicalIndex.from_texts(
         (with_path(paragraph) for paragraph in paragraphs), tokenizer=tokenizer
@@ -86,14 +91,16 @@ def with_path(paragraph: Chunk) -> str:
 
 
 def _cosines(question: str, paragraphs: Sequence[Chunk], settings: Selection) -> Steps[list[float]]:
-    """The best cosine of each paragraph's windows, which repeat its path, with the question."""
+    """The best cosine of each paragraph's windows with the question.
+
+    Every window begins with the heading path.
+    """
     texts: list[str] = []
     owners: list[int] = []
     for owner, paragraph in enumerate(paragraphs):
+        head = f"{paragraph.context}\n" if paragraph.context else ""
         for start, end in cut_pieces(paragraph.text, WINDOW_TOKENS, language=settings.language):
-            texts.append(
-                "\n".join(part for part in (paragraph.context, paragraph.text[start:end]) if part)
-            )
+            texts.append(head + paragraph.text[start:end])
             owners.append(owner)
     query, matrix = yield [Embed((question,), query=True), Embed(tuple(texts))]
     best = np.full(len(paragraphs), -1.0)

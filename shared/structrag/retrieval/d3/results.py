@@ -1,4 +1,4 @@
-"""What D3 gives back: the evidence in reading order, how it was come by, and what it cost."""
+"""What D3 gives: the evidence, how it was found, and its cost."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from structrag.index.ranking import SCORE_DIGITS
 from structrag.records import Chunk, Hit
 from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.d3.routing import RouteResult
@@ -57,14 +58,18 @@ def hits_of(
     scores: Sequence[float] | None,
     details: Sequence[Details] = (),
 ) -> list[Hit]:
-    """Hits in the order given, ranked by score (ties by place), without scores by place."""
+    """Hits in the order of the chunks, ranked by score, then place.
+
+    Without scores they are ranked by place, and each has 1.0.
+    """
     values = list(scores) if scores is not None else [1.0] * len(chunks)
-    order = sorted(range(len(chunks)), key=lambda i: (-round(values[i], 9), i))
+    order = sorted(range(len(chunks)), key=lambda i: -round(values[i], SCORE_DIGITS))
     ranks = {i: rank for rank, i in enumerate(order, start=1)}
-    return [
-        Hit(chunk, values[i], ranks[i], {}, *(details[i] if details else ()))
-        for i, chunk in enumerate(chunks)
-    ]
+    hits = []
+    for i, chunk in enumerate(chunks):
+        route_scores, parts = details[i] if details else ({}, {})
+        hits.append(Hit(chunk, values[i], ranks[i], scores=route_scores, parts=parts))
+    return hits
 
 
 def with_extras(hit: Hit, extras: Mapping[str, Any]) -> Hit:
@@ -73,19 +78,18 @@ def with_extras(hit: Hit, extras: Mapping[str, Any]) -> Hit:
 
 
 def joined(hits: Iterable[Hit], counter: TokenCounter) -> list[Hit]:
-    """The hits with those that follow each other without a gap in one section made one chunk, with
-    the best score of its paragraphs.
+    """The hits, neighbours of one section made one chunk.
 
+    Neighbours follow each other without a gap; the chunk has the best score of its paragraphs, and
     `extras["paragraphs"]` has the ids of what was joined. Ranks are given anew.
     """
     runs: list[list[Hit]] = []
+    end: tuple[str, str, int] | None = None  # document, section and place of the last hit's end
     for hit in hits:
-        before = runs[-1][-1].chunk if runs else None
-        if before and (before.doc_id, before.section_id, before.end) == (
-            hit.chunk.doc_id,
-            hit.chunk.section_id,
-            hit.chunk.start,
-        ):
+        chunk = hit.chunk
+        start = (chunk.doc_id, chunk.section_id, chunk.start)
+        follows, end = start == end, (chunk.doc_id, chunk.section_id, chunk.end)
+        if follows:
             runs[-1].append(hit)
         else:
             runs.append([hit])
@@ -99,11 +103,10 @@ def _one(chunks: Sequence[Chunk], counter: TokenCounter) -> Chunk:
     if len(chunks) == 1:
         return first
     text = "".join(chunk.text for chunk in chunks)
-    place = {
-        key: chunk.extras[key]
-        for key, chunk in (("source_start", first), ("source_end", last))
-        if key in chunk.extras
-    }
+    extras: dict[str, Any] = {"paragraphs": [chunk.id for chunk in chunks]}
+    for key, chunk in (("source_start", first), ("source_end", last)):
+        if key in chunk.extras:
+            extras[key] = chunk.extras[key]
     kinds = {chunk.kind for chunk in chunks}
     whole = replace(
         first,
@@ -112,6 +115,6 @@ def _one(chunks: Sequence[Chunk], counter: TokenCounter) -> Chunk:
         text=text,
         n_tokens=counter(text),
         kind=first.kind if len(kinds) == 1 else "text",
-        extras={"paragraphs": [chunk.id for chunk in chunks], **place},
+        extras=extras,
     )
     return replace(whole, extras={**whole.extras, "index_tokens": counter(whole.index_text)})

@@ -1,4 +1,4 @@
-"""D3 retrieval: route a question to sections, then select evidence among their paragraphs."""
+"""D3 retrieval: route to sections, then select evidence among their paragraphs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FUSED = "fused"  # the strategy without a language model
 
 
 class D3Retriever(Retriever):
-    """Finds the paragraphs of a `D3Index` that answer a question, in reading order.
+    """Finds the paragraphs of a `D3Index` that answer a question.
 
     Example:
         >>> from structrag import D3Index, read_text
@@ -48,10 +48,10 @@ class D3Retriever(Retriever):
         >>> [hit.chunk.path for hit in D3Retriever(index, k=1).search("What is the valve made of?")]
         [('Valve',)]
 
-    With a language model two calls: it reads the outline and names sections, then reads their
-    paragraphs and names the evidence. Without one, BM25 and vectors choose less than half of a long
-    text by parts of sections (see `Routing`), and paragraphs there are ranked by both and by the
-    score of their part.
+    The hits are in reading order. With a language model there are two calls: it reads the outline
+    and names sections, then reads their paragraphs and names the evidence. Without one, BM25 and
+    vectors choose less than half of a long text by parts of sections (see `Routing`), and
+    paragraphs there are ranked by both and by the score of their part.
 
     Args:
         index: What to search.
@@ -99,23 +99,16 @@ class D3Retriever(Retriever):
         paper = check_choice("preset", preset, ("default", "paper")) == "paper"
         self.index = index
         model = as_language_model(llm)
-        self.router = check_choice("router", router, ROUTERS)
-        if router == "auto":
-            self.router = "scores" if model is None else "llm"
         self.cross_encoder = as_cross_encoder(cross_encoder)
-        if self.router == "cross_encoder" and self.cross_encoder is None:
-            raise InvalidParameter(
-                "cross_encoder must be given with router='cross_encoder'; got None."
-            )
-        if self.router == "llm" and model is None:
-            raise InvalidParameter(
-                "llm must be given with router='llm'; got None. Take router='scores', which needs "
-                "none."
-            )
-        self.routing = routing or (Routing.paper() if paper else Routing())
-        self.selection = selection or (Selection.paper(strategy="auto") if paper else Selection())
-        chosen = strategy if strategy is not None else self.selection.strategy
-        self.strategy = chosen if chosen != "auto" else FUSED if model is None else "base"
+        self.router = _checked_router(router, model, self.cross_encoder)
+        if paper:
+            routing = routing or Routing.paper()
+            selection = selection or Selection.paper(strategy="auto")
+        self.routing = routing or Routing()
+        self.selection = selection or Selection()
+        self.strategy = self.selection.strategy if strategy is None else strategy
+        if self.strategy == "auto":
+            self.strategy = FUSED if model is None else "base"
         if self.strategy != FUSED:
             self.selection = replace(self.selection, strategy=self.strategy)
         if max_tokens is not None:
@@ -124,12 +117,12 @@ class D3Retriever(Retriever):
         self.max_tokens = max_tokens
         self.join_adjacent = join_adjacent
         asking = asking_of(asking, options)
+        if asking.cache is None:
+            asking = replace(asking, cache=index.cache)
         embedder: Any = index.paragraphs.embedder
-        self.runner = Runner(
-            llm=model,
-            embedder=None if hasattr(embedder, "fit") else embedder,
-            asking=replace(asking, cache=index.cache) if asking.cache is None else asking,
-        )
+        if hasattr(embedder, "fit"):  # fitted to the index's own texts; see `own_vectors`
+            embedder = None
+        self.runner = Runner(llm=model, embedder=embedder, asking=asking)
 
     @property
     def usage(self) -> Usage:
@@ -137,11 +130,11 @@ class D3Retriever(Retriever):
         return self.runner.usage
 
     def result(self, question: str, k: float | None = None, *, where: Any = None) -> D3Result:
-        """The evidence for a question with the route, the answers and the cost: all that `search`
-        gives only the hits of. A blank question or an empty index has none.
+        """The evidence for a question with route, answers and cost.
 
-        `k` and `where` are as in `search`. A call that fails, or an answer that cannot be used,
-        affects that call alone: scores stand in, and it is counted.
+        `search` gives only its hits. A blank question or an empty index has none. `k` and `where`
+        are as in `search`. A call that fails, or an answer that cannot be used, affects that call
+        alone: scores stand in, and it is counted.
 
         Raises:
             InvalidParameter: the question is no string, or no document has a key of `where`.
@@ -159,8 +152,10 @@ class D3Retriever(Retriever):
     def results(
         self, questions: Sequence[str], k: float | None = None, *, where: Any = None
     ) -> list[D3Result]:
-        """`result` for several questions, whose calls go out together, at most `max_concurrency` at
-        a time."""
+        """`result` for several questions.
+
+        Their calls go out together, at most `max_concurrency` at a time.
+        """
         return self.run(self._results_steps(questions, k, where))
 
     async def aresults(
@@ -170,8 +165,10 @@ class D3Retriever(Retriever):
         return await self.arun(self._results_steps(questions, k, where))
 
     def estimate(self, question: str, *, where: Any = None) -> Estimate:
-        """What `result` would cost, stage by stage: at most, and what is to be expected. Asks no
-        model and embeds nothing."""
+        """What `result` would cost by stage: at most, and as expected.
+
+        Asks no model and embeds nothing.
+        """
         check_query(question)
         return estimate(
             question,
@@ -190,7 +187,10 @@ class D3Retriever(Retriever):
     def result_steps(
         self, question: str, k: float | None = None, *, where: Any = None
     ) -> Steps[D3Result]:
-        """`result` as steps; begun anew, a few times at most, where documents change under way."""
+        """`result` as steps.
+
+        They begin anew, a few times at most, where documents change under way.
+        """
         check_query(question)
         most = self.k if k is None else checked_k(k)
         for attempt in range(1, ATTEMPTS + 1):
@@ -198,6 +198,7 @@ class D3Retriever(Retriever):
             try:
                 result = yield from self._attempt(question, most, where)
             except (InvalidParameter, IndexError):
+                # Rows that are gone; where nothing changed, the error is the caller's.
                 if self.index.changes == changes or attempt == ATTEMPTS:
                     raise
                 continue
@@ -245,29 +246,45 @@ class D3Retriever(Retriever):
             chunks = [paragraphs.store.chunk(row) for row in routed.rows]
             if "dense" in selection.stages:
                 yield from own_vectors(paragraphs, paragraphs.query_vector(question))
-            return (
-                yield from own_vectors(paragraphs, select_steps(question, chunks, selection))
-            ), []
+            steps = select_steps(question, chunks, selection)
+            return (yield from own_vectors(paragraphs, steps)), []
         if not routed.rows:
             return Evidence(()), []
         scores = yield from paragraph_scores_steps(paragraphs, question, routed.rows, routed.scores)
         fused = {row: paragraph.score for row, paragraph in scores.items()}
         sizes = {row: int(scope.layout.tokens[row]) for row in routed.rows}
-        kept = sorted(within_budget(fused, sizes, k=k, max_tokens=self.max_tokens))
-        places = np.searchsorted(np.array(routed.rows), kept).tolist()
-        evidence = Evidence(
-            tuple(places), tuple(fused[row] for row in kept), StageCost(scored=len(routed.rows))
-        )
-        return evidence, [(scores[row].scores, scores[row].parts) for row in kept]
+        rows = sorted(within_budget(fused, sizes, k=k, max_tokens=self.max_tokens))
+        places = np.searchsorted(np.array(routed.rows), rows).tolist()
+        cost = StageCost(scored=len(routed.rows))
+        evidence = Evidence(tuple(places), tuple(fused[row] for row in rows), cost)
+        return evidence, [(scores[row].scores, scores[row].parts) for row in rows]
 
     def run(self, steps: Steps[T]) -> T:
-        """Drive steps with this retriever's models: its own, or those of an agent such as `SelfAsk`
-        around it."""
+        """Drive steps with this retriever's models.
+
+        The steps are its own, or those of an agent such as `SelfAsk` around it.
+        """
         with embedder_errors(self.index.paragraphs.embedder.name):
             return self.runner.run(steps)
 
     async def arun(self, steps: Steps[T]) -> T:
-        """`run` on an event loop; calls asked at the same time by others share the limit
-        `max_concurrency`."""
+        """`run` on an event loop.
+
+        Calls asked at the same time by others share the limit `max_concurrency`.
+        """
         with embedder_errors(self.index.paragraphs.embedder.name):
             return await self.runner.arun(steps)
+
+
+def _checked_router(router: str, model: Any, cross_encoder: Any) -> str:
+    """The router, "auto" decided; InvalidParameter where its model is missing."""
+    check_choice("router", router, ROUTERS)
+    if router == "auto":
+        return "scores" if model is None else "llm"
+    if router == "cross_encoder" and cross_encoder is None:
+        raise InvalidParameter("cross_encoder must be given with router='cross_encoder'; got None.")
+    if router == "llm" and model is None:
+        raise InvalidParameter(
+            "llm must be given with router='llm'; got None. Take router='scores', which needs none."
+        )
+    return router

@@ -1,5 +1,7 @@
-"""Routing (D3, section 3.3.1): which sections may help, by the language model that reads the
-outline, by scores or by a cross-encoder."""
+"""Routing: which sections may help (D3, section 3.3.1).
+
+By the language model that reads the outline, by scores, or by a cross-encoder.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +15,15 @@ import numpy as np
 
 from structrag.asking.replies.ids import parse_ids, usable_ids
 from structrag.asking.replies.titles import parse_names, usable_names
-from structrag.asking.requests import Ask, Failed, Score, Steps
-from structrag.errors import NoModel
-from structrag.retrieval.d3.costs import StageCost, call_cost
+from structrag.asking.requests import Ask, Score, Steps
+from structrag.index.ranking import SCORE_DIGITS
+from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.layout import Layout, OutlineSection, descendants, paths_of, row_mask
 from structrag.retrieval.d3.outlines import Routing, Window, section_name, windows
 from structrag.retrieval.d3.reranking import keep
 from structrag.retrieval.d3.scoring import part_scores_steps, wide_route
-from structrag.retrieval.d3.selection import Selection
+from structrag.retrieval.d3.selection import Selection, Tally
 
 COMPONENT = "d3.route/1"
 LEXICAL_SHARE = 0.5  # of the best section's score, for sections that stand in for a failed call
@@ -54,8 +56,10 @@ class Scope:
         return [row for part in parts for row in range(*self.layout.parts[part].tolist())]
 
     def section_scores(self, parts: Mapping[int, float]) -> dict[int, float]:
-        """The score of each entry of the outline that a part lies in or reaches into: its best
-        part's."""
+        """The score of each outline entry: that of its best part.
+
+        A part counts for all entries that it lies in or reaches into.
+        """
         scores: dict[int, float] = {}
         for part, score in parts.items():
             first, last = self.layout.parts[part].tolist()
@@ -95,16 +99,14 @@ class RouteResult:
 
 
 @dataclass(slots=True)
-class Reading:
-    """What the calls of one routing gave, while it is collected. Sections are positions in the
-    outline."""
+class RouteTally(Tally):
+    """What the calls of one routing gave, while it is collected.
+
+    Sections are positions in the outline.
+    """
 
     chosen: set[int] = field(default_factory=set)
     failed: list[Window] = field(default_factory=list)  # calls to be answered by score
-    answers: list[str] = field(default_factory=list)
-    failures: list[str] = field(default_factory=list)
-    cost: StageCost = field(default_factory=StageCost)
-    dropped: int = 0
     windows: int = 0
 
 
@@ -114,9 +116,8 @@ class Routed:
 
     route: RouteResult
     rows: list[int]  # of paragraphs, ascending
-    scores: Mapping[int, float] = field(
-        default_factory=dict
-    )  # paragraph row -> the score of its part, where there is one
+    # paragraph row -> the score of its part, where there is one
+    scores: Mapping[int, float] = field(default_factory=dict)
 
 
 def routed_steps(
@@ -127,10 +128,12 @@ def routed_steps(
     selection: Selection,
     cross_encoder: Any,
 ) -> Steps[Routed]:
-    """The paragraphs a question is routed to. Text without headings that fits one call of the next
-    stage is not routed."""
+    """The paragraphs a question is routed to.
+
+    Text without headings that fits one call of the next stage is not routed.
+    """
+    everything = range(len(scope.outline))
     if router != "scores" and is_direct(scope.outline, selection):
-        everything = range(len(scope.outline))
         return Routed(RouteResult(tuple(scope.outline), "direct"), scope.rows(everything))
     if router == "llm":
         return (yield from _read_steps(question, scope, routing))
@@ -140,14 +143,15 @@ def routed_steps(
     routed = by_scores(scope, scores, routing)
     if routed.rows or routing.on_empty != "all":
         return routed
-    return Routed(
-        replace(_all(scope), cost=routed.route.cost), scope.rows(range(len(scope.outline)))
-    )
+    route = RouteResult(tuple(scope.outline), "all", cost=routed.route.cost)
+    return Routed(route, scope.rows(everything))
 
 
 def is_direct(outline: Sequence[OutlineSection], selection: Selection) -> bool:
-    """Whether there is nothing to route: no headings, and no more paragraphs than one call of the
-    next stage shows."""
+    """Whether there is nothing to route.
+
+    There are no headings, and no more paragraphs than one call of the next stage shows.
+    """
     if any(section.path and not section.pseudo for section in outline):
         return False
     room = selection.context_tokens - selection.answer_tokens - selection.counter(selection.prompt)
@@ -172,128 +176,120 @@ def by_scores(scope: Scope, scores: Mapping[int, float], routing: Routing) -> Ro
         tuple(sections[i] for i in order) if chosen else None,
         cost=StageCost(scored=len(scores)),
     )
-    weights = {
-        row: scores[part] for part in chosen for row in range(*scope.layout.parts[part].tolist())
-    }
+    weights = {row: scores[part] for part in chosen for row in scope.part_rows([part])}
     return Routed(route, scope.part_rows(chosen), weights)
 
 
 def _read_steps(question: str, scope: Scope, routing: Routing) -> Steps[Routed]:
-    """The language model's route; calls that failed, and with `on_empty="lexical"` an empty one,
-    are answered by scores."""
-    reading = yield from route_steps(question, scope.outline, routing)
-    chosen = set(reading.chosen)
+    """The language model's route.
+
+    Calls that failed, and with `on_empty="lexical"` an empty route, are answered by scores.
+    """
+    tally = yield from route_steps(question, scope.outline, routing)
+    chosen = set(tally.chosen)
     scores: dict[int, float] = {}
-    if reading.failed:
+    if tally.failed:
         scores = yield from part_scores_steps(scope.index.parts, question, scope.part_mask)
         by_section = scope.section_scores(scores)
-        for window in reading.failed:
+        for window in tally.failed:
             chosen.update(stand_in(window.positions, by_section))
     positions = with_children(scope.outline, chosen, always=routing.expand_children)
     if positions:
-        return Routed(_route(scope, positions, reading, len(scores)), scope.rows(positions))
+        return Routed(_route(scope, positions, tally, len(scores)), scope.rows(positions))
     if routing.on_empty == "none":
-        return Routed(_route(scope, [], reading, len(scores)), [])
+        return Routed(_route(scope, [], tally, len(scores)), [])
     if routing.on_empty == "all":
-        return Routed(
-            _route(scope, range(len(scope.outline)), reading, len(scores), "all"),
-            scope.rows(range(len(scope.outline))),
-        )
+        everything = range(len(scope.outline))
+        route = _route(scope, everything, tally, len(scores), "all")
+        return Routed(route, scope.rows(everything))
     if not scores:
         scores = yield from part_scores_steps(scope.index.parts, question, scope.part_mask)
     routed = by_scores(scope, scores, routing)
-    read = _route(scope, [], reading, len(scores), routed.route.how)
-    return Routed(
-        replace(read, sections=routed.route.sections, scores=routed.route.scores),
-        routed.rows,
-        routed.scores,
-    )
+    route = _route(scope, [], tally, len(scores), routed.route.how)
+    route = replace(route, sections=routed.route.sections, scores=routed.route.scores)
+    return replace(routed, route=route)
 
 
 def _route(
-    scope: Scope, positions: Sequence[int], reading: Reading, scored: int, how: str | None = None
+    scope: Scope, positions: Sequence[int], tally: RouteTally, scored: int, how: str | None = None
 ) -> RouteResult:
     return RouteResult(
         tuple(scope.outline[i] for i in positions),
         how or ("llm" if positions else "none"),
         None,
-        tuple(reading.answers),
-        reading.cost + StageCost(scored=scored),
-        reading.dropped,
-        reading.windows,
-        len(reading.failed),
-        tuple(reading.failures),
+        tuple(tally.answers),
+        tally.cost + StageCost(scored=scored),
+        tally.dropped,
+        tally.windows,
+        len(tally.failed),
+        tuple(tally.failures),
     )
-
-
-def _all(scope: Scope) -> RouteResult:
-    return RouteResult(tuple(scope.outline), "all")
 
 
 def _ranked_steps(
     question: str, scope: Scope, routing: Routing, cross_encoder: Any
 ) -> Steps[Routed]:
-    """The sections that a cross-encoder puts first, by path and summary; their scores are its own."""
+    """The sections that a cross-encoder puts first, with its own scores.
+
+    It reads path and summary.
+    """
     filled = [i for i, section in enumerate(scope.outline) if section.rows]
     paths = paths_of(scope.outline)
     texts = [f"{section_name(paths[i])}\n{scope.outline[i].summary}" for i in filled]
     (values,) = yield [Score(question, tuple(texts), cross_encoder)]
     threshold = routing.keep or None
-    kept = [
-        filled[i]
-        for i in keep(values, "cross_encoder", k=routing.max_sections, threshold=threshold)
-    ]
-    by_position = dict(zip(filled, values, strict=True))
+    best = keep(values, "cross_encoder", k=routing.max_sections, threshold=threshold)
+    positions = [filled[i] for i in best]
     route = RouteResult(
-        tuple(scope.outline[i] for i in kept),
-        "cross_encoder" if kept else "none",
-        tuple(by_position[i] for i in kept) if kept else None,
+        tuple(scope.outline[i] for i in positions),
+        "cross_encoder" if best else "none",
+        tuple(values[i] for i in best) if best else None,
         cost=StageCost(scored=len(filled)),
     )
-    return Routed(route, scope.rows(kept))
+    return Routed(route, scope.rows(positions))
 
 
 def route_steps(
     question: str, sections: Sequence[OutlineSection], settings: Routing | None = None
-) -> Steps[Reading]:
-    """Ask which sections of the outline may help; the chosen positions are a subset of those shown,
-    whatever is answered.
+) -> Steps[RouteTally]:
+    """Ask which sections of the outline may help.
 
-    With `drill="levels"` the first level of each document is shown first, then, all at once, what
-    is below each section chosen there.
+    The chosen positions are a subset of those shown, whatever is answered. With `drill="levels"`
+    the first level of each document is shown first, then, all at once, what is below each section
+    chosen there.
 
     Raises:
         NoModel: there is no language model.
     """
     settings = settings or Routing()
-    reading = Reading()
+    tally = RouteTally()
     if settings.drill == "outline":
-        reading.chosen |= yield from _asked(
-            question, sections, [range(len(sections))], settings, reading
-        )
-        return reading
+        everything = [range(len(sections))]
+        tally.chosen |= yield from _asked(question, sections, everything, settings, tally)
+        return tally
     top, expandable = first_levels(sections)
-    first = yield from _asked(question, sections, [top], settings, reading)
+    first = yield from _asked(question, sections, [top], settings, tally)
     subtrees = subtrees_of(sections, sorted(first), expandable)
-    reading.chosen |= first.difference(*subtrees)
+    # A section with something below it is shown again, and may then not be chosen.
+    tally.chosen |= first.difference(*subtrees)
     if subtrees:
-        reading.chosen |= yield from _asked(question, sections, subtrees, settings, reading)
-    return reading
+        tally.chosen |= yield from _asked(question, sections, subtrees, settings, tally)
+    return tally
 
 
 def first_levels(sections: Sequence[OutlineSection]) -> tuple[list[int], set[int]]:
-    """The sections of each document down to the first level that has several, and those of that
-    level."""
+    """The sections of each document down to its first branching level.
+
+    With them the set of those of that level.
+    """
     depths: dict[str, Counter[int]] = {}
     for section in sections:
-        own = depths.setdefault(section.doc_id, Counter())
-        own[len(section.path)] += section.part <= 1  # the parts of a section are one
-    levels = {
-        doc_id: min(
-            (depth for depth, count in counts.items() if depth and count > 1), default=max(counts)
-        )
-        for doc_id, counts in depths.items()
-    }
+        counts = depths.setdefault(section.doc_id, Counter())
+        counts[len(section.path)] += section.part <= 1  # the parts of a section are one
+    levels: dict[str, int] = {}
+    for doc_id, counts in depths.items():
+        branching = [depth for depth, count in counts.items() if depth and count > 1]
+        levels[doc_id] = min(branching, default=max(counts))
     top = [i for i, section in enumerate(sections) if len(section.path) <= levels[section.doc_id]]
     return top, {i for i in top if len(sections[i].path) == levels[sections[i].doc_id]}
 
@@ -301,14 +297,19 @@ def first_levels(sections: Sequence[OutlineSection]) -> tuple[list[int], set[int
 def subtrees_of(
     sections: Sequence[OutlineSection], tops: Sequence[int], expandable: set[int]
 ) -> list[list[int]]:
-    """Each section of `tops` that may be expanded and has something below it, with what is below
-    it; its parts are one section."""
-    own: dict[tuple[str, str], list[int]] = {}
+    """Each expandable section of `tops` with what is below it.
+
+    One with nothing below it is left out. The parts of a section are one.
+    """
+    parts_of: dict[tuple[str, str], list[int]] = {}
     for i in tops:
         if i in expandable:
-            own.setdefault((sections[i].doc_id, sections[i].section_id), []).append(i)
-    below = [(parts, list(descendants(sections, parts[0]))) for parts in own.values()]
-    return [parts + deeper for parts, deeper in below if deeper]
+            parts_of.setdefault((sections[i].doc_id, sections[i].section_id), []).append(i)
+    subtrees = []
+    for parts in parts_of.values():
+        if below := list(descendants(sections, parts[0])):
+            subtrees.append(parts + below)
+    return subtrees
 
 
 def _asked(
@@ -316,9 +317,12 @@ def _asked(
     sections: Sequence[OutlineSection],
     groups: Sequence[Sequence[int]],
     settings: Routing,
-    reading: Reading,
+    tally: RouteTally,
 ) -> Steps[set[int]]:
-    """The positions named when each group is shown in calls of its own; all calls go out together."""
+    """The positions named when each group has calls of its own.
+
+    All calls go out together.
+    """
     calls = [window for group in groups for window in windows(question, sections, group, settings)]
     paths = paths_of(sections) if settings.answer_format == "names" else []
 
@@ -328,46 +332,50 @@ def _asked(
         return partial(usable_ids, {i + 1 for i in call.positions})
 
     answers = yield [Ask(call.prompt, COMPONENT, usable=check(call)) for call in calls]
-    found: set[int] = set()
+    chosen: set[int] = set()
     for call, answer in zip(calls, answers, strict=True):
-        if isinstance(answer, Failed) and isinstance(answer.reason, NoModel):
-            raise answer.reason
-        reading.windows += 1
-        reading.cost += call_cost(call.prompt, answer, settings.counter)
-        reading.answers.append("" if isinstance(answer, Failed) else answer)
-        if isinstance(answer, Failed):
-            reading.failed.append(call)
-            reading.failures.append(f"{type(answer.reason).__name__}: {answer.reason}")
+        text = tally.note(call.prompt, answer, settings.counter)
+        tally.windows += 1
+        if text is None:
+            tally.failed.append(call)
             continue
-        if settings.answer_format == "ids":
-            ids, dropped = parse_ids(answer, {i + 1 for i in call.positions})
-            found.update(i - 1 for i in ids)
-        else:
-            places, dropped = parse_names(answer, [paths[i] for i in call.positions])
-            found.update(call.positions[place] for place in places)
-        reading.dropped += dropped
-    return found
+        positions, dropped = _named(text, call, paths)
+        chosen.update(positions)
+        tally.dropped += dropped
+    return chosen
+
+
+def _named(answer: str, call: Window, paths: Sequence[tuple[str, ...]]) -> tuple[list[int], int]:
+    """The positions that an answer names, and how much was dropped."""
+    if paths:
+        places, dropped = parse_names(answer, [paths[i] for i in call.positions])
+        return [call.positions[place] for place in places], dropped
+    ids, dropped = parse_ids(answer, {i + 1 for i in call.positions})
+    return [i - 1 for i in ids], dropped
 
 
 def stand_in(positions: Sequence[int], scores: Mapping[int, float]) -> list[int]:
-    """The sections that stand in for those of a failed call, by score: five at most, half of the
-    best score at least, none at 0."""
+    """The sections that stand in for a failed call, by score.
+
+    They are five at most, have half of the best score at least, and none has 0.
+    """
     best = max((scores.get(i, 0.0) for i in positions), default=0.0)
-    ranking = sorted(positions, key=lambda i: (-round(scores.get(i, 0.0), 9), i))
-    return [
-        i for i in ranking[:LEXICAL_MOST] if best > 0 and scores.get(i, 0.0) >= LEXICAL_SHARE * best
-    ]
+    if best <= 0:
+        return []
+    ranking = sorted(positions, key=lambda i: (-round(scores.get(i, 0.0), SCORE_DIGITS), i))
+    return [i for i in ranking[:LEXICAL_MOST] if scores.get(i, 0.0) >= LEXICAL_SHARE * best]
 
 
 def with_children(
     sections: Sequence[OutlineSection], chosen: set[int], *, always: bool
 ) -> list[int]:
-    """The chosen sections that have paragraphs, and those below a heading without any (`always`:
-    below every one), in reading order."""
+    """The chosen sections that have paragraphs, and those below some of them.
+
+    A heading without paragraphs brings what is below it (`always`: every section does). All are in
+    reading order.
+    """
     expanded = set(chosen)
-    covered = (
-        -1
-    )  # what is below the section looked at last; its sections need not be looked at again
+    covered = -1  # the last section below the one looked at last; none up to it is looked at again
     for i in sorted(chosen):
         if i > covered and (always or not sections[i].rows):
             below = list(descendants(sections, i))

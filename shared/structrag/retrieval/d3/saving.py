@@ -1,5 +1,4 @@
-"""A D3 index in a folder: one folder for each of its indexes, and the settings they were built
-with."""
+"""A D3 index in a folder: one for each index, and settings."""
 
 from __future__ import annotations
 
@@ -20,11 +19,10 @@ VERSION = 1
 def save_folder(
     place: Path, savers: Mapping[str, Callable[[Path], None]], options: Mapping[str, Any]
 ) -> None:
-    """Write a folder beside its place, and move it there when complete; an index that is there
-    already is replaced.
+    """Write a folder beside its place, and move it there when complete.
 
-    `savers` write the folder of each name. Raises InvalidParameter where `place` holds something
-    else; then nothing is changed.
+    An index that is there already is replaced. `savers` write the folder of each name. Raises
+    InvalidParameter where `place` holds something else; then nothing is changed.
     """
     if (
         place.exists()
@@ -53,8 +51,10 @@ def save_folder(
 
 
 def saved_options(path: Path) -> dict[str, Any]:
-    """The settings that a saved index was built with. Raises IndexDamaged where there is none of
-    ours."""
+    """The settings that a saved index was built with.
+
+    Raises IndexDamaged where there is none of ours.
+    """
     try:
         manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
         ours, newer = manifest["format"] == FORMAT, int(manifest["version"]) > VERSION

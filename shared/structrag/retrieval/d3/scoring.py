@@ -1,9 +1,10 @@
-"""Routing and evidence without a language model: BM25, vectors and the heading path, fused."""
+"""Routing and evidence without a language model: scores fused."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,10 @@ PART_WEIGHT = 0.25  # of the score of a paragraph's part, beside 1 for its own
 
 
 def own_vectors(index: Index, steps: Steps[T]) -> Steps[T]:
-    """The same steps, their texts embedded here where the index's embedder is fitted to its own
-    texts (LSA), as no runner knows it."""
+    """The same steps, embedded by the index's own fitted embedder.
+
+    Such an embedder (LSA) is known to no runner.
+    """
 
     def answer(request: Request) -> Steps[Any]:
         embedder: Any = index.embedder
@@ -35,7 +38,7 @@ def own_vectors(index: Index, steps: Steps[T]) -> Steps[T]:
 
 @dataclass(frozen=True, slots=True)
 class ParagraphScore:
-    """What is known of one paragraph of a route; `scores` and `parts` are as in `Hit`."""
+    """The scores of one paragraph. `scores` and `parts` are as in `Hit`."""
 
     score: float  # in [0, 1], the sum of the parts
     scores: Mapping[str, float]  # "bm25", "dense" (the cosine) and "route", where there is one
@@ -45,19 +48,23 @@ class ParagraphScore:
 def route_scores(
     index: Index, question: str, vector: Any, mask: Mask
 ) -> dict[str, dict[int, float]]:
-    """Route ("bm25", "dense") -> row of the mask -> its own score, where the route found the row."""
+    """Route ("bm25", "dense") -> row of the mask -> its own score.
+
+    A row that the route did not find is left out.
+    """
     store, n = index.store, int(np.count_nonzero(mask))
+    bm25 = store.search_lexical("raw", question, n, mask)
     dense = [] if vector is None else store.search_dense("raw", vector, n, mask)
-    return {"bm25": dict(store.search_lexical("raw", question, n, mask)), "dense": dict(dense)}
+    return {"bm25": dict(bm25), "dense": dict(dense)}
 
 
 def fused_scores(
     index: Index, question: str, vector: Any, mask: Mask
 ) -> dict[int, dict[str, float]]:
-    """Row -> its scores "bm25" and "dense", as summed: brought to [0, 1] over the rows of the mask;
-    every row of it is there.
+    """Row of the mask -> "bm25" and "dense", in [0, 1] each.
 
-    A row that a route did not find has 0 from it.
+    They are normalised over the rows of the mask, as they are summed. A row that a route did not
+    find has 0 from it.
     """
     return _normalised(route_scores(index, question, vector, mask), mask)
 
@@ -74,30 +81,34 @@ def _normalised(
 
 
 def part_scores_steps(index: Index, question: str, mask: Mask) -> Steps[dict[int, float]]:
-    """The score in [0, 1] of each part of the mask: the mean of BM25 and cosine, whose index texts
-    begin with the heading path."""
+    """The score of each part of the mask, in [0, 1]. It is the mean of BM25 and cosine.
+
+    The index texts of parts begin with the heading path.
+    """
     if not mask.any():
         return {}
     vector = yield from own_vectors(index, index.query_vector(question))
-    found = fused_scores(index, question, vector, mask)
-    return {row: (scores["bm25"] + scores["dense"]) / 2 for row, scores in found.items()}
+    by_row = fused_scores(index, question, vector, mask)
+    return {row: (scores["bm25"] + scores["dense"]) / 2 for row, scores in by_row.items()}
 
 
 def lexical_part_scores(index: Index, question: str, mask: Mask) -> dict[int, float]:
-    """The score in [0, 1] of each part of the mask by BM25 alone, for which nothing is embedded."""
-    return {
-        row: scores["bm25"] for row, scores in fused_scores(index, question, None, mask).items()
-    }
+    """The score of each part of the mask by BM25, in [0, 1].
+
+    Nothing is embedded for it.
+    """
+    by_row = fused_scores(index, question, None, mask)
+    return {row: scores["bm25"] for row, scores in by_row.items()}
 
 
 def wide_route(
     scores: Mapping[int, float], layout: Layout, *, keep: float, share: float, least_tokens: int
 ) -> list[int]:
-    """The parts to look into, ascending: best first, up to `share` of their tokens together, and
-    `least_tokens` anyhow.
+    """The rows of the parts to look into, ascending.
 
-    A part that does not fit is passed over for smaller ones. The best one is always taken; those
-    below `keep` of its score never are. Nothing where all scores are 0.
+    They are taken best first, up to `share` of the tokens of all together, and in any case up to
+    `least_tokens`. A part that does not fit is passed over for smaller ones. The best one is always
+    taken; those below `keep` of its score never are. Nothing where all scores are 0.
     """
     rows = sorted(scores)
     values = np.array([scores[row] for row in rows])
@@ -119,10 +130,10 @@ def wide_route(
 def paragraph_scores_steps(
     index: Index, question: str, rows: Sequence[int], parts: Mapping[int, float]
 ) -> Steps[dict[int, ParagraphScore]]:
-    """Row -> its score, made of BM25 and cosine, each brought to [0, 1] over the rows given, and of
-    the score of its part.
+    """Row -> its score of BM25, cosine and its part's score.
 
-    `parts` are the scores of the parts by paragraph row; a row that is not there counts 0.
+    BM25 and cosine are brought to [0, 1] over the rows. `parts` are the scores of the parts by
+    paragraph row; a row that is not there counts 0.
     """
     mask = np.zeros(len(index), dtype=bool)
     mask[list(rows)] = True
@@ -148,19 +159,19 @@ def paragraph_scores_steps(
 def within_budget(
     scores: Mapping[int, float], sizes: Mapping[int, int], *, k: int | None, max_tokens: int | None
 ) -> list[int]:
-    """The rows to keep, best first (ties by row): at most `k`, and together at most `max_tokens`,
-    but always the first.
+    """The rows to keep, best first (ties by row).
 
-    The first that does not fit ends it. Rows of score 0 are left out.
+    At most `k`, and together at most `max_tokens`, but always the first. The first that does not
+    fit ends it. Rows of score 0 are left out.
     """
-    kept: list[int] = []
-    left = max_tokens
+    chosen: list[int] = []
+    left: float = inf if max_tokens is None else max_tokens
     rows = sorted(scores)
     values: FloatArray = np.array([scores[row] for row in rows])
     for place in best_positions(values, len(rows) if k is None else k).tolist():
         row = rows[place]
-        if values[place] <= 0 or (left is not None and kept and sizes[row] > left):
+        if values[place] <= 0 or (chosen and sizes[row] > left):
             break
-        kept.append(row)
-        left = None if left is None else left - sizes[row]
-    return kept
+        chosen.append(row)
+        left -= sizes[row]
+    return chosen

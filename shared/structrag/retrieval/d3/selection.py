@@ -1,4 +1,4 @@
-"""How evidence is selected, and what a selection gives (D3, section 3.3.2)."""
+"""How evidence is selected, and what that gives (D3, section 3.3.2)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from structrag.asking.prompts import check_template
-from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag.asking.requests import Failed
+from structrag.errors import InvalidParameter, NoModel, check_at_least, check_choice
 from structrag.models.cross_encoder import as_cross_encoder
 from structrag.models.monot5 import as_monot5
-from structrag.retrieval.d3.costs import StageCost
+from structrag.retrieval.d3.costs import StageCost, call_cost
 from structrag.text.tokens import TokenCounter, count_tokens
 
 ASKING = ("base", "hierbase")
@@ -23,20 +24,26 @@ Paragraphs of a document, each behind its id:
 
 Question: {question}
 
-Which of these paragraphs hold information that helps to answer the question? Answer with their ids, separated by commas, and nothing \
-else. If none of them does, answer "none"."""
+Which of these paragraphs hold information that helps to answer the question? \
+Answer with their ids, separated by commas, and nothing else. \
+If none of them does, answer "none"."""
 
 PAPER_PROMPT = """\
 {paragraphs}
 Question:
 {question}
-Find paragraph ids that contains relevant information for answering the question. Respond with comma-separated id list. Provide an empty \
-response if none of the paragraphs are relevant."""
+Find paragraph ids that contains relevant information for answering the question. \
+Respond with comma-separated id list. \
+Provide an empty response if none of the paragraphs are relevant."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Settings of `select_steps`: which paragraphs of the chosen sections are evidence.
+    """Settings of `select_steps`: which paragraphs are evidence.
+
+    Example:
+        >>> Selection("hierbase+lexical", k=5).stages
+        ('hierbase', 'lexical')
 
     Attributes:
         strategy: "base": the language model reads all paragraphs and names the relevant ids, in as
@@ -110,24 +117,27 @@ class Selection:
             if name in self.stages and getattr(self, name) is None:
                 raise InvalidParameter(
                     f"{name} must be given with strategy {self.strategy!r}; got None. Pass a "
-                    "loaded model or the folder of one, or take "
-                    'strategy "lexical", which needs none.'
+                    'loaded model or the folder of one, or take strategy "lexical", which needs '
+                    "none."
                 )
         object.__setattr__(self, "monot5", as_monot5(self.monot5))
         object.__setattr__(self, "cross_encoder", as_cross_encoder(self.cross_encoder))
 
     @classmethod
     def paper(cls, **changes: Any) -> Selection:
-        """The settings of the paper: "base" with its prompt, every paragraph summarised in
-        "hierbase", and no fallback there."""
-        same = {
+        """The settings of the paper.
+
+        "base" with its prompt; in "hierbase" every paragraph is summarised, and there is no
+        fallback.
+        """
+        settings = {
             "strategy": "base",
             "hier_fallback": False,
             "short_tokens": 0,
             "with_path": False,
             "prompt": PAPER_PROMPT,
         }
-        return cls(**{**same, **changes})
+        return cls(**{**settings, **changes})
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -140,24 +150,38 @@ class Evidence:
     """Which paragraphs were selected, and what that took."""
 
     positions: tuple[int, ...]  # in the sequence of paragraphs given, ascending
-    scores: tuple[float, ...] | None = (
-        None  # one a position, by the last strategy that scores; None: there was none
-    )
+    # one a position, by the last strategy that scores; None: there was none
+    scores: tuple[float, ...] | None = None
     cost: StageCost = field(default_factory=StageCost)
     dropped: int = 0  # ids in answers that were not shown in that call
     degraded: int = 0  # calls that failed and selected lexically instead
-    answers: tuple[
-        str, ...
-    ] = ()  # of the language model as they came, in the order of the calls; "" for a failed call
+    # of the language model as they came, in the order of the calls; "" for a failed call
+    answers: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()  # why calls failed
 
 
 @dataclass(slots=True)
 class Tally:
-    """What an `Evidence` tells besides its positions, while it is collected."""
+    """What a stage's calls gave and cost, while it is collected."""
 
     cost: StageCost = field(default_factory=StageCost)
     dropped: int = 0
     degraded: int = 0
     answers: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+
+    def note(self, prompt: str, answer: str | Failed, counter: TokenCounter) -> str | None:
+        """Count a call; its answer, or None where it failed.
+
+        Raises:
+            NoModel: there is no language model.
+        """
+        if isinstance(answer, Failed) and isinstance(answer.reason, NoModel):
+            raise answer.reason
+        self.cost += call_cost(prompt, answer, counter)
+        if isinstance(answer, Failed):
+            self.answers.append("")
+            self.failures.append(f"{type(answer.reason).__name__}: {answer.reason}")
+            return None
+        self.answers.append(answer)
+        return answer

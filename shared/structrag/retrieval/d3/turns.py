@@ -14,8 +14,10 @@ PAUSE = 0.005  # seconds between two looks at a lock that another thread holds
 
 
 class Turns:
-    """A lock that code on event loops awaits and other code waits for; on one loop in the order of
-    asking."""
+    """A lock that event loops await, and other code waits for.
+
+    On one loop it is taken in the order of asking.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -33,15 +35,14 @@ class Turns:
         if self._held_on is not None and self._held_on is _running_loop():
             raise InvalidParameter(
                 "An index must not be changed by a plain call on the event loop that is changing "
-                "it; await aadd or aupdate before, or call "
-                "from a thread (asyncio.to_thread)."
+                "it; await aadd or aupdate before, or call from a thread (asyncio.to_thread)."
             )
         with self._lock:
             yield
 
     @asynccontextmanager
     async def awaited(self) -> AsyncIterator[None]:
-        """Hold the lock; the event loop goes on while it is waited for."""
+        """Hold the lock; the event loop goes on while others have it."""
         loop = asyncio.get_running_loop()
         async with self._queues.setdefault(loop, asyncio.Lock()):
             while not self._lock.acquire(blocking=False):

@@ -82,7 +82,7 @@ def _pattern(folded: str) -> Any:
 
 
 def name_key(name: str) -> str:
-    """A name folded, without spaces and hyphens; names with equal keys are one.
+    """A name folded, without spaces and hyphens. Names with equal keys are one.
 
     "" for a name of nothing else.
     """
@@ -90,7 +90,7 @@ def name_key(name: str) -> str:
 
 
 class Names:
-    """Names, by their keys, to be looked for in many texts at once."""
+    """Names, by their keys, to be looked for in many texts."""
 
     def __init__(self, keys: Iterable[str]) -> None:
         self.keys = sorted(set(keys))
@@ -98,7 +98,7 @@ class Names:
         self._heads = frozenset(key[:n] for key in self.keys for n in range(1, HEAD + 1))
 
     def spans(self, text: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-        """Every name in a text given as its pieces, as (first piece, end, key).
+        """Every name in a text of pieces: (first piece, end, key).
 
         In order of the first piece; names inside longer names are included.
         """
@@ -115,7 +115,7 @@ class Names:
                     break
 
     def removed(self, text: str) -> str:
-        """A text without the names in it, one space between what is left.
+        """A text without the names in it, parts joined by spaces.
 
         It is folded where folding changed its length.
         """
@@ -146,7 +146,7 @@ class Names:
 def inside_longer(
     rows: NDArray[np.int64], starts: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Whether a longer span of the same row contains each span `[start, end)`.
+    """Whether a longer span of its row contains each span `[start, end)`.
 
     All are (n,). Spans must differ.
     """
@@ -160,7 +160,7 @@ def inside_longer(
 
 
 def title_names(title: str) -> list[str]:
-    """Names in a title: entities by their form, and words with a number.
+    """Names in a title: by their form, and words with numbers.
 
     So "iPhone 15" is one, and the word of a variant behind it belongs to it ("15 Pro"). A title of
     up to four words in which none is found is a name itself.
@@ -173,7 +173,7 @@ def title_names(title: str) -> list[str]:
 
 
 def file_names(source: str) -> list[str]:
-    """Names in the last part of a path or address, without its suffix.
+    """Names in the last part of a path, without its suffix.
 
     Underscores, or else hyphens, stand for spaces.
     """

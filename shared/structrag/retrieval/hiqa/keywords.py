@@ -72,7 +72,7 @@ class KeywordTable:
     pages: float
 
     def found_in(self, text: str) -> list[str]:
-        """The keys of the different keywords in a text, in their order there.
+        """The keys of the keywords in a text, in their order there.
 
         One inside a longer one does not count.
         """
@@ -314,7 +314,7 @@ def _frequency(
     names: NDArray[np.int64],
     numbers: Mapping[str, int],
 ) -> dict[str, int]:
-    """Key -> how many documents hold it, in a segment or in their title.
+    """Key -> how many documents hold it, in segments or titles.
 
     Args:
         owners: Of each span, the number of its document, (n,).
@@ -333,7 +333,7 @@ def _frequency(
 def _written(
     listed: Mapping[str, str], scans: Sequence[Scan], frequency: Mapping[str, int]
 ) -> dict[str, str]:
-    """Key -> keyword as written: the caller's, then detected ones that are not too frequent."""
+    """Key -> keyword as written: the caller's, and detected ones not too frequent."""
     # In few documents every name is in a large share of them.
     most = MOST * len(scans) if len(scans) >= FEWEST_DOCUMENTS else len(scans)
     written = dict(listed)
@@ -350,7 +350,7 @@ def _rows_by_key(
     rows: NDArray[np.int64],
     spans: NDArray[np.int64],
 ) -> dict[str, NDArray[np.int64]]:
-    """Key -> the segments that hold it, ascending; not where it is inside a longer keyword."""
+    """Key -> the segments that hold it outside longer keywords, ascending."""
     is_keyword = np.zeros(len(numbers), dtype=bool)
     is_keyword[[numbers[key] for key in keys]] = True
     of_keywords = is_keyword[spans[3]]
@@ -369,7 +369,7 @@ def _pages(document: Document, chunks: Sequence[Chunk]) -> float:
 
 
 def _distinct(places: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The different pairs of place and number, (2, m), by number, then place."""
+    """The different pairs of place and number, (2, m). By number, then place."""
     size = int(places.max(initial=0)) + 1
     pairs = np.unique(numbers * size + places)
     return np.stack([pairs % size, pairs // size])

@@ -62,7 +62,7 @@ class PoolSource:
         return self._reordered(pool, rest) if vector is not None and rest is not None else pool
 
     def _reordered(self, pool: Pool, rest: Any) -> Pool:
-        """Give the chunks that hold a keyword the order of the rest of the query.
+        """Order the chunks with a keyword by the rest of the query.
 
         To their cosine is added the one with `rest`, the vector of the query without its keywords,
         less the mean of these. So their order turns on what is asked, while their mean stays where
@@ -83,7 +83,7 @@ class PoolSource:
         return replace(pool, shift=shift)
 
     def _mask(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """The rows, ascending and at least one, as a mask over the index."""
+        """Rows, ascending and at least one, as mask over the index."""
         mask = np.zeros(len(self.index.store), dtype=bool)
         if rows[-1] >= len(mask):
             raise InvalidParameter("Documents changed while the index was searched; search again.")
@@ -134,7 +134,7 @@ class PoolSource:
         bm25: Scores,
         n: int,
     ) -> tuple[Scores, Scores]:
-        """Cosines and BM25 scores of all rows, as far as the index itself has them.
+        """Cosines and BM25 scores of all rows that the index can score.
 
         A route that found fewer than `n` rows has given all its scores.
         """

@@ -164,13 +164,13 @@ class HiQARetriever(Retriever):
         return await self.index.arun(steps)
 
     def pool_steps(self, query: str, k: float | None = None, *, where: Any = None) -> Steps[Pool]:
-        """The chunks among which a search for `k` hits chooses, and their scores."""
+        """The chunks among which a search for `k` hits chooses, with scores."""
         check_query(query)
         n = self._pool_size(k)
         return (yield from self.index.steady_steps(lambda: self.source.steps(query, n, where)))
 
     def weights(self) -> tuple[float, float]:
-        """alpha and beta as numbers, "auto" worked out for what the index holds now."""
+        """alpha and beta as numbers, "auto" worked out for the index now."""
         alpha, beta = self.alpha, self.beta
         if isinstance(alpha, str):
             alpha = auto_alpha(self._table().structure)
@@ -179,14 +179,14 @@ class HiQARetriever(Retriever):
         return alpha, beta
 
     def keyword_statistics(self) -> dict[str, tuple[int, int]]:
-        """Keyword -> in how many documents and in how many chunks it is now.
+        """Keyword -> how many documents and how many chunks hold it now.
 
         Both the caller's keywords and the detected ones are counted.
         """
         return self._table().statistics()
 
     def tune(self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr") -> TuningReport:
-        """Fit alpha and beta to labelled questions, and use them from now on.
+        """Fit alpha and beta to labelled questions, and use them henceforth.
 
         `metric` is as in `tune_steps`.
         """
@@ -255,7 +255,7 @@ class HiQARetriever(Retriever):
 
 
 def _scores(pool: Pool, i: int) -> dict[str, float]:
-    """Route -> its score of one segment; a route without one is left out."""
+    """Route -> its score of one segment, where it has one."""
     scores: dict[str, float] = {}
     if not np.isnan(pool.cosine[i]):
         scores["dense"] = float(pool.cosine[i])

@@ -54,14 +54,14 @@ def normalised(pool: Pool) -> tuple[FloatArray, FloatArray]:
 
 
 def alpha_for(pool: Pool, alpha: float) -> float:
-    """`alpha`, unless a query has no cosines (0) or no BM25 hit (1)."""
+    """`alpha`, but 0 without cosines, and 1 without a BM25 hit."""
     if np.isnan(pool.cosine).all():
         return 0.0
     return alpha if (pool.bm25 > 0).any() else 1.0
 
 
 def score_parts(pool: Pool, alpha: float, beta: float) -> FloatArray:
-    """The parts of each segment's score by equation 2, (3, n); their sum is the score.
+    """The parts of each segment's score by equation 2, (3, n).
 
     They are alpha v, (1 - alpha) r and beta ln(1 + |C|), with the natural logarithm.
     """
@@ -77,7 +77,7 @@ def weighted_parts(pool: Pool, weights: Sequence[float]) -> FloatArray:
 
 
 def rank_parts(pool: Pool) -> FloatArray:
-    """1 / (60 + rank) of each segment on each route, (3, n) (reciprocal rank fusion).
+    """1 / (60 + rank) of each segment by route, (3, n).
 
     0 where a route did not find it.
     """
@@ -111,7 +111,7 @@ def auto_alpha(structure: float) -> float:
 
 
 def auto_beta(n_documents: int, mean_pages: float) -> float:
-    """0.1 (1 + ln(1 + documents / mean pages)), from 0.1 to 0.4.
+    """beta by documents / mean pages, from 0.1 to 0.4.
 
     Many short documents need the keywords most. The paper raises beta with that ratio and gives no
     figures. 0.1 for an empty collection.
@@ -122,7 +122,7 @@ def auto_beta(n_documents: int, mean_pages: float) -> float:
 
 
 def in_turn(order: Sequence[int], held: NDArray[np.bool_], k: int) -> list[int]:
-    """The first `k` positions, in turn from the groups of the published code.
+    """The first `k` positions, in turn from the published code's groups.
 
     `order` has the positions best first. Groups: segments with several of the keywords, then those
     with one, by keyword. Segments with none come after all others.

@@ -66,7 +66,7 @@ class TuningReport:
     note: str  # what to think of it
 
     def table(self) -> str:
-        """The metric by alpha (down) and beta (across), the chosen weights with a star."""
+        """The metric by alpha (down) and beta (across), the chosen one starred."""
         scores = {(alpha, beta): score for alpha, beta, score in self.grid}
         lines = [("alpha  " + "".join(f"beta {beta:<6g}" for beta in BETAS)).rstrip()]
         for alpha in ALPHAS:
@@ -141,7 +141,7 @@ def _check(questions: Sequence[LabelledQuestion]) -> None:
 
 
 def _gains(store: Store, pool: Pool, relevant: Collection[Relevant]) -> FloatArray:
-    """The share of each relevant item that each segment of the pool holds, (items, n)."""
+    """The share of each relevant item in each segment, (items, n)."""
     gains = np.zeros((len(relevant), len(pool.rows)))
     for column, row in enumerate(pool.rows.tolist()):
         chunk = store.chunk(row)
@@ -207,7 +207,7 @@ def _report(
 
 
 def _held_out(values: FloatArray, grid: Sequence[tuple[float, float]]) -> float | None:
-    """The mean metric of questions by weights fitted without their fold; None for one question."""
+    """The mean metric by weights fitted without the question's fold, if possible."""
     n = len(values)
     if n == 1:
         return None
@@ -237,7 +237,7 @@ def _note(n: int, *, is_default: bool, is_worse: bool) -> str:
 
 
 def _best(means: FloatArray, grid: Sequence[tuple[float, float]]) -> int:
-    """The place of the best mean; of equals the nearest to the default, then the first."""
+    """The place of the best mean. Of equals the nearest to the default, then the first."""
 
     def order(i: int) -> tuple[float, float, int]:
         distance = abs(grid[i][0] - DEFAULT[0]) + abs(grid[i][1] - DEFAULT[1])

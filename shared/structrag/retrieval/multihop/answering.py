@@ -86,7 +86,7 @@ def _says_something(answer: str) -> bool:
 
 
 def evidence_text(hits: Sequence[Hit], max_tokens: int) -> tuple[str, int]:
-    """The evidence of a prompt in at most `max_tokens`, and its number of passages.
+    """The evidence of a prompt, at most `max_tokens`, and how many passages.
 
     The passages are the hits, numbered, under their heading path. One that does not fit any more
     is left out, and later, shorter ones may still come. One that alone is too long is cut behind a

@@ -50,7 +50,7 @@ def each_once(hits: Iterable[Hit]) -> list[Hit]:
 
 
 def interleaved(lists: Sequence[Sequence[Hit]]) -> list[Hit]:
-    """The first of each list, then the second of each, and so on.
+    """The first hit of each list, then the second, ...
 
     Every chunk comes once, as the hit of the first list that has it. Ranks are numbered anew.
     """

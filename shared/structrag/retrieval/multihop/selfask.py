@@ -51,7 +51,7 @@ class _State:
 
     @property
     def history(self) -> str:
-        """The hops as the model sees them, answers of up to 200 tokens."""
+        """The hops as the model sees them, answers up to 200 tokens."""
         answers = [beginning(hop.answer, HISTORY_TOKENS) or "unknown" for hop in self.trace]
         turns = zip(self.trace, answers, strict=True)
         return "".join(
@@ -224,7 +224,7 @@ class SelfAsk:
         state.trace.append(Hop(follow_up, answered.answer, evidence, cost, retrieved.result))
 
     def _direct(self, state: _State) -> Steps[str]:
-        """The answer to the question itself over all evidence; "" where both calls failed."""
+        """The answer over all evidence. "" where both calls failed."""
         if not state.evidence:
             retrieved = yield from retrieved_steps(self.retriever, state.question, state.where)
             state.direct = retrieved.hits

@@ -1,4 +1,4 @@
-"""Two hops without a language model: names of the first evidence lead to the second."""
+"""Two hops without a language model: the first one's names lead on."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class TwoHop(Retriever):
         self.find_entities = find_entities
 
     def result(self, question: str, k: float | None = None, *, where: Any = None) -> TwoHopResult:
-        """The hits that `search` gives, with the second hop's names and the cost."""
+        """The hits that `search` gives, with added names and the cost."""
         return self.run(self.result_steps(question, k, where=where))
 
     async def aresult(
@@ -124,7 +124,7 @@ class TwoHop(Retriever):
 def bridge_entities(
     question: str, hits: Sequence[Hit], limit: int = 5, find_entities: EntityFinder = names_by_form
 ) -> list[str]:
-    """At most `limit` names in the hits that the question does not hold.
+    """At most `limit` names of the hits that the question lacks.
 
     Those in most hits come first, ties in order of appearance.
     """

@@ -15,13 +15,13 @@ from structrag.asking.runner import Runner
 from structrag.errors import NoModel
 from structrag.retrieval.d3.layout import OutlineSection
 from structrag.retrieval.d3.outlines import Routing, windows
-from structrag.retrieval.d3.routing import Reading, route_steps, stand_in, with_children
+from structrag.retrieval.d3.routing import RouteTally, route_steps, stand_in, with_children
 from structrag.text.tokens import count_tokens
 
 
 def routed(
     answer: object, sections: list[OutlineSection] = OUTLINE, **changes: object
-) -> tuple[Reading, ScriptedModel]:
+) -> tuple[RouteTally, ScriptedModel]:
     model = ScriptedModel(answer)
     reading = Runner(llm=model).run(route_steps("What?", sections, Routing(**changes)))  # type: ignore[arg-type]
     return reading, model
