@@ -166,7 +166,8 @@ class Runner:
             done += len(job)
             self._report(ASKING, done, len(calls))
 
-        await _all_or_none([ask(job) for job in jobs_of(granted, self.llm, self.asking.batch_size)])
+        jobs = jobs_of(granted, self.llm, self.asking.batch_size)
+        await _all_or_none([ask(job) for job in jobs])
         self._check_budget(granted, calls)
 
         async def search(i: int, request: Search) -> None:

@@ -131,7 +131,8 @@ class Adding:
         """Store what was prepared, document by document."""
         self.usage.fallbacks.update(prepared.fallbacks)
         self.unchanged += prepared.unchanged
-        outdated = self.host.keys([entry.document.id for entry in prepared.entries], self.store)
+        doc_ids = [entry.document.id for entry in prepared.entries]
+        outdated = self.host.keys(doc_ids, self.store)
         for entry in prepared.entries:
             doc_id = entry.document.id
             is_new = doc_id not in self.store
@@ -261,16 +262,26 @@ def windows_of(
             text, how.embedder, overflow=how.overflow, max_tokens=how.window_tokens
         )
 
-    return {
-        view: [(i, window) for i, text in enumerate(texts) if text for window in windows(text)]
-        for view, texts in views.items()
-        if raw or view != "raw"
-    }
+    embedded: dict[str, list[tuple[int, str]]] = {}
+    for view, texts in views.items():
+        if view == "raw" and not raw:
+            continue
+        embedded[view] = []
+        for i, text in enumerate(texts):
+            embedded[view] += [(i, window) for window in windows(text)] if text else []
+    return embedded
+
+
+def texts_of(windows: Mapping[str, Sequence[tuple[int, str]]]) -> list[str]:
+    """The texts of `windows_of`, view by view."""
+    return [text for of_view in windows.values() for _, text in of_view]
 
 
 def _keeping(steps: Steps[T], document: Document, how: Preparation) -> Steps[T]:
     """The same steps with the document's kept answers not asked for again."""
-    return steps if how.kept is None else keeping(steps, how.kept.setdefault(document.id, {}))
+    if how.kept is None:
+        return steps
+    return keeping(steps, how.kept.setdefault(document.id, {}))
 
 
 def _in_source(document: Document, chunk: Chunk) -> Chunk:
@@ -308,7 +319,7 @@ def _with_vectors(
         windows_of(entry.views, how, raw=raw is None)
         for entry, raw in zip(entries, raw_vectors, strict=True)
     ]
-    texts = [text for by_view in windows for view in by_view.values() for _, text in view]
+    texts = [text for by_view in windows for text in texts_of(by_view)]
     (matrix,) = yield [Embed(tuple(texts))]
     embedded = []
     first = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from structrag.asking.requests import Ask, Choose, Failed, Request, Usage
 from structrag.asking.runner import Runner
 from structrag.chunks.asking_splitter import with_own_vectors
 from structrag.errors import ModelFailed
-from structrag.index.adding import Adding, Preparation, Read, read_steps, windows_of
+from structrag.index.adding import Adding, read_steps, texts_of, windows_of
 
 SPLIT, VIEWS, INDEX = "split", "views", "index"
 LONGEST = "word " * 199  # a summary of so many words is not shortened
@@ -84,15 +84,11 @@ def estimate(work: Adding, runner: Runner) -> Estimate:
         documents += len(group)
         chunks += sum(len(chunks_of_one) for chunks_of_one, _, _ in read)
         if how.embedder is not None:
-            dry.count_texts(INDEX, _texts_of(read, how), how.embedder)
+            for _, vectors, views in read:
+                windows = windows_of(views.texts, how, raw=vectors is None)
+                dry.count_texts(INDEX, texts_of(windows), how.embedder)
     stages = {stage: _cost(dry.stages[stage]) for stage in (SPLIT, VIEWS, INDEX)}
     return Estimate(documents, work.unchanged, chunks, stages)
-
-
-def _texts_of(read: Sequence[Read], how: Preparation) -> list[str]:
-    """What is embedded of documents, window by window."""
-    windows = [windows_of(views.texts, how, raw=vectors is None) for _, vectors, views in read]
-    return [text for by_view in windows for view in by_view.values() for _, text in view]
 
 
 def _stage_of(request: Request) -> str:

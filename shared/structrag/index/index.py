@@ -288,10 +288,11 @@ class Index:
         def attempt() -> Steps[list[Hit]]:
             vector = (yield from self.query_vector(query)) if route == "dense" else None
             (ranking,) = yield [Search(name, query, vector, k, where)]
-            return [
-                Hit(self.store.chunk(row), score, rank, {name: rank}, {name: score}, {name: score})
-                for rank, (row, score) in enumerate(self.rows(ranking).items(), start=1)
-            ]
+            hits = []
+            for rank, (row, score) in enumerate(self.rows(ranking).items(), start=1):
+                chunk = self.store.chunk(row)
+                hits.append(Hit(chunk, score, rank, {name: rank}, {name: score}, {name: score}))
+            return hits
 
         return (yield from self.steady_steps(attempt))
 

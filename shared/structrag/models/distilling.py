@@ -156,7 +156,8 @@ def reduce(vectors: Array, dimensions: int) -> Array:
     _, axes = np.linalg.eigh(centred.T @ centred)
     left_out = min(round(COMMON * vectors.shape[1]), len(vectors) // 100)
     axes = axes[:, ::-1][:, left_out : left_out + dimensions]
-    axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])])
+    largest = np.abs(axes).argmax(axis=0)
+    axes = axes * np.sign(axes[largest, np.arange(axes.shape[1])])
     return np.asarray(centred @ axes, dtype=np.float32)
 
 
@@ -168,9 +169,8 @@ def sif_weights(tokens: Sequence[str]) -> NDArray[np.float64]:
     ranked by themselves.
     """
     weights = np.ones(len(tokens))
-    single = np.array(
-        [len(re.sub("^(##|[\u2581\u0120])", "", token)) < 2 for token in tokens], dtype=bool
-    )
+    written = [re.sub("^(##|[\u2581\u0120])", "", token) for token in tokens]
+    single = np.array([len(token) < 2 for token in written], dtype=bool)
     for group in (np.flatnonzero(single), np.flatnonzero(~single)):
         frequency = 1.0 / (np.arange(len(group)) + 2.0)
         weights[group] = SIF / (SIF + frequency / frequency.sum())
@@ -214,9 +214,8 @@ def counting_tokens(tokenizer: Any) -> list[int]:
     }
     left_out.add(_unknown_token(tokenizer))
     vocabulary = tokenizer.get_vocab(with_added_tokens=True)
-    return sorted(
-        i for token, i in vocabulary.items() if i not in left_out and not _UNUSED.fullmatch(token)
-    )
+    used = {i for token, i in vocabulary.items() if not _UNUSED.fullmatch(token)}
+    return sorted(used - left_out)
 
 
 def _vocabulary(model: Any, tokenizer: Any, texts: Sequence[str] | None) -> Any:
@@ -261,7 +260,8 @@ def _table(
     rows = reduce(np.concatenate(vectors), dimensions)
     size = 1 + max(tokenizer.get_vocab(with_added_tokens=True).values())
     table = np.zeros((size, rows.shape[1]), dtype=np.float32)
-    table[ids] = rows * sif_weights([tokenizer.id_to_token(i) for i in ids])[:, None]
+    weights = sif_weights([tokenizer.id_to_token(i) for i in ids])
+    table[ids] = rows * weights[:, None]
     return table
 
 

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from structrag.asking.prompts import check_template
 from structrag.asking.requests import Ask, Choose, Failed, Request, Steps
 from structrag.errors import InvalidParameter, NoModel, check_at_least
+from structrag.text.vectors import unit_vectors
 
 FloatArray = NDArray[np.float64]
 
@@ -84,16 +85,14 @@ def window_similarity(
     low, high, inside = window_bounds(n, window, scopes)
     if n < 2:
         return np.zeros(0)
-    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
-    units = np.divide(matrix, lengths, out=np.zeros_like(matrix), where=lengths > 0)
     sums = np.zeros((n + 1, matrix.shape[1]))
-    np.cumsum(units, axis=0, out=sums[1:])
+    np.cumsum(unit_vectors(matrix), axis=0, out=sums[1:])
     gaps = np.arange(1, n)
-    before, after = sums[gaps] - sums[low], sums[high] - sums[gaps]
-    product = np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
-    cosines = np.divide(
-        np.einsum("ij,ij->i", before, after), product, out=np.zeros(n - 1), where=product > 1e-9
-    )
+    before = sums[gaps] - sums[low]
+    after = sums[high] - sums[gaps]
+    dots = np.einsum("ij,ij->i", before, after)
+    lengths = np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
+    cosines = np.divide(dots, lengths, out=np.zeros(n - 1), where=lengths > 1e-9)
     same: FloatArray = np.where(inside, np.clip(cosines, -1.0, 1.0), np.nan)
     return same
 
@@ -107,7 +106,8 @@ def window_bounds(
     whether both sides are in one scope. Raises InvalidParameter unless window >= 1.
     """
     check_at_least("window", window, 1)
-    first, last = np.zeros(n, dtype=np.intp), np.full(n, n, dtype=np.intp)
+    first = np.zeros(n, dtype=np.intp)
+    last = np.full(n, n, dtype=np.intp)
     for start, end in scopes or ():
         first[start:end], last[start:end] = start, end
     gaps = np.arange(1, n)
@@ -209,7 +209,8 @@ def parse_rating(answer: str) -> float | None:
 
     Answers are such as `7`, `7.5/10` and `Rating: 8`. None, too, if there is more than one number.
     """
-    values = {float(value.replace(",", ".")) for value in _VALUE.findall(_SCALE.sub(" ", answer))}
+    numbers = _VALUE.findall(_SCALE.sub(" ", answer))
+    values = {float(number.replace(",", ".")) for number in numbers}
     if len(values) != 1:
         return None
     value = values.pop()

@@ -105,14 +105,16 @@ class MonoT5:
         longest = max(map(len, batch))
         pad = getattr(self.tokenizer, "pad_token_id", None) or 0
         device = getattr(self.model, "device", "cpu")
-        ids = [[*row, *[pad] * (longest - len(row))] for row in batch]
-        mask = [[1] * len(row) + [0] * (longest - len(row)) for row in batch]
+        ids, mask = [], []
+        for row in batch:
+            missing = longest - len(row)
+            ids.append([*row, *[pad] * missing])
+            mask.append([1] * len(row) + [0] * missing)
         start = [[self.model.config.decoder_start_token_id or 0] for _ in batch]
         inputs = {"input_ids": ids, "attention_mask": mask, "decoder_input_ids": start}
         with self._lock, torch.inference_mode():
-            output = self.model(
-                **{name: torch.tensor(rows, device=device) for name, rows in inputs.items()}
-            )
+            tensors = {name: torch.tensor(rows, device=device) for name, rows in inputs.items()}
+            output = self.model(**tensors)
             words = output.logits[:, 0, self._words]
             log_true = torch.log_softmax(words.double(), dim=-1)[:, 1]
             return [float(value) for value in log_true.cpu()]
@@ -151,7 +153,9 @@ class MonoT5:
         if excess <= 0:
             return ids
         ending = list(self.tokenizer.encode(ENDING))
-        tail = next((n for n in range(len(ending)) if ending[-n - 1] != ids[-n - 1]), len(ending))
+        tail = 0  # tokens of the ending that close the input too
+        while tail < len(ending) and ending[-tail - 1] == ids[-tail - 1]:
+            tail += 1
         return ids[: len(ids) - tail - excess] + ids[len(ids) - tail :]
 
     def _ids(self, question: str, text: str) -> list[int]:

@@ -37,8 +37,11 @@ def common_length(rows: Sequence[Row]) -> int:
 
     O(total length). Raises ValueError without any row.
     """
-    low, high = list(min(rows, key=list)), list(max(rows, key=list))
-    return next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), len(low))
+    low, high = min(rows, key=list), max(rows, key=list)
+    for i, (one, other) in enumerate(zip(low, high, strict=False)):
+        if one != other:
+            return i
+    return len(low)
 
 
 def whole_logits(model: Any, rows: Sequence[Row], pad: int = 0) -> Any:
@@ -49,9 +52,16 @@ def whole_logits(model: Any, rows: Sequence[Row], pad: int = 0) -> Any:
     torch: Any = require("torch", extra="models")
     width = max(map(len, rows))
     device = getattr(model, "device", "cpu")
-    ids = torch.tensor([[pad] * (width - len(row)) + list(row) for row in rows], device=device)
-    mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in rows], device=device)
-    inputs: dict[str, Any] = {"input_ids": ids, "attention_mask": mask}
+    padded, places = [], []
+    for row in rows:
+        missing = width - len(row)
+        padded.append([pad] * missing + list(row))
+        places.append([0] * missing + [1] * len(row))
+    mask = torch.tensor(places, device=device)
+    inputs: dict[str, Any] = {
+        "input_ids": torch.tensor(padded, device=device),
+        "attention_mask": mask,
+    }
     accepted = inspect.signature(model.forward).parameters
     if "position_ids" in accepted:
         inputs["position_ids"] = (mask.cumsum(-1) - 1).clamp(min=0)
@@ -99,7 +109,8 @@ class PrefixReader:
         if not self.usable:
             return whole_logits(self.model, rows, self.pad)
         if len(rows) == 1:
-            n_read = self._cut(min(common_length([rows[0], self.ids]), len(rows[0]) - 1))
+            shared = common_length([rows[0], self.ids])
+            n_read = self._cut(min(shared, len(rows[0]) - 1))  # its last token is always read
             return self._append(rows[0][n_read:])
         # Each row needs a token of its own to read behind the prefix.
         shared = min(common_length(rows), min(map(len, rows)) - 1)

@@ -52,13 +52,14 @@ def word_margins(
         return csr_matrix((np.ones(ends[-1]), columns, ends), shape=(n - 1, n)) @ rows
 
     before, behind = sums(low, gaps), sums(gaps, high)
-    lengths = np.sqrt(_row_sums(before.multiply(before)) * _row_sums(behind.multiply(behind)))
-    cosines = np.divide(
-        _row_sums(before.multiply(behind)), lengths, out=np.zeros(n - 1), where=lengths > 1e-9
-    )
+    lengths = np.sqrt(_dots(before, before) * _dots(behind, behind))
+    dots = _dots(before, behind)
+    cosines = np.divide(dots, lengths, out=np.zeros(n - 1), where=lengths > 1e-9)
     return squash(np.where(inside, np.clip(cosines, -1.0, 1.0), np.nan))
 
 
-def _row_sums(matrix: Any) -> FloatArray:
-    sums: FloatArray = np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()
-    return sums
+def _dots(left: Any, right: Any) -> FloatArray:
+    """The products of the rows of two sparse matrices."""
+    sums = left.multiply(right).sum(axis=1)
+    dots: FloatArray = np.asarray(sums, dtype=np.float64).ravel()
+    return dots

@@ -10,9 +10,9 @@ import numpy as np
 import regex
 
 from structrag.text.sentences import LANGUAGES, sentence_spans
-from structrag.text.terms import STOPWORD_LANGUAGES, Tokenizer
+from structrag.text.terms import tokenizer_for
 from structrag.text.tokens import count_tokens
-from structrag.text.vectors import central
+from structrag.text.vectors import FloatArray, central, unit_vectors
 
 _MOST_COLUMNS = 4096  # of TF-IDF vectors
 _PHRASE_BREAK = regex.compile(r"[^\p{L}\p{M}\p{N}\s'’_/-]+|\n")
@@ -128,7 +128,7 @@ def _phrases(text: str, stop: frozenset[str]) -> list[str]:
     for part in _PHRASE_BREAK.split(text):
         run: list[str] = []
         for word in [*_WORD.findall(part), ""]:  # "" ends the last run
-            tells = word != "" and not word.isnumeric() and word.casefold() not in stop
+            tells = _tells(word, stop)
             if tells and len(run) < 4:
                 run.append(word.rstrip(".-/'’"))
                 continue
@@ -138,20 +138,21 @@ def _phrases(text: str, stop: frozenset[str]) -> list[str]:
     return phrases
 
 
+def _tells(word: str, stop: frozenset[str]) -> bool:
+    """Whether a word may be part of a phrase."""
+    return word != "" and not word.isnumeric() and word.casefold() not in stop
+
+
 def _stop_words(language: str) -> frozenset[str]:
-    if language not in STOPWORD_LANGUAGES:
-        return frozenset()
-    return frozenset(Tokenizer(language).to_json()["stopwords"])
+    return frozenset(tokenizer_for(language).to_json()["stopwords"])
 
 
-def _tfidf(
-    sentences: Sequence[str], language: str
-) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def _tfidf(sentences: Sequence[str], language: str) -> FloatArray:
     """L2-normalised TF-IDF rows over the sentences' own vocabulary.
 
     Terms share 4,096 columns at most, to bound memory.
     """
-    tokenizer = Tokenizer(language) if language in STOPWORD_LANGUAGES else Tokenizer(stopwords=())
+    tokenizer = tokenizer_for(language)
     rows = [Counter(tokenizer(sentence)) for sentence in sentences]
     frequency = Counter(term for row in rows for term in row)
     columns = {term: i % _MOST_COLUMNS for i, term in enumerate(frequency)}
@@ -160,11 +161,7 @@ def _tfidf(
         for term, count in row.items():
             idf = log((1 + len(rows)) / (1 + frequency[term])) + 1
             matrix[i, columns[term]] += (1 + log(count)) * idf
-    norms = np.linalg.norm(matrix, axis=1, keepdims=True)
-    unit: np.ndarray[tuple[int, int], np.dtype[np.float64]] = np.divide(
-        matrix, norms, out=np.zeros_like(matrix), where=norms > 0
-    )
-    return unit
+    return unit_vectors(matrix)
 
 
 def _first_words(sentence: str, limit: int) -> str:

@@ -81,8 +81,10 @@ class _Names:
     def of_item(self, item: str) -> tuple[set[int], int]:
         """The positions that an item names; how many names are unknown."""
         parts = _COMMA.split(item)
-        if 1 < len(parts) <= self.most_parts and (whole := self._exact(item) or self._close(item)):
-            return whole, 0
+        if 1 < len(parts) <= self.most_parts:
+            whole = self._exact(item) or self._close(item)
+            if whole:  # one name that holds commas
+                return whole, 0
         of_item: set[int] = set()
         unknown = 0
         first = 0
@@ -140,9 +142,8 @@ class _Names:
 def _items(answer: str) -> Iterable[str]:
     value = first_value(answer)
     if isinstance(value, dict):
-        value = next(
-            (part for part in value.values() if isinstance(part, list)), list(value.values())
-        )
+        lists = [part for part in value.values() if isinstance(part, list)]
+        value = lists[0] if lists else list(value.values())
     if isinstance(value, list | tuple):
         return [item.replace("\n", " ") for item in value if isinstance(item, str)]
     plain = without_fences(without_thoughts(answer))
