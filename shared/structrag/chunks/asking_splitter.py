@@ -27,7 +27,7 @@ GROUP = 256  # documents of up to 1,000 characters, or so much text, that are re
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a splitter saw and did: everything a plot or a table of the splitting needs."""
+    """What a splitter saw and did, for plots and tables."""
 
     document: Document
     series: tuple[Series, ...]  # one a scope, in reading order
@@ -47,11 +47,11 @@ class ReadingSplitter:
     __slots__ = ()
 
     def explain_steps(self, document: Document) -> Steps[Explanation]:
-        """The chunks of a document with the series that led to them, as steps."""
+        """`explain` as steps."""
         raise TypeError(f"{type(self).__name__} must define explain_steps")
 
     def split_steps(self, document: Document) -> Steps[list[Chunk]]:
-        """The chunks of a document, in reading order, as steps."""
+        """`split` as steps."""
         explanation = yield from self.explain_steps(document)
         return list(explanation.chunks)
 
@@ -181,7 +181,7 @@ def answered(steps: Steps[T], runner: Runner) -> Steps[T]:
 
 
 def groups_of(items: Iterable[T], length: Callable[[T], int]) -> Iterator[list[T]]:
-    """Items in groups of about a quarter of a million characters, at most 256 items."""
+    """Items in groups of at most 256, and about 256,000 characters."""
     group: list[T] = []
     size = 0
     for item in items:
@@ -217,7 +217,7 @@ def with_own_vectors(steps: Steps[T], unfitted: Any = None) -> Steps[T]:
 
 
 def _counted(chunks: list[Chunk], runner: Runner) -> list[Chunk]:
-    """The chunks; the runner's usage counts those that lack what a model should have given."""
+    """The chunks. The runner's usage counts those that lack what a model should have given."""
     degraded = sum(bool(chunk.extras.get("degraded")) for chunk in chunks)
     if degraded:
         runner.usage.fallbacks["chunks"] += degraded

@@ -1,4 +1,4 @@
-"""Size limits for a row of units that an algorithm has cut into segments.
+"""Size limits for a row of units that is cut into segments.
 
 These are pure functions on numbers. A segmentation of n units is a list of (first, behind last)
 runs that tile range(n). Sizes are tokens, one number a unit.
@@ -6,7 +6,7 @@ runs that tile range(n). Sizes are tokens, one number a unit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import accumulate, pairwise
@@ -43,7 +43,7 @@ class Limits:
 
 
 def runs_of(cuts: Sequence[int], n: int) -> list[Run]:
-    """The runs between cuts; a cut at i stands in front of unit i. n = 0 gives none."""
+    """The runs between cuts. A cut at i stands in front of unit i. n = 0 gives none."""
     return [(first, last) for first, last in pairwise([0, *cuts, n]) if first < last]
 
 
@@ -70,16 +70,10 @@ def join_small(
         if first not in ends or total((first, ends[first])) != size:
             continue  # it has been joined since
         run = (first, ends[first])
-        pairs = []  # with the neighbours
-        if first in previous:
-            pairs.append(((previous[first], first), run))
-        if run[1] in ends:
-            pairs.append((run, (run[1], ends[run[1]])))
-        if limits.most is not None:
-            pairs = [pair for pair in pairs if total((pair[0][0], pair[1][1])) <= limits.most]
+        pairs = _fitting_pairs(run, ends, previous, total, limits.most)
         if not pairs:
             continue
-        left, right = _closest(pairs, closeness)
+        left, right = max(pairs, key=lambda pair: (round(closeness(*pair), 9), -pair[0][0]))
         ends[left[0]] = right[1]
         del ends[right[0]], previous[right[0]]
         if right[1] in previous:
@@ -90,17 +84,29 @@ def join_small(
     return sorted(ends.items())
 
 
-def _closest(
-    pairs: Sequence[tuple[Run, Run]], closeness: Callable[[Run, Run], float]
-) -> tuple[Run, Run]:
-    """The pair of neighbours that go together best, the first on ties."""
-    return max(pairs, key=lambda pair: (round(closeness(*pair), 9), -pair[0][0]))
+def _fitting_pairs(
+    run: Run,
+    ends: Mapping[int, int],
+    previous: Mapping[int, int],
+    total: Callable[[Run], int],
+    most: int | None,
+) -> list[tuple[Run, Run]]:
+    """A run with the one before and the one behind, where they fit."""
+    first, last = run
+    pairs = []
+    if first in previous:
+        pairs.append(((previous[first], first), run))
+    if last in ends:
+        pairs.append((run, (last, ends[last])))
+    if most is None:
+        return pairs
+    return [(left, right) for left, right in pairs if total((left[0], right[1])) <= most]
 
 
 def split_large(
     runs: Sequence[Run], sizes: Sequence[int], limits: Limits, affinity: Sequence[float]
 ) -> list[Run]:
-    """Split runs above `most` by `split_once`, until all fit or are one unit."""
+    """Split runs above `most` until all fit or are one unit."""
     if limits.most is None:
         return list(runs)
     total = _totals(sizes)
@@ -118,7 +124,7 @@ def split_large(
 def split_once(
     run: Run, sizes: Sequence[int], least: int, affinity: Sequence[float]
 ) -> tuple[Run, Run]:
-    """Split a run of two or more units where neighbours go together least.
+    """Split a run of several units where neighbours go together least.
 
     `affinity[i]` belongs to the gap in front of unit i. Only places that leave both parts at least
     `least` tokens are taken, closest to the middle on ties. Where there is none, it is the place

@@ -1,7 +1,7 @@
-"""Content-aware chunks: the smallest titled division of a document, whole (MC-indexing, section 3).
+"""Content-aware chunks (MC-indexing, section 3).
 
-Too long a section is cut at paragraphs, then sentences, then words. The limit counts the index
-text, heading path included.
+A chunk is the smallest titled division of a document, whole. Too long a section is cut at
+paragraphs, then sentences, then words. The limit counts the index text, heading path included.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ class ContentAwareSplitter(Reading):
     """Splits a document into its smallest titled divisions.
 
     Example:
-        >>> document = Document("# Nova\\n\\nIt rings.\\n\\n## Battery\\n\\n19 h\\n", format="markdown")
+        >>> text = "# Nova\\n\\nIt rings.\\n\\n## Battery\\n\\n19 h\\n"
+        >>> document = Document(text, format="markdown")
         >>> [chunk.text for chunk in ContentAwareSplitter().split(document)]
         ['# Nova\\n\\nIt rings.\\n\\n', '## Battery\\n\\n19 h\\n']
 
@@ -127,7 +128,7 @@ class ContentAwareSplitter(Reading):
     def _both(
         self, outline: Outline, before: Division, division: Division, limit: int | None
     ) -> Division | None:
-        """Two divisions as one; None if their parents differ, or both do not fit."""
+        """Two divisions as one. None if their parents differ, or it does not fit."""
         parent = before.section.parent
         if before.end != division.start or parent is None or parent != division.section.parent:
             return None

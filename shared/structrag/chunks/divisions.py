@@ -1,4 +1,4 @@
-"""The smallest titled divisions of a document, and the blocks they can be cut at."""
+"""The smallest titled divisions of a document, and their blocks."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def divide(outline: Outline, exclude_titles: Sequence[str] = ()) -> list[Divisio
 
 
 def grouped(divisions: Sequence[Division], *, apart: bool) -> list[list[Division]]:
-    """The divisions in groups without a gap between them, which excluded sections leave.
+    """The divisions in groups without a gap between them.
 
-    With `apart` each division is a group.
+    Excluded sections leave gaps. With `apart` each division is a group.
     """
     groups: list[list[Division]] = []
     for division in divisions:
@@ -85,7 +85,7 @@ def leading_path(outline: Outline, division: Division) -> tuple[str, ...]:
 
 
 def _close(divisions: list[Division], waiting: Section | None, end: int, text: str) -> None:
-    """Give headings that found no body to the division before them, or make them one."""
+    """Give headings without a body to the division before, if any."""
     if waiting is None or waiting.start == end:
         return
     if divisions and divisions[-1].end == waiting.start:
@@ -114,7 +114,7 @@ def _filled(outline: Outline) -> list[bool]:
 
 
 def _excluded(outline: Outline, titles: Sequence[str]) -> set[int]:
-    """The ordinals of sections with one of the titles, and of those below them."""
+    """The ordinals of sections with these titles, and of those below."""
     unwanted = {" ".join(title.split()).casefold() for title in titles}
     excluded: set[int] = set()
     if not unwanted:

@@ -17,7 +17,7 @@ from structrag.text.heading_path import Context
 
 @dataclass(frozen=True, slots=True)
 class Fitter:
-    """Cuts the runs of one document into pieces short enough as they will be indexed.
+    """Cuts the runs of one document into pieces that fit as indexed.
 
     Counts of sentences need not add up to the count of the whole, and a cut table repeats its
     header. So runs that fit by their sum are counted once more.
@@ -58,7 +58,7 @@ class Fitter:
         affinity: Sequence[float],
         least: int = 0,
     ) -> Iterator[tuple[Run, Piece, Context]]:
-        """The pieces of a run, each with the units it holds and its context.
+        """The pieces of a run, each with its units and its context.
 
         A run that is too long is cut as `split_once` does. A single unit that is too long is cut
         between its lines or words.

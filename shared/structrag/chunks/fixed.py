@@ -88,7 +88,7 @@ class FixedSplitter(Reading):
     def _checked(
         self, maker: ChunkMaker, bounds: list[int], section: Section, context: Context
     ) -> Iterator[Chunk]:
-        """One chunk of the sentences between the bounds, or more if it is above the limit."""
+        """The sentences as one chunk, or more if the limit is passed."""
         chunk = maker.chunk(section, Piece(bounds[0], bounds[-1]), context)
         # The counts of the sentences may add up to less than the count of all.
         if len(bounds) > 2 and "oversize" in chunk.extras:

@@ -56,7 +56,7 @@ class ChunkMaker:
         return heading_context(title, titles, self.counter, limit=room)
 
     def _room(self, most: int) -> int:
-        """The tokens a heading path may have: at most a quarter of the limit."""
+        """`most`, but at most a quarter of the limit."""
         return most if self.limit is None else min(most, self.limit // 4)
 
     def count(self, context: Context, start: int, end: int) -> int:
@@ -105,7 +105,7 @@ class ChunkMaker:
         )
 
     def _body_start(self, section: Section, piece: Piece) -> int:
-        """Behind the heading that the piece starts with, if more than headings is in it."""
+        """Behind the heading the piece starts with, if a body follows."""
         body_start = section.body_start
         starts_inside = piece.start < body_start < piece.end
         if starts_inside and self.document.text[body_start : piece.end].strip():

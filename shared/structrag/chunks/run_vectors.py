@@ -30,7 +30,7 @@ def unit_text(text: str, unit: Unit) -> str:
 
 
 def windows_of(text: str) -> list[str]:
-    """The text as windows of at most 150 words and about 1,500 characters.
+    """Windows of at most 150 words and about 1,500 characters.
 
     They are of about even size. A text that is not longer is one window, a blank one has none.
     """
@@ -79,7 +79,7 @@ def run_vectors(vectors: ArrayLike, weights: Sequence[int], runs: Sequence[Run])
 def mean_vectors_steps(
     text: str, units: Sequence[Unit], chunks: Sequence[Chunk]
 ) -> Steps[FloatArray]:
-    """For each chunk the mean of its units' vectors, weighted by their tokens.
+    """Each chunk's mean of its units' vectors, weighted by their tokens.
 
     It is scaled to length 1. Units and chunks are in the order of the text. A unit that was cut
     belongs to each chunk that has a part of it. Shape (len(chunks), dimension).

@@ -24,7 +24,7 @@ class Zone:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Units that share a threshold: those of the document, or of one section."""
+    """Units that share a threshold: a document's, or one section's."""
 
     path: tuple[str, ...]  # heading titles; () for the document
     units: tuple[Unit, ...]

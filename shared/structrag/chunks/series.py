@@ -103,7 +103,7 @@ def labels(values: ArrayLike, threshold: float, *, margin: float = 0.0) -> BoolA
 
 
 def weighted_mean(values: ArrayLike, weights: Sequence[int]) -> RunMean:
-    """A function that gives the weighted mean of the values in a run, in constant time.
+    """A function from a run to its weighted mean, in constant time.
 
     A weight below 1 counts as 1.
     """

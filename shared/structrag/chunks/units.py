@@ -55,7 +55,7 @@ def units_of(
 def _spans(
     text: str, block: Block, text_end: int, cutter: Cutter
 ) -> Iterator[tuple[int, int, int]]:
-    """Start, end and start of the own words of a block's units, however long.
+    """Start, end and text start of a block's units, however long.
 
     The first has the heading in front of the block, the last one those behind `text_end`.
     """

@@ -231,12 +231,9 @@ class IDMSEnricher:
         ):
             if isinstance(answer, str):
                 changes[i] = {"reduced": answer.strip()} if check(answer) else {"dropped": 1}
-                continue
-            shorter = shortened_text(source, i, names, most, self.density)
-            changes[i] = {} if shorter is None else {"reduced": shorter}
-            # Without any model nothing failed: sentences are what was asked for.
-            if isinstance(answer, Failed) and not isinstance(answer.reason, NoModel):
-                changes[i]["degraded"] = True
+            else:
+                shorter = shortened_text(source, i, names, most, self.density)
+                changes[i] = _by_sentences(shorter, answer)
         return changes
 
     def _faithful(self, text: str, names: Sequence[str], most: int, answer: str) -> bool:
@@ -278,6 +275,15 @@ class IDMSEnricher:
         if context != chunk.context or "reduced" in change:
             extras["index_tokens"] = self.density.counter(enriched.index_text)
         return enriched
+
+
+def _by_sentences(shorter: str | None, answer: Any) -> dict[str, Any]:
+    """The change of a chunk without a model's text: sentences, if any."""
+    change: dict[str, Any] = {} if shorter is None else {"reduced": shorter}
+    # Without any model nothing failed: sentences are what was asked for.
+    if isinstance(answer, Failed) and not isinstance(answer.reason, NoModel):
+        change["degraded"] = True
+    return change
 
 
 @dataclass(frozen=True, slots=True)

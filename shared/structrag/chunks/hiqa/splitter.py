@@ -1,5 +1,7 @@
-"""Hierarchical contextual augmentation: every text, table and image of a document under the path of
-its headings (HiQA, section 3.2)."""
+"""Hierarchical contextual augmentation (HiQA, section 3.2).
+
+Every text, table and image of a document stands under the path of its headings.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,15 @@ METADATA = ("path", "section", "none")
 
 @dataclass(frozen=True, slots=True)
 class HiQASplitter(Reading):
-    """Splits a document into texts, tables and images, and indexes each by its own rule under the
-    titles that lead to it.
+    """Splits a document into texts, tables and images under their headings.
+
+    Each is indexed by its own rule under the titles that lead to it.
+
+    Example:
+        >>> text = "# Nova\\n\\nA phone.\\n\\n| name | talk |\\n| --- | --- |\\n| Nova | 19 h |\\n"
+        >>> chunks = HiQASplitter().split(Document(text, format="markdown"))
+        >>> [chunk.kind for chunk in chunks], chunks[1].index_text
+        (['text', 'table'], 'Nova\\nA phone.\\nname | talk\\nNova')
 
     The chunks tile the document: joined in order they are `document.text`, except for excluded
     sections. `chunk.kind` is "text", "table" or "image", and `chunk.text` the passage as it stands,
@@ -81,12 +90,14 @@ class HiQASplitter(Reading):
 
     @classmethod
     def code(cls, **changes: Any) -> HiQASplitter:
-        """With the limit of the published code, 8,000 tokens a segment; where it cuts, and what it
-        drops, is not repeated."""
+        """With the limit of the published code, 8,000 tokens a segment.
+
+        Where that cuts, and what it drops, is not repeated.
+        """
         return cls(**{"max_tokens": 8000, **changes})
 
     def split(self, document: Document) -> list[Chunk]:
-        """The chunks of a document, in reading order; none of a blank one."""
+        """The chunks of a document, in reading order. A blank one has none."""
         return self.split_outline(self.outline(document))
 
     def split_outline(self, outline: Outline) -> list[Chunk]:

@@ -61,10 +61,7 @@ def pipe_table(
     """
     body = header_end if start < header_end <= end else start
     clean = plain_cell if markdown else _collapsed
-    rows = []
-    for first, last in pairwise([body, *(cut for cut in cuts if body < cut < end), end]):
-        if first < last:
-            rows.append(Row(first, last, _cells(text[first:last], clean)))
+    rows = _rows(text, body, end, cuts, clean)
     headers = _header_cells(text[start:body], clean)
     if not headers and rows:
         headers = [cell for cell in rows[0].cells if cell]
@@ -73,6 +70,18 @@ def pipe_table(
     if not headers or not any(any(row.cells) for row in rows):
         return None
     return Table(start, end, body, tuple(dict.fromkeys(headers)), tuple(rows))
+
+
+def _rows(
+    text: str, start: int, end: int, cuts: Sequence[int], clean: Callable[[str], str]
+) -> list[Row]:
+    """The rows that tile the body of a table."""
+    inside = [cut for cut in cuts if start < cut < end]
+    rows = []
+    for first, last in pairwise([start, *inside, end]):
+        if first < last:
+            rows.append(Row(first, last, _cells(text[first:last], clean)))
+    return rows
 
 
 def _header_cells(text: str, clean: Callable[[str], str]) -> list[str]:

@@ -1,5 +1,7 @@
-"""Which gaps between sentences are cut: a threshold that follows recent margins, and merging. Pure
-functions on numbers."""
+"""Which gaps between sentences are cut.
+
+A threshold follows recent margins, and small segments are merged. All works on numbers alone.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,15 @@ MERGES = ("weakest", "greedy", "none")
 
 @dataclass(slots=True)
 class AdaptiveThreshold:
-    """A threshold that starts at `value` and, from `warmup` margins on, is the mean of the last
-    `history` ones (None: of all).
+    """A threshold that follows the margins.
 
-    The margin decided about is not part of the threshold it is compared with.
+    It starts at `value`. From `warmup` margins on it is the mean of the last `history` ones (None:
+    of all). The margin decided about is not part of the threshold it is compared with.
+
+    Example:
+        >>> threshold = AdaptiveThreshold(warmup=2)
+        >>> [threshold.keeps(margin) for margin in (0.4, 0.2, 0.25)]
+        [True, True, False]
     """
 
     value: float = 0.0
@@ -32,8 +39,10 @@ class AdaptiveThreshold:
     total: float = 0.0
 
     def keeps(self, margin: float) -> bool:
-        """Whether a gap with this margin is kept together: strictly above the threshold (1e-9); the
-        threshold then moves on."""
+        """Whether a gap with this margin is kept together.
+
+        It is where the margin is above the threshold (by 1e-9). The threshold then moves on.
+        """
         keep = margin > self.value + EPSILON
         self.seen += 1
         self.total += margin
@@ -42,11 +51,10 @@ class AdaptiveThreshold:
             if len(self.recent) > self.history:
                 self.recent.popleft()
         if self.seen >= self.warmup:
-            self.value = (
-                self.total / self.seen
-                if self.history is None
-                else sum(self.recent) / len(self.recent)
-            )
+            if self.history is None:
+                self.value = self.total / self.seen
+            else:
+                self.value = sum(self.recent) / len(self.recent)
         return keep
 
 
@@ -56,10 +64,10 @@ def decide(
     sizes: Sequence[int] = (),
     most: int | None = None,
 ) -> tuple[list[int], list[float]]:
-    """The cuts of a row of units, and the threshold each gap was compared with.
+    """The cuts of a row of units, and each gap's threshold.
 
-    `margins[i]` belongs to the gap in front of unit i + 1; a cut at i stands in front of unit i. A
-    gap is also cut where the next unit would pass `most` tokens; its margin moves the threshold
+    `margins[i]` belongs to the gap in front of unit i + 1. A cut at i stands in front of unit i. A
+    gap is also cut where the next unit would pass `most` tokens, and its margin moves the threshold
     like any other. `threshold` is changed: it runs on to the next row.
     """
     cuts: list[int] = []
@@ -89,11 +97,11 @@ def merge_runs(
     "weakest": a segment below `limits.least` joins the neighbour across the larger margin.
     "greedy": left to right while a segment with the next counts at most `target`. "none": as cut.
 
-    Raises InvalidParameter for another name.
+    Raises:
+        InvalidParameter: `merge` is another name.
     """
     check_choice("merge", merge, MERGES)
-    n = len(sizes)
-    runs = runs_of(cuts, n)
+    runs = runs_of(cuts, len(sizes))
     if merge == "none":
         return runs
     if merge == "greedy":
@@ -102,6 +110,7 @@ def merge_runs(
 
 
 def _greedy(runs: Sequence[Run], sizes: Sequence[int], target: int) -> list[Run]:
+    """Runs joined from the left while they count at most `target`."""
     totals = np.concatenate([[0], np.cumsum(sizes)])
     merged: list[Run] = []
     for first, last in runs:

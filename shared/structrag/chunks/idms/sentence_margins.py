@@ -1,5 +1,7 @@
-"""The margins of the gaps between sentences: from a language model, from a function, or from window
-similarity (IDMS, section 3)."""
+"""The margins of the gaps between sentences (IDMS, section 3).
+
+They come from a language model, from a function, or from window similarity.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,8 @@ from structrag.models.margins import (
 from structrag.models.word_margins import word_margins
 
 Pair = tuple[str, str]  # the text before a gap and the text behind it
-MarginFunction = Callable[
-    [Sequence[Pair]], Sequence[float | None]
-]  # margins from -1 to 1, positive: they belong together
+# Margins are from -1 to 1, positive: the two texts belong together.
+MarginFunction = Callable[[Sequence[Pair]], Sequence[float | None]]
 
 SIMILARITY, WORDS, FUNCTION = "similarity", "words", "function"
 COMPONENT = "idms.margin/1"
@@ -46,8 +47,11 @@ _CONTEXT = re.compile(r"adjacent|chunk|window:([1-9]\d{0,3})")
 
 
 def window_of(context: str) -> int | None:
-    """How many sentences stand on each side of a gap; None for "chunk". Raises InvalidParameter for
-    an unknown context."""
+    """The sentences on each side of a gap; None for "chunk".
+
+    Raises:
+        InvalidParameter: the context is unknown.
+    """
     match = _CONTEXT.fullmatch(context) if isinstance(context, str) else None
     if match is None:
         raise InvalidParameter(
@@ -59,8 +63,10 @@ def window_of(context: str) -> int | None:
 
 @dataclass(slots=True)
 class Scope:
-    """A row of units that is cut by itself: a division, or a document. Its units are numbered
-    through the document from `first`."""
+    """A division, or a document: units that are cut by themselves.
+
+    The units are numbered through the document from `first`.
+    """
 
     units: list[Unit]
     room: int | None  # tokens of text a chunk may have
@@ -72,38 +78,44 @@ class Scope:
 
     @property
     def run(self) -> Run:
-        """The scope's units among those of the document: first, and behind the last."""
+        """The scope's units in the document: first, and behind the last."""
         return self.first, self.first + len(self.units)
 
 
 @dataclass(slots=True)
 class DocumentGaps:
-    """What was read from a document of n units. Number i belongs to the gap in front of unit i; NaN
-    where a scope starts."""
+    """What was read from a document of n units.
+
+    Number i belongs to the gap in front of unit i. It is NaN where a scope starts.
+    """
 
     n: int
     source: str = ""  # what margins were read from
     margins: FloatArray = field(init=False)
     thresholds: FloatArray = field(init=False)
     fallbacks: FloatArray = field(init=False)  # 1 where the model was asked and gave no margin
-    cuts: dict[int, list[int]] = field(
-        default_factory=dict
-    )  # by the first unit of a scope, counted from it
+    # By the first unit of a scope, and counted from it.
+    cuts: dict[int, list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.margins, self.thresholds = np.full(self.n, np.nan), np.full(self.n, np.nan)
+        self.margins = np.full(self.n, np.nan)
+        self.thresholds = np.full(self.n, np.nan)
         self.fallbacks = np.zeros(self.n)
 
 
 def words_of(text: str, first: Unit, last: Unit) -> str:
-    """The text from one unit to another, without the heading in front of it and white space around
-    it."""
+    """The text from one unit to another.
+
+    The heading in front of it and white space around it are left out.
+    """
     return text[first.text_start : last.end].strip() or text[first.start : last.end].strip()
 
 
 @dataclass(slots=True)
 class GapModel:
-    """Weighs the gaps of one document; what its model can do is decided by the first of them.
+    """Weighs the gaps of one document.
+
+    What its model can do is decided by the first answers.
 
     Attributes:
         margin: "auto", "llm", "similarity", "words" or a function, as in `IDMSSplitter`.
@@ -121,7 +133,10 @@ class GapModel:
         return self.source not in {"", NONE}
 
     def margin_steps(self, pairs: Sequence[Pair]) -> Steps[list[float | None]]:
-        """The margins of the pairs; None where there is none to be had."""
+        """The margins of the pairs; None where none can be had.
+
+        Warns once where the model cannot weigh two options.
+        """
         if self.margin in (SIMILARITY, WORDS) or not pairs:
             return [None] * len(pairs)
         if callable(self.margin):
@@ -146,9 +161,10 @@ class GapModel:
 
 @dataclass(slots=True)
 class SentenceMargins:
-    """The window-similarity margins of a document's gaps, made when they are first asked for.
+    """The window-similarity margins of a document's gaps.
 
-    `texts` are the sentences, `scopes` the runs of them that windows do not cross.
+    They are made when they are first asked for. `texts` are the sentences, `scopes` the runs of
+    them that windows do not cross.
     """
 
     texts: Sequence[str]
@@ -159,16 +175,16 @@ class SentenceMargins:
     values: FloatArray | None = None
 
     def steps(self) -> Steps[FloatArray]:
-        """One margin a gap, NaN between scopes; embeds every sentence once, unless it goes by their
-        words."""
+        """One margin a gap, NaN between scopes.
+
+        Every sentence is embedded once, unless their words are compared.
+        """
         if self.values is None and self.by_words:
             self.values = word_margins(self.texts, self.window, self.scopes, language=self.language)
         if self.values is None:
-            vectors = (
-                (yield [Embed(tuple(self.texts))])[0]
-                if len(self.texts) > 1
-                else np.zeros((len(self.texts), 1))
-            )
+            vectors = np.zeros((len(self.texts), 1))
+            if len(self.texts) > 1:  # else there is no gap
+                (vectors,) = yield [Embed(tuple(self.texts))]
             self.values = similarity_margins(vectors, self.window, self.scopes)
         return self.values
 
@@ -181,19 +197,22 @@ def read_at_once(
     similarity: SentenceMargins,
     gaps: DocumentGaps,
 ) -> Steps[None]:
-    """Fill in the margins of all gaps: one list of requests, and the similarity where there is no
-    answer."""
+    """Fill in the margins of all gaps.
+
+    There is one list of requests. Where there is no answer the similarity is taken.
+    """
     numbered = [(scope, i) for scope in scopes for i in range(1, len(scope.units))]
     places = [scope.first + i for scope, i in numbered]
-    if model.margin in (SIMILARITY, WORDS):
-        answers: list[float | None] = [None] * len(numbered)
-    else:
-        answers = yield from model.margin_steps(
-            [_pair(text, scope.units, i, window) for scope, i in numbered]
-        )
-    for place, answer in zip(places, answers, strict=True):
-        gaps.margins[place] = np.nan if answer is None else answer
-    missing = [place for place, answer in zip(places, answers, strict=True) if answer is None]
+    margins: list[float | None] = [None] * len(numbered)
+    if model.margin not in (SIMILARITY, WORDS):
+        pairs = [_pair(text, scope.units, i, window) for scope, i in numbered]
+        margins = yield from model.margin_steps(pairs)
+    missing = []
+    for place, margin in zip(places, margins, strict=True):
+        if margin is None:
+            missing.append(place)
+        else:
+            gaps.margins[place] = margin
     if missing:
         values = yield from similarity.steps()
         gaps.margins[missing] = values[np.asarray(missing) - 1]
@@ -201,10 +220,11 @@ def read_at_once(
 
 
 def _pair(text: str, units: Sequence[Unit], gap: int, window: int) -> Pair:
+    """Up to `window` units before a gap, and behind it."""
+    first = max(0, gap - window)
     last = min(len(units), gap + window) - 1
-    return words_of(text, units[max(0, gap - window)], units[gap - 1]), words_of(
-        text, units[gap], units[last]
-    )
+    before = words_of(text, units[first], units[gap - 1])
+    return before, words_of(text, units[gap], units[last])
 
 
 def check_margin(margin: str | MarginFunction) -> None:
@@ -214,11 +234,13 @@ def check_margin(margin: str | MarginFunction) -> None:
 
 
 def _checked(values: Sequence[float | None], n: int) -> list[float | None]:
+    """The margins of a function, if there are `n` within range."""
     margins = [None if value is None else float(value) for value in values]
     bad = [value for value in margins if value is not None and not -1.0 <= value <= 1.0]
     if bad or len(margins) != n:
+        example = f", among them {bad[0]!r}" if bad else ""
         raise InvalidAnswer(
             f"The function given as margin must return {n} margins from -1 to 1, or None, for {n} "
-            f"pairs; got {len(margins)}" + (f", among them {bad[0]!r}." if bad else ".")
+            f"pairs; got {len(margins)}{example}."
         )
     return margins

@@ -1,5 +1,7 @@
-"""IDMS chunks by margin sampling: for every gap between sentences, do its sides belong together
-(IDMS, "Margin Sampling Chunking")."""
+"""IDMS chunks by margin sampling (IDMS, "Margin Sampling Chunking").
+
+For every gap between sentences it is asked whether its sides belong together.
+"""
 
 from __future__ import annotations
 
@@ -47,8 +49,16 @@ from structrag.text.vectors import FloatArray
 
 @dataclass(frozen=True, slots=True)
 class IDMSSplitter(ReadingSplitter, Reading):
-    """Splits between sentences where a margin is not above a threshold that follows recent margins;
-    small segments are merged.
+    """Splits where sentences belong together less than around recent gaps.
+
+    A gap is cut where its margin is not above a threshold that follows recent margins. Small
+    segments are merged.
+
+    Example:
+        >>> splitter = IDMSSplitter(margin="words", min_tokens=6)
+        >>> text = "Cats purr. Cats sleep. Pumps leak. Pumps rust."
+        >>> [chunk.text for chunk in splitter.split(Document(text))]
+        ['Cats purr. Cats sleep. ', 'Pumps leak. Pumps rust.']
 
     The chunks tile the document, except for excluded sections; an empty or blank document has none.
     A margin, from -1 to 1, says by how much the two sides of a gap belong together. About every
@@ -111,11 +121,8 @@ class IDMSSplitter(ReadingSplitter, Reading):
                 f"context must be 'adjacent' or 'window:w' with margin={self.margin!r}, which has "
                 "no chunk so far; got 'chunk'."
             )
-        if (
-            isinstance(self.theta0, bool)
-            or not isinstance(self.theta0, int | float)
-            or math.isnan(self.theta0)
-        ):
+        is_number = isinstance(self.theta0, int | float) and not isinstance(self.theta0, bool)
+        if not is_number or math.isnan(self.theta0):
             raise InvalidParameter(f"theta0 must be a number; got {self.theta0!r}.")
         check_at_least("warmup", self.warmup, 0)
         if self.history is not None:
@@ -132,7 +139,7 @@ class IDMSSplitter(ReadingSplitter, Reading):
 
     @classmethod
     def paper(cls, **changes: Any) -> IDMSSplitter:
-        """The settings of the paper, and of its reference code where it is silent.
+        """The settings of the paper, or of its reference code.
 
         The chunk so far against the next sentence, the threshold over the last five margins,
         segments filled greedily up to 200 words (260 tokens as `count_tokens` estimates them), no
@@ -155,13 +162,13 @@ class IDMSSplitter(ReadingSplitter, Reading):
 
     @property
     def least_tokens(self) -> int:
-        """`min_tokens`, or what stands for None: half of `max_tokens`, 150 without a limit."""
+        """`min_tokens`; for None half of `max_tokens`, 150 without a limit."""
         if self.min_tokens is not None:
             return self.min_tokens
         return 150 if self.max_tokens is None else self.max_tokens // 2
 
     def explain_steps(self, document: Document) -> Steps[Explanation]:
-        """The chunks of a document, and for every scope its margins, thresholds and runs."""
+        """`explain` as steps: every scope's margins, thresholds and runs, and the chunks."""
         outline = self.outline(document)
         maker = ChunkMaker(document, self.counter, self.max_tokens, self.heading_path)
         cutter = self.cutter()
@@ -180,14 +187,16 @@ class IDMSSplitter(ReadingSplitter, Reading):
         series: list[Series] = []
         chunks: list[Chunk] = []
         for scope in scopes:
-            made = self._series(scope, gaps)
-            series.append(made)
-            chunks += self._chunks(fitter, scope, made, gaps)
+            of_scope = self._series(scope, gaps)
+            series.append(of_scope)
+            chunks += self._chunks(fitter, scope, of_scope, gaps)
         return Explanation(document, tuple(series), tuple(chunks))
 
     def split_with_vectors_steps(self, document: Document) -> Steps[tuple[list[Chunk], FloatArray]]:
-        """The chunks and a vector for each, the token-weighted mean of its sentences' vectors; see
-        `PICSplitter`."""
+        """The chunks and a vector for each.
+
+        It is the token-weighted mean of its sentences' vectors, as in `PICSplitter`.
+        """
         return (yield from remembering(self._with_vectors_steps(document)))
 
     def _with_vectors_steps(self, document: Document) -> Steps[tuple[list[Chunk], FloatArray]]:
@@ -197,7 +206,7 @@ class IDMSSplitter(ReadingSplitter, Reading):
         return list(explanation.chunks), vectors
 
     def _read(self, text: str, scopes: Sequence[Scope]) -> Steps[DocumentGaps]:
-        """The margins of all gaps and where they are cut, scope after scope."""
+        """The margins and cuts of all gaps, scope after scope."""
         window = window_of(self.context)
         sentences = [words_of(text, unit, unit) for scope in scopes for unit in scope.units]
         by_words = self.margin == WORDS
@@ -231,36 +240,43 @@ class IDMSSplitter(ReadingSplitter, Reading):
         threshold: AdaptiveThreshold,
         gaps: DocumentGaps,
     ) -> Steps[None]:
-        """The chunk so far against the next sentence; nothing is asked about a gap that the limit
-        cuts."""
+        """The chunk so far against the next sentence.
+
+        Nothing is asked about a gap that the limit cuts.
+        """
         cuts: list[int] = []
-        start, size = 0, 0
-        for i, tokens in enumerate(scope.sizes):
-            if i and scope.room is not None and size + tokens > scope.room:
-                gaps.margins[scope.first + i] = gaps.thresholds[scope.first + i] = threshold.value
+        start, size = 0, scope.sizes[0]
+        for i, tokens in enumerate(scope.sizes[1:], start=1):
+            place = scope.first + i
+            gaps.thresholds[place] = threshold.value
+            if scope.room is not None and size + tokens > scope.room:
+                gaps.margins[place] = threshold.value
+                keep = False
+            else:
+                before = words_of(text, scope.units[start], scope.units[i - 1])
+                behind = words_of(text, scope.units[i], scope.units[i])
+                (margin,) = yield from model.margin_steps([(before, behind)])
+                if margin is None:
+                    similarities = yield from similarity.steps()
+                    margin = float(similarities[place - 1])
+                    gaps.fallbacks[place] = model.asked
+                gaps.margins[place] = margin
+                keep = threshold.keeps(margin)
+            if not keep:
                 cuts.append(i)
                 start, size = i, 0
-            elif i:
-                pair = (
-                    words_of(text, scope.units[start], scope.units[i - 1]),
-                    words_of(text, scope.units[i], scope.units[i]),
-                )
-                margin = (yield from model.margin_steps([pair]))[0]
-                if margin is None:
-                    margin = float((yield from similarity.steps())[scope.first + i - 1])
-                    gaps.fallbacks[scope.first + i] = model.asked
-                gaps.margins[scope.first + i] = margin
-                gaps.thresholds[scope.first + i] = threshold.value
-                if not threshold.keeps(margin):
-                    cuts.append(i)
-                    start, size = i, 0
             size += tokens
         gaps.cuts[scope.first] = cuts
 
-    def _series(self, scope: Scope, gaps: DocumentGaps) -> Series:
-        margins = gaps.margins[scope.first : scope.run[1]].tolist()
+    def _least(self, scope: Scope) -> int:
+        """`least_tokens`, or all that a chunk of the scope may have."""
         least = self.least_tokens
-        limits = Limits(least if scope.room is None else min(least, scope.room), scope.room)
+        return least if scope.room is None else min(least, scope.room)
+
+    def _series(self, scope: Scope, gaps: DocumentGaps) -> Series:
+        """What was read from a scope, and its merged runs."""
+        margins = gaps.margins[scope.first : scope.run[1]].tolist()
+        limits = Limits(self._least(scope), scope.room)
         runs = merge_runs(
             gaps.cuts[scope.first],
             margins[1:],
@@ -277,24 +293,16 @@ class IDMSSplitter(ReadingSplitter, Reading):
     def _chunks(
         self, fitter: Fitter, scope: Scope, series: Series, gaps: DocumentGaps
     ) -> Iterator[Chunk]:
+        """The chunks of a scope, several of a run too long."""
+        least = self._least(scope)
         for whole in series.runs:
-            for run, piece, context in fitter.pieces(
-                scope.units,
-                whole,
-                scope.sizes,
-                series.values,
-                min(self.least_tokens, scope.room or self.least_tokens),
-            ):
-                unit = scope.units[run[0]]
-                fallbacks = int(
-                    gaps.fallbacks[scope.first + run[0] + 1 : scope.first + run[1]].sum()
-                )
-                extras: dict[str, Any] = {
-                    "margin": round(series.values[run[0]], 6)
-                    if run[0] and piece.start == unit.start
-                    else None,
-                    "margin_source": gaps.source,
-                }
+            pieces = fitter.pieces(scope.units, whole, scope.sizes, series.values, least)
+            for (first, last), piece, context in pieces:
+                unit = scope.units[first]
+                extras: dict[str, Any] = {"margin": None, "margin_source": gaps.source}
+                if first and piece.start == unit.start:
+                    extras["margin"] = round(series.values[first], 6)
+                fallbacks = int(gaps.fallbacks[scope.first + first + 1 : scope.first + last].sum())
                 if fallbacks:
                     extras |= {"margin_fallbacks": fallbacks, "degraded": True}
                 yield fitter.maker.chunk(unit.division.section, piece, context, extras=extras)

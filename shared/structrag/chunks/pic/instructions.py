@@ -1,10 +1,13 @@
-"""What sentences are compared with: the pseudo-instruction (PIC, section 3.1), or the instructions
-that were given."""
+"""What sentences are compared with.
+
+It is the pseudo-instruction (PIC, section 3.1), or the user's instructions.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -26,13 +29,11 @@ class Instruction:
     """What the sentences of one scope are compared with."""
 
     vectors: FloatArray  # shape (m, d); the closest counts
-    picked: tuple[
-        int, ...
-    ] = ()  # in place of vectors: the scope's own sentences that are its summary
+    # In place of vectors: the scope's own sentences that are its summary.
+    picked: tuple[int, ...] = ()
     note: str = ""  # in words
-    degraded: bool = (
-        False  # the language model should have given a summary and did not, or not of all the text
-    )
+    # The language model should have given a summary and did not, or not of all the text.
+    degraded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,11 @@ class InstructionSettings:
 
 
 def read_vectors(value: Any) -> Rows | None:
-    """Instruction vectors as tuples. Raises InvalidParameter for what is not a finite array of
-    shape (m, d) or (d,)."""
+    """Instruction vectors as tuples.
+
+    Raises:
+        InvalidParameter: for what is not a finite array of shape (m, d) or (d,).
+    """
     if value is None:
         return None
     try:
@@ -79,54 +83,79 @@ def instruction_steps(
     *,
     every: bool = False,
 ) -> Steps[tuple[list[FloatArray | None], list[Instruction | None]]]:
-    """For every scope its units' vectors (length 1) and what to compare them with; None for scopes
-    that are not looked at.
+    """Every scope's unit vectors, and what to compare them with.
 
-    Summaries are asked for first, all at once; then all units and instructions are embedded, each
-    once. `every`: vectors of all scopes.
+    Vectors have length 1. Both are None for scopes that are not looked at; with `every` all have
+    vectors. Summaries are asked for first, all at once. Then all units and instructions are
+    embedded, each once.
     """
-    chosen = [i for i, wanted in enumerate(looked_at) if wanted]
-    summaries: dict[int, Summary] = {}
-    if settings.pseudo_instruction == "summary" and not settings.given and chosen:
-        titles = [SEPARATOR.join(scopes[i].path) or document.title for i in chosen]
-        texts = [[document.text[unit.start : unit.end] for unit in scopes[i].units] for i in chosen]
-        asked = yield from summary_steps(
-            titles, texts, settings.prompt, window=settings.window, language=settings.language
-        )
-        summaries = dict(zip(chosen, asked, strict=True))
+    chosen = np.flatnonzero(np.asarray(looked_at, dtype=bool)).tolist()
+    summaries = yield from _summary_steps(settings, document, scopes, chosen)
+    usable = {i: summary.text for i, summary in summaries.items() if summary.text}
     embedded = list(range(len(scopes))) if every else chosen
-    queries = list(settings.texts) if chosen else []
-    queries += [summary.text for summary in summaries.values() if summary.text]
-    unit_rows, query_rows = yield from _embed(document.text, [scopes[i] for i in embedded], queries)
+    units = [[unit_text(document.text, unit) for unit in scopes[i].units] for i in embedded]
+    queries = list(usable.values())
+    if chosen:
+        queries += settings.texts  # there are no summaries then
+    scope_vectors, query_vectors = yield from _embed(units, queries)
+    summary_vectors = dict(zip(usable, query_vectors, strict=False))
     matrices: list[FloatArray | None] = [None] * len(scopes)
-    for i, rows in zip(embedded, unit_rows, strict=True):
-        matrices[i] = rows
-    found: list[Instruction | None] = [None] * len(scopes)
-    rows_left = iter(query_rows)
-    for i in chosen:
-        matrix = matrices[i]
-        if matrix is None:
+    instructions: list[Instruction | None] = [None] * len(scopes)
+    for i, texts, matrix in zip(embedded, units, scope_vectors, strict=True):
+        matrices[i] = matrix
+        if not looked_at[i]:
             continue
         if settings.given:
-            found[i] = _given(settings, query_rows, matrix.shape[1])
-        elif i in summaries and summaries[i].text:
-            summary = summaries[i]
-            found[i] = Instruction(
-                next(rows_left)[None, :], note=summary.text, degraded=bool(summary.failure)
-            )
-        elif i in summaries and summaries[i].no_model:
-            found[i] = _own_sentences(document.text, scopes[i], matrix)
+            instructions[i] = _given(settings, query_vectors, matrix.shape[1])
         else:
-            why = f", because {summaries[i].failure}" if i in summaries else ""
-            mean = matrix.mean(axis=0)[None, :]
-            found[i] = Instruction(
-                mean, note=f"the mean of the sentences' vectors{why}", degraded=bool(why)
-            )
-    return matrices, found
+            vector = summary_vectors.get(i)
+            instructions[i] = _pseudo_instruction(summaries.get(i), vector, texts, matrix)
+    return matrices, instructions
+
+
+def _summary_steps(
+    settings: InstructionSettings,
+    document: Document,
+    scopes: Sequence[Scope],
+    chosen: Sequence[int],
+) -> Steps[dict[int, Summary]]:
+    """The chosen scopes' summaries by number; {} if none is asked for."""
+    if settings.pseudo_instruction != "summary" or settings.given or not chosen:
+        return {}
+    titles = [SEPARATOR.join(scopes[i].path) or document.title for i in chosen]
+    texts = [[document.text[unit.start : unit.end] for unit in scopes[i].units] for i in chosen]
+    summaries = yield from summary_steps(
+        titles, texts, settings.prompt, window=settings.window, language=settings.language
+    )
+    return dict(zip(chosen, summaries, strict=True))
+
+
+def _pseudo_instruction(
+    summary: Summary | None, vector: FloatArray | None, texts: Sequence[str], matrix: FloatArray
+) -> Instruction:
+    """The summary, whose vector is given, or what stands for it.
+
+    Without a model these are a scope's own most central sentences. Else it is the mean of all
+    their vectors, with the reason where a summary failed.
+    """
+    if summary is not None and vector is not None:
+        note, degraded = summary.text, bool(summary.failure)
+        return Instruction(vector[None, :], note=note, degraded=degraded)
+    if summary is not None and summary.no_model:
+        picked = central(matrix, [len(text.split()) for text in texts])
+        note = " ".join(texts[i] for i in picked)
+        return Instruction(np.zeros((0, 0)), tuple(picked), note=note)
+    mean = matrix.mean(axis=0)[None, :]
+    note = "the mean of the sentences' vectors"
+    if summary is None:
+        return Instruction(mean, note=note)
+    return Instruction(mean, note=f"{note}, because {summary.failure}", degraded=True)
 
 
 def _given(settings: InstructionSettings, rows: FloatArray, dimension: int) -> Instruction:
+    """The user's texts, whose vectors are the first rows, and vectors."""
     vectors = list(rows[: len(settings.texts)])
+    notes = list(settings.texts)
     for row in settings.vectors or ():
         if len(row) != dimension:
             raise InvalidParameter(
@@ -134,40 +163,30 @@ def _given(settings: InstructionSettings, rows: FloatArray, dimension: int) -> I
                 f"{len(row)}."
             )
         vectors.append(np.asarray(row))
-    notes = [*settings.texts, *([f"{len(settings.vectors)} vectors"] if settings.vectors else [])]
+    if settings.vectors:
+        notes.append(f"{len(settings.vectors)} vectors")
     return Instruction(np.stack(vectors), note="\n".join(notes))
 
 
-def _own_sentences(text: str, scope: Scope, matrix: FloatArray) -> Instruction:
-    words = [unit_text(text, unit) for unit in scope.units]
-    picked = central(matrix, [len(sentence.split()) for sentence in words])
-    return Instruction(np.zeros((0, 0)), tuple(picked), note=" ".join(words[i] for i in picked))
-
-
 def _embed(
-    text: str, scopes: Sequence[Scope], queries: Sequence[str]
+    scopes: Sequence[Sequence[str]], queries: Sequence[str]
 ) -> Steps[tuple[list[FloatArray], FloatArray]]:
-    """The vectors of the scopes' units and of the queries, all asked for at once."""
-    windows = [[windows_of(unit_text(text, unit)) for unit in scope.units] for scope in scopes]
-    documents = [window for scope in windows for unit in scope for window in unit]
-    query_windows = [windows_of(query) for query in queries]
-    requests = [Embed(tuple(documents))] if documents else []
+    """The vectors of the scopes' units and of the queries."""
+    unit_windows = list(map(windows_of, chain.from_iterable(scopes)))
+    query_windows = list(map(windows_of, queries))
+    requests = []
+    if any(unit_windows):
+        requests.append(Embed(tuple(chain.from_iterable(unit_windows))))
     if queries:
-        requests.append(
-            Embed(tuple(window for query in query_windows for window in query), query=True)
-        )
+        requests.append(Embed(tuple(chain.from_iterable(query_windows)), query=True))
     answers = (yield requests) if requests else []
-    rows = answers[0] if documents else np.zeros((0, 1))
-    counts = [len(unit) for scope in windows for unit in scope]
-    stacked = pooled(rows, counts)
+    rows = answers[0] if any(unit_windows) else np.zeros((0, 1))
+    vectors = pooled(rows, list(map(len, unit_windows)))
     matrices = []
     first = 0
-    for scope in scopes:
-        matrices.append(stacked[first : first + len(scope.units)])
-        first += len(scope.units)
-    found = (
-        pooled(answers[-1], [len(query) for query in query_windows])
-        if queries
-        else np.zeros((0, 1))
-    )
-    return matrices, found
+    for texts in scopes:
+        matrices.append(vectors[first : first + len(texts)])
+        first += len(texts)
+    if not queries:
+        return matrices, np.zeros((0, 1))
+    return matrices, pooled(answers[-1], list(map(len, query_windows)))

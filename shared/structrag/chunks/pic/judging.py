@@ -1,5 +1,7 @@
-"""Which sentences of a scope are relevant (PIC, section 3.2): their similarities to the
-instruction, a threshold, and labels."""
+"""Which sentences of a scope are relevant (PIC, section 3.2).
+
+Their similarities to the instruction are compared with a threshold, which gives labels.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +29,14 @@ from structrag.text.vectors import FloatArray, similarity
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """How the n units of one scope were judged; without an instruction all are relevant, and
-    nothing was compared."""
+    """How the n units of one scope were judged.
+
+    Without an instruction all are relevant, and nothing was compared.
+    """
 
     sizes: list[int]  # tokens of each unit
-    affinity: list[
-        float
-    ]  # cosine of each unit with the one before; 0 for the first, and without vectors
+    # Cosine of each unit with the one before; 0 for the first, and without vectors.
+    affinity: list[float]
     instruction: Instruction | None
     values: FloatArray  # shape (n,); similarities
     threshold: float  # NaN without an instruction
@@ -41,34 +44,37 @@ class Judged:
     mean: RunMean  # of the values in a run, weighted by tokens
 
     def is_relevant(self, run: Run) -> bool:
-        """Whether a run is: as all its units are, or where they differ, by its mean."""
+        """Whether its units are relevant; where they differ, its mean is."""
         flags = self.flags[run[0] : run[1]]
         if flags.any() and not flags.all():
             return self.mean(run) >= self.threshold - EPSILON
         return bool(flags[0])
 
     def extras(self, run: Run) -> dict[str, Any]:
-        """What the chunk of a run tells of how it was found, as in `PICSplitter`."""
+        """The extras of the chunk of a run, as in `PICSplitter`."""
         if self.instruction is None:
             return {"relevant": True, "mean_similarity": None, "threshold": None}
+        is_finite = np.isfinite(self.threshold)  # JSON has no infinity
         extras: dict[str, Any] = {
             "relevant": self.is_relevant(run),
             "mean_similarity": round(self.mean(run), 6),
-            "threshold": round(self.threshold, 6)
-            if np.isfinite(self.threshold)
-            else None,  # JSON has no infinity
+            "threshold": round(self.threshold, 6) if is_finite else None,
         }
-        return {**extras, "degraded": True} if self.instruction.degraded else extras
+        if self.instruction.degraded:
+            extras["degraded"] = True
+        return extras
 
     def series(self, scope: Scope, runs: Sequence[Run]) -> Series:
         """What was seen and done, for an explanation."""
-        seen = self.instruction is not None
+        different = tuple(dict.fromkeys(runs))  # a unit above the limit is in several chunks
+        if self.instruction is None:
+            return Series(scope.units, (), (), different)
         return Series(
             units=scope.units,
-            values=tuple(map(float, self.values)) if seen else (),
-            thresholds=(self.threshold,) * len(self.values) if seen else (),
-            runs=tuple(dict.fromkeys(runs)),
-            note=self.instruction.note if self.instruction is not None else "",
+            values=tuple(self.values.tolist()),
+            thresholds=(self.threshold,) * len(self.values),
+            runs=different,
+            note=self.instruction.note,
         )
 
 
@@ -81,29 +87,31 @@ def judge(
     spread: float,
     hysteresis: float,
 ) -> Judged:
-    """Compare a scope's units, their vectors the rows of `matrix`, with the instruction; settings
-    are those of `PICSplitter`."""
+    """Compare a scope's units with the instruction.
+
+    The rows of `matrix` are the units' vectors. Settings are those of `PICSplitter`.
+    """
     n = len(scope.units)
     sizes = [unit.tokens for unit in scope.units]
     affinity = np.zeros(n)
+    values = np.zeros(n)
+    limit = float("nan")
+    flags = np.ones(n, dtype=bool)
     if matrix is not None:
         affinity[1:] = (matrix[1:] * matrix[:-1]).sum(axis=1)
-    values, limit, flags = np.zeros(n), float("nan"), np.ones(n, dtype=bool)
-    if instruction is None or matrix is None:
-        return Judged(
-            sizes, affinity.tolist(), None, values, limit, flags, weighted_mean(values, sizes)
-        )
-    values = relevance(matrix, instruction)
-    limit = threshold_of(values, threshold, spread)
-    flags = labels(values, limit, margin=hysteresis * float(values.std()))
-    return Judged(
-        sizes, affinity.tolist(), instruction, values, limit, flags, weighted_mean(values, sizes)
-    )
+        if instruction is not None:
+            values = relevance(matrix, instruction)
+            limit = threshold_of(values, threshold, spread)
+            flags = labels(values, limit, margin=hysteresis * float(values.std()))
+    mean = weighted_mean(values, sizes)
+    return Judged(sizes, affinity.tolist(), instruction, values, limit, flags, mean)
 
 
 def relevance(matrix: FloatArray, instruction: Instruction) -> FloatArray:
-    """Each sentence's highest cosine with an instruction vector; with a summary of own sentences,
-    never with itself."""
+    """Each sentence's highest cosine with an instruction vector.
+
+    Where the instruction is the scope's own sentences, none is compared with itself.
+    """
     if instruction.picked:
         return similarity_to_own(matrix, instruction.picked)
     return similarity(matrix, instruction.vectors)

@@ -1,9 +1,8 @@
-"""PIC: chunks by similarity to a pseudo-instruction ("Document Segmentation Matters for
-Retrieval-Augmented Generation").
+"""PIC: chunks by similarity to a pseudo-instruction.
 
-One summary of the document stands for the questions nobody has asked yet. Sentences as close to it
-as the average or closer are relevant, the others are not, and runs of equal sentences are chunks
-(section 3.2).
+The paper is "Document Segmentation Matters for Retrieval-Augmented Generation". One summary of the
+document stands for the questions nobody has asked yet. Sentences as close to it as the average or
+closer are relevant, the others are not, and runs of equal sentences are chunks (section 3.2).
 """
 
 from __future__ import annotations
@@ -51,8 +50,15 @@ LONG_DOCUMENT = 2000  # estimated tokens; above it one vector cannot tell a docu
 
 @dataclass(frozen=True, slots=True)
 class PICSplitter(ReadingSplitter, Reading):
-    """Splits a document into runs of sentences that are relevant to a pseudo-instruction, and runs
-    that are not.
+    """Splits a document where relevance to a pseudo-instruction begins and ends.
+
+    A chunk is a run of sentences that are relevant, or of sentences that are not.
+
+    Example:
+        >>> splitter = PICSplitter(min_tokens=2, scope="document", hysteresis=0)
+        >>> text = "Cats purr. Cats sleep. Cats hunt. The pump leaks."
+        >>> [chunk.text for chunk in splitter.split(Document(text))]
+        ['Cats purr. Cats sleep. Cats hunt. ', 'The pump leaks.']
 
     The chunks tile the document, except for excluded sections; each holds whole sentences, list
     items, tables or code blocks wherever one fits. A blank document has no chunk. Settings are
@@ -84,7 +90,7 @@ class PICSplitter(ReadingSplitter, Reading):
             of it.
         max_tokens: Hard limit of a chunk's index text (context and text) in tokens of `counter`;
             None: no limit. Only a single character that counts more may exceed it; such a chunk has
-                `extras["oversize"]`.
+            `extras["oversize"]`.
         context: As in `ContentAwareSplitter`.
         exclude_titles, plain_headings, counter, language, sentence_splitter: As in `Reading`.
         prompt: What the language model is asked: a template with the places {title} and {text}.
@@ -117,8 +123,10 @@ class PICSplitter(ReadingSplitter, Reading):
 
     @classmethod
     def paper(cls, **changes: Any) -> PICSplitter:
-        """As published (section 3.2): the document's summary, the mean, no size bounds, sections
-        not looked at, no heading path."""
+        """As published (section 3.2).
+
+        The document's summary, the mean, no size bounds, sections not looked at, no heading path.
+        """
         published: dict[str, Any] = {
             "scope": "document",
             "respect_sections": False,
@@ -173,26 +181,27 @@ class PICSplitter(ReadingSplitter, Reading):
 
     @property
     def least_tokens(self) -> int:
-        """`min_tokens`, or what stands for None: a third of `max_tokens`, 100 without a limit."""
+        """`min_tokens`; for None a third of `max_tokens`, 100 without a limit."""
         if self.min_tokens is not None:
             return self.min_tokens
         return 100 if self.max_tokens is None else self.max_tokens // 3
 
     def explain_steps(self, document: Document) -> Steps[Explanation]:
-        """The chunks of a document and, for every scope, the similarities and thresholds that led
-        to them, as steps."""
+        """The chunks of a document and what led to them, as steps.
+
+        For every scope these are its similarities and thresholds.
+        """
         explanation, _ = yield from decided_by(
             self._steps(document, with_vectors=False), self.boundary_embedder
         )
         return explanation
 
     def split_with_vectors_steps(self, document: Document) -> Steps[tuple[list[Chunk], FloatArray]]:
-        """The chunks and a vector for each: the token-weighted mean of its sentences' vectors,
-        scaled to length 1.
+        """The chunks with vectors, so that indexing embeds nothing twice.
 
-        So that indexing embeds nothing twice. All sentences are embedded, also those of sections
-        too short to be looked at; heading paths are not in these vectors. Shape (n chunks,
-        dimension); (0, 0) without chunks.
+        A chunk's vector is the token-weighted mean of its sentences' vectors, scaled to length 1.
+        All sentences are embedded, also those of sections too short to be looked at. Heading paths
+        are not in these vectors. Shape (n chunks, dimension); (0, 0) without chunks.
         """
         explanation, vectors = yield from decided_by(
             self._steps(document, with_vectors=True), self.boundary_embedder
@@ -202,30 +211,29 @@ class PICSplitter(ReadingSplitter, Reading):
     def _steps(
         self, document: Document, *, with_vectors: bool
     ) -> Steps[tuple[Explanation, FloatArray]]:
+        """The explanation, and vectors of its chunks, (0, 0) without `with_vectors`."""
         outline = self.outline(document)
-        fitter = Fitter(
-            outline,
-            ChunkMaker(document, self.counter, self.max_tokens, self.context),
-            self.cutter(),
-        )
+        maker = ChunkMaker(document, self.counter, self.max_tokens, self.context)
+        fitter = Fitter(outline, maker, self.cutter())
         by_section = self._by_section(outline)
         divisions = divide(outline, self.exclude_titles)
         scopes = scopes_of(
             fitter, divisions, by_section=by_section, respect_sections=self.respect_sections
         )
         looked_at = [self._is_worth_it(document.text, scope, by_section) for scope in scopes]
-        matrices, found = yield from instruction_steps(
+        matrices, instructions = yield from instruction_steps(
             self._instructions(), document, scopes, looked_at, every=with_vectors
         )
         series: list[Series] = []
         chunks: list[Chunk] = []
         vectors: list[FloatArray] = []
-        for scope, matrix, instruction in zip(scopes, matrices, found, strict=True):
-            one, made, runs = self._cut(fitter, scope, matrix, instruction)
-            series.append(one)
-            chunks += made
+        for scope, matrix, instruction in zip(scopes, matrices, instructions, strict=True):
+            judged = self._judge(scope, matrix, instruction)
+            of_scope, runs = self._chunks(fitter, scope, judged)
+            series.append(judged.series(scope, runs))
+            chunks += of_scope
             if with_vectors and matrix is not None:
-                vectors.append(run_vectors(matrix, [unit.tokens for unit in scope.units], runs))
+                vectors.append(run_vectors(matrix, judged.sizes, runs))
         stacked = np.concatenate(vectors) if vectors else np.zeros((0, 0))
         return Explanation(document, tuple(series), tuple(chunks)), stacked
 
@@ -245,28 +253,23 @@ class PICSplitter(ReadingSplitter, Reading):
         return len(outline.sections) > 1 and count_tokens(outline.document.text) > LONG_DOCUMENT
 
     def _is_worth_it(self, text: str, scope: Scope, by_section: bool) -> bool:
-        """Whether a scope is looked at: not where it can only be one chunk, nor as a short section."""
-        if len(scope.units) < 2:
-            return False
-        if by_section and (
-            len(scope.units) < 3 or count_tokens(text[scope.start : scope.end]) < SECTION_TOKENS
-        ):
-            return False
-        return (
-            self.bounds == "none"
-            or len(scope.zones) > 1
-            or sum(u.tokens for u in scope.units) >= 2 * self.least_tokens
-        )
+        """Whether a scope is looked at.
 
-    def _cut(
-        self,
-        fitter: Fitter,
-        scope: Scope,
-        matrix: FloatArray | None,
-        instruction: Instruction | None,
-    ) -> tuple[Series, list[Chunk], list[Run]]:
-        """One scope's series and chunks, and the run of units that each chunk was made of."""
-        judged = judge(
+        It is not where it can only be one chunk, nor is a short section.
+        """
+        if len(scope.units) < (3 if by_section else 2):
+            return False
+        if by_section and count_tokens(text[scope.start : scope.end]) < SECTION_TOKENS:
+            return False
+        if self.bounds == "none" or len(scope.zones) > 1:
+            return True
+        return sum(unit.tokens for unit in scope.units) >= 2 * self.least_tokens
+
+    def _judge(
+        self, scope: Scope, matrix: FloatArray | None, instruction: Instruction | None
+    ) -> Judged:
+        """Which units of a scope are relevant."""
+        return judge(
             scope,
             matrix,
             instruction,
@@ -274,6 +277,11 @@ class PICSplitter(ReadingSplitter, Reading):
             spread=self.threshold_sd,
             hysteresis=self.hysteresis,
         )
+
+    def _chunks(
+        self, fitter: Fitter, scope: Scope, judged: Judged
+    ) -> tuple[list[Chunk], list[Run]]:
+        """A scope's chunks, and the run of units of each."""
         chunks: list[Chunk] = []
         runs: list[Run] = []
         for zone in scope.zones:
@@ -282,24 +290,22 @@ class PICSplitter(ReadingSplitter, Reading):
                     scope.units, run, judged.sizes, judged.affinity, self.least_tokens
                 ):
                     section = scope.units[part[0]].division.section
-                    chunks.append(
-                        fitter.maker.chunk(section, piece, context, extras=judged.extras(part))
-                    )
+                    extras = judged.extras(part)
+                    chunks.append(fitter.maker.chunk(section, piece, context, extras=extras))
                     runs.append(part)
-        return judged.series(scope, runs), chunks, runs
+        return chunks, runs
 
     def _runs(self, zone: Zone, judged: Judged) -> list[Run]:
         """The runs of a zone within the bounds."""
         least = self.least_tokens if self.bounds != "none" else 0
         limits = Limits(least if zone.room is None else min(least, zone.room), zone.room)
         cuts = changes(judged.flags[zone.first : zone.last])
-        runs = [
-            (zone.first + first, zone.first + last)
-            for first, last in runs_of(cuts, zone.last - zone.first)
-        ]
+        inside = runs_of(cuts, zone.last - zone.first)
+        runs = [(zone.first + first, zone.first + last) for first, last in inside]
         if self.bounds != "none":
-            mean = judged.mean
-            runs = join_small(
-                runs, judged.sizes, limits, lambda left, right: -abs(mean(left) - mean(right))
-            )
+
+            def closeness(left: Run, right: Run) -> float:
+                return -abs(judged.mean(left) - judged.mean(right))
+
+            runs = join_small(runs, judged.sizes, limits, closeness)
         return split_large(runs, judged.sizes, limits, judged.affinity)

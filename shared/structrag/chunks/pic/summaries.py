@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any
 
 from structrag.asking.replies.lists import parse_answer
 from structrag.asking.requests import Ask, Failed, Steps
@@ -12,7 +14,8 @@ from structrag.text.extractive import summarise
 from structrag.text.tokens import count_tokens
 
 SUMMARY_PROMPT = """\
-Summarise the following document in one paragraph of at most 200 words, in its own language. Name what it is about and its main points, \
+Summarise the following document in one paragraph of at most 200 words, in its own language. \
+Name what it is about and its main points, \
 in the words that somebody who looks for this document would use. State only what it states.
 
 Title: {title}
@@ -40,48 +43,65 @@ def summary_steps(
     window: int,
     language: str = "english",
 ) -> Steps[list[Summary]]:
-    """One summary for each text, given as pieces in order; all are asked for at once.
+    """One summary for each text, a text being pieces in order.
 
-    Pieces are put together into windows of up to `window` estimated tokens. A text of several
-    windows is summarised window by window, then those summaries are, until one is left. An answer
-    above 200 words is shortened to its central sentences. A call that fails, or an answer that is
-    blank or a refusal, is left out and named in `failure`.
+    All are asked for at once. Pieces are put together into windows of up to `window` estimated
+    tokens. A text of several windows is summarised window by window, then those summaries are,
+    until one is left. An answer above 200 words is shortened to its central sentences. A call that
+    fails, or an answer that is blank or a refusal, is left out and named in `failure`.
     """
-    parts = [pack(pieces, window) for pieces in texts]
-    done = [Summary() for _ in texts]
+    windows = [pack(pieces, window) for pieces in texts]
+    done = [Summary()] * len(texts)
     failures = [""] * len(texts)
-    waiting = [i for i, windows in enumerate(parts) if windows]
+    waiting = [i for i, of_text in enumerate(windows) if of_text]
     while waiting:
-        asks = [
-            Ask(
-                prompt.format(title=titles[i], text=part),
-                component="pic.summary",
-                usable=_summarises,
-            )
-            for i in waiting
-            for part in parts[i]
-        ]
-        answers = iter((yield asks))
+        answers = yield from _answer_steps(prompt, titles, windows, waiting)
+        if _no_model(answers):
+            return [Summary(no_model=True)] * len(texts)
         unfinished = []
         for i in waiting:
-            found = []
-            for answer in [next(answers) for _ in parts[i]]:
-                if isinstance(answer, Failed) and isinstance(answer.reason, NoModel):
-                    return [Summary(no_model=True) for _ in texts]
-                summary = "" if isinstance(answer, Failed) else parse_answer("summary", answer)[0]
-                failures[i] = failures[i] or ("" if summary else _why(answer))
-                found += [summarise(summary, language=language)] if summary else []
-            if len(found) > 1:
-                parts[i] = pack([f"{summary}\n" for summary in found], window, least=2)
+            summaries, failure = _read(answers[i], language)
+            failures[i] = failures[i] or failure
+            if len(summaries) > 1:
+                # At least two a window, so that there are fewer in every round.
+                windows[i] = pack([f"{summary}\n" for summary in summaries], window, least=2)
                 unfinished.append(i)
             else:
-                done[i] = Summary(found[0] if found else "", failures[i])
+                done[i] = Summary("".join(summaries), failures[i])  # of one or none
         waiting = unfinished
     return done
 
 
+def _answer_steps(
+    prompt: str, titles: Sequence[str], windows: Sequence[Sequence[str]], waiting: Sequence[int]
+) -> Steps[dict[int, list[Any]]]:
+    """The answers for the waiting texts' windows, by the text's number."""
+    questions = []
+    for i in waiting:
+        questions += [prompt.format(title=titles[i], text=text) for text in windows[i]]
+    answers = yield [Ask(question, "pic.summary", usable=_summarises) for question in questions]
+    in_order = iter(answers)
+    return {i: list(islice(in_order, len(windows[i]))) for i in waiting}
+
+
+def _read(answers: Sequence[Any], language: str) -> tuple[list[str], str]:
+    """The usable summaries, shortened, and why the first other failed."""
+    summaries = []
+    failure = ""
+    for answer in answers:
+        summary = "" if isinstance(answer, Failed) else parse_answer("summary", answer)[0]
+        if summary:
+            summaries.append(summarise(summary, language=language))
+        elif not failure:
+            failure = _why(answer)
+    return summaries, failure
+
+
 def pack(pieces: Sequence[str], window: int, *, least: int = 1) -> list[str]:
-    """Pieces joined, at least `least` of them and as many as count up to `window` estimated tokens."""
+    """Pieces joined, as many as count up to `window` estimated tokens.
+
+    At least `least` are joined, however many tokens they count.
+    """
     packed: list[list[str]] = []
     size = 0
     for piece in pieces:
@@ -97,6 +117,13 @@ def pack(pieces: Sequence[str], window: int, *, least: int = 1) -> list[str]:
 
 def _summarises(answer: str) -> bool:
     return bool(parse_answer("summary", answer)[0])
+
+
+def _no_model(answers: Mapping[int, Sequence[Any]]) -> bool:
+    """Whether there was no model to answer."""
+    in_order = chain.from_iterable(answers.values())
+    failures = [answer for answer in in_order if isinstance(answer, Failed)]
+    return any(isinstance(failure.reason, NoModel) for failure in failures)
 
 
 def _why(answer: object) -> str:
