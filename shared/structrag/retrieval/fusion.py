@@ -111,10 +111,10 @@ def reciprocal_rank_fusion(
     weights: Sequence[float] | None = None,
     tie_key: TieKey = None,
 ) -> list[tuple[Key, float]]:
-    """Add up weight / (c + rank) over rankings (Cormack et al., 2009).
+    """Add up weight / (c + rank) over the rankings, best first.
 
-    The best come first; ranks are from 1. A key counts once per ranking, at its first position; one
-    that a ranking lacks gets nothing from it.
+    Ranks are from 1 (Cormack et al., 2009). A key counts once per ranking, at its first position;
+    one that a ranking lacks gets nothing from it.
     """
     check_at_least("c", c, 0)
     totals: dict[Key, float] = {}
@@ -125,7 +125,7 @@ def reciprocal_rank_fusion(
 
 
 def reciprocal_ranks(n: int, *, c: float = 60, weight: float = 1.0) -> FloatArray:
-    """weight / (c + rank) for the ranks 1 to n."""
+    """weight / (c + rank) for ranks 1 to n. `reciprocal_rank_fusion` adds these up."""
     parts: FloatArray = weight / (c + np.arange(1, n + 1, dtype=np.float64))
     return parts
 

@@ -16,10 +16,10 @@ MARKERS = "osD^v*"
 
 
 def plot_evaluation(evaluation: Evaluation, path: str | os.PathLike[str] | None = None) -> Figure:
-    """Draw the recall of every method at every token budget, with its 95% interval; the matplotlib
-    figure, which a notebook shows.
+    """Draw the recall of every method at every token budget.
 
-    With a `path` it is also written to that PNG, SVG or PDF file, by the path's suffix.
+    Each has its 95% interval. The result is the matplotlib figure, which a notebook shows. With a
+    `path` it is also written to that PNG, SVG or PDF file, by the path's suffix.
 
     Raises:
         MissingExtra: matplotlib is not installed.
@@ -33,14 +33,14 @@ def plot_evaluation(evaluation: Evaluation, path: str | os.PathLike[str] | None 
     axis = figure.subplots()
     count = len(evaluation.methods)
     for number, method in enumerate(evaluation.methods):
-        found = [method.recall[f"{budget} tokens"] for budget in evaluation.budgets]
+        recalls = [method.recall[f"{budget} tokens"] for budget in evaluation.budgets]
+        shift = 0.08 * (number - (count - 1) / 2)  # so that no interval hides another
+        below = [100 * max(0.0, recall.mean - recall.low) for recall in recalls]
+        above = [100 * max(0.0, recall.high - recall.mean) for recall in recalls]
         axis.errorbar(
-            [place + 0.08 * (number - (count - 1) / 2) for place in range(len(found))],
-            [100 * each.mean for each in found],
-            yerr=[
-                [100 * max(0.0, each.mean - each.low) for each in found],
-                [100 * max(0.0, each.high - each.mean) for each in found],
-            ],
+            [place + shift for place in range(len(recalls))],
+            [100 * recall.mean for recall in recalls],
+            yerr=[below, above],
             color=COLORS[number % len(COLORS)],
             marker=MARKERS[number % len(MARKERS)],
             markersize=5,

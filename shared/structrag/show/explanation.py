@@ -1,9 +1,9 @@
-"""Pictures of what a splitter saw: a number for every sentence, the threshold, and where the chunks
-begin."""
+"""Pictures of what a splitter saw: numbers, thresholds, and chunks."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from structrag.chunks.asking_splitter import Explanation
 from structrag.errors import InvalidParameter, require
+from structrag.records import Chunk
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -54,27 +55,9 @@ def plot_explanation(
     for row, axis in enumerate(axes):
         first, last = row * width, min(row * width + width, len(starts))
         _draw_chunks(axis, explanation, starts, first, last, CHARACTERS_A_ROW / width)
-        for left, right in pairwise(
-            [first, *(edge for edge in scopes if first < edge < last), last]
-        ):
-            where = np.arange(left, right) + 0.5
-            axis.plot(
-                where,
-                values[left:right],
-                color=VALUE,
-                linewidth=1.4,
-                marker="o",
-                markersize=3,
-                zorder=3,
-            )
-            axis.plot(
-                where,
-                thresholds[left:right],
-                color=THRESHOLD,
-                linewidth=1.1,
-                linestyle="--",
-                zorder=2,
-            )
+        edges = [first, *(edge for edge in scopes if first < edge < last), last]
+        for left, right in pairwise(edges):
+            _draw_lines(axis, left, values[left:right], thresholds[left:right])
         axis.set_xlim(first, first + width)
         axis.set_ylim(low, high)
         axis.spines[["top", "right"]].set_visible(False)
@@ -98,9 +81,33 @@ def plot_explanation(
     return figure
 
 
+def _draw_lines(axis: Any, first: int, values: Any, thresholds: Any) -> None:
+    """The lines of one scope's units, from `first` on."""
+    places = np.arange(first, first + len(values)) + 0.5
+    axis.plot(
+        places,
+        values,
+        color=VALUE,
+        linewidth=1.4,
+        marker="o",
+        markersize=3,
+        zorder=3,
+    )
+    axis.plot(
+        places,
+        thresholds,
+        color=THRESHOLD,
+        linewidth=1.1,
+        linestyle="--",
+        zorder=2,
+    )
+
+
 def _by_unit(explanation: Explanation) -> tuple[Any, Any, list[int]]:
-    """For every unit of the document its value and threshold (NaN where there is none), and its
-    start."""
+    """For every unit of the document its value, threshold and start.
+
+    NaN where there is no value or threshold.
+    """
     values: list[float] = []
     thresholds: list[float] = []
     starts: list[int] = []
@@ -110,22 +117,25 @@ def _by_unit(explanation: Explanation) -> tuple[Any, Any, list[int]]:
         thresholds += list(series.thresholds) or blank
         starts += [unit.start for unit in series.units]
     order = np.argsort(np.array(starts), kind="stable") if starts else np.array([], dtype=int)
-    found = [np.array(numbers, dtype=float)[order] for numbers in (values, thresholds)]
-    found[1][~np.isfinite(found[1])] = np.nan
-    return found[0], found[1], [starts[i] for i in order]
+    line = np.array(values, dtype=float)[order]
+    dashes = np.array(thresholds, dtype=float)[order]
+    dashes[~np.isfinite(dashes)] = np.nan  # an infinite threshold cannot be drawn
+    return line, dashes, [starts[i] for i in order]
 
 
 def _limits(values: Any, thresholds: Any) -> tuple[float, float]:
-    known = np.concatenate([values, thresholds])
-    known = known[np.isfinite(known)]
-    if not known.size:
+    """The lowest and the highest number that the axis shows."""
+    numbers = np.concatenate([values, thresholds])
+    numbers = numbers[np.isfinite(numbers)]
+    if not numbers.size:
         return 0.0, 1.0
-    room = max(0.05, 0.12 * float(known.max() - known.min()))
-    return float(known.min()) - room, float(known.max()) + 1.6 * room
+    low, high = float(numbers.min()), float(numbers.max())
+    room = max(0.05, 0.12 * (high - low))
+    return low - room, high + 1.6 * room  # more above, for the titles
 
 
 def _scope_edges(explanation: Explanation, starts: list[int]) -> list[int]:
-    """Where a scope begins, as positions of units: lines are not drawn across."""
+    """The positions of units where a scope begins: lines end there."""
     firsts = [series.units[0].start for series in explanation.series if series.units]
     return sorted(np.searchsorted(starts, firsts).tolist())
 
@@ -133,41 +143,49 @@ def _scope_edges(explanation: Explanation, starts: list[int]) -> list[int]:
 def _draw_chunks(
     axis: Any, explanation: Explanation, starts: list[int], first: int, last: int, characters: float
 ) -> None:
-    """Bands for the chunks between two units, and the titles of sections that begin there,
-    `characters` a unit long at most."""
-    edges = [
-        *np.searchsorted(starts, [chunk.start for chunk in explanation.chunks]).tolist(),
-        len(starts),
-    ]
+    """Bands for the chunks between two units, and titles where sections begin.
+
+    A title is at most `characters` a unit of its section long.
+    """
     chunks = explanation.chunks
-    begins = [i for i, chunk in enumerate(chunks) if i == 0 or chunk.path != chunks[i - 1].path]
-    room = {i: edges[behind] - edges[i] for i, behind in pairwise([*begins, len(chunks)])}
+    begins = np.searchsorted(starts, [chunk.start for chunk in chunks]).tolist()
+    edges = [*begins, len(starts)]
+    room = _section_units(chunks, edges)
     for number, (chunk, (left, right)) in enumerate(zip(chunks, pairwise(edges), strict=True)):
         if right <= first or left >= last or left == right:
             continue
-        shaded = chunk.extras.get("relevant", number % 2 == 0)
-        axis.axvspan(
-            max(left, first), min(right, last), color=HIGH if shaded else LOW, linewidth=0, zorder=0
-        )
-        if left < first:
+        color = HIGH if chunk.extras.get("relevant", number % 2 == 0) else LOW
+        axis.axvspan(max(left, first), min(right, last), color=color, linewidth=0, zorder=0)
+        if left < first:  # it began in the row above
             continue
-        section = number in room
-        axis.axvline(
-            left, color=SECTION if section else CUT, linewidth=1.4 if section else 0.7, zorder=1
-        )
-        letters = int(room.get(number, 0) * characters) - 1
-        if chunk.path and letters > 3:
-            title = (
-                chunk.path[-1]
-                if len(chunk.path[-1]) <= letters
-                else chunk.path[-1][: letters - 1] + "…"
-            )
-            place = {
-                "xycoords": ("data", "axes fraction"),
-                "xytext": (3, -2),
-                "textcoords": "offset points",
-            }
-            axis.annotate(title, (left, 1), fontsize=7, color=SECTION, va="top", **place)
+        if number in room:
+            axis.axvline(left, color=SECTION, linewidth=1.4, zorder=1)
+            _draw_title(axis, left, chunk.path, int(room[number] * characters) - 1)
+        else:
+            axis.axvline(left, color=CUT, linewidth=0.7, zorder=1)
+
+
+def _section_units(chunks: Sequence[Chunk], edges: Sequence[int]) -> dict[int, int]:
+    """Number of each section's first chunk -> units of the section."""
+    firsts = [i for i, chunk in enumerate(chunks) if i == 0 or chunk.path != chunks[i - 1].path]
+    return {i: edges[behind] - edges[i] for i, behind in pairwise([*firsts, len(chunks)])}
+
+
+def _draw_title(axis: Any, left: int, path: Sequence[str], most: int) -> None:
+    """A section's title, cut to `most` characters; none of three or fewer."""
+    if not path or most <= 3:
+        return
+    title = path[-1] if len(path[-1]) <= most else path[-1][: most - 1] + "…"
+    axis.annotate(
+        title,
+        (left, 1),
+        xycoords=("data", "axes fraction"),
+        xytext=(3, -2),
+        textcoords="offset points",
+        fontsize=7,
+        color=SECTION,
+        va="top",
+    )
 
 
 def _legend(explanation: Explanation) -> list[Any]:
@@ -175,17 +193,13 @@ def _legend(explanation: Explanation) -> list[Any]:
     from matplotlib.patches import Patch
 
     labelled = any("relevant" in chunk.extras for chunk in explanation.chunks)
-    bands = [Patch(color=HIGH, label="relevant chunk"), Patch(color=LOW, label="other chunk")]
+    label = "similarity" if labelled else "margin"
+    bands = [Patch(color=HIGH, label="chunks, by turns")]
+    if labelled:
+        bands = [Patch(color=HIGH, label="relevant chunk"), Patch(color=LOW, label="other chunk")]
     return [
-        Line2D(
-            [],
-            [],
-            color=VALUE,
-            marker="o",
-            markersize=3,
-            label="similarity" if labelled else "margin",
-        ),
+        Line2D([], [], color=VALUE, marker="o", markersize=3, label=label),
         Line2D([], [], color=THRESHOLD, linestyle="--", label="threshold"),
-        *(bands if labelled else [Patch(color=HIGH, label="chunks, by turns")]),
+        *bands,
         Line2D([], [], color=SECTION, label="section"),
     ]

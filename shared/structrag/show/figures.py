@@ -1,5 +1,7 @@
-"""Figures that a notebook shows by themselves; the one module of ours that imports matplotlib when
-it is imported."""
+"""Figures that a notebook shows by themselves.
+
+This is the one module of ours that imports matplotlib when it is imported.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,10 @@ SCREEN = 100  # dots an inch in a notebook
 
 
 class ShownFigure(Figure):
-    """A matplotlib Figure outside pyplot's list, so that none is left open; a notebook shows it
-    where it is a cell's last value."""
+    """A matplotlib Figure that a notebook shows as a cell's last value.
+
+    It is not in pyplot's list, so that none is left open.
+    """
 
     def _repr_png_(self) -> bytes:
         content = BytesIO()
@@ -25,7 +29,10 @@ class ShownFigure(Figure):
 
 
 def checked_path(path: str | os.PathLike[str] | None) -> str | None:
-    """The path of a picture to write; InvalidParameter unless it ends in .png, .svg or .pdf."""
+    """The path of a picture to write.
+
+    Raises InvalidParameter unless it ends in .png, .svg or .pdf.
+    """
     if path is None:
         return None
     name = os.fspath(path)
@@ -35,8 +42,10 @@ def checked_path(path: str | os.PathLike[str] | None) -> str | None:
 
 
 def save(figure: Figure, path: str | None, dpi: int) -> None:
-    """Write the figure, equal bytes for equal figures where the format allows it; nothing for None."""
+    """Write the figure; nothing for None.
+
+    Equal figures give equal bytes where the format allows it.
+    """
     if path is not None:
-        figure.savefig(
-            path, dpi=dpi, metadata={"Software": None} if path.lower().endswith(".png") else None
-        )
+        is_png = path.lower().endswith(".png")
+        figure.savefig(path, dpi=dpi, metadata={"Software": None} if is_png else None)

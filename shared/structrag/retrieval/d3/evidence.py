@@ -73,7 +73,7 @@ def selection_cost(
 def _chain_steps(
     stages: Sequence[str], question: str, paragraphs: Sequence[Chunk], settings: Selection
 ) -> Steps[Evidence]:
-    """The evidence that a chain of strategies leaves."""
+    """The evidence that a chain leaves. Each strategy reads what the one before chose."""
     tally = Tally()
     positions = list(range(len(paragraphs)))
     scores: dict[int, float] = {}
@@ -250,7 +250,7 @@ def _instead(
 
 
 def _table_outline(text: str, words: int) -> str:
-    """The header row and the first cells of a table with pipes.
+    """A pipe table's header row, and the other rows' first cells.
 
     Both at most `words` words; "" for a table without pipes.
     """

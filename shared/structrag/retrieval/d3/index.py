@@ -240,7 +240,7 @@ class D3Index:
         return D3AddReport(*reports)
 
     def _make_whole(self, documents: Any) -> None:
-        """Take out what a failure left in different versions."""
+        """Take out documents that a failure left in different versions."""
         if isinstance(documents, Document):  # not in a list, which was the failure
             return
         for document in documents:

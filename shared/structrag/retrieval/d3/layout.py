@@ -16,7 +16,7 @@ from structrag.text.heading_path import is_same_title
 
 @dataclass(frozen=True, slots=True)
 class OutlineSection:
-    """A section, or part of a long one, as the outline lists it.
+    """A section, or part of a long one, in the outline.
 
     Attributes:
         doc_id, section_id: Where it is.
@@ -139,15 +139,17 @@ def document_names(sections: Sequence[OutlineSection]) -> dict[str, tuple[tuple[
         first = ("",) if section.pseudo else section.path[:1]
         first_titles.setdefault(section.doc_id, set()).update(first)
         titles[section.doc_id] = section.doc_title
-    among_several = len(titles) > 1
     names: dict[str, tuple[tuple[str, ...], int]] = {}
     for doc_id, firsts in first_titles.items():
         common = tuple(firsts) if len(firsts) == 1 and all(map(str.strip, firsts)) else ()
         title = titles[doc_id]
-        if among_several and not common:
-            title = title or doc_id
-        leads = (among_several or not common) and not is_same_title(title, common)
-        names[doc_id] = (title, *common) if title and leads else common, len(common)
+        if len(titles) > 1:
+            # Of several documents each needs a name, and its title beside a common heading.
+            title = title if common else title or doc_id
+        elif common:
+            title = ""
+        leads = title and not is_same_title(title, common)
+        names[doc_id] = (title, *common) if leads else common, len(common)
     return names
 
 

@@ -66,9 +66,9 @@ def cut_pieces(
 ) -> list[tuple[int, int]]:
     """Spans that tile the text, each of at most `budget` tokens.
 
-    They are in order, and of whole sentences. A sentence above the budget starts a piece and is cut
-    by words, a word above it by characters; the piece with its end goes on with the next sentences.
-    "" gives no span.
+    They are in order, each of as many whole sentences as fit. A sentence above the budget starts a
+    piece and is cut by words, a word above it by characters; the piece with its end goes on with
+    the next sentences. "" gives no span.
     """
     rules = language if language in LANGUAGES else "english"
     sentences = [end for _, end in sentence_spans(text, language=rules)] or [len(text)]

@@ -200,10 +200,7 @@ def _piece(block: Block) -> Piece:
 
 
 def _parts(section: Section, runs: Sequence[tuple[Block, ...]]) -> list[Span]:
-    """The parts of a section, each up to the start of the next.
-
-    The first has the heading.
-    """
+    """The parts of a section, each up to the next. The first has the heading."""
     starts = [section.start, *(run[0].start for run in runs[1:]), section.body_end]
     return [
         Span(section, starts[i], starts[i + 1], run, part=i + 1, parts=len(runs))

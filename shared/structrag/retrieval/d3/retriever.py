@@ -106,7 +106,7 @@ class D3Retriever(Retriever):
             selection = selection or Selection.paper(strategy="auto")
         self.routing = routing or Routing()
         self.selection = selection or Selection()
-        self.strategy = self.selection.strategy if strategy is None else strategy
+        self.strategy = strategy if strategy is not None else self.selection.strategy
         if self.strategy == "auto":
             self.strategy = FUSED if model is None else "base"
         if self.strategy != FUSED:

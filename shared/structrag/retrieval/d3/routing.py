@@ -280,7 +280,7 @@ def route_steps(
 def first_levels(sections: Sequence[OutlineSection]) -> tuple[list[int], set[int]]:
     """The sections of each document down to its first branching level.
 
-    With them the set of those of that level.
+    That is the first that has several sections. With them the set of those of that level.
     """
     depths: dict[str, Counter[int]] = {}
     for section in sections:

@@ -93,10 +93,7 @@ def part_scores_steps(index: Index, question: str, mask: Mask) -> Steps[dict[int
 
 
 def lexical_part_scores(index: Index, question: str, mask: Mask) -> dict[int, float]:
-    """The score of each part of the mask by BM25, in [0, 1].
-
-    Nothing is embedded for it.
-    """
+    """Row of the mask -> its BM25, in [0, 1]. Nothing is embedded."""
     by_row = fused_scores(index, question, None, mask)
     return {row: scores["bm25"] for row, scores in by_row.items()}
 

@@ -173,9 +173,9 @@ def title_names(title: str) -> list[str]:
 
 
 def file_names(source: str) -> list[str]:
-    """Names in the last part of a path, without its suffix.
+    """Names in the last part of a path or address.
 
-    Underscores, or else hyphens, stand for spaces.
+    Its suffix does not count; underscores, or else hyphens, stand for spaces.
     """
     last = re.split(r"[/\\]", re.split(r"[?#]", source)[0].rstrip("/\\"))[-1]
     words = " ".join(_SUFFIX.sub("", last).replace("_", " ").split())

@@ -333,7 +333,7 @@ def _frequency(
 def _written(
     listed: Mapping[str, str], scans: Sequence[Scan], frequency: Mapping[str, int]
 ) -> dict[str, str]:
-    """Key -> keyword as written: the caller's, and detected ones not too frequent."""
+    """Key -> keyword as written. First the caller's, then detected, not too frequent ones."""
     # In few documents every name is in a large share of them.
     most = MOST * len(scans) if len(scans) >= FEWEST_DOCUMENTS else len(scans)
     written = dict(listed)

@@ -63,7 +63,8 @@ def alpha_for(pool: Pool, alpha: float) -> float:
 def score_parts(pool: Pool, alpha: float, beta: float) -> FloatArray:
     """The parts of each segment's score by equation 2, (3, n).
 
-    They are alpha v, (1 - alpha) r and beta ln(1 + |C|), with the natural logarithm.
+    Their sum is the score. They are alpha v, (1 - alpha) r and beta ln(1 + |C|), with the natural
+    logarithm.
     """
     return weighted_parts(pool, (alpha, 1 - alpha, beta))
 
@@ -79,7 +80,7 @@ def weighted_parts(pool: Pool, weights: Sequence[float]) -> FloatArray:
 def rank_parts(pool: Pool) -> FloatArray:
     """1 / (60 + rank) of each segment by route, (3, n).
 
-    0 where a route did not find it.
+    0 where a route did not find it. Their sum is reciprocal rank fusion.
     """
     parts = np.zeros((len(ROUTES), len(pool.rows)))
     for i, route in enumerate(ROUTES):
@@ -111,10 +112,10 @@ def auto_alpha(structure: float) -> float:
 
 
 def auto_beta(n_documents: int, mean_pages: float) -> float:
-    """beta by documents / mean pages, from 0.1 to 0.4.
+    """0.1 (1 + ln(1 + documents / mean pages)), at most 0.4.
 
-    Many short documents need the keywords most. The paper raises beta with that ratio and gives no
-    figures. 0.1 for an empty collection.
+    It is at least 0.1. Many short documents need the keywords most. The paper raises beta with that
+    ratio and gives no figures. 0.1 for an empty collection.
     """
     if not n_documents or mean_pages <= 0:
         return 0.1

@@ -207,7 +207,10 @@ def _report(
 
 
 def _held_out(values: FloatArray, grid: Sequence[tuple[float, float]]) -> float | None:
-    """The mean metric by weights fitted without the question's fold, if possible."""
+    """The mean metric by weights fitted without the question's fold.
+
+    None for one question.
+    """
     n = len(values)
     if n == 1:
         return None

@@ -1,4 +1,4 @@
-"""Two hops without a language model: the first one's names lead on."""
+"""Two hops without a language model, by names in the first evidence."""
 
 from __future__ import annotations
 
