@@ -22,16 +22,13 @@ class Ask:
     """A prompt for the language model. Answered by its text, or by `Failed`."""
 
     prompt: str
-    component: str = (
-        ""  # who asks and which version of the prompt, for the cache key and the counts
-    )
+    # who asks and which version of the prompt, for the cache key and the counts
+    component: str = ""
     use_cache: bool = True
-    llm: LanguageModel | None = field(
-        default=None, hash=False
-    )  # who answers; None: the runner's own
-    usable: Callable[[str], bool] | None = field(
-        default=None, compare=False
-    )  # which answers are kept; None: all
+    # who answers; None: the runner's own
+    llm: LanguageModel | None = field(default=None, hash=False)
+    # which answers are kept; None: all
+    usable: Callable[[str], bool] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +72,8 @@ class Search:
     vector: Array | None
     n: int
     where: Any = None
-    searcher: Route | None = field(
-        default=None, hash=False
-    )  # who answers; None: the runner's own route of that name
+    # who answers; None: the runner's own route of that name
+    searcher: Route | None = field(default=None, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,14 +200,15 @@ class Usage:
 
     def __str__(self) -> str:
         fell_back = ", ".join(f"{count} {what}" for what, count in sorted(self.fallbacks.items()))
-        scored = f"{_counted(self.scored, 'text')} scored; " if self.scored else ""
-        return (
-            f"{calls_line(self.calls, self.prompt_tokens, self.answer_tokens)}; "
+        parts = [
+            calls_line(self.calls, self.prompt_tokens, self.answer_tokens),
             f"{_counted(self.embedded, 'text')} embedded, "
-            f"{_counted(self.embedding_tokens, 'token')}; {scored}"
-            f"{_counted(self.cache_hits, 'cache hit')}"
-            f"{f'; fell back: {fell_back}' if fell_back else ''}"
-        )
+            f"{_counted(self.embedding_tokens, 'token')}",
+            f"{_counted(self.scored, 'text')} scored" if self.scored else "",
+            _counted(self.cache_hits, "cache hit"),
+            f"fell back: {fell_back}" if fell_back else "",
+        ]
+        return "; ".join(filter(None, parts))
 
 
 def calls_line(calls: int, prompt_tokens: int, answer_tokens: int) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from structrag.asking.calls import is_kept
+from structrag.asking.calls import is_cached, is_kept
 from structrag.asking.requests import Ask, Choose, Embed, Request, Steps, T
 
 R = TypeVar("R")
@@ -131,10 +131,11 @@ def remembering(steps: Steps[T]) -> Steps[T]:
     def recall(request: Request) -> Steps[Any]:
         if isinstance(request, Embed):
             return (yield from embed(request))
-        if _may_repeat(request) and request in answers:
+        may_repeat = isinstance(request, Ask | Choose) and is_cached(request)
+        if may_repeat and request in answers:
             return answers[request]
         (answer,) = yield [request]
-        if _may_repeat(request):
+        if may_repeat:
             answers.setdefault(request, answer)
         return answer
 
@@ -148,11 +149,12 @@ def keeping(steps: Steps[T], answers: dict[Request, Any]) -> Steps[T]:
     """
 
     def recall(request: Request) -> Steps[Any]:
-        is_call = isinstance(request, Ask | Choose)
-        if is_call and request in answers:
+        if not isinstance(request, Ask | Choose):
+            return (yield [request])[0]
+        if request in answers:
             return answers[request]
         (answer,) = yield [request]
-        if isinstance(request, Ask | Choose) and is_kept(request, answer):
+        if is_kept(request, answer):
             answers[request] = answer
         return answer
 
@@ -212,10 +214,6 @@ def _merged(requests: Sequence[Request]) -> tuple[Sequence[Request], list[Place]
         if isinstance(embed, Embed):
             merged[number] = replace(embed, texts=tuple(texts[kind]))
     return merged, places
-
-
-def _may_repeat(request: Request) -> bool:
-    return isinstance(request, Choose) or (isinstance(request, Ask) and request.use_cache)
 
 
 def _rows(vectors: Mapping[tuple[object, str], Any], request: Embed) -> Any:

@@ -192,7 +192,7 @@ class DenseIndex:
     def _candidates(
         self, query: NDArray[np.float32], groups: NDArray[np.int64], n: int
     ) -> NDArray[np.int64]:
-        """The groups that may be among the best, by a product in float32."""
+        """The groups that may be among the best, by float32 products."""
         first, last = int(groups[0]), int(groups[-1]) + 1
         bounds = self._bounds[first : last + 1]
         near = self._product(query, int(bounds[0]), int(bounds[-1]))

@@ -96,7 +96,7 @@ def prepare(entry: Entry, views: Sequence[str], dtype: str) -> Prepared:
 
 
 def _as_saved(chunk: Chunk) -> Chunk:
-    """The chunk as JSON gives it back: tuples in `extras` have become lists."""
+    """The chunk as JSON gives it back: tuples in `extras` become lists."""
     fields = {name: getattr(chunk, name) for name in _CHUNK_FIELDS}
     plain = plain_json({**fields, "path": list(chunk.path)}, f"chunk {chunk.id!r}")
     return Chunk(**{**plain, "path": tuple(plain["path"])})
@@ -159,7 +159,7 @@ def plain_json(value: Any, name: str) -> Any:
 
 
 def _plain_scalar(value: Any, name: str) -> Any:
-    """A single value as its plain type, such as a string of NumPy."""
+    """A value as its plain type, such as a string of NumPy."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):

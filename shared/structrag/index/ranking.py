@@ -1,4 +1,4 @@
-"""The one order every ranking follows: best score first, equal scores by row."""
+"""The order of every ranking: best score first, equal scores by row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who answers a search: the index's own store or a host's vector store."""
+"""Who answers a search: the index's store or a host's vector store."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from structrag.records import Chunk
 
 
 class DenseStore(Protocol):
-    """A host's vector store that takes the place of the index's own vectors.
+    """A host's vector store in the place of the index's own vectors.
 
     It is told of a document after the index's own store has taken it. If it raises, the document is
     taken out again, and deleted here before the next try, so `delete` must bear entries that are
@@ -27,7 +27,7 @@ class DenseStore(Protocol):
     wants_vectors: bool  # True: it is given vectors; False: it embeds the texts itself
 
     def put(self, entry: Entry) -> None:
-        """Add the views of a document; entries of an earlier version have been deleted."""
+        """Add a document's views; entries of an earlier version are deleted."""
 
     def delete(self, doc_id: str, entry_keys: Sequence[tuple[str, str]]) -> None:
         """Remove a document; `entry_keys` are all (chunk id, view) it may have."""
@@ -58,7 +58,7 @@ class HostVectors:
         return self.dense_store is None or self.dense_store.wants_vectors
 
     def keys(self, doc_ids: Iterable[str], store: Store) -> dict[str, list[tuple[str, str]]]:
-        """The (chunk id, view) pairs that the host's store may hold of each document."""
+        """The (chunk id, view) pairs that the host may hold of documents."""
         if self.dense_store is None:
             return {}
         return {
@@ -101,7 +101,10 @@ class OwnRoute:
     store: Store
 
     def search(self, request: Search) -> Ranking:
-        """Chunks by cosine or BM25; none without a query vector or for a blank query."""
+        """Chunks by cosine or BM25.
+
+        None without a query vector or for a blank query.
+        """
         kind, _, view = request.route.partition(":")
         if kind == "bm25":
             return [*self.store.search_lexical(view, request.query, request.n, request.where)]

@@ -1,8 +1,9 @@
-"""Which files a store is saved as, and how they are opened again.
+"""The files of a saved store, and how they are opened again.
 
     documents.jsonl                  one document a line, in order
     chunks.jsonl, chunks.npy         one chunk a line; byte offsets of the lines, so that only hits
-    are parsed terms.json                       the vocabulary, sorted
+                                     are parsed
+    terms.json                       the vocabulary, sorted
     lexical-<i>-{lengths,indptr,rows,counts}.npy    postings of view i
     dense-<i>-{matrix,owner}.npy     unit vectors of view i and their rows
 
@@ -34,7 +35,7 @@ ATTEMPTS = 20  # of loading, while other processes save at the same path
 
 
 class RowFile(Sequence[Row]):
-    """The rows of a memory-mapped file, each parsed when it is asked for.
+    """The rows of a memory-mapped file, parsed when asked for.
 
     `offsets` are the bytes where each line begins and where the last one ends.
     """
@@ -70,7 +71,10 @@ def save_store(
     vocabulary: Mapping[str, int],
     config: Mapping[str, Any],
 ) -> None:
-    """Write the index folder of a store; see `structrag.index.storage` for what can go wrong."""
+    """Write the index folder of a store.
+
+    See `structrag.index.storage` for what can go wrong.
+    """
     members = list(members)
     terms, postings = canonical_vocabulary(tables, vocabulary)
     lengths: list[int] = []

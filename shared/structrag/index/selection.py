@@ -53,7 +53,7 @@ def _meeting(
 
 
 def check_selection(where: Selection, n_rows: int) -> Selection:
-    """A selection that fits the rows, a slice with its ends filled in.
+    """A selection that fits the rows, ends of a slice filled in.
 
     Raises InvalidParameter if it does not fit.
     """

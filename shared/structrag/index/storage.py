@@ -1,4 +1,4 @@
-"""Folders of files with a manifest: written aside, moved into place, checked when opened.
+"""Folders of files with a manifest: written aside, moved, checked when opened.
 
     index/manifest.json   format, version, configuration, the data folder's name,
                           size and sha256 of each file
@@ -37,7 +37,7 @@ Writer = Callable[[Path], None]  # writes one file at the path it is given
 def write_index(
     path: str | os.PathLike[str], writers: Mapping[str, Writer], header: Mapping[str, Any]
 ) -> None:
-    """Write an index folder: one file per writer, and `header` in the manifest.
+    """Write an index folder: a file per writer, `header` in the manifest.
 
     Raises InvalidParameter if `path` is a file or a folder with something else in it; then nothing
     is changed.
@@ -59,7 +59,7 @@ def write_index(
 
 
 def _moved(folder: Path, place: Path) -> bool:
-    """Move a new index to its place; False where another saver was there first."""
+    """Move a new index to its place; False if another was first."""
     try:
         if place.exists():
             place.rmdir()
@@ -90,7 +90,9 @@ def _replace(place: Path, writers: Mapping[str, Writer], header: Mapping[str, An
 
 @contextmanager
 def _one_saver(place: Path) -> Iterator[None]:
-    """Let those who save over one index take turns, threads and processes alike.
+    """Let those who save over one index take turns.
+
+    They are threads and processes alike.
 
     The system gives the lock back when its holder ends, however that happens.
     """
@@ -100,7 +102,8 @@ def _one_saver(place: Path) -> Iterator[None]:
         import msvcrt
 
         with open(place / ".lock", "ab") as file:
-            msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined,unused-ignore]
+            lock: Any = msvcrt  # whose names exist on Windows only
+            lock.locking(file.fileno(), lock.LK_LOCK, 1)
             yield
         return
     descriptor = os.open(place, os.O_RDONLY)

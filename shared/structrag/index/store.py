@@ -1,5 +1,6 @@
-"""The store behind every retriever: documents, their chunks, and two indexes per view. It knows no
-models.
+"""The store behind every retriever: documents, chunks, two indexes per view.
+
+It knows no models.
 
 Rows number the chunks: documents in the order they were first put (a replaced one keeps its place),
 then chunk start. Changes are cheap and take effect together at the next search, which turns the
@@ -32,7 +33,7 @@ Where = Condition | Selection | None  # what `Store.select` takes, or what it ga
 
 
 class Store:
-    """Chunks of many documents, searchable by vectors and by BM25 in several views.
+    """Chunks of documents, searchable by vectors and BM25 in several views.
 
     Every document has the same views. Searches may run in several threads; changes and saving take
     turns.
@@ -108,7 +109,7 @@ class Store:
         return member.fingerprint if member else None
 
     def degraded(self, doc_id: str) -> int:
-        """How many of the document's views fell back; 0 for an unknown document."""
+        """How many views of a document fell back; 0 if it is unknown."""
         member = self._members.get(doc_id)
         return member.degraded if member else 0
 
@@ -128,7 +129,7 @@ class Store:
         )
 
     def put(self, entry: Entry) -> None:
-        """Add a document, or replace the one with the same id in its place.
+        """Add a document, or replace the one with its id in place.
 
         Everything is checked before anything changes. Raises InvalidParameter for chunks, texts or
         metadata that cannot be kept, InvalidAnswer for unusable vectors or vectors of another
@@ -234,7 +235,7 @@ class Store:
         return chunks
 
     def view_text(self, row: int, view: str) -> str | None:
-        """The index text of a chunk in a view, None if it lacks it."""
+        """The index text of a chunk in a view; None without one."""
         return self._row(row).texts[check_choice("view", view, self.views)]
 
     def _row(self, row: int) -> Row:
@@ -245,7 +246,7 @@ class Store:
         return member.rows[member.first + row - member.start]
 
     def row_of(self, chunk_id: str) -> int | None:
-        """The row of a chunk; None if there is none of this id.
+        """The row of a chunk; None without one of this id.
 
         Of equal ids in several documents the first counts. The first call after a change reads all
         chunks once.

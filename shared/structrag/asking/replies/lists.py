@@ -9,6 +9,7 @@ from typing import Any
 from structrag.asking.replies.json import first_value, without_fences
 
 MAX_WORDS = 6  # a keyword of more words is a sentence
+MOST_KEYWORDS = 40  # of one answer
 
 _REFUSAL = re.compile(
     r"\W*(?:(?:i['’]?m|i am|we are) (?:(?:very|really|so) )?(?:sorry|unable|not able)|sorry\b|"
@@ -76,9 +77,8 @@ def answers_list(answer: str) -> bool:
     if parse_keywords(answer):
         return True
     value = first_value(answer, literals=True)
-    return (value is not None and not _as_list(value)) or _says_none(
-        _LABEL.sub("", without_fences(answer))
-    )
+    is_empty = value is not None and not _as_list(value)
+    return is_empty or _says_none(_LABEL.sub("", without_fences(answer)))
 
 
 def _says_none(answer: str) -> bool:
@@ -88,11 +88,12 @@ def _says_none(answer: str) -> bool:
 def _tidy(items: Sequence[Any]) -> list[str]:
     unique: dict[str, str] = {}
     for item in items:
-        if isinstance(item, str | int | float):
-            word = " ".join(str(item).split()).strip("\"'`[]. ")
-            if _LETTER.search(word) and len(word.split()) <= MAX_WORDS:
-                unique.setdefault(word.casefold(), word)
-    return list(unique.values())[:40]
+        if not isinstance(item, str | int | float):
+            continue
+        word = " ".join(str(item).split()).strip("\"'`[]. ")
+        if _LETTER.search(word) and len(word.split()) <= MAX_WORDS:
+            unique.setdefault(word.casefold(), word)
+    return list(unique.values())[:MOST_KEYWORDS]
 
 
 def _usable(summary: str) -> str:
