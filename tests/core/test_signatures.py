@@ -42,7 +42,7 @@ MUTABLE = {
     "reading.Piece",
     "reading.Row",
     "reading._Run",
-    "retrieval.Reading",
+    "retrieval.RouteTally",
     "retrieval.Tally",
     "retrieval._State",
 }

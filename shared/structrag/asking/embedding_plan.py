@@ -30,7 +30,8 @@ class EmbeddingPlan:
         self.request = request
         self.embedder = embedder
         self.name = embedder.name
-        self.cache = None if request.query or instant or not has_name(self.name) else cache
+        may_keep = has_name(self.name) and not request.query and not instant
+        self.cache = cache if may_keep else None
         self.usage = usage
         self.batch_size = max(batch_size, len(request.texts)) if instant else batch_size
         self.done = 0  # of `missing`

@@ -340,7 +340,7 @@ class LexicalIndex:
         return sorted(terms, key=lambda term: len(term.rows))
 
     def _idf(self, df: int) -> float:
-        """The idf of a term in `df` rows, times Okapi's k1 + 1."""
+        """A term's idf from its `df` rows, times Okapi's k1 + 1."""
         if df == 0:
             return 0.0
         if self.bm25.method == "lucene":

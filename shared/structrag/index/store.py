@@ -109,7 +109,7 @@ class Store:
         return member.fingerprint if member else None
 
     def degraded(self, doc_id: str) -> int:
-        """How many views of a document fell back; 0 if it is unknown."""
+        """How many views of a document fell back; 0 if unknown."""
         member = self._members.get(doc_id)
         return member.degraded if member else 0
 
