@@ -17,8 +17,6 @@ ELSEWHERE = {
     "errors": "every test of a mistake names its class",
     "records": "plain records, made and compared everywhere",
     "asking/prompts": "index/test_views: templates that are refused",
-    "chunks/fitter": "chunks/pic/test_splitter: hard limits of the pieces",
-    "chunks/given": "show/view/test_searching: a splitter that gives what it was given",
     "cli/printing": "cli/test_app: what commands print",
     "evaluation/estimates": "evaluation/test_comparing, cli/test_tables",
     "evaluation/searched": "evaluation/test_labelled: chunks searched and measured",

@@ -68,7 +68,7 @@ def join_small(
     while smallest:
         size, first = heappop(smallest)
         if first not in ends or total((first, ends[first])) != size:
-            continue  # it has been joined since
+            continue  # it has been joined since it was put there
         run = (first, ends[first])
         pairs = _fitting_pairs(run, ends, previous, total, limits.most)
         if not pairs:
@@ -91,7 +91,7 @@ def _fitting_pairs(
     total: Callable[[Run], int],
     most: int | None,
 ) -> list[tuple[Run, Run]]:
-    """A run with the one before and the one behind, where they fit."""
+    """A run with each of its neighbours, where they fit `most` together."""
     first, last = run
     pairs = []
     if first in previous:

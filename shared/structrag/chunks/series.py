@@ -59,6 +59,7 @@ def similarity_to_own(sentences: ArrayLike, picked: Sequence[int]) -> FloatArray
 def check_threshold(threshold: object, spread: object) -> None:
     """Raise InvalidParameter unless they are what `threshold_of` takes."""
     is_number = _is_number(threshold)
+    # NaN, which is not equal to itself, is no threshold.
     if threshold not in ("mean", "median") and not (is_number and threshold == threshold):
         raise InvalidParameter(
             f"threshold must be 'mean', 'median' or a number; got {threshold!r}."

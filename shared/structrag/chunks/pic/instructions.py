@@ -48,8 +48,8 @@ class InstructionSettings:
     language: str
 
     @property
-    def given(self) -> bool:
-        """Whether there are texts or vectors in place of the pseudo-instruction."""
+    def by_user(self) -> bool:
+        """Whether the user's texts or vectors replace the pseudo-instruction."""
         return bool(self.texts) or self.vectors is not None
 
 
@@ -96,7 +96,7 @@ def instruction_steps(
     units = [[unit_text(document.text, unit) for unit in scopes[i].units] for i in embedded]
     queries = list(usable.values())
     if chosen:
-        queries += settings.texts  # there are no summaries then
+        queries += settings.texts  # where the user gave some, there are no summaries
     scope_vectors, query_vectors = yield from _embed(units, queries)
     summary_vectors = dict(zip(usable, query_vectors, strict=False))
     matrices: list[FloatArray | None] = [None] * len(scopes)
@@ -105,8 +105,8 @@ def instruction_steps(
         matrices[i] = matrix
         if not looked_at[i]:
             continue
-        if settings.given:
-            instructions[i] = _given(settings, query_vectors, matrix.shape[1])
+        if settings.by_user:
+            instructions[i] = _users_instruction(settings, query_vectors, matrix.shape[1])
         else:
             vector = summary_vectors.get(i)
             instructions[i] = _pseudo_instruction(summaries.get(i), vector, texts, matrix)
@@ -120,7 +120,7 @@ def _summary_steps(
     chosen: Sequence[int],
 ) -> Steps[dict[int, Summary]]:
     """The chosen scopes' summaries by number; {} if none is asked for."""
-    if settings.pseudo_instruction != "summary" or settings.given or not chosen:
+    if settings.pseudo_instruction != "summary" or settings.by_user or not chosen:
         return {}
     titles = [SEPARATOR.join(scopes[i].path) or document.title for i in chosen]
     texts = [[document.text[unit.start : unit.end] for unit in scopes[i].units] for i in chosen]
@@ -152,8 +152,10 @@ def _pseudo_instruction(
     return Instruction(mean, note=f"{note}, because {summary.failure}", degraded=True)
 
 
-def _given(settings: InstructionSettings, rows: FloatArray, dimension: int) -> Instruction:
-    """The user's texts, whose vectors are the first rows, and vectors."""
+def _users_instruction(
+    settings: InstructionSettings, rows: FloatArray, dimension: int
+) -> Instruction:
+    """The user's texts and vectors. The first rows are the texts' vectors."""
     vectors = list(rows[: len(settings.texts)])
     notes = list(settings.texts)
     for row in settings.vectors or ():

@@ -1,0 +1,65 @@
+"""From runs of units to pieces whose index texts keep the limit."""
+
+from __future__ import annotations
+
+from structrag.chunks.divisions import divide
+from structrag.chunks.fitter import Fitter
+from structrag.chunks.maker import ChunkMaker
+from structrag.chunks.units import Unit, units_of
+from structrag.reading.files import read_text
+from structrag.reading.sections import parse
+from structrag.text.cutting import Cutter
+
+
+def count_words(text: str) -> int:
+    return len(text.split())
+
+
+def fitter_and_units(text: str, limit: int | None) -> tuple[Fitter, list[Unit]]:
+    document = read_text(text, format="markdown", id="d")
+    outline = parse(document)
+    cutter = Cutter(count_words)
+    fitter = Fitter(outline, ChunkMaker(document, count_words, limit, True), cutter)
+    (division,) = divide(outline)
+    return fitter, units_of(outline, division, cutter, None)
+
+
+def pieces(text: str, limit: int | None, least: int = 0) -> list[tuple[tuple[int, int], str]]:
+    fitter, units = fitter_and_units(text, limit)
+    sizes = [unit.tokens for unit in units]
+    affinity = [0.0] + [1.0] * (len(units) - 1)
+    if len(units) > 3:
+        affinity[3] = 0.5
+    cut = fitter.pieces(units, (0, len(units)), sizes, affinity, least)
+    return [(run, text[piece.start : piece.end]) for run, piece, _ in cut]
+
+
+def test_a_run_that_fits_is_one_piece() -> None:
+    text = "One two. Three four. Five six. Seven."
+    assert pieces(text, 7) == pieces(text, None) == [((0, 4), text)]
+
+
+def test_a_run_too_long_is_cut_where_units_go_together_least() -> None:
+    text = "One two. Three four. Five six. Seven."
+    assert pieces(text, 6) == [((0, 3), "One two. Three four. Five six. "), ((3, 4), "Seven.")]
+    # Not where a part would be below the least size.
+    assert [run for run, _ in pieces(text, 6, least=3)] == [(0, 2), (2, 4)]
+
+
+def test_a_unit_too_long_is_cut_between_words_and_belongs_to_each_piece() -> None:
+    assert pieces("one two three four", 2) == [((0, 1), "one two "), ((0, 1), "three four")]
+    lines = "```\na b c\nd e f\n```\n"
+    assert [run for run, _ in pieces(lines, 4)] == [(0, 1)] * 2
+    assert "".join(piece for _, piece in pieces(lines, 4)) == lines
+
+
+def test_the_longest_context_leaves_the_room() -> None:
+    text = "# A long title\n\nOne two. Three four.\n"
+    fitter, units = fitter_and_units(text, 20)
+    division = units[0].division
+    assert fitter.context(division, leading=True).text == ""  # the text has the heading itself
+    assert fitter.context(division, leading=False).text == "A long title"
+    assert fitter.room([division]) == 17
+    assert fitter_and_units(text, None)[0].room([division]) is None
+    tight, _ = fitter_and_units(text, 1)
+    assert tight.room([division]) == 1
