@@ -212,9 +212,11 @@ def test_the_paper_preset() -> None:
     text = " ".join(f"Sentence number {i} here." for i in range(100))
     with pytest.raises(NoModel):
         IDMSNodeParser.paper(HashEmbedding()).get_nodes_from_documents([Document(text=text)])
-    nodes = IDMSNodeParser.paper(
+    parser = IDMSNodeParser.paper(
         HashEmbedding(), Weigher(), tokenizer=count, target_chunk_size=200
-    ).get_nodes_from_documents([Document(text=text)])
+    )
+    with pytest.warns(UserWarning, match="neither weighs two options nor rates them"):
+        nodes = parser.get_nodes_from_documents([Document(text=text)])
     assert [len(node.text.split()) for node in nodes] == [200, 200]
 
 
