@@ -85,7 +85,7 @@ def leading_path(outline: Outline, division: Division) -> tuple[str, ...]:
 
 
 def _close(divisions: list[Division], waiting: Section | None, end: int, text: str) -> None:
-    """Give headings without a body to the division before, if any."""
+    """Give headings without a body to the division before. Else they are one themselves."""
     if waiting is None or waiting.start == end:
         return
     if divisions and divisions[-1].end == waiting.start:

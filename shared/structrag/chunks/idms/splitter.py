@@ -293,7 +293,7 @@ class IDMSSplitter(ReadingSplitter, Reading):
     def _chunks(
         self, fitter: Fitter, scope: Scope, series: Series, gaps: DocumentGaps
     ) -> Iterator[Chunk]:
-        """The chunks of a scope, several of a run too long."""
+        """The chunks of a scope. A run that is too long makes several."""
         least = self._least(scope)
         for whole in series.runs:
             pieces = fitter.pieces(scope.units, whole, scope.sizes, series.values, least)

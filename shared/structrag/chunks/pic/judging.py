@@ -44,7 +44,7 @@ class Judged:
     mean: RunMean  # of the values in a run, weighted by tokens
 
     def is_relevant(self, run: Run) -> bool:
-        """Whether its units are relevant; where they differ, its mean is."""
+        """Whether its units are relevant; where they differ, whether its mean is."""
         flags = self.flags[run[0] : run[1]]
         if flags.any() and not flags.all():
             return self.mean(run) >= self.threshold - EPSILON
