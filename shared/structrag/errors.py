@@ -47,7 +47,7 @@ class InvalidAnswer(StructragError, ValueError):
 
 
 class ModelFailed(StructragError, RuntimeError):
-    """A model raised, and there is no fallback for what it was asked."""
+    """A model raised, and nothing can take the answer's place."""
 
 
 class NoModel(ModelFailed):

@@ -49,7 +49,7 @@ class Block:
 
     @property
     def text_start(self) -> int:
-        """Where the block's own text begins, behind a heading in front of it."""
+        """Where the block's own text begins, behind a heading before it."""
         return self.start if self.header_start is None else self.header_start
 
 
@@ -68,7 +68,7 @@ class SourceMap:
     exact: tuple[bool, ...]
 
     def to_source(self, offset: int) -> int:
-        """The source offset of the text character at `offset`; 0 for an empty map."""
+        """The source offset of a character of the text; 0 without runs."""
         run = bisect_right(self.text_starts, offset) - 1
         if run < 0:
             return 0
