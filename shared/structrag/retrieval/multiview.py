@@ -175,10 +175,12 @@ class MultiViewRetriever(Retriever):
             return sum_of_parts(rankings, list(parts.values()), int(k))
         if self.fusion == "maxscore":
             return ranked(max_score(list(routes.values())))[: int(k)]
-        scores = dict(reciprocal_rank_fusion(rankings))
         if self.fusion == "union":
-            return [(row, scores[row]) for row in union(rankings, union_size(k))]
-        return [(row, scores[row]) for row in round_robin(rankings, int(k))]
+            rows = union(rankings, union_size(k))
+        else:
+            rows = round_robin(rankings, int(k))
+        ranks = _ranks(fused, set(rows))
+        return [(row, sum(_parts_of(row, ranks, parts).values())) for row in rows]
 
     def _tops(
         self, routes: ByRoute, fused: Mapping[str, Collection[int]], k: float
@@ -211,14 +213,13 @@ class MultiViewRetriever(Retriever):
             chunk = self.index.store.chunk(row)
             views_hit = [view for view, top in tops.items() if row in top]
             row_ranks = _of_row(row, ranks)
-            fused_places = row_ranks if fused is routes else _of_row(row, fused_ranks)
             hit = Hit(
                 replace(chunk, extras={**chunk.extras, "views_hit": views_hit}),
                 score,
                 rank,
                 routes=row_ranks,
                 scores={route: routes[route][row] for route in row_ranks},
-                parts={name: float(parts[name][at - 1]) for name, at in fused_places.items()},
+                parts=_parts_of(row, fused_ranks, parts),
             )
             hits.append((row, hit))
         if self.order == "document":
@@ -239,6 +240,13 @@ def _ranks(
 def _of_row(row: int, ranks: Mapping[str, Mapping[int, int]]) -> dict[str, int]:
     """Name -> rank of this row, where it has one."""
     return {name: places[row] for name, places in ranks.items() if row in places}
+
+
+def _parts_of(
+    row: int, ranks: Mapping[str, Mapping[int, int]], parts: Mapping[str, FloatArray]
+) -> dict[str, float]:
+    """Name -> what that ranking adds to the score of this row, where it has the row."""
+    return {name: float(parts[name][rank - 1]) for name, rank in _of_row(row, ranks).items()}
 
 
 def _topped_up(

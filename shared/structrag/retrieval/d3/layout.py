@@ -143,11 +143,11 @@ def document_names(sections: Sequence[OutlineSection]) -> dict[str, tuple[tuple[
     for doc_id, firsts in first_titles.items():
         common = tuple(firsts) if len(firsts) == 1 and all(map(str.strip, firsts)) else ()
         title = titles[doc_id]
-        if len(titles) > 1:
-            # Of several documents each needs a name, and its title beside a common heading.
-            title = title if common else title or doc_id
-        elif common:
+        # A document alone is named by the heading that all its sections have.
+        if common and len(titles) == 1:
             title = ""
+        if not common and len(titles) > 1:
+            title = title or doc_id
         leads = title and not is_same_title(title, common)
         names[doc_id] = (title, *common) if leads else common, len(common)
     return names
