@@ -6,9 +6,10 @@ import pytest
 from doubles import HashEmbedder
 
 from structrag.asking.runner import Runner
+from structrag.chunks.fixed import FixedSplitter
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.chunks.pic.splitter import PICSplitter
-from structrag.evaluation.needs import model_calls
+from structrag.evaluation.needs import model_calls, split_counted
 from structrag.models.llm import FunctionModel
 from structrag.reading.files import read_text
 
@@ -38,3 +39,18 @@ def test_calls_are_those_that_a_model_gets(splitter: PICSplitter) -> None:
         document, runner=Runner(llm=Weighing(answer, name="double"), embedder=HashEmbedder())
     )
     assert model_calls(splitter, document) == len(asked) > 0
+
+
+def test_a_splitter_that_asks_nothing_embeds_nothing_and_calls_nobody() -> None:
+    document = read_text("# Pumps\n\n" + "The pump is rinsed. " * 40, format="markdown")
+    chunks, embedded = split_counted(FixedSplitter(20), document, Runner())
+    assert chunks == FixedSplitter(20).split(document) and embedded == 0
+    assert model_calls(FixedSplitter(20), document) == 0
+
+
+def test_the_texts_that_a_splitter_embeds_are_counted() -> None:
+    document = read_text("# Pumps\n\n" + "The pump is rinsed. " * 40, format="markdown")
+    embedder = HashEmbedder()
+    chunks, embedded = split_counted(IDMSSplitter(), document, Runner(embedder=embedder))
+    assert chunks == IDMSSplitter().split(document, embedder=HashEmbedder())
+    assert embedded >= len(embedder.texts) > 0

@@ -53,3 +53,12 @@ def test_what_is_left_is_the_text_without_what_is_withheld(lines: list[str]) -> 
             c for i, c in enumerate(document.text) if not any(a <= i < b for a, b in ranges)
         )
         assert left == "".join(expected.split())
+
+
+@pytest.mark.parametrize(("length", "is_withheld"), [(199, True), (200, True), (201, False)])
+def test_a_line_of_contents_has_at_most_200_characters(length: int, is_withheld: bool) -> None:
+    line = "Drop scopes ".ljust(length - 2, ".") + " 3"
+    text = f"Some words.\n\n{line}\n\n# Drop scopes\n\nBody.\n"
+    spans = withheld_spans([parse(read_text(text, id="d", format="markdown"))], [])["d"]
+    start = text.index(line)
+    assert any(a <= start and start + length <= b for a, b in spans) is is_withheld

@@ -54,3 +54,12 @@ def test_names(answer: str, positions: list[int], dropped: int) -> None:
 )
 def test_which_answers_name_something(answer: str, good: bool) -> None:
     assert usable_names([("Guide", "Engines"), ("Guide", "Bridges")], answer) is good
+
+
+@pytest.mark.parametrize(("words", "positions", "dropped"), [(40, [0], 0), (41, [], 1)])
+def test_a_run_of_more_than_forty_words_is_compared_with_no_name(
+    words: int, positions: list[int], dropped: int
+) -> None:
+    title = " ".join(f"section{i}" for i in range(words))
+    assert parse_names(title, [(title,)]) == ([0], 0)
+    assert parse_names(title.replace("section7", "sektion7"), [(title,)]) == (positions, dropped)

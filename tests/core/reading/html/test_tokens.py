@@ -36,3 +36,15 @@ def test_time_is_linear_on_hostile_input(piece: str) -> None:
     start = time.process_time()
     read_html(source + ">", drop_navigation=True)
     assert time.process_time() - start < 20  # about 1 s; a quadratic reader needs hours
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ('<?xml version="1.0"?><html><body><script/><p>a</p></body></html>', "a"),
+        ('<?xml version="1.0"?><html><body><script>x</script><p>a</p></body></html>', "a"),
+        ("<html><body><script/><p>a</p></script><p>b</p></body></html>", "b"),
+    ],
+)
+def test_an_empty_tag_ends_itself_in_xml_only(source: str, expected: str) -> None:
+    assert read_html(source)[0].strip() == expected

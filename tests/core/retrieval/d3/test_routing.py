@@ -141,3 +141,20 @@ def test_5000_sections_and_an_answer_of_10_000_tokens() -> None:
         assert reading.windows > 1
         assert reading.chosen == set()
     assert time.process_time() - started < 60
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ({1: 0.5}, [1]),
+        ({0: 0.5, 1: 1.0, 2: 0.49}, [1, 0]),
+        ({0: 0.3, 1: 0.1 + 0.2}, [0, 1]),  # ties but for rounding: the earlier
+        ({i: 1.0 for i in range(7)}, [0, 1, 2, 3, 4]),
+        ({0: 0.0, 1: 0.0}, []),
+        ({9: 1.0}, []),
+    ],
+)
+def test_sections_that_stand_in_for_a_failed_call(
+    scores: dict[int, float], expected: list[int]
+) -> None:
+    assert stand_in(range(7), scores) == expected

@@ -194,3 +194,9 @@ def test_what_cannot_be_tuned_by_is_named(questions: Any, options: Any, named: s
 def test_a_retriever_without_alpha_and_beta_is_not_tuned(options: Any) -> None:
     with pytest.raises(InvalidParameter, match="alpha and beta"):
         HiQARetriever(INDEX, **options).tune([LabelledQuestion("pump", {"d1"})])
+
+
+def test_the_weights_tried_are_shares_and_hold_the_default() -> None:
+    for weights in (ALPHAS, BETAS):
+        assert list(weights) == sorted(set(weights)) and (weights[0], weights[-1]) == (0, 1)
+    assert DEFAULT[0] in ALPHAS and DEFAULT[1] in BETAS
