@@ -42,11 +42,13 @@ _ITEM = re.compile(r"(?:[-*•]|\d{1,3}[.)])[ \t]+\S")
 # Where line breaks were lost, a clause starts behind two spaces or more, or behind a sentence if
 # its title is in capitals.
 _GAP = re.compile(
-    r"""(?<=\S)[ \t]{2,}(?=(?:(?:SECTION|Section|§)[ \t]*)?\d{1,2}\.[\d \t]|(?:ARTICLE|Article)[ \t]+[IVX\d])
+    r"""(?<=\S)[ \t]{2,}
+        (?=(?:(?:SECTION|Section|§)[ \t]*)?\d{1,2}\.[\d \t]|(?:ARTICLE|Article)[ \t]+[IVX\d])
     |(?<=[.;:])[ \t](?=\d{1,2}\.[ \t]*[A-Z]{3})""",
     re.VERBOSE,
 )
 _SENTENCE = re.compile(r"[a-z][\w,;'’]*\s+[a-z]\w*\s+\w")  # running text
+_WIDE_SPACE = re.compile(r"[^\W_]\s{3,}\S|\|")  # of a table's row
 
 
 class _Line(NamedTuple):
@@ -55,10 +57,14 @@ class _Line(NamedTuple):
     right: int
     end: int  # behind the line end
 
+    @property
+    def blank(self) -> bool:
+        return self.left == self.right
+
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """A heading that may be one: what the later filters need to know."""
+class _Candidate:
+    """What may be a heading, with what the later filters need."""
 
     title: str
     start: int
@@ -69,7 +75,7 @@ class _Found:
 
 
 def plain_headings(text: str) -> list[Heading]:
-    """The headings of a plain text, in order; none when fewer than two are found.
+    """The headings of a plain text, in order; none if only one is seen.
 
     A span covers whole lines, except for run-in titles, which end where the clause's text begins,
     and titles inside a line whose line breaks were lost. Levels: articles, chapters, parts and
@@ -78,84 +84,75 @@ def plain_headings(text: str) -> list[Heading]:
     capitals, else 1; `=` 1 and `-` 2. Levels that do not occur are closed up. Lines end at `\\n`,
     `\\r\\n` and `\\r` only.
     """
-    lines = _lines(text, 0, len(text))
-    found = _without_repeats(list(_candidates(text, lines)))
-    found = _without_lists(text, found)
-    found = _with_levels(found)
-    if len(found) < 2:
+    candidates = list(_candidates(text, _lines(text, 0, len(text))))
+    candidates = _without_repeats(candidates)
+    candidates = _without_lists(text, candidates)
+    candidates = _with_levels(candidates)
+    if len(candidates) < 2:
         return []
-    levels = {level: rank for rank, level in enumerate(sorted({f.level for f in found}), start=1)}
-    return [Heading(levels[f.level], f.title, f.start, f.end) for f in found]
+    used = sorted({heading.level for heading in candidates})
+    return [
+        Heading(used.index(heading.level) + 1, heading.title, heading.start, heading.end)
+        for heading in candidates
+    ]
 
 
 def plain_blocks(text: str, start: int, end: int) -> list[Block]:
-    """The blocks that tile `text[start:end]`: paragraphs and lists, each with the blank lines
-    behind it.
+    """The blocks that tile `text[start:end]`: paragraphs and lists.
 
-    A paragraph that starts with `- `, `* ` or `1. ` and has more than one such line is a list, its
-    items' starts after the first are the `cuts`. Blank lines at the beginning belong to the first
-    block; an empty range gives none.
+    Each ends with the blank lines behind it; those at the beginning belong to the first one. A
+    paragraph that starts with `- `, `* ` or `1. ` and has more than one such line is a list; its
+    items' starts after the first are the `cuts`. An empty range gives none.
     """
-    blocks: list[Block] = []
+    return [_block(text, lines) for lines in _paragraphs(_lines(text, start, end))]
+
+
+def _paragraphs(lines: list[_Line]) -> Iterator[list[_Line]]:
     group: list[_Line] = []
-    groups: list[list[_Line]] = []
-    for line in _lines(text, start, end):
-        blank = line.left == line.right
-        if (
-            group
-            and not blank
-            and group[-1].left == group[-1].right
-            and any(old.left < old.right for old in group)
-        ):
-            groups.append(group)
-            group = []
+    has_text = False
+    for line in lines:
+        if has_text and group[-1].blank and not line.blank:
+            yield group
+            group, has_text = [], False
         group.append(line)
-    groups.append(group)
-    for group in groups:
-        if group:
-            filled = [line for line in group if line.left < line.right]
-            items = [line.start for line in filled if _ITEM.match(text, line.left, line.right)]
-            is_list = len(items) > 1 and items[0] == filled[0].start
-            cuts = tuple(items[1:]) if is_list else ()
-            blocks.append(
-                Block("list" if is_list else "paragraph", group[0].start, group[-1].end, cuts)
-            )
-    return blocks
+        has_text = has_text or not line.blank
+    if group:
+        yield group
 
 
-def _candidates(text: str, lines: list[_Line]) -> Iterator[_Found]:
-    """Everything that looks like a heading by itself and by its number's place in a sequence."""
+def _block(text: str, lines: list[_Line]) -> Block:
+    filled = [line for line in lines if not line.blank]
+    items = [line.start for line in filled if _ITEM.match(text, line.left, line.right)]
+    start, end = lines[0].start, lines[-1].end
+    if len(items) > 1 and items[0] == filled[0].start:
+        return Block("list", start, end, tuple(items[1:]))
+    return Block("paragraph", start, end)
+
+
+def _candidates(text: str, lines: list[_Line]) -> Iterator[_Candidate]:
+    """What looks like a heading by itself and by its number's sequence."""
     sequences: dict[str, list[tuple[int, ...]]] = {}
-    busy = 0  # lines before this one are part of an earlier heading
+    next_free = 0  # lines before this one are part of an earlier heading
     for i, line in enumerate(lines):
-        if line.left == line.right or i < busy:
+        if line.blank or i < next_free:
             continue
-        if _underlined(text, lines, i):
-            level = 1 if text[lines[i + 1].left] == "=" else 2
-            yield _Found(
-                _tidy(text[line.left : line.right]),
-                line.start,
-                lines[i + 1].end,
-                "underlined",
-                level=level,
-            )
-            busy = i + 2
+        title = _tidy(text[line.left : line.right])
+        level = _underlined(text, lines, i)
+        if level:
+            yield _Candidate(title, line.start, lines[i + 1].end, "underlined", level=level)
+            next_free = i + 2
             continue
         numbered = list(_numbered(text, lines, i, sequences))
         if len(numbered) == 1 and numbered[0].end == line.end and numbered[0].kind != "number":
-            whole = _with_next_line(text, lines, i, numbered[0])
-            busy = (
-                i + 1
-                if whole is numbered[0]
-                else bisect_right(lines, whole.end - 1, key=lambda other: other.start)
-            )
-            yield whole
+            heading = _with_next_line(text, lines, i, numbered[0])
+            next_free = bisect_right(lines, heading.end - 1, key=lambda other: other.start)
+            yield heading
         elif numbered:
             yield from numbered
-        elif not MARK.match(text, line.left, line.right):
+        else:
             kind = _bare_kind(text, lines, i)
             if kind:
-                yield _Found(_tidy(text[line.left : line.right]), line.start, line.end, kind)
+                yield _Candidate(title, line.start, line.end, kind)
 
 
 def _tidy(title: str) -> str:
@@ -164,51 +161,79 @@ def _tidy(title: str) -> str:
 
 
 def _blank(lines: list[_Line], i: int) -> bool:
-    return not 0 <= i < len(lines) or lines[i].left == lines[i].right
+    """Whether line `i` is blank, or outside the text."""
+    return not 0 <= i < len(lines) or lines[i].blank
 
 
-def _underlined(text: str, lines: list[_Line], i: int) -> bool:
-    """Rule 1: a short line under a blank one, over a line of = or -."""
+def _next_filled(lines: list[_Line], start: int, end: int) -> int | None:
+    """The first line in `[start, end)` that is not blank."""
+    for i in range(start, min(end, len(lines))):
+        if not lines[i].blank:
+            return i
+    return None
+
+
+def _underlined(text: str, lines: list[_Line], i: int) -> int:
+    """Rule 1: the level of a short line over a line of = or -, else 0."""
     line = lines[i]
     if not _blank(lines, i - 1) or _blank(lines, i + 1) or line.right - line.left > TITLE_LENGTH:
-        return False
+        return 0
     title = text[line.left : line.right]
-    ruled = _UNDERLINE.fullmatch(text, lines[i + 1].left, lines[i + 1].right)
-    fits = (
-        len(title.split()) <= TITLE_WORDS
-        and title[-1] not in ".,;:"
-        and not re.search(r"[^\W_]\s{3,}\S|\|", title)
-    )
-    return bool(ruled) and fits and any(map(str.isalpha, title))
+    below = lines[i + 1]
+    if not _UNDERLINE.fullmatch(text, below.left, below.right):
+        return 0
+    if len(title.split()) > TITLE_WORDS or title[-1] in ".,;:" or _WIDE_SPACE.search(title):
+        return 0
+    if not any(map(str.isalpha, title)):
+        return 0
+    return 1 if text[below.left] == "=" else 2
 
 
 def _numbered(
     text: str, lines: list[_Line], i: int, sequences: dict[str, list[tuple[int, ...]]]
-) -> Iterator[_Found]:
+) -> Iterator[_Candidate]:
     """Rule 2: the numbered and labelled titles that start in line `i`."""
     line = lines[i]
-    starts = [line.left, *(match.end() for match in _GAP.finditer(text, line.left, line.right))]
-    for start, stop in zip(starts, [*starts[1:], line.right], strict=True):
-        mark = MARK.match(text, start, stop)
-        first = start == line.left
-        page_break = "\f" in text[line.start : line.left]
-        if not mark or (
-            first and not mark["label"] and not page_break and not _blank(lines, i - 1)
-        ):
-            continue
-        kind, family, number = read_number(mark)
-        if not kind or (
-            kind != "outer" and not continues(sequences.setdefault(family, []), number)
-        ):
-            continue
-        right = start + len(text[start:stop].rstrip())
-        alone = first and right == line.right and _stands_alone(text, lines, i)
-        title_end, end = title_ends(text, mark, right, alone)
-        if title_end:
-            last = lines[i].end if end == line.right else (stop if end == right else end)
-            yield _Found(
-                _tidy(text[start:title_end]), line.start if first else start, last, kind, number
-            )
+    gaps = [match.end() for match in _GAP.finditer(text, line.left, line.right)]
+    for start, stop in zip([line.left, *gaps], [*gaps, line.right], strict=True):
+        heading = _numbered_title(text, lines, i, start, stop, sequences)
+        if heading:
+            yield heading
+
+
+def _numbered_title(
+    text: str,
+    lines: list[_Line],
+    i: int,
+    start: int,
+    stop: int,
+    sequences: dict[str, list[tuple[int, ...]]],
+) -> _Candidate | None:
+    """The heading that starts at `start` in line `i` and ends before `stop`."""
+    line = lines[i]
+    first = start == line.left
+    mark = MARK.match(text, start, stop)
+    if not mark or (first and not mark["label"] and not _opens(text, lines, i)):
+        return None
+    kind, family, number = read_number(mark)
+    in_sequence = kind == "outer" or (kind and continues(sequences.setdefault(family, []), number))
+    if not in_sequence:
+        return None
+    right = start + len(text[start:stop].rstrip())
+    alone = first and right == line.right and _stands_alone(text, lines, i)
+    title_end, end = title_ends(text, mark, right, alone)
+    if not title_end:
+        return None
+    # A heading with nothing behind it takes in the line end, or the space up to the next clause.
+    if end == right:
+        end = line.end if right == line.right else stop
+    title = _tidy(text[start:title_end])
+    return _Candidate(title, line.start if first else start, end, kind, number)
+
+
+def _opens(text: str, lines: list[_Line], i: int) -> bool:
+    """Whether line `i` comes behind a blank line or a page break."""
+    return _blank(lines, i - 1) or "\f" in text[lines[i].start : lines[i].left]
 
 
 def _stands_alone(text: str, lines: list[_Line], i: int) -> bool:
@@ -220,117 +245,134 @@ def _stands_alone(text: str, lines: list[_Line], i: int) -> bool:
 
 
 def _bare_kind(text: str, lines: list[_Line], i: int) -> str:
-    """Rules 3 and 4, for a line without a number: "capitals", "title" or "" """
+    """Rules 3 and 4, for a line without a number: "capitals", "title" or ""."""
     line = lines[i]
-    page_break = "\f" in text[line.start : line.left]
-    if (
-        line.right - line.left > TITLE_LENGTH
-        or not (_blank(lines, i - 1) or page_break)
-        or not _blank(lines, i + 1)
-    ):
+    if MARK.match(text, line.left, line.right) or not _is_bare_title(text, lines, i):
         return ""
-    title = text[line.left : line.right]
-    if title[-1] in ".,;:" or not is_clean(title) or any(c.isdigit() or c == ":" for c in title):
-        return ""
-    following = next((k for k in range(i + 1, len(lines)) if not _blank(lines, k)), None)
+    following = _next_filled(lines, i + 1, len(lines))
     if following is None:
         return ""
-    after = lines[following]
-    stop = next(
-        (lines[k - 1].right for k in range(following + 1, len(lines)) if _blank(lines, k)),
-        after.right,
-    )
-    long_text = stop - after.left > max(80, len(title)) and bool(
-        _SENTENCE.search(text, after.left, min(stop, after.left + 400))
-    )
-    if title.isupper():
-        texts = (
-            long_text
-            or MARK.match(text, after.left, after.right)
-            or _is_prose(text[after.left : stop])
-        )
-        return "capitals" if texts else ""
-    return "title" if long_text and "," not in title else ""
+    title = text[line.left : line.right]
+    left = lines[following].left
+    stop = _paragraph_end(lines, following)
+    is_long = stop - left > max(80, len(title))
+    before_text = is_long and bool(_SENTENCE.search(text, left, min(stop, left + 400)))
+    if not title.isupper():
+        return "title" if before_text and "," not in title else ""
+    # Capitals stand out more, so that a short sentence or a numbered clause below is enough.
+    numbered = MARK.match(text, left, lines[following].right)
+    return "capitals" if before_text or numbered or _is_prose(text[left:stop]) else ""
+
+
+def _is_bare_title(text: str, lines: list[_Line], i: int) -> bool:
+    """Whether line `i` is a clean title without digits, alone between blank lines."""
+    line = lines[i]
+    if line.right - line.left > TITLE_LENGTH:
+        return False
+    if not _opens(text, lines, i) or not _blank(lines, i + 1):
+        return False
+    title = text[line.left : line.right]
+    if title[-1] in ".,;:" or not is_clean(title):
+        return False
+    return not any(character.isdigit() or character == ":" for character in title)
+
+
+def _paragraph_end(lines: list[_Line], first: int) -> int:
+    """Where the text of a paragraph ends; of its first line if no blank line follows."""
+    for i in range(first + 1, len(lines)):
+        if lines[i].blank:
+            return lines[i - 1].right
+    return lines[first].right
 
 
 def _is_prose(block: str) -> bool:
-    """Text that ends like a sentence and has a word in small letters: no form, list of parties or
-    signature."""
+    """Text that ends like a sentence and has a word in small letters.
+
+    So it is no form, list of parties or signature.
+    """
     return block[-1] in ".!?:;" and any(word.islower() for word in block.split())
 
 
-def _with_next_line(text: str, lines: list[_Line], i: int, label: _Found) -> _Found:
+def _with_next_line(text: str, lines: list[_Line], i: int, label: _Candidate) -> _Candidate:
     """`ARTICLE IV` with the title that stands on the next line, if one does."""
     if not MARK.fullmatch(label.title):
         return label
-    following = next(
-        (k for k in range(i + 1, min(i + 4, len(lines))) if not _blank(lines, k)), None
-    )
-    if following is None:
+    following = _next_filled(lines, i + 1, i + 4)
+    if following is None or not _blank(lines, following + 1):
         return label
     line = lines[following]
     title = text[line.left : line.right]
-    if (
-        not _blank(lines, following + 1)
-        or MARK.match(title)
-        or title[-1] in ".,;:"
-        or not is_clean(title)
-    ):
+    if MARK.match(title) or title[-1] in ".,;:" or not is_clean(title):
         return label
     return replace(label, title=f"{label.title} {_tidy(title)}", end=line.end)
 
 
-def _without_repeats(found: list[_Found]) -> list[_Found]:
-    """Without running heads: bare titles that occur three times or more, and labels of exhibits
-    after the first."""
-    times = Counter(f.title.casefold() for f in found if f.kind != "number")
+def _without_repeats(candidates: list[_Candidate]) -> list[_Candidate]:
+    """Without running heads, and without labels of exhibits after the first.
+
+    Running heads are bare titles that occur three times or more.
+    """
+    times = Counter(heading.title.casefold() for heading in candidates if heading.kind != "number")
     seen: set[str] = set()
-    kept = []
-    for f in found:
-        title = f.title.casefold()
-        running = times[title] > 2 and f.kind in ("capitals", "title")
-        again = f.kind == "outer" and title in seen
+    headings = []
+    for heading in candidates:
+        title = heading.title.casefold()
+        running = times[title] > 2 and heading.kind in ("capitals", "title")
+        again = heading.kind == "outer" and title in seen
         seen.add(title)
         if not running and not again:
-            kept.append(f)
-    return kept
+            headings.append(heading)
+    return headings
 
 
-def _without_lists(text: str, found: list[_Found]) -> list[_Found]:
-    """Without runs of three or more that have no text between them: lists, tables of contents."""
-    kept: list[_Found] = []
-    run: list[_Found] = []
-    for f in [*found, None]:
-        if run and (f is None or text[run[-1].end : f.start].strip()):
-            siblings = sum(
-                len(b.number) <= len(a.number) and a.kind == b.kind for a, b in pairwise(run)
-            )
-            kept.extend(run if siblings < 2 else [])
+def _without_lists(text: str, candidates: list[_Candidate]) -> list[_Candidate]:
+    """Without runs of three or more that have no text between them.
+
+    Those are lists and tables of contents.
+    """
+    headings: list[_Candidate] = []
+    run: list[_Candidate] = []
+    for heading in candidates:
+        if run and text[run[-1].end : heading.start].strip():
+            headings += _unless_list(run)
             run = []
-        if f:
-            run.append(f)
-    return kept
+        run.append(heading)
+    return headings + _unless_list(run)
 
 
-def _with_levels(found: list[_Found]) -> list[_Found]:
-    kinds = Counter(f.kind for f in found)
-    below = kinds["upper"] > 1 and any(f.kind == "number" and len(f.number) == 1 for f in found)
-    inside = numbered = 0  # whether an exhibit is open; level of the last number
-    result = []
-    for f in found:
-        level = f.level
-        if f.kind == "outer":
+def _unless_list(run: list[_Candidate]) -> list[_Candidate]:
+    """The run, or nothing if two of it follow one that is not above them."""
+    siblings = 0
+    for above, below in pairwise(run):
+        if above.kind == below.kind and len(below.number) <= len(above.number):
+            siblings += 1
+    return run if siblings < 2 else []
+
+
+def _with_levels(candidates: list[_Candidate]) -> list[_Candidate]:
+    kinds = Counter(heading.kind for heading in candidates)
+    below = kinds["upper"] > 1 and _has_top_number(candidates)  # numbers are below articles
+    inside = 0  # 1 behind an exhibit
+    numbered = 0  # level of the last number
+    headings = []
+    for heading in candidates:
+        level = heading.level
+        if heading.kind == "outer":
             inside, numbered = 1, 0
-        elif f.kind == "upper":
+        elif heading.kind == "upper":
             level = numbered = 1 + inside
-        elif f.kind == "number":
-            level = numbered = len(f.number) + inside + below
-        elif f.kind == "title":
-            level = numbered + 1 if numbered else 1 + bool(kinds["capitals"])
-        elif f.kind == "capitals":
+        elif heading.kind == "number":
+            level = numbered = len(heading.number) + inside + below
+        elif heading.kind == "title":
+            level = 1 + (numbered or bool(kinds["capitals"]))
+        elif heading.kind == "capitals":
             level, numbered = 1 + inside, 0
-        result.append(replace(f, level=level))
-    return result
+        headings.append(replace(heading, level=level))
+    return headings
+
+
+def _has_top_number(candidates: list[_Candidate]) -> bool:
+    return any(heading.kind == "number" and len(heading.number) == 1 for heading in candidates)
 
 
 def _lines(text: str, start: int, end: int) -> list[_Line]:
@@ -340,6 +382,7 @@ def _lines(text: str, start: int, end: int) -> list[_Line]:
         stop, after = match.span() if match else (end, end)
         line = text[start:stop]
         left = start + len(line) - len(line.lstrip())
-        lines.append(_Line(start, left, max(left, start + len(line.rstrip())), after))
+        right = max(left, start + len(line.rstrip()))
+        lines.append(_Line(start, left, right, after))
         start = after
     return lines
