@@ -1,5 +1,7 @@
-"""Text that must stay text in Markdown: what would begin a heading, a fence, HTML or front matter
-by accident."""
+"""Text that must stay text in Markdown.
+
+By accident it could begin a heading, a fence, HTML or front matter.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +17,19 @@ _BACKTICKS = re.compile(r"`{3,}")
 
 
 def escaped_line(line: str) -> str:
-    """The line with a backslash before what would make it a heading, a fence or HTML, in a list or
-    quote too."""
-    found = _STARTS.match(line)
-    return f"{found['before']}\\{line[found.end('before') :]}" if found else line
+    """The line with a backslash before what would be structure.
+
+    That is a heading, a fence or HTML, in a list or quote too.
+    """
+    match = _STARTS.match(line)
+    return f"{match['before']}\\{line[match.end('before') :]}" if match else line
 
 
 def escaped_lines(lines: list[str]) -> list[str]:
-    """Lines of one paragraph or list: each escaped, and a blank line before what would underline
-    the one above."""
+    """Lines of one paragraph or list, escaped.
+
+    A blank line comes before what would underline the one above.
+    """
     result: list[str] = []
     for line in lines:
         if result and result[-1].strip() and _UNDERLINE.fullmatch(line):
@@ -34,10 +40,9 @@ def escaped_lines(lines: list[str]) -> list[str]:
 
 def heading_line(level: int, title: str) -> str:
     """An ATX heading of at most level 6 whose title reads exactly as given."""
-    return (
-        f"{'#' * min(max(level, 1), 6)} "
-        f"{_TITLE_MARKUP.sub(lambda found: chr(92) + found[0], title)}"
-    )
+    signs = "#" * min(max(level, 1), 6)
+    escaped = _TITLE_MARKUP.sub(r"\\\g<0>", title)
+    return f"{signs} {escaped}"
 
 
 def fenced(text: str) -> str:
@@ -48,9 +53,8 @@ def fenced(text: str) -> str:
 
 
 def assembled(parts: list[str]) -> str:
-    """Blocks as one Markdown text: a blank line between them, one line end behind, no front matter
-    by accident."""
+    """Blocks as one Markdown text: a blank line between them, one line end behind."""
     text = "\n\n".join(part for part in parts if part.strip())
-    if text.startswith(("---", "+++")):
+    if text.startswith(("---", "+++")):  # it would be front matter
         text = f"\\{text}"
     return f"{text}\n" if text else ""

@@ -12,6 +12,7 @@ from structrag.errors import InvalidDocument, InvalidParameter, check_choice
 from structrag.records import Document, Heading
 
 FORMATS = ("auto", "html", "markdown", "text")
+PDF_SUFFIX = ".pdf"
 SUFFIXES = {
     ".md": "markdown",
     ".markdown": "markdown",
@@ -22,8 +23,6 @@ SUFFIXES = {
     ".txt": "text",
     ".text": "text",
 }
-
-PDF_SUFFIX = ".pdf"
 
 _XML_DECLARATION = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?")
 _HTML_START = re.compile(r"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
@@ -38,12 +37,16 @@ _MARKDOWN_SIGN = re.compile(
     r"|\]\([^)\s]{1,500}\)",  # a link
     re.MULTILINE,
 )
-_SHARED_SIGN = re.compile(
-    r"(?<=\S\n)(?:={3,}|-{3,})[ \t]*$|^ {0,3}~{3,}", re.MULTILINE
-)  # an underline, a fence
-# a directive; a line between blank ones with an underline that Markdown does not know
+_SHARED_SIGN = re.compile(  # of Markdown and of reStructuredText
+    r"(?<=\S\n)(?:={3,}|-{3,})[ \t]*$"  # an underline
+    r"|^ {0,3}~{3,}",  # a fence
+    re.MULTILINE,
+)
 _RST_SIGN = re.compile(
-    r"^\.\. [\w-]{1,40}::|^[ \t]*\n\S[^\n]{0,200}\n[~^\"*+]{4,}[ \t]*\n[ \t]*$", re.MULTILINE
+    r"^\.\. [\w-]{1,40}::"  # a directive
+    # a line between blank ones with an underline that Markdown does not know
+    r"|^[ \t]*\n\S[^\n]{0,200}\n[~^\"*+]{4,}[ \t]*\n[ \t]*$",
+    re.MULTILINE,
 )
 _SAMPLE = 200_000  # characters looked at to tell the format
 
@@ -95,14 +98,14 @@ def read_text(
 def read_file(
     path: str | os.PathLike[str], *, format: str = "auto", reader: Any = "layout", **options: Any
 ) -> Document:
-    """Read one file as UTF-8, UTF-16 with its mark, or else Windows-1252; a byte order mark is
-    removed.
+    """Read one file into a document.
 
-    The format is told by the suffix, else by the text. `options` are those of `read_text`. A file
-    that ends in `.pdf` becomes Markdown by its layout (extra `pdf`;
-    `structrag.reading.pdf.document.pdf_document`), with the number of `pages` in its meta; `password`
-    opens an encrypted one, and `reader` says who reads it: "layout" (the default), "pdfplumber",
-    "docling" or your own function (`structrag.reading.pdf.readers.pages_of`).
+    Text is UTF-8, UTF-16 with its mark, or else Windows-1252; a byte order mark is removed. The
+    format is told by the suffix, else by the text. `options` are those of `read_text`. A file that
+    ends in `.pdf` becomes Markdown by its layout (extra `pdf`;
+    `structrag.reading.pdf.document.pdf_document`), with the number of `pages` in its meta;
+    `password` opens an encrypted one, and `reader` says who reads it: "layout" (the default),
+    "pdfplumber", "docling" or your own function (`structrag.reading.pdf.readers.pages_of`).
 
     Raises:
         InvalidDocument: the path does not exist, is a folder, or holds no text (NUL bytes: an
@@ -116,11 +119,9 @@ def read_file(
     try:
         data = path.read_bytes()
     except (OSError, ValueError) as error:
-        reason = (
-            "is a folder; use structrag.find_files(path)"
-            if path.is_dir()
-            else str(getattr(error, "strerror", None) or error)
-        )
+        reason = str(getattr(error, "strerror", None) or error)
+        if path.is_dir():
+            reason = "is a folder; use structrag.find_files(path)"
         raise InvalidDocument(f"Cannot read {str(path)!r}: {reason}.") from error
     text = decoded(data, str(path))
     if format == "auto":
@@ -130,7 +131,9 @@ def read_file(
 
 
 def find_files(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """The readable files under a folder, sorted, hidden ones left out; or the one file itself.
+    """The readable files under a folder, or the one file itself.
+
+    They are sorted; hidden ones are left out.
 
     Raises:
         InvalidDocument: nothing is there.
@@ -139,10 +142,10 @@ def find_files(path: str | os.PathLike[str]) -> Iterator[Path]:
     if path.is_file():
         yield path
     elif path.is_dir():
-        for found in sorted(path.rglob("*")):
-            hidden = any(part.startswith(".") for part in found.relative_to(path).parts)
-            if found.suffix.lower() in {*SUFFIXES, PDF_SUFFIX} and found.is_file() and not hidden:
-                yield found
+        for file in sorted(path.rglob("*")):
+            hidden = any(part.startswith(".") for part in file.relative_to(path).parts)
+            if file.suffix.lower() in {*SUFFIXES, PDF_SUFFIX} and file.is_file() and not hidden:
+                yield file
     else:
         raise InvalidDocument(
             f"There is no file or folder {str(path)!r}. Give the path of a document or of a folder "
@@ -151,7 +154,7 @@ def find_files(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def detect_format(text: str) -> str:
-    """Tell "html", "markdown" or "text" by looking at the first 200,000 characters.
+    """Tell "html", "markdown" or "text" by the first 200,000 characters.
 
     HTML begins like a page or has at least three block tags and no Markdown heading or fence;
     Markdown has a heading, a fence, a link or a table's delimiter row. Underlined headings are of
@@ -162,13 +165,11 @@ def detect_format(text: str) -> str:
     if _starts_like_html(sample):
         return "html"
     tags = sum(1 for _ in zip(range(3), _HTML_BLOCK.finditer(sample), strict=False))
-    markdown = bool(
-        _MARKDOWN_SIGN.search(sample)
-        or (_SHARED_SIGN.search(sample) and not _RST_SIGN.search(sample))
-    )
-    if tags == 3 and not markdown:
-        return "html"
-    return "markdown" if markdown else "text"
+    if _MARKDOWN_SIGN.search(sample):
+        return "markdown"
+    if _SHARED_SIGN.search(sample) and not _RST_SIGN.search(sample):
+        return "markdown"
+    return "html" if tags == 3 else "text"
 
 
 def _starts_like_html(text: str) -> bool:
@@ -192,15 +193,16 @@ def _read_pdf(path: Path, format: str, reader: Any, options: dict[str, Any]) -> 
 
 
 def decoded(data: bytes, name: str) -> str:
-    """The text of a file's bytes, as `read_file` reads them; InvalidDocument, which gives the name,
-    if they hold none."""
+    """The text of a file's bytes, as `read_file` reads them.
+
+    Raises InvalidDocument, which gives the name, if they hold no text.
+    """
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "surrogatepass").removeprefix("\ufeff")
     if b"\0" in data[:8192] or data.startswith(b"%PDF-"):
         raise InvalidDocument(
             f"{name!r} does not hold text (NUL bytes or PDF). Convert it to Markdown, HTML or "
-            "plain text first, "
-            "or give a PDF its suffix .pdf."
+            "plain text first, or give a PDF its suffix .pdf."
         )
     try:
         return data.decode("utf-8-sig")
@@ -209,7 +211,7 @@ def decoded(data: bytes, name: str) -> str:
 
 
 def _read_markdown(text: str, id: str, title: str, meta: dict[str, Any]) -> Document:
-    """A Markdown document; where its headings were read for a title, they are not read again."""
+    """A Markdown document; headings read for its title are not read again."""
     from structrag.reading.markdown import front_matter
     from structrag.reading.sections import headings_of_markdown, remember_headings
 

@@ -61,56 +61,61 @@ class FrontMatter(NamedTuple):
 
 
 def front_matter(text: str) -> FrontMatter:
-    """The YAML (`---`) or TOML (`+++`) block that opens a file; its first line must look like a
-    setting."""
-    found = _FRONT_MATTER.match(unify_line_ends(text)) if text.startswith(("---", "+++")) else None
-    if found is None or not _FRONT_MATTER_LINE.match(found["body"].partition("\n")[0]):
+    """The YAML (`---`) or TOML (`+++`) block that opens a file.
+
+    Its first line must look like a setting.
+    """
+    if not text.startswith(("---", "+++")):
         return FrontMatter(0, "")
-    title = _FRONT_MATTER_TITLE.search(found["body"])
-    return FrontMatter(found.end(), title["title"].strip() if title else "")
+    block = _FRONT_MATTER.match(unify_line_ends(text))
+    if block is None or not _FRONT_MATTER_LINE.match(block["body"].partition("\n")[0]):
+        return FrontMatter(0, "")
+    title = _FRONT_MATTER_TITLE.search(block["body"])
+    return FrontMatter(block.end(), title["title"].strip() if title else "")
 
 
 def unify_line_ends(text: str) -> str:
-    """The same text, of the same length, with only `\\n` at line ends (the `\\r` of `\\r\\n`
-    becomes a space)."""
+    """The same text, of the same length, with only `\\n` at line ends.
+
+    The `\\r` of `\\r\\n` becomes a space.
+    """
     return text.replace("\r\n", " \n").replace("\r", "\n") if "\r" in text else text
 
 
 def markdown_headings(text: str, start: int = 0) -> list[Heading]:
-    """Headings outside every container, from `start` on, in order. Setext headings span both lines;
-    linear in the text."""
+    """Headings outside every container, from `start` on, in order.
+
+    Setext headings span both lines. The time is linear in the text.
+    """
     source = unify_line_ends(text)
     headings: list[Heading] = []
-    anchor = position = (
-        start  # everything before `anchor` is settled and no container is open there
-    )
+    position = start
+    anchor = start  # everything before it is settled, and no container is open there
     html_until = start  # an HTML block or paragraph that opens with a tag may reach this far
-    while found := _SCAN.search(source, position):
-        kind, position = found.lastgroup, _line_end(source, found.end())
-        uncertain = found.start() < html_until
-        if kind == "atx" and not uncertain:
-            anchor = found.start()
-            headings.append(_atx_heading(source, found, position))
-        elif kind == "fence" and not uncertain:
-            position = _fence_end(source, found["fence"], position)
-        elif kind == "html" and not uncertain:
-            position, html_until = _html_end(source, found.start())
-        elif (
-            kind == "underline" and not uncertain and _is_blank_before(source, found.start(), start)
-        ):
+    while match := _SCAN.search(source, position):
+        position = _line_end(source, match.end())
+        kind = match.lastgroup if match.start() >= html_until else "uncertain"
+        if kind == "atx":
+            anchor = match.start()
+            headings.append(_atx_heading(source, match, position))
+        elif kind == "fence":
+            position = _fence_end(source, match["fence"], position)
+        elif kind == "html":
+            position, html_until = _html_end(source, match.start())
+        elif kind == "underline" and _is_blank_before(source, match.start(), start):
             continue  # a thematic break, or nothing at all
         else:
-            position, found_here = _parse_until_clean(source, anchor, position)
+            position, parsed = _parse_until_clean(source, anchor, position)
+            # The stretch may begin with the last heading, which is parsed again.
             while headings and headings[-1].start >= anchor:
                 headings.pop()
-            headings += found_here
+            headings += parsed
             anchor = html_until = position
     return headings
 
 
 def parsed_headings(text: str, start: int = 0) -> list[Heading]:
-    """`markdown_headings` by markdown-it-py alone: the reference, and the way through uncertain
-    stretches."""
+    """`markdown_headings` by markdown-it-py alone: the reference for tests."""
     source = unify_line_ends(text)
     return _headings_of(source, start, len(source), _parser().parse(source[start:]))
 
@@ -134,7 +139,10 @@ def _line_end(source: str, position: int) -> int:
 
 
 def line_starts(source: str, offset: int) -> list[int]:
-    """Where each line begins, `offset` added, and last where the text ends. Only `\\n` ends a line."""
+    """Where each line begins, and last where the text ends; `offset` is added.
+
+    Only `\\n` ends a line.
+    """
     starts = [offset]
     position = source.find("\n")
     while position >= 0:
@@ -144,48 +152,49 @@ def line_starts(source: str, offset: int) -> list[int]:
     return starts
 
 
-def _atx_heading(source: str, found: re.Match[str], end: int) -> Heading:
-    content = source[found.end() : end].strip(" \t\n")
+def _atx_heading(source: str, match: re.Match[str], end: int) -> Heading:
+    content = source[match.end() : end].strip(" \t\n")
     bare = content.rstrip("#")
     if not bare or bare[-1] in " \t":
         content = bare
-    return Heading(len(found["atx"]), plain_title(content), found.start(), end)
+    return Heading(len(match["atx"]), plain_title(content), match.start(), end)
 
 
 def plain_title(markup: str) -> str:
-    """A heading as people read it: inline markup and a trailing `{ #anchor }` removed, image alt
-    text kept."""
+    """A heading as people read it, without inline markup.
+
+    A trailing `{ #anchor }` is removed too; of images the alternative text stays.
+    """
     markup = markup.strip()
     if markup.endswith("}"):
         markup = _ANCHOR.sub("", markup).rstrip()
     if not _INLINE_MARKUP.search(_CODE_SPAN.sub("", markup)):
         return _CODE_SPAN.sub(r"\1", markup)
-    tokens = _inline_parser().parseInline(markup)[0].children or []
-    pieces = (
-        " "
-        if token.type in {"softbreak", "hardbreak"}
-        else ""
-        if token.type == "html_inline"
-        else token.content
-        for token in tokens
-    )
-    return "".join(pieces).strip()
+    title = ""
+    for token in _inline_parser().parseInline(markup)[0].children or []:
+        if token.type in ("softbreak", "hardbreak"):
+            title += " "
+        elif token.type != "html_inline":
+            title += token.content
+    return title.strip()
 
 
 def _fence_end(source: str, fence: str, position: int) -> int:
-    closing = re.compile(
-        rf"^ {{0,3}}{re.escape(fence[0])}{{{len(fence)},}}[ \t]*$", re.MULTILINE
-    ).search(source, position)
+    pattern = rf"^ {{0,3}}{re.escape(fence[0])}{{{len(fence)},}}[ \t]*$"
+    closing = re.compile(pattern, re.MULTILINE).search(source, position)
     return _line_end(source, closing.end()) if closing else len(source)
 
 
 def _html_end(source: str, start: int) -> tuple[int, int]:
-    """Where to scan on, and up to where a heading would be uncertain, for a line that starts with
-    `<`."""
+    """For a line that starts with `<`: where to scan on, and a second offset.
+
+    Up to the second one a heading would be uncertain.
+    """
     for opening, closing in _HTML_ENDS:
         if opened := opening.match(source, start):
             closed = closing.search(source, opened.end())
-            return (_line_end(source, closed.end()),) * 2 if closed else (len(source), len(source))
+            end = _line_end(source, closed.end()) if closed else len(source)
+            return end, end
     blank = _BLANK_LINE.search(source, start)
     return _line_end(source, start), blank.start() if blank else len(source)
 
@@ -197,11 +206,10 @@ def _is_blank_before(source: str, line_start: int, start: int) -> bool:
 
 
 def _parse_until_clean(source: str, anchor: int, position: int) -> tuple[int, list[Heading]]:
-    """Parse from `anchor` to a heading behind `position` where no container is open; return that
-    place and the headings.
+    """Parse from `anchor` to where no container is open; that place, and the headings.
 
-    Whether one is open shows in a paragraph put behind the stretch: it is at the top or inside. If
-    inside, try further, doubling.
+    The place is a heading behind `position`, or the end. Whether a container is open shows in a
+    paragraph put behind the stretch: it is at the top or inside. If inside, try further, doubling.
     """
     reach = 1
     end = position
@@ -211,33 +219,26 @@ def _parse_until_clean(source: str, anchor: int, position: int) -> tuple[int, li
             end = boundary.end() if boundary else len(source)
         stretch = source[anchor:end]
         tokens = _parser().parse(stretch + "\n\nx")
-        last = tokens[-1] if tokens else None
-        if end == len(source) or (
-            last is not None
-            and last.type == "paragraph_close"
-            and tokens[-3].map == _last_line(stretch)
-        ):
+        if end == len(source) or _ends_at_top(tokens, stretch):
             return end, _headings_of(source, anchor, end, tokens)
         reach *= 2
 
 
-def _last_line(stretch: str) -> list[int]:
+def _ends_at_top(tokens: list[Token], stretch: str) -> bool:
+    """Whether the paragraph put behind the stretch is one of its own, outside containers."""
     line = stretch.count("\n") + 2
-    return [line, line + 1]
+    closes = bool(tokens) and tokens[-1].type == "paragraph_close"
+    return closes and tokens[-3].map == [line, line + 1]
 
 
 def _headings_of(source: str, start: int, end: int, tokens: list[Token]) -> list[Heading]:
     lines = line_starts(source[start:end], start)
-    return [
-        Heading(
-            int(token.tag[1:]),
-            plain_title(tokens[i + 1].content),
-            lines[token.map[0]],
-            lines[min(token.map[1], len(lines) - 1)],
-        )
-        for i, token in enumerate(tokens)
-        if token.type == "heading_open"
-        and token.level == 0
-        and token.map
-        and lines[min(token.map[0], len(lines) - 1)] < end
-    ]
+    headings = []
+    for i, token in enumerate(tokens):
+        if token.type != "heading_open" or token.level > 0 or not token.map:
+            continue
+        first, last = (lines[min(row, len(lines) - 1)] for row in token.map)
+        if first < end:
+            title = plain_title(tokens[i + 1].content)
+            headings.append(Heading(int(token.tag[1:]), title, first, last))
+    return headings

@@ -15,36 +15,31 @@ _IMAGE_ONLY = re.compile(r"(?:\[?!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])(?:\]\([^)]*
 
 
 def markdown_blocks(text: str, start: int, end: int) -> list[Block]:
-    """The blocks that tile `text[start:end]`, which must begin outside every container (a section's
-    own body does).
+    """The blocks that tile `text[start:end]`.
 
-    List items, table rows and code lines are given as `cuts`. Blank lines belong to the block
-    before them, at the start to the first one. Nothing but blank lines is one paragraph; an empty
-    span has no block.
+    The span must begin outside every container, as a section's own body does. List items, table
+    rows and code lines are given as `cuts`. Blank lines belong to the block before them, at the
+    start to the first one. Nothing but blank lines is one paragraph; an empty span has no block.
     """
     source = unify_line_ends(text[start:end])
     blocks = _parse(source, line_starts(source, start))
     if not blocks:
         return [Block("paragraph", start, end)] if end > start else []
     starts = [start, *(block.start for block in blocks[1:]), end]
-    return [
-        Block(
-            block.kind,
-            starts[i],
-            starts[i + 1],
-            tuple(cut for cut in block.cuts if starts[i] < cut < starts[i + 1]),
-            block.header_end,
-            block.start,
-        )
-        for i, block in enumerate(blocks)
-        if starts[i] < starts[i + 1]
-    ]
+    tiles = []
+    for block, first, last in zip(blocks, starts[:-1], starts[1:], strict=True):
+        if first < last:
+            cuts = tuple(cut for cut in block.cuts if first < cut < last)
+            tiles.append(Block(block.kind, first, last, cuts, block.header_end, block.start))
+    return tiles
 
 
 @lru_cache(maxsize=1)
 def _parser() -> MarkdownIt:
-    """Without link definitions, which cost a third of the time and are paragraphs like others where
-    text is only cut."""
+    """Without link definitions, which cost a third of the time.
+
+    They are paragraphs like others where text is only cut.
+    """
     parser = MarkdownIt("commonmark", {"maxNesting": 100}).enable("table").disable("reference")
     parser.core.ruler.enableOnly(["normalize", "block"])
     return parser
@@ -68,41 +63,32 @@ def _parse(source: str, lines: list[int]) -> list[Block]:
     tokens = _parser().parse(source)
     blocks = []
     for i, token in enumerate(tokens):
-        if token.level == 0 and token.map and token.nesting >= 0:
-            kind = _KINDS.get(token.type, "other")
-            first, last = token.map
-            text = source[lines[first] - lines[0] : lines[min(last, len(lines) - 1)] - lines[0]]
-            items = _item_starts(tokens, i, lines) if kind == "list" else []
-            blocks.append(
-                _block(kind, first, last, lines, text if kind == "paragraph" else "", items)
-            )
+        if token.level > 0 or not token.map or token.nesting < 0:
+            continue
+        first, last = token.map
+        start, end = lines[first], lines[min(last, len(lines) - 1)]
+        kind = _KINDS.get(token.type, "other")
+        if kind == "paragraph":
+            kind = _paragraph_kind(source[start - lines[0] : end - lines[0]].strip())
+        if kind == "list":
+            blocks.append(Block(kind, start, end, _item_starts(tokens, i, lines)))
+        elif kind == "table":
+            header_end = lines[min(first + 2, len(lines) - 1)]
+            blocks.append(Block(kind, start, end, tuple(lines[first + 2 : last]), header_end))
+        else:
+            cuts = lines[first + 1 : last] if kind in ("code", "html", "quote", "math") else []
+            blocks.append(Block(kind, start, end, tuple(cuts)))
     return blocks
 
 
-def _item_starts(tokens: list[Token], i: int, lines: list[int]) -> list[int]:
+def _item_starts(tokens: list[Token], i: int, lines: list[int]) -> tuple[int, ...]:
     starts = []
     for token in tokens[i + 1 :]:
         if token.level == 0:
             break
         if token.type == "list_item_open" and token.level == 1 and token.map:
             starts.append(lines[token.map[0]])
-    return starts
-
-
-def _block(
-    kind: BlockKind, first: int, last: int, lines: list[int], text: str, items: list[int]
-) -> Block:
-    """The block of rows `[first, last)`; `text` is a paragraph's, `items` are a list's."""
-    start, end = lines[first], lines[min(last, len(lines) - 1)]
-    if kind == "paragraph":
-        kind = _paragraph_kind(text.strip())
-    if kind == "list":
-        return Block(kind, start, end, tuple(items))
-    if kind == "table":
-        header_end = lines[min(first + 2, len(lines) - 1)]
-        return Block(kind, start, end, tuple(lines[first + 2 : last]), header_end)
-    cuts = lines[first + 1 : last] if kind in {"code", "html", "quote", "math"} else []
-    return Block(kind, start, end, tuple(cuts))
+    return tuple(starts)
 
 
 def _paragraph_kind(text: str) -> BlockKind:

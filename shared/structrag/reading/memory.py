@@ -1,4 +1,4 @@
-"""The outlines of the last documents, so that whoever needs one next does not parse again."""
+"""The outlines of the last documents, so that they are parsed once."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ class _Parsed(NamedTuple):
 
 
 class OutlineMemory:
-    """Remembers outlines by the identity of their documents, until these are gone or others came.
+    """Remembers outlines by the identity of their documents.
 
-    Documents never change, so an outline stays right. Safe to use from several threads.
+    An outline goes with its document, or when too many others came. Documents never change, so an
+    outline stays right. Safe to use from several threads.
     """
 
     def __init__(self, most: int = MOST) -> None:
@@ -44,7 +45,7 @@ class OutlineMemory:
         return Outline(document, entry.sections, entry.find_blocks, entry.blocks)
 
     def keep(self, outline: Outline, plain_headings: bool) -> None:
-        """Remember an outline; the one that was not asked for longest may go."""
+        """Remember an outline; the one not asked for longest may go."""
         key = (id(outline.document), plain_headings)
 
         def forget(gone: ref[Document]) -> None:

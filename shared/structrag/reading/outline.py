@@ -12,7 +12,18 @@ BlockFinder = Callable[[int, int], list[Block]]  # the blocks that tile text[sta
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """A document with its section tree. Sections are in reading order; section 0 is the root."""
+    """A document with its section tree.
+
+    Example:
+        >>> from structrag.reading import parse, read_text
+        >>> outline = parse(read_text("# Pumps\\n\\nThey move water.\\n\\n## Parts\\n\\nA rotor."))
+        >>> [section.title for section in outline.sections]
+        ['', 'Pumps', 'Parts']
+        >>> [block.kind for block in outline.blocks(outline.sections[1])]
+        ['paragraph']
+
+    Sections are in reading order; section 0 is the root.
+    """
 
     document: Document
     sections: tuple[Section, ...]
@@ -22,8 +33,10 @@ class Outline:
     )  # by the section's ordinal
 
     def blocks(self, section: Section) -> list[Block]:
-        """The blocks that tile the section's own body `[body_start, body_end)`; found once, when
-        they are first asked for."""
+        """The blocks that tile the section's own body `[body_start, body_end)`.
+
+        They are found once, when they are first asked for.
+        """
         if section.body_start == section.body_end:
             return []
         blocks = self.found_blocks.get(section.ordinal)
@@ -40,43 +53,40 @@ def build_outline(
     *,
     body_start: int = 0,
 ) -> Outline:
-    """Nest headings by level: each is a child of the nearest earlier one with a smaller level.
+    """Nest headings by level.
 
-    Skipped levels are allowed. `body_start` is where the root's body begins (the end of the front
-    matter).
+    Each is a child of the nearest earlier one with a smaller level; skipped levels are allowed.
+    `body_start` is where the root's body begins (the end of the front matter).
     """
-    count = len(headings) + 1
-    parents: list[int] = [0] * count
+    openings = [Heading(0, "", 0, body_start), *headings]  # the root opens like a heading
+    count = len(openings)
+    parents: list[int | None] = [None] * count
     ends = [len(document.text)] * count
     paths: list[tuple[str, ...]] = [()] * count
     children: list[list[int]] = [[] for _ in range(count)]
     open_sections = [0]
-    levels = [0, *(heading.level for heading in headings)]
     for ordinal, heading in enumerate(headings, start=1):
-        while levels[open_sections[-1]] >= heading.level:
+        while openings[open_sections[-1]].level >= heading.level:
             ends[open_sections.pop()] = heading.start
         parent = open_sections[-1]
         parents[ordinal] = parent
         children[parent].append(ordinal)
         paths[ordinal] = (*paths[parent], heading.title)
         open_sections.append(ordinal)
-    starts = [0, *(heading.start for heading in headings)]
-    body_starts = [body_start, *(heading.end for heading in headings)]
-    titles = ["", *(heading.title for heading in headings)]
     sections = tuple(
         Section(
             doc_id=document.id,
             ordinal=i,
-            level=levels[i],
-            title=titles[i],
+            level=opening.level,
+            title=opening.title,
             path=paths[i],
-            start=starts[i],
-            body_start=body_starts[i],
-            body_end=starts[children[i][0]] if children[i] else ends[i],
+            start=opening.start,
+            body_start=opening.end,
+            body_end=openings[children[i][0]].start if children[i] else ends[i],
             end=ends[i],
-            parent=None if i == 0 else parents[i],
+            parent=parents[i],
             children=tuple(children[i]),
         )
-        for i in range(count)
+        for i, opening in enumerate(openings)
     )
     return Outline(document, sections, find_blocks)

@@ -22,11 +22,13 @@ _TITLE_END = re.compile(
     r"(?P<mark>[.:])[)\"”’]?[ \t]+(?=\S)|[ \t]+[–—-]{1,2}[ \t]+(?=\S)|[ \t]{3,}(?=\S)"
 )
 _WORD = re.compile(r"[^\W\d_](?:[\w'’./&-]*\w)?")
-_SMALL_WORDS = frozenset(
+_SMALL = (
     "a an and as at but by for from if in into nor of on or out per the to under upon via with "
-    "within without not non than de la du des und der die das et".split()
+    "within without not non than de la du des und der die das et"
 )
-_ABBREVIATIONS = frozenset("mr mrs ms dr no nos art sec st vs cf al inc corp ltd co".split())
+_SMALL_WORDS = frozenset(_SMALL.split())
+_SHORTENED = "mr mrs ms dr no nos art sec st vs cf al inc corp ltd co"
+_ABBREVIATIONS = frozenset(_SHORTENED.split())
 _VERB = re.compile(
     r"\b(?:shall|will|must|may|can|is|are|was|were|has|have|means|agrees?|hereby|which|that|you"
     r"|we|it)\b",

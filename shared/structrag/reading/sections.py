@@ -1,4 +1,4 @@
-"""Document -> section tree, one format a file. `parse` is the door."""
+"""From a `Document` to its section tree, by its format: `parse`."""
 
 from __future__ import annotations
 
@@ -51,15 +51,14 @@ def _parse(document: Document, plain_headings: bool) -> Outline:
     if document.format == "html":
         if document.layout is None:
             raise InvalidParameter(
-                "Document.format is 'html' but the document has no layout; a Document holds "
-                "visible text, so make it "
-                "with structrag.read_text(html, format='html') or structrag.read_file(path)."
+                "Document.format is 'html' but the document has no layout; a Document holds visible "
+                "text, so make it with structrag.read_text(html, format='html') or "
+                "structrag.read_file(path)."
             )
         from structrag.reading.html.reader import html_blocks_between
 
-        return build_outline(
-            document, document.layout.headings, partial(html_blocks_between, document.layout)
-        )
+        find_blocks = partial(html_blocks_between, document.layout)
+        return build_outline(document, document.layout.headings, find_blocks)
     from structrag.reading.plain import plain_blocks
     from structrag.reading.plain import plain_headings as find_headings
 
@@ -75,8 +74,10 @@ def headings_of_markdown(text: str) -> list[Heading]:
 
 
 def remember_headings(document: Document, headings: list[Heading]) -> None:
-    """Spare the next `parse` of a Markdown document the search for its headings, which its title
-    took already."""
+    """Spare the next `parse` of a Markdown document the search for headings.
+
+    Its title took it already.
+    """
     _memory.keep(_markdown_outline(document, headings), True)
 
 
@@ -93,7 +94,7 @@ def _markdown_outline(document: Document, headings: list[Heading]) -> Outline:
 
 
 def flat_outline(document: Document) -> Outline:
-    """The outline of a document whose headings are not looked for: the root alone, without blocks."""
+    """The root of a document alone, without headings and blocks."""
     check_document(document)
     body_start = 0
     if document.format == "markdown":
@@ -104,16 +105,17 @@ def flat_outline(document: Document) -> Outline:
 
 
 def nest_by_number(headings: list[Heading]) -> list[Heading]:
-    """Levels from the numbers where every heading has level 1 and at least half of them are
-    numbered; else unchanged.
+    """The headings with levels from their numbers, where these are needed.
 
-    `3.2. Version 1.0 notes` gets level 2 and keeps its title; unnumbered headings stay at level 1;
-    four digits are a year.
+    They are where every heading has level 1 and at least half of them are numbered. `3.2. Version
+    1.0 notes` gets level 2 and keeps its title; unnumbered headings stay at level 1; four digits
+    are a year.
     """
     if len(headings) < 2 or any(heading.level != 1 for heading in headings):
         return headings
     depths = [_number_depth(heading.title) for heading in headings]
-    if 2 * sum(depth > 0 for depth in depths) < len(headings) or max(depths) < 2:
+    numbered = len(depths) - depths.count(0)
+    if 2 * numbered < len(headings) or max(depths) < 2:
         return headings
     return [
         replace(heading, level=max(depth, 1))
@@ -122,9 +124,8 @@ def nest_by_number(headings: list[Heading]) -> list[Heading]:
 
 
 def _number_depth(title: str) -> int:
+    """Components of the number a title begins with; 0 without one."""
     number, _, rest = title.partition(" ")
     parts = number.rstrip(".").split(".")
-    numbered = bool(rest) and all(
-        part.isascii() and part.isdigit() and len(part) <= 3 for part in parts
-    )
-    return len(parts) if numbered else 0
+    numbered = all(part.isascii() and part.isdigit() and len(part) <= 3 for part in parts)
+    return len(parts) if rest and numbered else 0

@@ -16,13 +16,14 @@ from structrag.text.tokens import TokenCounter, count_tokens
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How a document's text is read: its sections, its tokens, its sentences.
+    """How a document's text is read: its sections, tokens and sentences.
 
     Example:
         >>> from structrag import ContentAwareSplitter, read_text
         >>> reading = Reading(exclude_titles=["References"])
         >>> splitter = ContentAwareSplitter(max_tokens=200, **reading.options())
-        >>> [chunk.text for chunk in splitter.split(read_text("# A\\n\\na\\n\\n# References\\n\\nb"))]
+        >>> document = read_text("# A\\n\\na\\n\\n# References\\n\\nb")
+        >>> [chunk.text for chunk in splitter.split(document)]
         ['# A\\n\\na\\n\\n']
 
     Every splitter takes these settings by their own names, and is a `Reading` itself.
@@ -69,9 +70,9 @@ class Reading:
         return {field.name: getattr(self, field.name) for field in fields(Reading)}
 
     def outline(self, document: Document) -> Outline:
-        """The section tree of a document, its headings guessed where `plain_headings` says so."""
+        """The section tree of a document, as `parse` makes it."""
         return parse(document, plain_headings=self.plain_headings)
 
     def cutter(self) -> Cutter:
-        """What cuts a text that is too long, by these tokens and sentences."""
+        """What cuts a long text, by these tokens and sentences."""
         return Cutter(self.counter, self.language, self.sentence_splitter)

@@ -1,5 +1,4 @@
-"""Which paragraphs of a laid-out page are headings, and of what level: by size and weight of the
-type, and by numbers."""
+"""Which paragraphs of a laid-out page are headings, and their levels."""
 
 from __future__ import annotations
 
@@ -35,7 +34,10 @@ class Body(NamedTuple):
 
 
 def body_of(rows: Iterable[Row]) -> Body:
-    """The size, to half a point, and weight that most characters have; 0 and not bold without text."""
+    """The size and weight that most characters have.
+
+    The size is rounded to half a point. Without text: 0 and not bold.
+    """
     sizes: Counter[float] = Counter()
     weights: Counter[bool] = Counter()
     for row in rows:
@@ -58,36 +60,45 @@ def heading_style(rows: Sequence[Row], text: str, body: Body, *, before_text: bo
     or a label (Chapter, Article) and a clean title, or a clean title in capitals, and
     `before_text`: a paragraph follows.
     """
-    first = rows[0]
-    if (
-        not first.upright
-        or sum(map(str.isalpha, text)) < 2
-        or _has_columns(first)
-        or has_leaders(text)
-    ):
+    if not _may_be_heading(rows[0], text):
         return None
-    words, depth = len(text.split()), _depth(text)
-    size, bold = _half(max(row.size for row in rows)), all(row.bold for row in rows)
-    if is_large(size, body):
-        ends = text[-1] in ".,;:" and (words > 12 or text[-1] != ".")
-        return (
-            Style(size, bold, depth)
-            if words <= _MOST_WORDS and len(rows) <= _MOST_ROWS and not ends
-            else None
-        )
-    if size < 0.9 * body.size or len(text) > 150:
-        return None
-    if (
-        bold
-        and not body.bold
-        and words <= _BOLD_WORDS
-        and len(rows) <= _BOLD_ROWS
-        and text[-1] not in ".,;:"
-    ):
-        return Style(size, True, depth)
-    if len(rows) > 1 or not before_text:
-        return None
-    return Style(size, bold, depth) if _is_numbered_title(text) or _is_in_capitals(text) else None
+    style = _style_of(rows, text)
+    if is_large(style.size, body):
+        is_heading = _fits_large_type(rows, text)
+    elif style.size < 0.9 * body.size or len(text) > 150:
+        is_heading = False
+    elif style.bold and not body.bold and _fits_bold_type(rows, text):
+        is_heading = True
+    else:
+        is_heading = before_text and _is_title_in_body_type(rows, text)
+    return style if is_heading else None
+
+
+def _may_be_heading(first: Row, text: str) -> bool:
+    if not first.upright or sum(map(str.isalpha, text)) < 2:
+        return False
+    return not _has_columns(first) and not has_leaders(text)
+
+
+def _style_of(rows: Sequence[Row], text: str) -> Style:
+    size = max(row.size for row in rows)
+    return Style(_half(size), all(row.bold for row in rows), _depth(text))
+
+
+def _fits_large_type(rows: Sequence[Row], text: str) -> bool:
+    words = len(text.split())
+    # A short heading may end with a full stop.
+    ends = text[-1] in ",;:" or (text[-1] == "." and words > 12)
+    return words <= _MOST_WORDS and len(rows) <= _MOST_ROWS and not ends
+
+
+def _fits_bold_type(rows: Sequence[Row], text: str) -> bool:
+    words = len(text.split())
+    return words <= _BOLD_WORDS and len(rows) <= _BOLD_ROWS and text[-1] not in ".,;:"
+
+
+def _is_title_in_body_type(rows: Sequence[Row], text: str) -> bool:
+    return len(rows) == 1 and (_is_numbered_title(text) or _is_in_capitals(text))
 
 
 def has_leaders(text: str) -> bool:
@@ -108,6 +119,7 @@ def _has_columns(row: Row) -> bool:
 
 
 def _depth(text: str) -> int:
+    """Components of the number a title begins with; 0 without one."""
     mark = MARK.match(text)
     if not mark or mark.end() == len(text):
         return 0
@@ -116,41 +128,46 @@ def _depth(text: str) -> int:
 
 
 def _is_numbered_title(text: str) -> bool:
+    """A label, or a number of two components or more, before a clean title."""
     mark = MARK.match(text)
-    return bool(
-        mark and (mark["label"] or _depth(text) > 1) and is_clean(text[mark.end() :].rstrip("."))
-    )
+    if not mark or not (mark["label"] or _depth(text) > 1):
+        return False
+    return is_clean(text[mark.end() :].rstrip("."))
 
 
 def _is_in_capitals(text: str) -> bool:
-    """A clean title in capitals; a single word of fewer than six letters may be a key word or an
-    abbreviation."""
+    """A clean title in capitals.
+
+    A single word of fewer than six letters may be a key word or an abbreviation.
+    """
     return text.isupper() and is_clean(text) and (" " in text or len(text) >= 6)
 
 
 def levels_of(styles: Sequence[Style]) -> list[int]:
-    """Levels from 1 to 6, for each heading in order: larger type first, then bold, then fewer
-    components of the number.
+    """Levels from 1 to 6, for each heading in order.
 
-    Headings of one type without a number have the level of the least deep numbered ones of that
-    type.
+    Larger type comes first, then bold, then fewer components of the number. Headings of one type
+    without a number have the level of the least deep numbered ones of that type.
     """
-    sizes: dict[float, float] = {}
-    for size in sorted({style.size for style in styles}, reverse=True):
-        near = next((kept for kept in sizes.values() if kept / size < _SAME_SIZE), size)
-        sizes[size] = near
+    sizes = _representatives([style.size for style in styles])
     shallowest: dict[tuple[float, bool], int] = defaultdict(int)
     for style in styles:
         if style.depth:
             kind = (sizes[style.size], style.bold)
             shallowest[kind] = min(shallowest[kind] or style.depth, style.depth)
-    keys = [
-        (
-            -sizes[style.size],
-            not style.bold,
-            style.depth or shallowest[sizes[style.size], style.bold],
-        )
-        for style in styles
-    ]
+    keys = []
+    for style in styles:
+        size = sizes[style.size]
+        depth = style.depth or shallowest[size, style.bold]
+        keys.append((-size, not style.bold, depth))
     ranks = {key: min(rank, 6) for rank, key in enumerate(sorted(set(keys)), start=1)}
     return [ranks[key] for key in keys]
+
+
+def _representatives(sizes: Iterable[float]) -> dict[float, float]:
+    """For each size the largest one that counts as the same."""
+    largest: dict[float, float] = {}
+    for size in sorted(set(sizes), reverse=True):
+        near = (larger for larger in largest.values() if larger / size < _SAME_SIZE)
+        largest[size] = next(near, size)
+    return largest

@@ -1,9 +1,10 @@
-"""The order in which the lines of a page are read: columns, rows, and the cells of ruled tables."""
+"""The order in which the lines of a page are read: columns, rows, tables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
 from statistics import median
 
 from structrag.reading.pdf.lines import is_rtl
@@ -27,26 +28,39 @@ def reading_order(lines: Sequence[Line], grids: Sequence[Grid]) -> tuple[list[Li
     they came.
     """
     upright = [line for line in lines if line.upright]
+    turned = [line for line in lines if not line.upright]
     tables = [grid for grid in grids if _holds_table(grid, upright)]
-    inside = [next((k for k, grid in enumerate(tables) if grid.cell(line)), -1) for line in upright]
+    items, stand_ins = _with_stand_ins(upright, tables)
     right_to_left = is_rtl("".join(line.text for line in upright))
-    items = [line for line, table in zip(upright, inside, strict=True) if table < 0]
-    stand_ins: dict[Line, list[Line]] = {}
-    for k, grid in enumerate(tables):
-        cells = [line for line, table in zip(upright, inside, strict=True) if table == k]
-        cells.sort(key=lambda line: (grid.cell(line) or (0, 0), line.top, line.left))
-        place = Line(
-            f"table {k}", 0.0, False, grid.columns[0], grid.columns[-1], grid.rows[0], grid.rows[-1]
-        )
-        stand_ins[place] = cells
-        items.append(place)
-    if right_to_left:
-        items = [_mirrored(line) for line in items]
-        stand_ins = {_mirrored(place): cells for place, cells in stand_ins.items()}
     ordered: list[Line] = []
-    for line in _ordered(items, 0):
-        ordered += stand_ins.get(line) or [_mirrored(line) if right_to_left else line]
-    return ordered + [line for line in lines if not line.upright], tables
+    for item in _from_right(items) if right_to_left else _ordered(items, 0):
+        ordered += stand_ins.get(item, [item])
+    return ordered + turned, tables
+
+
+def _with_stand_ins(
+    lines: Sequence[Line], tables: Sequence[Grid]
+) -> tuple[list[Line], dict[Line, list[Line]]]:
+    """The lines with one in place of each table, and the table's lines by that one."""
+    items: list[Line] = []
+    members: list[list[Line]] = [[] for _ in tables]
+    for line in lines:
+        table = next((k for k, grid in enumerate(tables) if grid.cell(line)), None)
+        (items if table is None else members[table]).append(line)
+    stand_ins = {}
+    for k, grid in enumerate(tables):
+        left, right, top, bottom = grid.columns[0], grid.columns[-1], grid.rows[0], grid.rows[-1]
+        stand_in = Line(f"table {k}", 0.0, False, left, right, top, bottom)
+        members[k].sort(key=lambda line: (grid.cell(line) or (0, 0), line.top, line.left))
+        stand_ins[stand_in] = members[k]
+        items.append(stand_in)
+    return items, stand_ins
+
+
+def _from_right(lines: Sequence[Line]) -> list[Line]:
+    """The order from right to left: that of the mirrored page."""
+    mirrored = [_mirrored(line) for line in lines]
+    return [_mirrored(line) for line in _ordered(mirrored, 0)]
 
 
 def _mirrored(line: Line) -> Line:
@@ -54,50 +68,55 @@ def _mirrored(line: Line) -> Line:
 
 
 def _holds_table(grid: Grid, lines: Sequence[Line]) -> bool:
-    """At least half of the cells have text, in two rows and two columns or more; a chart's grid has
-    none."""
+    """At least half of the cells have text, in two rows and two columns or more.
+
+    A chart's grid has none.
+    """
     cells = {cell for line in lines if (cell := grid.cell(line))}
     rows, columns = {row for row, _ in cells}, {column for _, column in cells}
-    return (
-        len(rows) > 1
-        and len(columns) > 1
-        and 2 * len(cells) >= (len(grid.rows) - 1) * (len(grid.columns) - 1)
-    )
+    count = (len(grid.rows) - 1) * (len(grid.columns) - 1)
+    return len(rows) > 1 and len(columns) > 1 and 2 * len(cells) >= count
 
 
 def _ordered(lines: list[Line], depth: int) -> list[Line]:
+    """By columns where a gutter divides the lines, else by rows; at most four gutters deep."""
     gutter = _gutter(lines) if depth < 4 else None
     if gutter is None:
         return in_rows(lines)
-    across = sorted(
-        (line for line in lines if _divides(line, lines, gutter)), key=lambda line: line.top
-    )
+    across: list[Line] = []
+    rest: list[Line] = []
+    for line in lines:
+        (across if _divides(line, lines, gutter) else rest).append(line)
     ordered: list[Line] = []
-    rest = [line for line in lines if line not in across]
-    for border in [*across, None]:
-        above = [line for line in rest if border is None or _middle(line) < _middle(border)]
-        rest = [line for line in rest if border is not None and _middle(line) >= _middle(border)]
-        for right in (False, True):
-            ordered += _ordered(
-                [line for line in above if (_centre(line) >= gutter) == right], depth + 1
-            )
-        if border is not None:
-            ordered.append(border)
-    return ordered
+    for border in sorted(across, key=lambda line: line.top):
+        above = [line for line in rest if _middle(line) < _middle(border)]
+        rest = [line for line in rest if _middle(line) >= _middle(border)]
+        ordered += [*_in_columns(above, gutter, depth), border]
+    return ordered + _in_columns(rest, gutter, depth)
+
+
+def _in_columns(lines: Sequence[Line], gutter: float, depth: int) -> list[Line]:
+    """What is left of the gutter, then what is right of it."""
+    left = [line for line in lines if _centre(line) < gutter]
+    right = [line for line in lines if _centre(line) >= gutter]
+    return _ordered(left, depth + 1) + _ordered(right, depth + 1)
 
 
 def _divides(line: Line, lines: Sequence[Line], gutter: float) -> bool:
-    """Whether a line stands across the gutter, with nothing beside it; else it only runs over the
-    edge of its column."""
+    """Whether a line stands across the gutter, with nothing beside it.
+
+    Else it only runs over the edge of its column.
+    """
     if not line.left < gutter < line.right:
         return False
-    beside = (
-        other.right <= gutter if _centre(line) >= gutter else other.left >= gutter
-        for other in lines
-        if other is not line
-        and min(other.bottom, line.bottom) - max(other.top, line.top) > 0.5 * other.size
-    )
-    return not any(beside)
+    mostly_right = _centre(line) >= gutter
+    for other in lines:
+        shared = min(other.bottom, line.bottom) - max(other.top, line.top)
+        if other is line or shared <= 0.5 * other.size:
+            continue
+        if other.right <= gutter if mostly_right else other.left >= gutter:
+            return False
+    return True
 
 
 def _centre(line: Line) -> float:
@@ -116,82 +135,96 @@ def in_rows(lines: Sequence[Line]) -> list[Line]:
 def _rows(lines: Sequence[Line]) -> list[list[Line]]:
     rows: list[list[Line]] = []
     for line in sorted(lines, key=lambda line: (_middle(line), line.left)):
-        if rows and _middle(line) - _middle(rows[-1][0]) <= 0.35 * max(
-            1.0, min(line.size, rows[-1][0].size)
-        ):
+        if rows and _is_level(line, rows[-1][0]):
             rows[-1].append(line)
         else:
             rows.append([line])
     return [sorted(row, key=lambda line: line.left) for row in rows]
 
 
+def _is_level(line: Line, above: Line) -> bool:
+    """Whether a line stands on the row of one that is not below it."""
+    return _middle(line) - _middle(above) <= 0.35 * max(1.0, min(line.size, above.size))
+
+
 def _gutter(lines: Sequence[Line]) -> float | None:
-    """The middle of the widest gap that fewest lines cross, if what is on both sides reads like
-    columns."""
+    """The middle of the widest gap that fewest lines cross.
+
+    None unless what is on both sides reads like columns.
+    """
     if len(lines) < 2 * _LEAST_LINES:
         return None
-    left, right = min(line.left for line in lines), max(line.right for line in lines)
-    steps = max(1, int(right - left) + 1)
-    change = [0] * (steps + 2)
-    for line in lines:
-        change[int(line.left - left)] += 1
-        change[int(line.right - left) + 1] -= 1
-    cover, total = [], 0
-    for step in range(steps):
-        total += change[step]
-        cover.append(total)
-    inner = range(int(0.15 * steps), int(0.85 * steps))
-    fewest = min((cover[step] for step in inner), default=len(lines))
+    left = min(line.left for line in lines)
+    cover = _cover(lines, left)
+    inner = range(int(0.15 * len(cover)), int(0.85 * len(cover)))
+    fewest = min((cover[point] for point in inner), default=len(lines))
     if fewest > _MOST_ACROSS * len(lines):
         return None
     few = fewest + _OVER_THE_EDGE * len(lines)
-    gaps = _stretches([step for step in inner if cover[step] <= few])
+    gaps = _stretches([point for point in inner if cover[point] <= few])
     for first, last in sorted(gaps, key=lambda gap: (gap[0] - gap[1], gap[0])):
         middle = left + (first + last + 1) / 2
-        sides = (
-            [line for line in lines if line.right <= middle],
-            [line for line in lines if line.left >= middle],
-        )
-        wide = last - first + 1 >= _GUTTER - 1
-        if (
-            wide
-            and all(_reads_like_column(side) for side in sides)
-            and _divides_seldom(lines, middle)
-        ):
+        if last - first + 1 >= _GUTTER - 1 and _parts_columns(lines, middle):
             return middle
     return None
 
 
+def _cover(lines: Sequence[Line], left: float) -> list[int]:
+    """How many lines cover each point of the width, from `left` on."""
+    right = max(line.right for line in lines)
+    points = max(1, int(right - left) + 1)
+    change = [0] * (points + 2)
+    for line in lines:
+        change[int(line.left - left)] += 1
+        change[int(line.right - left) + 1] -= 1
+    return list(accumulate(change[:points]))
+
+
+def _parts_columns(lines: Sequence[Line], gutter: float) -> bool:
+    """Whether the lines on both sides read like columns, and few divide the page."""
+    left = [line for line in lines if line.right <= gutter]
+    right = [line for line in lines if line.left >= gutter]
+    if not (_reads_like_column(left) and _reads_like_column(right)):
+        return False
+    return _divides_seldom(lines, gutter)
+
+
 def _divides_seldom(lines: Sequence[Line], gutter: float) -> bool:
-    """Between lines across the gutter there are four rows or more; wide spaces of justified rows
-    meet by chance in fewer."""
+    """Between lines across the gutter there are four rows or more.
+
+    Wide spaces of justified rows meet by chance in fewer.
+    """
     across = [any(_divides(line, row, gutter) for line in row) for row in _rows(lines)]
-    parts = sum(not here and (i == 0 or across[i - 1]) for i, here in enumerate(across))
+    parts = 0
+    for i, divided in enumerate(across):
+        if not divided and (i == 0 or across[i - 1]):
+            parts += 1
     return across.count(False) >= _LEAST_LINES * parts
 
 
-def _stretches(steps: Sequence[int]) -> list[tuple[int, int]]:
+def _stretches(points: Sequence[int]) -> list[tuple[int, int]]:
+    """First and last of each run of successive points."""
     stretches: list[tuple[int, int]] = []
-    for step in steps:
-        if stretches and stretches[-1][1] == step - 1:
-            stretches[-1] = (stretches[-1][0], step)
+    for point in points:
+        if stretches and stretches[-1][1] == point - 1:
+            stretches[-1] = (stretches[-1][0], point)
         else:
-            stretches.append((step, step))
+            stretches.append((point, point))
     return stretches
 
 
 def _reads_like_column(lines: Sequence[Line]) -> bool:
-    """Rows of text that fill the width; wide spaces in justified rows part lines, so rows are
-    looked at, not lines."""
+    """Rows of text that fill the width.
+
+    Wide spaces in justified rows part lines, so rows are looked at, not lines.
+    """
     rows = _rows(lines)
     if len(rows) < _LEAST_LINES:
         return False
     width = max(line.right for line in lines) - min(line.left for line in lines)
     inked = median(sum(line.right - line.left for line in row) for row in rows)
-    return (
-        inked >= _FILLED * width
-        and median(sum(_words(line.text) for line in row) for row in rows) >= _LEAST_WORDS
-    )
+    words = median(sum(_words(line.text) for line in row) for row in rows)
+    return inked >= _FILLED * width and words >= _LEAST_WORDS
 
 
 def _words(text: str) -> float:
