@@ -1,11 +1,12 @@
-"""Tables without ruled lines: rows whose cells stand in columns. Taken for a table only when
-everything fits."""
+"""Tables without ruled lines: rows whose cells stand in columns.
+
+They are taken for a table only when everything fits.
+"""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
@@ -22,43 +23,47 @@ _LABEL = re.compile(r"[^\w\s]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)]")
 
 
 class Stretch(NamedTuple):
-    """Consecutive rows `[start, end)`, with the cells of each where they are a table for certain."""
+    """Consecutive rows `[start, end)` that are a table, or may be one."""
 
     start: int
     end: int
-    cells: list[list[str]] | None  # None: it may be one, but not for certain
+    cells: list[list[str]] | None  # None: it may be a table, but not for certain
 
 
 def find_tables(rows: Sequence[Row]) -> list[Stretch]:
-    """Stretches of a page's rows that are a table or look like one; tables have at least three rows
-    and two columns.
+    """Stretches of a page's rows that are a table or look like one.
 
-    A table: at least 60 % of the rows have the full number of cells, every cell stands in one
-    column, the columns are at least 4 points apart and aligned at the left, the right or the
-    middle, cells are short, no row goes on in the row below it.
+    Tables have at least three rows and two columns. It is one if at least 60 % of the rows have the
+    full number of cells, every cell stands in one column, the columns are at least 4 points apart
+    and aligned at the left, the right or the middle, cells are short, and no row goes on in the row
+    below it.
     """
-    found: list[Stretch] = []
+    stretches: list[Stretch] = []
     start = 0
     while start < len(rows):
-        end = start
-        while (
-            end < len(rows)
-            and _has_cells(rows[end])
-            and (end == start or _follows(rows[end - 1], rows[end]))
-        ):
-            end += 1
-        if end - start >= _LEAST_ROWS and not _is_list(rows[start:end]):
-            cells = _table(rows[start:end])
-            wrapped = end < len(rows) and _goes_on(rows[start:end], rows[end])
-            if cells and not wrapped:
-                found.append(Stretch(start, end, cells))
-            elif cells or (
-                all(len(row.cells) > 2 for row in rows[start:end])
-                and not _is_justified(rows[start:end])
-            ):
-                found.append(Stretch(start, end, None))
+        end = _end_of_cells(rows, start)
+        stretch = rows[start:end]
+        if len(stretch) >= _LEAST_ROWS and not _is_list(stretch):
+            cells = _table(stretch)
+            wrapped = end < len(rows) and _goes_on(stretch, rows[end])
+            if cells or _looks_like_table(stretch):
+                stretches.append(Stretch(start, end, None if wrapped else cells))
         start = max(end, start + 1)
-    return found
+    return stretches
+
+
+def _end_of_cells(rows: Sequence[Row], start: int) -> int:
+    """Behind the rows from `start` on that have cells and follow one another."""
+    end = start
+    while end < len(rows) and _has_cells(rows[end]):
+        if end > start and not _follows(rows[end - 1], rows[end]):
+            break
+        end += 1
+    return end
+
+
+def _looks_like_table(rows: Sequence[Row]) -> bool:
+    return all(len(row.cells) > 2 for row in rows) and not _is_justified(rows)
 
 
 def _has_cells(row: Row) -> bool:
@@ -77,35 +82,43 @@ def _is_list(rows: Sequence[Row]) -> bool:
 
 def _is_justified(rows: Sequence[Row]) -> bool:
     """Rows that all reach both edges: the gaps are the wide spaces of justified text."""
-    return all(
-        max(edges) - min(edges) <= _ALIGNED
-        for edges in zip(*((row.left, row.right) for row in rows), strict=True)
-    )
+    lefts = [row.left for row in rows]
+    rights = [row.right for row in rows]
+    return max(lefts) - min(lefts) <= _ALIGNED and max(rights) - min(rights) <= _ALIGNED
 
 
 def _table(rows: Sequence[Row]) -> list[list[str]] | None:
-    columns = _columns([cell for row in rows for cell in row.cells])
-    counts = Counter(len(row.cells) for row in rows)
-    if len(columns) < 2 or counts[len(columns)] < 0.6 * len(rows):
+    """The texts of the cells by row and column; None if this is no table for certain."""
+    cells = [cell for row in rows for cell in row.cells]
+    columns = _columns(cells)
+    if len(columns) < 2 or _full_rows(rows, len(columns)) < 0.6 * len(rows):
         return None
+    table = _placed(rows, columns)
+    if table is None or not all(map(_is_aligned, zip(*table, strict=True))):
+        return None
+    if median(len(cell.text.split()) for cell in cells) > _MOST_WORDS:
+        return None
+    return [[" ".join(cell.text.split()) if cell else "" for cell in row] for row in table]
+
+
+def _full_rows(rows: Sequence[Row], columns: int) -> int:
+    return sum(len(row.cells) == columns for row in rows)
+
+
+def _placed(
+    rows: Sequence[Row], columns: Sequence[tuple[float, float]]
+) -> list[list[Line | None]] | None:
+    """The cells by row and column; None if two of a row stand in one column."""
     table = []
-    members: list[list[Line]] = [[] for _ in columns]
     for row in rows:
-        texts = [""] * len(columns)
+        placed: list[Line | None] = [None] * len(columns)
         for cell in row.cells:
             k = next(k for k, (left, right) in enumerate(columns) if left <= cell.left <= right)
-            if texts[k]:
+            if placed[k] is not None:
                 return None
-            texts[k] = " ".join(cell.text.split())
-            members[k].append(cell)
-        table.append(texts)
-    if not all(_is_aligned(cells) for cells in members):
-        return None
-    return (
-        table
-        if median(len(cell.text.split()) for row in rows for cell in row.cells) <= _MOST_WORDS
-        else None
-    )
+            placed[k] = cell
+        table.append(placed)
+    return table
 
 
 def _columns(cells: Sequence[Line]) -> list[tuple[float, float]]:
@@ -119,26 +132,29 @@ def _columns(cells: Sequence[Line]) -> list[tuple[float, float]]:
     return columns
 
 
-def _is_aligned(cells: Sequence[Line]) -> bool:
-    places = zip(
-        *((cell.left, cell.right, (cell.left + cell.right) / 2) for cell in cells), strict=True
-    )
-    return any(
-        sum(abs(x - median(xs)) <= _ALIGNED for x in xs) >= 0.8 * len(xs)
-        for xs in map(list, places)
-    )
+def _is_aligned(column: Iterable[Line | None]) -> bool:
+    """Whether most cells share their left edge, their right edge or their middle."""
+    cells = [cell for cell in column if cell is not None]
+    lefts = [cell.left for cell in cells]
+    rights = [cell.right for cell in cells]
+    middles = [(cell.left + cell.right) / 2 for cell in cells]
+    return any(_is_together(places) for places in (lefts, rights, middles))
+
+
+def _is_together(places: Sequence[float]) -> bool:
+    usual = median(places)
+    return sum(abs(place - usual) <= _ALIGNED for place in places) >= 0.8 * len(places)
 
 
 def _goes_on(rows: Sequence[Row], below: Row) -> bool:
-    """Whether the row below holds the second line of a cell: it begins in a later column, close
-    under the last row."""
+    """Whether the row below holds the second line of a cell.
+
+    It begins in a later column, close under the last row.
+    """
     last = rows[-1]
-    close = _follows(last, below) and below.top - last.top <= 1.4 * last.size
-    return (
-        close
-        and len(below.cells) < len(last.cells)
-        and all(
-            any(abs(cell.left - other.left) <= _ALIGNED for other in last.cells[1:])
-            for cell in below.cells
-        )
-    )
+    if not _follows(last, below) or below.top - last.top > 1.4 * last.size:
+        return False
+    if len(below.cells) >= len(last.cells):
+        return False
+    lefts = [cell.left for cell in last.cells[1:]]
+    return all(any(abs(cell.left - left) <= _ALIGNED for left in lefts) for cell in below.cells)

@@ -23,38 +23,39 @@ class _Run:
     last: tuple[float, float]  # left and right of the last piece
     upright: bool = True
     text: list[str] = field(default_factory=list)
-    sizes: dict[float, int] = field(default_factory=dict)
-    bold: int = 0
+    sizes: dict[float, int] = field(default_factory=dict)  # characters by size of the type
+    bold: int = 0  # characters
 
     def add(self, piece: Piece, left: float, right: float) -> None:
         self.text.append(f" {piece.text}" if piece.space and self.text else piece.text)
-        self.left, self.right, self.last = (
-            min(self.left, left),
-            max(self.right, right),
-            (left, right),
-        )
-        self.sizes[piece.style.size] = self.sizes.get(piece.style.size, 0) + len(piece.text)
-        self.bold += len(piece.text) if piece.style.bold else 0
+        self.left = min(self.left, left)
+        self.right = max(self.right, right)
+        self.last = (left, right)
+        size, count = piece.style.size, len(piece.text)
+        self.sizes[size] = self.sizes.get(size, 0) + count
+        if piece.style.bold:
+            self.bold += count
 
     @property
     def size(self) -> float:
         return max(self.sizes, key=lambda size: (self.sizes[size], size))
 
     def line(self, text: str) -> Line:
-        size, count = self.size, sum(self.sizes.values())
+        size = self.size
+        bold = 2 * self.bold > sum(self.sizes.values())
         top = self.baseline - 0.8 * size
-        return Line(
-            text, size, 2 * self.bold > count, self.left, self.right, top, top + size, self.upright
-        )
+        return Line(text, size, bold, self.left, self.right, top, top + size, self.upright)
 
 
 def lines_of(pieces: Sequence[Piece], turn: Turn, grids: Sequence[Grid]) -> list[Line]:
-    """The page's lines, unsorted: runs of text on one row, ended by a wide gap or by a rule of a
-    table."""
+    """The page's lines, unsorted: runs of text on one row.
+
+    A wide gap ends a run, and a rule of a table.
+    """
     runs = list(_runs(pieces, turn, grids))
-    lines = [run.line(_text(run)) for run in runs if not run.upright]
     upright = sorted((run for run in runs if run.upright), key=lambda run: (run.baseline, run.left))
-    return _joined([run.line(_text(run)) for run in upright], grids) + lines
+    turned = [run.line(_text(run)) for run in runs if not run.upright]
+    return _joined([run.line(_text(run)) for run in upright], grids) + turned
 
 
 def _text(run: _Run) -> str:
@@ -89,8 +90,10 @@ def _continues(
     upright: bool,
     grids: Sequence[Grid],
 ) -> bool:
-    """Whether a piece goes on with the run. Turned text follows the file, as its places do not
-    tell."""
+    """Whether a piece goes on with the run.
+
+    Turned text follows the file, as its places do not tell.
+    """
     if run.upright != upright:
         return False
     if not upright:
@@ -98,54 +101,62 @@ def _continues(
     size = max(piece.style.size, next(iter(run.sizes)))
     if abs(baseline - run.baseline) > 0.45 * size:
         return False
-    gap = max(left - run.last[1], run.last[0] - right)
-    return -_MOST_OVERLAP * size <= gap <= GAP * size and not _ruled(
-        grids, run.last[1], left, baseline
-    )
+    last_left, last_right = run.last
+    gap = max(left - last_right, last_left - right)
+    near = -_MOST_OVERLAP * size <= gap <= GAP * size
+    return near and not _ruled(grids, last_right, left, baseline)
 
 
 def _ruled(grids: Sequence[Grid], left: float, right: float, y: float) -> bool:
     """Whether a vertical rule of a table stands between two places of a row."""
-    return right - left > 1 and any(
-        grid.rows[0] <= y <= grid.rows[-1] and any(left <= rule <= right for rule in grid.columns)
-        for grid in grids
-    )
+    if right - left <= 1:
+        return False
+    for grid in grids:
+        if grid.rows[0] <= y <= grid.rows[-1]:
+            if any(left <= rule <= right for rule in grid.columns):
+                return True
+    return False
 
 
 def _joined(lines: list[Line], grids: Sequence[Grid]) -> list[Line]:
-    """Join lines of one row that a file draws in pieces; `lines` are sorted by baseline, then left."""
+    """Lines of one row that a file draws in pieces, joined.
+
+    `lines` are sorted by baseline, then left.
+    """
     rows: list[list[Line]] = []
     for line in lines:
-        if rows and abs(line.bottom - rows[-1][0].bottom) <= 0.15 * max(
-            line.size, rows[-1][0].size
-        ):
+        if rows and _same_baseline(rows[-1][0], line):
             rows[-1].append(line)
         else:
             rows.append([line])
-    joined: list[Line] = []
-    for row in rows:
-        row.sort(key=lambda line: line.left)
-        joined.append(row[0])
-        for line in row[1:]:
-            before, size = joined[-1], max(line.size, joined[-1].size)
-            if line.text == before.text and line.left - before.left <= 0.15 * size:
-                continue  # its shadow
-            near = -0.5 * size <= line.left - before.right <= GAP * size
-            if near and not _ruled(grids, before.right, line.left, line.bottom - 0.2 * line.size):
-                joined[-1] = _join(
-                    before, line, " " if line.left - before.right > _WORD_GAP * size else ""
-                )
-            else:
-                joined.append(line)
+    return [line for row in rows for line in _joined_row(row, grids)]
+
+
+def _same_baseline(a: Line, b: Line) -> bool:
+    return abs(a.bottom - b.bottom) <= 0.15 * max(a.size, b.size)
+
+
+def _joined_row(row: list[Line], grids: Sequence[Grid]) -> list[Line]:
+    first, *others = sorted(row, key=lambda line: line.left)
+    joined = [first]
+    for line in others:
+        before = joined[-1]
+        size = max(line.size, before.size)
+        gap = line.left - before.right
+        if line.text == before.text and line.left - before.left <= 0.15 * size:
+            continue  # its shadow
+        near = -0.5 * size <= gap <= GAP * size
+        if near and not _ruled(grids, before.right, line.left, line.bottom - 0.2 * line.size):
+            joined[-1] = _join(before, line, " " if gap > _WORD_GAP * size else "")
+        else:
+            joined.append(line)
     return joined
 
 
 def _join(left: Line, right: Line, space: str) -> Line:
-    texts = (
-        (right.text, left.text)
-        if is_rtl(left.text) and is_rtl(right.text)
-        else (left.text, right.text)
-    )
+    texts = [left.text, right.text]
+    if is_rtl(left.text) and is_rtl(right.text):
+        texts.reverse()
     longer = max(left, right, key=lambda line: len(line.text))
     bold = left.bold and right.bold
     return Line(

@@ -1,5 +1,4 @@
-"""What PDFium says of a page's text: pieces of it with their places and type, in the order of the
-file."""
+"""What PDFium says of a page's text: pieces of it in the order of the file."""
 
 from __future__ import annotations
 
@@ -14,16 +13,16 @@ from structrag.reading.pdf.pages import Box
 _BOLD_NAME = re.compile(r"bold|black|heavy|demi(?!-?light)|cmbx|sfbx|ecbx", re.IGNORECASE)
 _BOLD_WEIGHT = 700
 _FORCE_BOLD = 1 << 18  # PDF 32000-1, table 123
-_HYPHENS = {
-    0x02: "-",
-    0xFFFE: "-",
-}  # PDFium's signs for a hyphen at a line's end, behind which no white space comes
+# PDFium's signs for a hyphen at a line's end, behind which no white space comes.
+_HYPHENS = {0x02: "-", 0xFFFE: "-"}
 _WORD = re.compile("[^\\s\x02\ufffe]+[\x02\ufffe]?|[\x02\ufffe]")
 
 
 class Turn(NamedTuple):
-    """From PDF coordinates (origin at the lower left) to those of a page turned clockwise by
-    quarters."""
+    """From PDF coordinates to those of a page turned clockwise.
+
+    The origin of PDF coordinates is at the lower left.
+    """
 
     quarters: int
     box: Box  # left, bottom, right, top of the visible page, in PDF coordinates
@@ -72,30 +71,29 @@ class Piece(NamedTuple):
 
 
 def read_pieces(raw: Any, textpage: Any) -> tuple[list[Piece], int]:
-    """The text of a page in the order of its file, and the quarters most of it is turned
-    anticlockwise (-1 without text)."""
+    """The text of a page in the order of its file, and how it is turned.
+
+    The second is the quarters most of the text is turned anticlockwise; -1 without text.
+    """
     text = _text_of(raw, textpage)
     pieces: list[Piece] = []
     styles: dict[int | None, _Style] = {}
-    turned = [0, 0, 0, 0]
+    turned = [0, 0, 0, 0]  # characters by quarter
     behind = 0
     for word in _WORD.finditer(text):
         white = text[behind : word.start()]
         behind = word.end()
         for start, end, drawn_by in _drawn(raw, textpage, word.start(), word.end()):
-            style = styles.get(drawn_by) or styles.setdefault(
-                drawn_by, _style(raw, textpage, start)
-            )
+            if drawn_by not in styles:
+                styles[drawn_by] = _style(raw, textpage, start)
+            style = styles[drawn_by]
             turned[round(style.angle / 90) % 4] += end - start
             shown = text[start:end].translate(_HYPHENS)
             box, baseline = _place(raw, textpage, start, end - 1)
-            first = start == word.start() and bool(white)
-            pieces.append(
-                Piece(shown, style, box, baseline, drawn_by, first, first and "\n" in white)
-            )
-    return pieces, max(range(4), key=lambda quarter: (turned[quarter], -quarter)) if any(
-        turned
-    ) else -1
+            space = start == word.start() and bool(white)
+            ended = space and "\n" in white
+            pieces.append(Piece(shown, style, box, baseline, drawn_by, space, ended))
+    return pieces, turned.index(max(turned)) if any(turned) else -1
 
 
 def _text_of(raw: Any, textpage: Any) -> str:
@@ -136,62 +134,69 @@ def _place(raw: Any, textpage: Any, first: int, last: int) -> tuple[Box, tuple[f
 
 
 def _style(raw: Any, textpage: Any, i: int) -> _Style:
-    matrix, flags, name = raw.FS_MATRIX(), ctypes.c_int(), ctypes.create_string_buffer(256)
+    matrix, flags, buffer = raw.FS_MATRIX(), ctypes.c_int(), ctypes.create_string_buffer(256)
     raw.FPDFText_GetMatrix(textpage, i, matrix)
-    raw.FPDFText_GetFontInfo(textpage, i, name, 256, flags)
+    raw.FPDFText_GetFontInfo(textpage, i, buffer, 256, flags)
     size = raw.FPDFText_GetFontSize(textpage, i) * math.hypot(matrix.c, matrix.d)
-    bold = bool(
-        _BOLD_NAME.search(name.value.decode("utf-8", "replace"))
-        or flags.value & _FORCE_BOLD
-        or raw.FPDFText_GetFontWeight(textpage, i) >= _BOLD_WEIGHT
-    )
-    return _Style(
-        max(round(size, 1), 0.1), bold, math.degrees(math.atan2(matrix.b, matrix.a)) % 360
-    )
+    name = buffer.value.decode("utf-8", "replace")
+    heavy = raw.FPDFText_GetFontWeight(textpage, i) >= _BOLD_WEIGHT
+    bold = heavy or bool(flags.value & _FORCE_BOLD or _BOLD_NAME.search(name))
+    angle = math.degrees(math.atan2(matrix.b, matrix.a)) % 360
+    return _Style(max(round(size, 1), 0.1), bold, angle)
 
 
 def left_out_repeats(raw: Any, page: Any, pieces: Sequence[Piece]) -> list[Piece]:
-    """Rows that repeat one of the five text objects before them, which PDFium takes for its shadow.
+    """Rows that PDFium takes for the shadow of a text before them.
 
-    It leaves out a long text drawn again less than an eighth of its width away; a real shadow is no
-    further than a fraction of the type's height, the next row is.
+    They repeat one of the five text objects before. PDFium leaves out a long text drawn again less
+    than an eighth of its width away; a real shadow is no further than a fraction of the type's
+    height, the next row is.
     """
-    known: dict[int, list[Piece]] = {}
+    by_object: dict[int, list[Piece]] = {}
     for piece in pieces:
         if piece.drawn_by is not None:
-            known.setdefault(piece.drawn_by, []).append(piece)
+            by_object.setdefault(piece.drawn_by, []).append(piece)
     texts = [
-        item
-        for item in _objects(raw, page)
+        (item, ctypes.cast(item, ctypes.c_void_p).value or 0)
+        for item in objects_of(raw, page)
         if raw.FPDFPageObj_GetType(item) == raw.FPDF_PAGEOBJ_TEXT
     ]
-    addresses = [ctypes.cast(item, ctypes.c_void_p).value or 0 for item in texts]
     added: list[Piece] = []
-    for i, address in enumerate(addresses):
-        if address in known:
+    for i, (item, address) in enumerate(texts):
+        if address in by_object:
             continue
-        left, bottom, right, top = _bounds(raw, texts[i])
-        for j in range(i - 1, max(-1, i - 6), -1):
-            box = _bounds(raw, texts[j])
-            dx, dy = left - box[0], bottom - box[1]
-            same = (
-                abs(right - box[2] - dx) < 0.1 and abs(top - box[3] - dy) < 0.1 and right - left > 1
-            )
-            if same and addresses[j] in known and abs(dy) > 0.4 * (top - bottom):
-                known[address] = [_moved(piece, dx, dy, address) for piece in known[addresses[j]]]
-                added += known[address]
+        for before, source in reversed(texts[max(0, i - 5) : i]):
+            step = _step(raw, before, item) if source in by_object else None
+            if step:
+                copies = [_moved(piece, *step, address) for piece in by_object[source]]
+                by_object[address] = copies
+                added += copies
                 break
     return added
 
 
-def _objects(raw: Any, page: Any) -> Iterator[Any]:
+def _step(raw: Any, first: Any, second: Any) -> tuple[float, float] | None:
+    """How far the second text stands from the first, if it repeats it in another row."""
+    a, b = bounds_of(raw, first), bounds_of(raw, second)
+    if a is None or b is None:
+        return None
+    dx, dy = b[0] - a[0], b[1] - a[1]
+    width, height = b[2] - b[0], b[3] - b[1]
+    same_size = abs(b[2] - a[2] - dx) < 0.1 and abs(b[3] - a[3] - dy) < 0.1
+    return (dx, dy) if same_size and width > 1 and abs(dy) > 0.4 * height else None
+
+
+def objects_of(raw: Any, page: Any) -> Iterator[Any]:
+    """What is drawn on a page, in the order of the file."""
     for i in range(raw.FPDFPage_CountObjects(page)):
         yield raw.FPDFPage_GetObject(page, i)
 
 
-def _bounds(raw: Any, item: Any) -> Box:
+def bounds_of(raw: Any, item: Any) -> Box | None:
+    """Left, bottom, right and top of an object in PDF coordinates; None for none."""
     sides = [ctypes.c_float() for _ in range(4)]
-    raw.FPDFPageObj_GetBounds(item, *sides)
+    if not raw.FPDFPageObj_GetBounds(item, *sides):
+        return None
     left, bottom, right, top = (side.value for side in sides)
     return left, bottom, right, top
 

@@ -63,7 +63,8 @@ def row_of(cells: Sequence[Line], page: int) -> Row:
     """One row of lines that stand side by side."""
     text = ""
     for cell in cells:
-        text = f"{text}{space_between(text, cell.text)}{' '.join(cell.text.split())}"
+        cell_text = " ".join(cell.text.split())
+        text = f"{text}{space_between(text, cell.text)}{cell_text}"
     longest = max(cells, key=lambda cell: len(cell.text))
     return Row(
         page,
@@ -80,13 +81,13 @@ def row_of(cells: Sequence[Line], page: int) -> Row:
 
 
 def space_between(before: str, after: str) -> str:
-    """A space, or nothing at the start and between characters of scripts that are written without
-    spaces."""
-    return (
-        ""
-        if not before or (_UNSPACED_END.match(before[-1]) and _UNSPACED_START.match(after))
-        else " "
-    )
+    """A space, or nothing at the start.
+
+    Nothing either between characters of scripts that are written without spaces.
+    """
+    if not before or (_UNSPACED_END.match(before[-1]) and _UNSPACED_START.match(after)):
+        return ""
+    return " "
 
 
 @dataclass
@@ -101,20 +102,18 @@ class Joiner:
         return cls(Hyphens.of(texts))
 
     def join(self, before: str, after: str) -> str:
-        """The two as one text: with a space, or without where a word or a script without spaces
-        goes on."""
+        """The two as one text.
+
+        There is a space between them, except where a word or a script without spaces goes on.
+        """
         if before.endswith("\u00ad"):
             return before[:-1] + after
         broken = _BROKEN.search(before.rpartition(" ")[2]) if before[-1] in "-\u2010" else None
-        first = _FIRST_WORD.match(after)
-        if (
-            broken
-            and first
-            and after[0].islower()
-            and not self.hyphens.is_suspended(broken["word"], first[0])
-        ):
-            keeps = self.hyphens.keep(broken["word"], first[0])
-            return (before if keeps else before[:-1]) + after
-        if broken and after[0].isalnum() and not after[0].islower():
-            return before + after
+        if broken and after[0].islower():
+            first = _FIRST_WORD.match(after)
+            if first and not self.hyphens.is_suspended(broken["word"], first[0]):
+                keeps = self.hyphens.keep(broken["word"], first[0])
+                return (before if keeps else before[:-1]) + after
+        elif broken and after[0].isalnum():
+            return before + after  # a capital or a digit: the hyphen is the word's
         return f"{before}{space_between(before, after)}{after}"
