@@ -51,8 +51,8 @@ def _parse(document: Document, plain_headings: bool) -> Outline:
     if document.format == "html":
         if document.layout is None:
             raise InvalidParameter(
-                "Document.format is 'html' but the document has no layout; a Document holds visible "
-                "text, so make it with structrag.read_text(html, format='html') or "
+                "Document.format is 'html' but the document has no layout; a Document holds "
+                "visible text, so make it with structrag.read_text(html, format='html') or "
                 "structrag.read_file(path)."
             )
         from structrag.reading.html.reader import html_blocks_between

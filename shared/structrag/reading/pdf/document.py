@@ -22,12 +22,13 @@ def pdf_document(
     title: str = "",
     meta: dict[str, Any] | None = None,
 ) -> Document:
-    """A PDF as a Markdown document: laid-out pages by `markdown_of_pages`, Markdown as it is.
+    """A PDF as a Markdown document.
 
-    The title is the given one, else with the reader "layout" that of the file's metadata unless a
-    program made it up, else the first heading, else the stem of the file's name. `meta["pages"]`
-    counts the pages; `meta["pages_without_text"]` lists the scanned ones, from 1, if there are any.
-    Pages that a reader gives as Markdown are joined by a blank line. Raises what `pages_of` raises.
+    Laid-out pages become one by `markdown_of_pages`, Markdown stays as it is. The title is the
+    given one, else with the reader "layout" that of the file's metadata unless a program made it
+    up, else the first heading, else the stem of the file's name. `meta["pages"]` counts the pages;
+    `meta["pages_without_text"]` lists the scanned ones, from 1, if there are any. Pages that a
+    reader gives as Markdown are joined by a blank line. Raises what `pages_of` raises.
     """
     pages = pages_of(source, reader=reader, password=password)
     laid_out = [page for page in pages if isinstance(page, Page)]
@@ -35,23 +36,31 @@ def pdf_document(
     facts: dict[str, Any] = {} if isinstance(source, bytes) else {"source": str(Path(source))}
     facts |= meta or {}
     facts["pages"] = len(pages)
-    if scans := [i for i, page in enumerate(laid_out, start=1) if page.images and not page.lines]:
+    scans = [i for i, page in enumerate(laid_out, start=1) if page.images and not page.lines]
+    if scans:
         facts["pages_without_text"] = scans
     if not title and reader == "layout":
         title = title_of_pdf(source, password=password)
     if not title:
-        headings = markdown_headings(text)
-        title = headings[0].title if headings else Path(str(facts.get("source", ""))).stem
+        title = _first_title(text) or Path(str(facts.get("source", ""))).stem
     return Document(text, id=id, title=title, format="markdown", meta=facts)
 
 
 def source_of_pdf(
     source: Source, *, reader: PdfReader = "layout", password: str | None = None
 ) -> tuple[list[Page] | Document, int]:
-    """What a formatter takes of a PDF (laid-out pages, or a Markdown document) and its page count."""
+    """What a formatter takes of a PDF, and its page count.
+
+    It takes laid-out pages, or a Markdown document.
+    """
     pages = pages_of(source, reader=reader, password=password)
     laid_out = [page for page in pages if isinstance(page, Page)]
     return laid_out or Document(_joined(pages), format="markdown"), len(pages)
+
+
+def _first_title(text: str) -> str:
+    headings = markdown_headings(text)
+    return headings[0].title if headings else ""
 
 
 def _joined(pages: list[Any]) -> str:

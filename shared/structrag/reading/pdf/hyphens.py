@@ -17,40 +17,43 @@ _SUSPENDED = frozenset(
 
 @dataclass
 class Hyphens:
-    """Tells how a word that is broken at a line end is written: as the rest of the document writes
-    it, else as its parts suggest."""
+    """Tells how a word that is broken at a line end is written.
 
-    known: Counter[
-        str
-    ]  # how often the document has a word, casefolded, not counting first halves at line ends
+    It is written as in the rest of the document, else as its parts suggest.
+    """
+
+    # How often the document has a word, casefolded; first halves at line ends do not count.
+    counts: Counter[str]
     guessed: list[str] = field(default_factory=list)  # words where nothing decided
 
     @classmethod
     def of(cls, lines: Iterable[str]) -> Hyphens:
         """One that knows the words of a document's lines."""
-        known: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for line in lines:
             words = _COMPOUND.findall(line.casefold())
-            known.update(words[:-1] if line.rstrip().endswith(SIGNS) else words)
-        return cls(known)
+            counts.update(words[:-1] if line.rstrip().endswith(SIGNS) else words)
+        return cls(counts)
 
     def keep(self, first: str, second: str) -> bool:
-        """Whether the hyphen between the end of a line and the first word of the next, both without
-        it, stays.
+        """Whether the hyphen between the end of a line and the next word stays.
 
-        It does behind compounds, numbers and prefixes such as "self". Else the way that alone is
-        found elsewhere decides. A guess is noted: it stays where both parts are words of their own.
+        Both are given without it. It does stay behind compounds, numbers and prefixes such as
+        "self". Else the way that alone is found elsewhere decides. A guess is noted: it stays where
+        both parts are words of their own.
         """
         a, b = first.casefold(), second.casefold()
         if "-" in a or any(map(str.isdigit, a)) or a in _PREFIXES:
             return True
-        whole, compound = self.known[a + b], self.known[f"{a}-{b}"]
+        whole, compound = self.counts[a + b], self.counts[f"{a}-{b}"]
         if (whole > 0) != (compound > 0):
             return compound > 0
         self.guessed.append(f"{first}-{second}")
-        return self.known[a] > 1 and self.known[b] > 1
+        return self.counts[a] > 1 and self.counts[b] > 1
 
     def is_suspended(self, first: str, second: str) -> bool:
-        """Whether the hyphen stands for the rest of a later word, as in "pre- and post-war":
-        nothing is to be joined there."""
-        return second in _SUSPENDED and not self.known[f"{first}{second}".casefold()]
+        """Whether the hyphen stands for the rest of a later word.
+
+        As in "pre- and post-war": nothing is to be joined there.
+        """
+        return second in _SUSPENDED and not self.counts[f"{first}{second}".casefold()]

@@ -1,5 +1,4 @@
-"""Laid-out pages to Markdown by rules: headings, paragraphs, lists and tables, without running
-heads."""
+"""Laid-out pages to Markdown by rules, without running heads."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ from structrag.reading.pdf.heading_styles import (
     levels_of,
 )
 from structrag.reading.pdf.pages import Grid, Line, Page
-from structrag.reading.pdf.paragraphs import Paragraph, paragraphs_of, spacing_of
+from structrag.reading.pdf.paragraphs import Paragraph, Spacing, paragraphs_of, spacing_of
 from structrag.reading.pdf.rows import Joiner, Row, rows_of
 from structrag.reading.pdf.running_heads import find_running_heads
 
@@ -57,6 +56,7 @@ class _Item(NamedTuple):
 
 
 _Part = _Table | _Loose | Row
+_Group = _Table | _Loose | Paragraph
 
 
 def markdown_of_pages(pages: Sequence[Page]) -> Draft:
@@ -73,22 +73,18 @@ def markdown_of_pages(pages: Sequence[Page]) -> Draft:
     text, gives "".
     """
     heads = find_running_heads(pages)
-    kept = [
-        [line for j, line in enumerate(page.lines) if j not in gone]
-        for page, gone in zip(pages, heads.removed, strict=True)
-    ]
-    removed = tuple(
-        " ".join(page.lines[j].text.split())
-        for page, gone in zip(pages, heads.removed, strict=True)
-        for j in sorted(gone)
-    )
-    joiner = Joiner.of(line.text for lines in kept for line in lines)
-    parts = [
-        part for i, page in enumerate(pages) for part in _parts(kept[i], page.grids, i + 1, joiner)
-    ]
+    bodies: list[list[Line]] = []  # the lines of each page that stay
+    removed: list[str] = []
+    for page, numbers in zip(pages, heads.removed, strict=True):
+        bodies.append([line for j, line in enumerate(page.lines) if j not in numbers])
+        removed += [" ".join(page.lines[j].text.split()) for j in sorted(numbers)]
+    joiner = Joiner.of(line.text for lines in bodies for line in lines)
+    parts: list[_Part] = []
+    for number, (page, lines) in enumerate(zip(pages, bodies, strict=True), start=1):
+        parts += _parts(lines, page.grids, number, joiner)
     blocks, notes = _blocks(parts, joiner)
-    text = assembled(blocks)
-    return Draft(text, (*heads.notes, *_page_notes(pages), *notes, *_hyphen_note(joiner)), removed)
+    uncertain = (*heads.notes, *_page_notes(pages), *notes, *_hyphen_note(joiner))
+    return Draft(assembled(blocks), uncertain, tuple(removed))
 
 
 def _parts(
@@ -122,16 +118,15 @@ def _rows_and_tables(lines: Sequence[Line], page: int) -> Iterator[_Part]:
 
 
 def _ruled_cells(lines: Iterable[Line], grid: Grid, joiner: Joiner) -> list[list[str]]:
-    """The texts of a ruled table's cells, without rows and columns that are empty throughout."""
+    """The texts of a ruled table's cells, without empty rows and columns."""
     table = [[""] * (len(grid.columns) - 1) for _ in grid.rows[1:]]
     for line in lines:
         row, column = grid.cell(line) or (0, 0)
         text = " ".join(line.text.split())
-        table[row][column] = (
-            joiner.join(table[row][column], text)
-            if table[row][column] and text
-            else (table[row][column] or text)
-        )
+        before = table[row][column]
+        if before and text:
+            text = joiner.join(before, text)
+        table[row][column] = text or before
     table = [cells for cells in table if any(cells)]
     used = [k for k in range(len(grid.columns) - 1) if any(cells[k] for cells in table)]
     return [[cells[k] for k in used] for cells in table]
@@ -139,25 +134,12 @@ def _ruled_cells(lines: Iterable[Line], grid: Grid, joiner: Joiner) -> list[list
 
 def _blocks(parts: Sequence[_Part], joiner: Joiner) -> tuple[list[str], list[str]]:
     """Markdown blocks, and what is uncertain about them."""
-    rows = [
-        row
-        for part in parts
-        for row in ([part] if isinstance(part, Row) else getattr(part, "rows", ()))
-    ]
-    body, spacing = body_of(rows), spacing_of(rows)
-    groups: list[_Table | _Loose | Paragraph] = []
-    free: list[Row] = []
-    for part in [*parts, None]:
-        if isinstance(part, Row):
-            free.append(part)
-            continue
-        groups += paragraphs_of(free, spacing)
-        free = []
-        if part is not None:
-            groups.append(part)
-    texts = [_text(group, joiner) if isinstance(group, Paragraph) else "" for group in groups]
+    rows = _text_rows(parts)
+    body = body_of(rows)
+    groups = _groups(parts, spacing_of(rows))
+    texts = [_text(group, joiner) for group in groups]
     styles = [_style(groups, texts, i, body) for i in range(len(groups))]
-    levels = iter(levels_of([style for style in styles if style]))
+    levels = iter(levels_of(list(filter(None, styles))))
     blocks: list[str] = []
     notes: list[str] = []
     items: list[tuple[Paragraph, str]] = []
@@ -170,76 +152,99 @@ def _blocks(parts: Sequence[_Part], joiner: Joiner) -> tuple[list[str], list[str
         if isinstance(group, _Table):
             blocks.append(_pipe_table(group.cells))
         elif isinstance(group, _Loose):
-            blocks.append("\n".join(_plain(row.text) for row in group.rows))
+            blocks.append(_plain_lines(row.text for row in group.rows))
             notes.append(_loose_note(group))
-        elif style and isinstance(group, Paragraph):
+        elif style:
             blocks.append(heading_line(next(levels), _title(group, text)))
         else:
-            blocks.append("\n".join(_plain(line) for line in text.split("\n")))
+            blocks.append(_plain_lines(text.split("\n")))
             notes += _large_note(group, text, body)
     return [*blocks, *_list(items)], notes
 
 
-def _text(paragraph: Paragraph, joiner: Joiner) -> str:
-    """The paragraph's text, an item's without its mark, with a line end where a line was ended on
-    purpose."""
-    mark = paragraph.mark
-    text = paragraph.rows[0].text[mark.end if mark else 0 :]
-    for i, row in enumerate(paragraph.rows[1:], start=1):
-        text = f"{text}\n{row.text}" if i in paragraph.breaks else joiner.join(text, row.text)
+def _text_rows(parts: Iterable[_Part]) -> list[Row]:
+    """All rows outside tables."""
+    rows: list[Row] = []
+    for part in parts:
+        if isinstance(part, Row):
+            rows.append(part)
+        elif isinstance(part, _Loose):
+            rows += part.rows
+    return rows
+
+
+def _groups(parts: Iterable[_Part], spacing: Spacing) -> list[_Group]:
+    """The parts with successive rows put together to paragraphs."""
+    groups: list[_Group] = []
+    rows: list[Row] = []
+    for part in parts:
+        if isinstance(part, Row):
+            rows.append(part)
+            continue
+        groups += [*paragraphs_of(rows, spacing), part]
+        rows = []
+    return groups + paragraphs_of(rows, spacing)
+
+
+def _text(group: _Group, joiner: Joiner) -> str:
+    """A paragraph's text, an item's without its mark; "" for a table.
+
+    There is a line end where a line was ended on purpose.
+    """
+    if not isinstance(group, Paragraph):
+        return ""
+    mark = group.mark
+    text = group.rows[0].text[mark.end if mark else 0 :]
+    for i, row in enumerate(group.rows[1:], start=1):
+        text = f"{text}\n{row.text}" if i in group.breaks else joiner.join(text, row.text)
     return text
 
 
 def _title(paragraph: Paragraph, text: str) -> str:
     """The paragraph's text on one line, its number included."""
-    return " ".join([*([paragraph.mark.shown] if paragraph.mark else []), *text.split()])
+    words = text.split()
+    return " ".join([paragraph.mark.shown, *words] if paragraph.mark else words)
 
 
-def _style(
-    groups: Sequence[_Table | _Loose | Paragraph], texts: Sequence[str], i: int, body: Body
-) -> Style | None:
+def _style(groups: Sequence[_Group], texts: Sequence[str], i: int, body: Body) -> Style | None:
     group = groups[i]
     if not isinstance(group, Paragraph) or (group.mark and not group.mark.shown[0].isalnum()):
         return None
     following = groups[i + 1] if i + 1 < len(groups) else None
-    before_text = (
-        not isinstance(following, Paragraph)
-        or len(following.rows) > 1
-        or len(following.rows[0].text) > 60
-    )
-    return heading_style(
-        group.rows, _title(group, texts[i]), body, before_text=following is not None and before_text
-    )
+    before_text = following is not None
+    if isinstance(following, Paragraph) and len(following.rows) == 1:
+        before_text = len(following.rows[0].text) > 60  # a short row alone is no text
+    return heading_style(group.rows, _title(group, texts[i]), body, before_text=before_text)
 
 
 def _plain(line: str) -> str:
-    """A line of a paragraph, with a backslash before what Markdown would take for structure."""
-    found = _STRUCTURE.match(line)
-    if found and found["number"]:
-        return f"{found['number']}\\{line[found.end('number') :]}"
-    return f"\\{line}" if found else escaped_line(line)
+    """A line of a paragraph, with a backslash before what would be structure."""
+    structure = _STRUCTURE.match(line)
+    if structure and structure["number"]:
+        return f"{structure['number']}\\{line[structure.end('number') :]}"
+    return f"\\{line}" if structure else escaped_line(line)
+
+
+def _plain_lines(lines: Iterable[str]) -> str:
+    return "\n".join(map(_plain, lines))
 
 
 def _list(items: Sequence[tuple[Paragraph, str]]) -> list[str]:
-    """A list as one block, nested by how far its marks are indented; behind a page break by how
-    they look."""
+    """A list as one block, nested by how far its marks are indented.
+
+    Behind a page break it is nested by how the marks look.
+    """
     lines: list[str] = []
     opened: list[_Item] = []
     for paragraph, text in items:
         row, shown = paragraph.rows[0], paragraph.mark.shown if paragraph.mark else ""
         look = re.sub(r"\w+", "1", shown)
-        alike = next(
-            (k for k, item in enumerate(opened) if item.look == look and item.page != row.page),
-            None,
-        )
-        if alike is not None:
-            del opened[alike:]
-        while opened and opened[-1].page == row.page and row.left < opened[-1].left + 3:
-            opened.pop()
+        _close(opened, row, look)
         indent = opened[-1].inside if opened else 0
         label = shown if shown[:-1].isdigit() else "-"
-        kept = f"{shown} " if label != shown and any(map(str.isalnum, shown)) else ""
-        first, *rest = (f"{kept}{text}").split("\n")
+        if label != shown and any(map(str.isalnum, shown)):
+            text = f"{shown} {text}"
+        first, *rest = text.split("\n")
         inside = indent + len(label) + 1
         lines.append(f"{' ' * indent}{label} {_plain(first)}")
         lines += [f"{' ' * inside}{_plain(line)}" for line in rest]
@@ -247,9 +252,22 @@ def _list(items: Sequence[tuple[Paragraph, str]]) -> list[str]:
     return ["\n".join(lines)] if lines else []
 
 
+def _close(opened: list[_Item], row: Row, look: str) -> None:
+    """Take away the items in which an item that begins with `row` is not nested."""
+    for k, item in enumerate(opened):
+        if item.look == look and item.page != row.page:
+            del opened[k:]
+            break
+    while opened and opened[-1].page == row.page and row.left < opened[-1].left + 3:
+        opened.pop()
+
+
 def _pipe_table(cells: list[list[str]]) -> str:
-    rows = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in cells]
-    return "\n".join([rows[0], "|" + " --- |" * len(cells[0]), *rows[1:]]) if rows else ""
+    if not cells:
+        return ""
+    header, *rows = [" | ".join(cell.replace("|", "\\|") for cell in row) for row in cells]
+    rule = "|" + " --- |" * len(cells[0])
+    return "\n".join([f"| {header} |", rule, *(f"| {row} |" for row in rows)])
 
 
 def _page_notes(pages: Sequence[Page]) -> Iterator[str]:

@@ -112,9 +112,9 @@ def _ruled(grids: Sequence[Grid], left: float, right: float, y: float) -> bool:
     if right - left <= 1:
         return False
     for grid in grids:
-        if grid.rows[0] <= y <= grid.rows[-1]:
-            if any(left <= rule <= right for rule in grid.columns):
-                return True
+        beside = grid.rows[0] <= y <= grid.rows[-1]
+        if beside and any(left <= rule <= right for rule in grid.columns):
+            return True
     return False
 
 

@@ -1,4 +1,4 @@
-"""A page of a document as it is laid out: runs of text with their place and font size.
+"""A page as it is laid out: runs of text with place and font size.
 
 `pdf.read_pdf` makes pages of a PDF; pages of any other reader (OCR, a word processor's export) can
 be made by hand.
@@ -13,10 +13,10 @@ Box = tuple[float, float, float, float]  # left, top, right, bottom
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A run of text on one line of a page, without a wide gap inside: a cell of a table is a line
-    of its own.
+    """A run of text on one line of a page, without a wide gap inside.
 
-    Lengths are points (1/72 inch), measured from the page's upper left corner, so `top < bottom`.
+    A cell of a table is a line of its own. Lengths are points (1/72 inch), measured from the page's
+    upper left corner, so `top < bottom`.
     """
 
     text: str
@@ -26,21 +26,25 @@ class Line:
     right: float
     top: float
     bottom: float
-    upright: bool = (
-        True  # False: turned against the page's other text (a watermark, the label of an axis)
-    )
+    # False: turned against the page's other text (a watermark, the label of an axis).
+    upright: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The ruled lines of a table: where they cross. `len(columns) - 1` columns, `len(rows) - 1`
-    rows."""
+    """Where the ruled lines of a table cross.
+
+    The table has `len(columns) - 1` columns and `len(rows) - 1` rows.
+    """
 
     columns: tuple[float, ...]  # x of the vertical rules, ascending
     rows: tuple[float, ...]  # y of the horizontal rules, ascending
 
     def cell(self, line: Line) -> tuple[int, int] | None:
-        """Row and column, from 0, of the cell in which the line begins; None when it is outside."""
+        """Row and column, from 0, of the cell in which the line begins.
+
+        None for a line outside.
+        """
         x, y = line.left + min(2.0, (line.right - line.left) / 2), (line.top + line.bottom) / 2
         if not (self.columns[0] <= x < self.columns[-1] and self.rows[0] <= y < self.rows[-1]):
             return None

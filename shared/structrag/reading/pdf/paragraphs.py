@@ -1,5 +1,7 @@
-"""Rows of pages to paragraphs and list items: which row goes on with the one before it, over
-columns and pages too."""
+"""Rows of pages to paragraphs and list items.
+
+Which row goes on with the one before it is told over columns and pages too.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,13 @@ from typing import NamedTuple
 
 from structrag.reading.pdf.heading_styles import has_leaders
 from structrag.reading.pdf.rows import Row
+from structrag.reading.plain_titles import roman_value
 
 _BULLET = re.compile(r"([•‣◦▪▫●○■□❖➢➤✓✔★◆◇►▶⁃∙·\uf0b7\uf0a7\uf0d8\uf076\uf0fc–—*-])\s+(?=\S)")
 _LABEL = re.compile(r"(\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,5})[.)])\s+(?=\S)")
 _END = re.compile(r"""[.!?:;。！？：；…।؟۔]["'”’»)\]]*$""")
 _HYPHEN = re.compile(r"[^\W\d_][-\u2010\u00ad]$")
 _DASHES = frozenset("–—*-·")  # may also begin a row that is no item
-_ROMAN = {"i": 1, "v": 5, "x": 10}
 _NEAR_ROWS = 12  # of a paragraph that tell where its text stands
 _NEAR = 60  # rows in which the item before or behind must stand
 _SAME_PLACE, _OTHER_PAGE = 6.0, 36.0  # points by which their left edges may differ
@@ -34,21 +36,22 @@ class Mark(NamedTuple):
 
 @dataclass
 class Paragraph:
-    """Rows that belong together; in `breaks` the indices of rows that begin a line of their own on
-    purpose."""
+    """Rows that belong together."""
 
     rows: list[Row]
     mark: Mark | None = None
-    breaks: set[int] = field(default_factory=set)
+    breaks: set[int] = field(default_factory=set)  # indices of rows that are lines of their own
 
     @property
     def left(self) -> float:
-        """Where its text stands: of an item, and of a paragraph with an indented first line, that
-        of the second row."""
+        """Where its text stands.
+
+        Of an item, and of a paragraph with an indented first line, that is where the second row
+        does.
+        """
         last = self.rows[-1]
-        same = [
-            row for row in self.rows[-_NEAR_ROWS:] if row.page == last.page and row.top <= last.top
-        ]
+        near = self.rows[-_NEAR_ROWS:]
+        same = [row for row in near if row.page == last.page and row.top <= last.top]
         return min(row.left for row in same[1:]) if len(same) > 1 else same[-1].left
 
 
@@ -64,20 +67,22 @@ class Spacing(NamedTuple):
 
 
 def spacing_of(rows: Sequence[Row]) -> Spacing:
-    """The median distance of successive rows for each size of type, of those between 0.8 and 2.2
-    times the size."""
-    found: dict[float, list[float]] = defaultdict(list)
+    """The median distance of successive rows for each size of type.
+
+    Only distances between 0.8 and 2.2 times the size count.
+    """
+    distances: dict[float, list[float]] = defaultdict(list)
     for above, below in pairwise(rows):
+        if above.page != below.page or not _same_size(above, below):
+            continue
         distance = below.top - above.top
-        if (
-            above.page == below.page
-            and _same_size(above, below)
-            and 0.8 * above.size <= distance <= 2.2 * above.size
-        ):
-            found[round(above.size)].append(distance)
-    pitches = {size: median(distances) for size, distances in found.items()}
-    most = max(pitches, key=lambda size: (len(found[size]), -size), default=0.0)
-    return Spacing(pitches, pitches[most] / max(most, 1.0) if pitches else 1.2)
+        if 0.8 * above.size <= distance <= 2.2 * above.size:
+            distances[round(above.size)].append(distance)
+    pitches = {size: median(values) for size, values in distances.items()}
+    if not pitches:
+        return Spacing({}, 1.2)
+    most = max(pitches, key=lambda size: (len(distances[size]), -size))
+    return Spacing(pitches, pitches[most] / max(most, 1.0))
 
 
 def paragraphs_of(rows: Sequence[Row], spacing: Spacing) -> list[Paragraph]:
@@ -102,74 +107,92 @@ def _same_size(a: Row, b: Row) -> bool:
 
 
 def _right_edge(rows: Sequence[Row], i: int) -> float:
-    """How far to the right the rows around reach: three before, three behind, in the same column
-    and type."""
-    row = rows[i]
-    edge = row.right
+    """How far to the right the rows around reach, in the same column and type.
+
+    Three rows before and three behind are looked at.
+    """
+    edge = rows[i].right
     for step in (-1, 1):
         for j in range(i + step, i + 4 * step, step):
-            if (
-                not 0 <= j < len(rows)
-                or rows[j].page != row.page
-                or (rows[j].top - row.top) * step <= 0
-            ):
+            if not 0 <= j < len(rows) or not _in_column(rows[i], rows[j], step):
                 break
-            if _same_size(rows[j], row) and abs(rows[j].left - row.left) <= 4 * row.size:
+            near = abs(rows[j].left - rows[i].left) <= 4 * rows[i].size
+            if near and _same_size(rows[j], rows[i]):
                 edge = max(edge, rows[j].right)
     return edge
 
 
+def _in_column(row: Row, other: Row, step: int) -> bool:
+    """Whether another row of the page is above (step -1) or below (step 1) in the column."""
+    return other.page == row.page and (other.top - row.top) * step > 0
+
+
 def _link(current: Paragraph, rows: Sequence[Row], i: int, edge: float, spacing: Spacing) -> str:
-    """How row i goes on from the row before: "join", "line" (the line was ended on purpose) or
-    "new"."""
+    """How row i goes on from the row before: "join", "line" or "new".
+
+    With "line" the line before was ended on purpose.
+    """
     above, row = rows[i - 1], rows[i]
     if not (above.upright and row.upright):
         return "new"
     ended = _ends_early(above, row, edge)
-    if (
-        above.page != row.page
-        or row.top <= above.top
-        or row.left >= above.right
-        or row.right <= above.left
-    ):
-        return (
-            "join" if not ended and _same_size(above, row) and _goes_on(current, rows, i) else "new"
-        )
-    if row.top - above.top > 1.35 * spacing.of(max(above.size, row.size)):
-        return "new"
-    if not _same_size(above, row) and (ended or not _lies_inside(current, rows, i)):
-        return "new"
-    if ended and (above.bold != row.bold or _END.search(above.text)):
-        return "new"
-    centred = abs(row.left + row.right - above.left - above.right) <= 4
-    if not centred and _is_indented(current, row, ended):
+    if not _stands_below(row, above):  # at the top of a column or page
+        joins = not ended and _same_size(above, row) and _goes_on(current, rows, i)
+        return "join" if joins else "new"
+    if _is_apart(current, rows, i, ended, spacing):
         return "new"
     return "line" if ended or has_leaders(above.text) else "join"
 
 
+def _stands_below(row: Row, above: Row) -> bool:
+    if row.page != above.page or row.top <= above.top:
+        return False
+    return row.left < above.right and row.right > above.left
+
+
+def _is_apart(
+    current: Paragraph, rows: Sequence[Row], i: int, ended: bool, spacing: Spacing
+) -> bool:
+    """Whether row i, below the row before, begins a paragraph."""
+    above, row = rows[i - 1], rows[i]
+    if row.top - above.top > 1.35 * spacing.of(max(above.size, row.size)):
+        return True
+    if not _same_size(above, row) and (ended or not _lies_inside(current, rows, i)):
+        return True
+    if ended and (above.bold != row.bold or _END.search(above.text)):
+        return True
+    centred = abs(row.left + row.right - above.left - above.right) <= 4
+    return not centred and _is_indented(current, row, ended)
+
+
 def _lies_inside(current: Paragraph, rows: Sequence[Row], i: int) -> bool:
-    """Whether row i in other type lies inside the paragraph: a file name in small type fills a row,
-    and text goes on."""
+    """Whether row i in other type lies inside the paragraph.
+
+    A file name in small type fills a row, and text goes on.
+    """
     above, row = current.rows[-1], rows[i]
-    if (
-        _END.search(above.text)
-        or above.bold != row.bold
-        or not 0.75 <= row.size / above.size <= 1.34
-    ):
+    if _END.search(above.text) or above.bold != row.bold:
+        return False
+    if not 0.75 <= row.size / above.size <= 1.34:
         return False
     if any(_same_size(row, other) for other in current.rows[-_NEAR_ROWS:]):
         return True
-    below = rows[i + 1] if i + 1 < len(rows) and rows[i + 1].page == row.page else None
-    return (
-        below is not None
-        and _same_size(below, above)
-        and 0 < below.top - row.top <= 1.6 * above.size
-    )
+    below = _row_below(rows, i)
+    if below is None or not _same_size(below, above):
+        return False
+    return 0 < below.top - row.top <= 1.6 * above.size
+
+
+def _row_below(rows: Sequence[Row], i: int) -> Row | None:
+    """The row behind row i, if it is on the same page."""
+    return rows[i + 1] if i + 1 < len(rows) and rows[i + 1].page == rows[i].page else None
 
 
 def _ends_early(above: Row, below: Row, edge: float) -> bool:
-    """Whether the next row's first word would have fitted behind the row: its line was ended on
-    purpose."""
+    """Whether the next row's first word would have fitted behind the row.
+
+    If so, its line was ended on purpose.
+    """
     if _HYPHEN.search(above.text) and below.text[0].islower():
         return False
     width = (above.right - above.left) / max(1, len(above.text))
@@ -182,22 +205,27 @@ def _goes_on(current: Paragraph, rows: Sequence[Row], i: int) -> bool:
     above, row = rows[i - 1], rows[i]
     if _END.search(above.text) or above.bold != row.bold or has_leaders(above.text):
         return False
-    following = rows[i + 1] if i + 1 < len(rows) and rows[i + 1].page == row.page else None
-    if (
-        following
-        and 0 < following.top - row.top <= 2 * row.size
-        and row.left - following.left > 0.8 * row.size
-    ):
+    if _is_first_line(rows, i):
         return False
     first = next((character for character in row.text if character.isalnum()), "")
-    return first.islower() or (
-        len(current.rows) > 1 and not (first.isdigit() or _BULLET.match(row.text))
-    )
+    if first.islower():
+        return True
+    return len(current.rows) > 1 and not first.isdigit() and not _BULLET.match(row.text)
+
+
+def _is_first_line(rows: Sequence[Row], i: int) -> bool:
+    """Whether row i is indented, as the first line of a paragraph, against the row below."""
+    row, below = rows[i], _row_below(rows, i)
+    if below is None or not 0 < below.top - row.top <= 2 * row.size:
+        return False
+    return row.left - below.left > 0.8 * row.size
 
 
 def _is_indented(current: Paragraph, row: Row, ended: bool) -> bool:
-    """Whether the row stands further right or left than its paragraph's text; a first line may be
-    indented, an item's hang."""
+    """Whether the row stands further right or left than its paragraph's text.
+
+    A first line may be indented, an item's may hang.
+    """
     step = row.left - current.left
     if len(current.rows) > 1 or (ended and not current.mark):
         return abs(step) > 0.8 * row.size
@@ -207,61 +235,58 @@ def _is_indented(current: Paragraph, row: Row, ended: bool) -> bool:
 
 
 def _mark(rows: Sequence[Row], i: int, current: Paragraph | None, link: str) -> Mark | None:
-    """The mark of a row that begins an item of a list. A number, and a dash, needs its neighbour
-    above or below."""
-    row = rows[i]
-    around = (range(i - 1, max(-1, i - 1 - _NEAR), -1), range(i + 1, min(len(rows), i + 1 + _NEAR)))
-    if found := _BULLET.match(row.text):
-        mark = Mark(found[1], found.end())
-        if found[1] not in _DASHES:
-            return mark
-        free = link != "join" or (current is not None and current.mark is not None)
-        return (
-            mark
-            if free and any(_stands_near(rows, row, places, (found[1], 0)) for places in around)
-            else None
-        )
-    found = _LABEL.match(row.text)
-    if not found or (
-        link == "join"
-        and current is not None
-        and not (current.mark or _END.search(rows[i - 1].text))
-    ):
+    """The mark of a row that begins an item of a list.
+
+    A number, and a dash, needs its neighbour above or below.
+    """
+    in_list = current is not None and current.mark is not None
+    above = range(i - 1, max(-1, i - 1 - _NEAR), -1)
+    below = range(i + 1, min(len(rows), i + 1 + _NEAR))
+    if bullet := _BULLET.match(rows[i].text):
+        sign = (bullet[1], 0)
+        if bullet[1] in _DASHES:
+            if link == "join" and not in_list:
+                return None
+            if not _stands_near(rows, i, above, sign) and not _stands_near(rows, i, below, sign):
+                return None
+        return Mark(bullet[1], bullet.end())
+    label = _LABEL.match(rows[i].text)
+    if not label or (link == "join" and not in_list and not _END.search(rows[i - 1].text)):
         return None
-    above, below = around
-    for kind, value in _readings(found[1]):
-        if _stands_near(rows, row, above, (kind, value - 1)) or _stands_near(
-            rows, row, below, (kind, value + 1)
-        ):
-            return Mark(found[1], found.end())
+    for kind, value in _readings(label[1]):
+        before, after = (kind, value - 1), (kind, value + 1)
+        if _stands_near(rows, i, above, before) or _stands_near(rows, i, below, after):
+            return Mark(label[1], label.end())
     return None
 
 
 def _readings(label: str) -> list[tuple[str, int]]:
-    """Kind and value of a label, as "(1" and 3 for "(3)"; two of them where it is a Roman number
-    and a letter."""
+    """Kind and value of a label, as "(1" and 3 for "(3)".
+
+    There are two of them where it is a Roman number and a letter.
+    """
     bare = label.strip("().")
     kind = label.replace(bare, "")
     if bare.isdigit():
         return [(f"{kind}1", int(bare))]
     readings = []
-    if set(bare) <= set(_ROMAN):
-        values = [_ROMAN[letter] for letter in bare]
-        readings.append(
-            (f"{kind}i", sum(-v if v < max(values[k:]) else v for k, v in enumerate(values)))
-        )
+    if set(bare) <= set("ivx"):
+        readings.append((f"{kind}i", roman_value(bare)))
     if len(bare) == 1:
         readings.append((f"{kind}a" if bare.islower() else f"{kind}A", ord(bare.lower()) - 96))
     return readings
 
 
-def _stands_near(rows: Sequence[Row], row: Row, places: range, reading: tuple[str, int]) -> bool:
-    """Whether a row there begins with such a label or sign, at the same distance from the left
-    edge; on another page roughly."""
+def _stands_near(rows: Sequence[Row], i: int, places: range, reading: tuple[str, int]) -> bool:
+    """Whether a row there begins with such a label or sign.
+
+    It must stand at the distance of row i from the left edge; on another page roughly.
+    """
     for j in places:
-        drift = _SAME_PLACE if rows[j].page == row.page else _OTHER_PAGE
-        if abs(rows[j].left - row.left) <= drift:
-            sign, label = _BULLET.match(rows[j].text), _LABEL.match(rows[j].text)
-            if (sign and reading == (sign[1], 0)) or (label and reading in _readings(label[1])):
-                return True
+        drift = _SAME_PLACE if rows[j].page == rows[i].page else _OTHER_PAGE
+        if abs(rows[j].left - rows[i].left) > drift:
+            continue
+        sign, label = _BULLET.match(rows[j].text), _LABEL.match(rows[j].text)
+        if (sign and reading == (sign[1], 0)) or (label and reading in _readings(label[1])):
+            return True
     return False

@@ -19,7 +19,7 @@ _WORD = re.compile("[^\\s\x02\ufffe]+[\x02\ufffe]?|[\x02\ufffe]")
 
 
 class Turn(NamedTuple):
-    """From PDF coordinates to those of a page turned clockwise.
+    """From PDF coordinates to those of a page turned clockwise by quarters.
 
     The origin of PDF coordinates is at the lower left.
     """

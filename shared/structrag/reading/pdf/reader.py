@@ -1,4 +1,4 @@
-"""PDF files: pages with lines, and a Markdown document of them. Needs the extra `pdf` (pypdfium2)."""
+"""PDF files to pages with lines. Needs the extra `pdf` (pypdfium2)."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _PROGRAM_TITLE = re.compile(
 
 
 def read_pdf(source: Source, *, password: str | None = None) -> list[Page]:
-    """The pages of a PDF, each with its lines in reading order, its pictures and its ruled tables.
+    """The pages of a PDF with their lines, pictures and ruled tables.
 
     Args:
         source: A path, or the bytes of the file.
         password: For an encrypted file; the user's or the owner's.
 
-    A page that only shows a picture (a scan) has no lines; `markdown_of_pages` reports it.
-    Characters that the file gives no Unicode for come as U+FFFD. Nothing is rendered, no script of
-    the file is run.
+    Lines are in reading order. A page that only shows a picture (a scan) has no lines;
+    `markdown_of_pages` reports it. Characters that the file gives no Unicode for come as U+FFFD.
+    Nothing is rendered, no script of the file is run.
 
     Raises:
         InvalidDocument: the file is missing, empty, no PDF, damaged, cut off, encrypted (and no
@@ -57,8 +57,10 @@ def title_of_pdf(source: Source, *, password: str | None = None) -> str:
 
 @contextmanager
 def _opened(source: Source, password: str | None) -> Iterator[tuple[Any, Any, str]]:
-    """PDFium, the open file, and how errors name it; closed, and free for other threads,
-    afterwards."""
+    """PDFium, the open file, and how errors name it.
+
+    Afterwards the file is closed, and PDFium free for other threads.
+    """
     data, name = _read(source)
     pdfium = require("pypdfium2", extra="pdf")
     with _PDFIUM:
@@ -73,19 +75,21 @@ def _opened(source: Source, password: str | None) -> Iterator[tuple[Any, Any, st
 
 
 def _read(source: Source) -> tuple[bytes, str]:
-    """The bytes of a PDF and its name, or what is wrong with it as far as the bytes show."""
+    """The bytes of a PDF and its name.
+
+    Raises InvalidDocument for what is wrong with it as far as the bytes show.
+    """
     if isinstance(source, bytes):
         data, name = source, "The PDF"
     elif isinstance(source, str | os.PathLike):
-        name = repr(str(Path(source)))
+        path = Path(source)
+        name = repr(str(path))
         try:
-            data = Path(source).read_bytes()
+            data = path.read_bytes()
         except (OSError, ValueError) as error:
-            reason = (
-                "is a folder"
-                if Path(source).is_dir()
-                else str(getattr(error, "strerror", None) or error)
-            )
+            reason = str(getattr(error, "strerror", None) or error)
+            if path.is_dir():
+                reason = "is a folder"
             raise InvalidDocument(f"Cannot read {name}: {reason}.") from error
     else:
         raise InvalidParameter(
@@ -146,9 +150,9 @@ def _page(raw: Any, page: Any) -> Page:
     textpage = page.get_textpage()
     try:
         pieces, quarters = read_pieces(raw, textpage.raw)
-        turn = Turn(
-            page.get_rotation() // 90 % 4 if quarters < 0 else quarters, tuple(page.get_bbox())
-        )
+        if quarters < 0:  # no text tells how the page is read
+            quarters = page.get_rotation() // 90 % 4
+        turn = Turn(quarters, tuple(page.get_bbox()))
         pieces += left_out_repeats(raw, page.raw, pieces)
         images, grids = read_shapes(raw, page.raw, turn)
         lines, tables = reading_order(lines_of(pieces, turn, grids), grids)

@@ -1,4 +1,4 @@
-"""Who reads a PDF: our own reader, pdfplumber, docling, or anything that is called with its path."""
+"""Who reads a PDF: our own reader, pdfplumber, docling, or a function."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def pages_of(
 
 
 def read_with_pdfplumber(source: Source, *, password: str | None = None) -> list[Page]:
-    """The pages of a PDF by pdfplumber: lines with their places, pictures and ruled tables.
+    """The pages of a PDF by pdfplumber: lines, pictures and ruled tables.
 
     Raises:
         InvalidDocument: pdfplumber cannot open or read the file.
@@ -99,19 +99,25 @@ def _page(page: Any) -> Page:
 
 
 def _runs(words: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """Words of one row without a wide gap between them; words come row by row, left to right."""
+    """Words of one row without a wide gap between them.
+
+    The words come row by row, left to right.
+    """
     run: list[dict[str, Any]] = []
     for word in words:
-        if run:
-            last, size = run[-1], max(word["size"], run[-1]["size"])
-            same_row = abs(word["bottom"] - last["bottom"]) <= RISE * size
-            beside = -size < word["x0"] - last["x1"] <= GAP * size
-            if not (same_row and beside and word["upright"] == last["upright"]):
-                yield run
-                run = []
+        if run and not _goes_on(run[-1], word):
+            yield run
+            run = []
         run.append(word)
     if run:
         yield run
+
+
+def _goes_on(last: dict[str, Any], word: dict[str, Any]) -> bool:
+    size = max(word["size"], last["size"])
+    same_row = abs(word["bottom"] - last["bottom"]) <= RISE * size
+    beside = -size < word["x0"] - last["x1"] <= GAP * size
+    return same_row and beside and word["upright"] == last["upright"]
 
 
 def _line(words: list[dict[str, Any]]) -> Line:
@@ -165,18 +171,21 @@ def _as_path(source: Source) -> Iterator[Path]:
 def _with_text(answer: Any, source: Source) -> list[Page] | list[str]:
     """The pages, checked. Raises for what are no pages, and where none holds text."""
     pages: list[Any] = list(answer) if isinstance(answer, Sequence) else [answer]
-    for kind in (str, Page):
-        if pages and all(isinstance(page, kind) for page in pages):
-            if any(page.strip() if isinstance(page, str) else page.lines for page in pages):
-                return pages
-            raise InvalidDocument(
-                f"{_name(source)} holds no text on its {len(pages)} pages. If it is a scan, run "
-                "OCR on it first."
-            )
-    kinds = ", ".join(sorted({type(page).__name__ for page in pages})) or "nothing"
-    raise InvalidParameter(
-        f"reader must return Markdown, or a list of pages as Markdown or as Page; got {kinds}."
-    )
+    if pages and all(isinstance(page, str) for page in pages):
+        has_text = any(page.strip() for page in pages)
+    elif pages and all(isinstance(page, Page) for page in pages):
+        has_text = any(page.lines for page in pages)
+    else:
+        kinds = ", ".join(sorted({type(page).__name__ for page in pages})) or "nothing"
+        raise InvalidParameter(
+            f"reader must return Markdown, or a list of pages as Markdown or as Page; got {kinds}."
+        )
+    if not has_text:
+        raise InvalidDocument(
+            f"{_name(source)} holds no text on its {len(pages)} pages. If it is a scan, run OCR on "
+            "it first."
+        )
+    return pages
 
 
 def _name(source: Source) -> str:

@@ -8,7 +8,9 @@ import pytest
 from pdf_making import made, prose, texts, wrapped, write
 
 from structrag.reading.pdf.layout import markdown_of_pages
+from structrag.reading.pdf.pages import Grid, Line
 from structrag.reading.pdf.reader import read_pdf
+from structrag.reading.pdf.reading_order import reading_order
 
 pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
 pytest.importorskip("reportlab")
@@ -99,3 +101,11 @@ def test_rows_of_short_cells_are_no_columns() -> None:
                 write(canvas, [cell], x, 700 - 15 * i)
 
     assert texts(read_pdf(made(draw))[0]) == [cell for row in rows for cell in row]
+
+
+def test_a_grid_in_a_grid_adds_no_line() -> None:
+    grid = Grid((0.0, 100.0, 200.0), (0.0, 100.0, 200.0))
+    inner = Grid((10.0, 90.0, 190.0), (10.0, 90.0, 190.0))
+    corners = [(x, y) for y in (20.0, 120.0) for x in (20.0, 120.0)]
+    lines = [Line(f"{x} {y}", 10.0, False, x, x + 30, y, y + 10) for x, y in corners]
+    assert reading_order(lines, [grid, inner]) == (lines, [grid, inner])

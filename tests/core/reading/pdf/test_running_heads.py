@@ -98,3 +98,8 @@ def test_a_chapters_head_stands_on_sixty_percent_of_its_pages(on: list[int], cou
     """Of those from its first to its last: of one side where it stands on one side only."""
     pages = [page(*([line("Head", HEAD)] if i in on else []), *text_from(200)) for i in range(14)]
     assert sum(map(len, find_running_heads(pages).removed)) == count
+
+
+def test_a_dotless_i_in_the_margin_is_counted_as_a_letter_of_roman_numbers() -> None:
+    pages = [page(line("\u0131", FOOT), line(FULL, 200)), page(line(FULL, 200))]
+    assert find_running_heads(pages).removed == (frozenset(), frozenset())
