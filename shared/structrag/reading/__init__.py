@@ -1,4 +1,4 @@
-"""From a file or a string to a `Document`, and from there to its `Outline` of sections.
+"""From a file or a string to a `Document` and its `Outline`.
 
 Markdown, HTML, PDF and plain text; all offsets are characters of the document's text.
 """

@@ -39,21 +39,21 @@ def escaped_lines(lines: list[str]) -> list[str]:
 
 
 def heading_line(level: int, title: str) -> str:
-    """An ATX heading of at most level 6 whose title reads exactly as given."""
+    """An ATX heading, at most of level 6. Its title reads exactly as given."""
     signs = "#" * min(max(level, 1), 6)
     escaped = _TITLE_MARKUP.sub(r"\\\g<0>", title)
     return f"{signs} {escaped}"
 
 
 def fenced(text: str) -> str:
-    """The text as a code block, in a fence longer than any in it."""
+    """The text as a code block. Its fence is longer than any inside."""
     longest = max((len(run) for run in _BACKTICKS.findall(text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}\n{text}\n{fence}"
 
 
 def assembled(parts: list[str]) -> str:
-    """Blocks as one Markdown text: a blank line between them, one line end behind."""
+    """Blocks as one Markdown text. A blank line parts them, a line end comes last."""
     text = "\n\n".join(part for part in parts if part.strip())
     if text.startswith(("---", "+++")):  # it would be front matter
         text = f"\\{text}"

@@ -1,4 +1,4 @@
-"""From a file or a string to a Document: decoding, format detection, title."""
+"""From a file or a string to a Document: decoding, format, title."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def detect_format(text: str) -> str:
 
 
 def _starts_like_html(text: str) -> bool:
-    """Whether a text begins with the tag of a page, an XML declaration and comments aside."""
+    """Whether a text begins with a page's tag. An XML declaration and comments may precede it."""
     position = _XML_DECLARATION.match(text).end()  # type: ignore[union-attr]  # it may be empty
     # Comments are passed over by `find`: a pattern that repeats them takes exponential time.
     while text.startswith("<!--", position):
@@ -226,7 +226,7 @@ def _read_markdown(text: str, id: str, title: str, meta: dict[str, Any]) -> Docu
 
 
 def _title_of(headings: Sequence[Heading]) -> str:
-    """The title of the only heading of level 1 when it comes first, else ""."""
+    """The only heading of level 1 when it comes first, else ""."""
     top = [heading for heading in headings if heading.level == 1]
     return top[0].title if len(top) == 1 and headings[0] is top[0] else ""
 

@@ -75,7 +75,7 @@ def front_matter(text: str) -> FrontMatter:
 
 
 def unify_line_ends(text: str) -> str:
-    """The same text, of the same length, with only `\\n` at line ends.
+    """The text with only `\\n` at line ends, of the same length.
 
     The `\\r` of `\\r\\n` becomes a space.
     """
@@ -139,9 +139,9 @@ def _line_end(source: str, position: int) -> int:
 
 
 def line_starts(source: str, offset: int) -> list[int]:
-    """Where each line begins, and last where the text ends; `offset` is added.
+    """Where each line begins, and last where the text ends.
 
-    Only `\\n` ends a line.
+    `offset` is added to each. Only `\\n` ends a line.
     """
     starts = [offset]
     position = source.find("\n")
@@ -186,10 +186,7 @@ def _fence_end(source: str, fence: str, position: int) -> int:
 
 
 def _html_end(source: str, start: int) -> tuple[int, int]:
-    """For a line that starts with `<`: where to scan on, and a second offset.
-
-    Up to the second one a heading would be uncertain.
-    """
+    """Where to scan on behind `<`, and where headings are certain again."""
     for opening, closing in _HTML_ENDS:
         if opened := opening.match(source, start):
             closed = closing.search(source, opened.end())
@@ -200,16 +197,17 @@ def _html_end(source: str, start: int) -> tuple[int, int]:
 
 
 def _is_blank_before(source: str, line_start: int, start: int) -> bool:
-    """Whether the line before `line_start` is blank (or there is none behind `start`)."""
+    """Whether the line before is blank. None behind `start` is blank too."""
     previous = source.rfind("\n", start, line_start - 1) + 1 if line_start - 1 > start else start
     return not source[max(previous, start) : line_start].strip(" \t\n")
 
 
 def _parse_until_clean(source: str, anchor: int, position: int) -> tuple[int, list[Heading]]:
-    """Parse from `anchor` to where no container is open; that place, and the headings.
+    """Parse from `anchor` to where no container is open.
 
-    The place is a heading behind `position`, or the end. Whether a container is open shows in a
-    paragraph put behind the stretch: it is at the top or inside. If inside, try further, doubling.
+    Returns that place and the headings. It is a heading behind `position`, or the end. Whether a
+    container is open shows in a paragraph put behind the stretch: it is at the top or inside. If
+    inside, try further, doubling.
     """
     reach = 1
     end = position
@@ -225,7 +223,7 @@ def _parse_until_clean(source: str, anchor: int, position: int) -> tuple[int, li
 
 
 def _ends_at_top(tokens: list[Token], stretch: str) -> bool:
-    """Whether the paragraph put behind the stretch is one of its own, outside containers."""
+    """Whether the paragraph put behind the stretch is outside containers."""
     line = stretch.count("\n") + 2
     closes = bool(tokens) and tokens[-1].type == "paragraph_close"
     return closes and tokens[-3].map == [line, line + 1]

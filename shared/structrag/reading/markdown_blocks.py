@@ -1,4 +1,4 @@
-"""Markdown: the blocks of a section's own body, by markdown-it-py's CommonMark block rules."""
+"""Markdown: the blocks of a section's body, by markdown-it-py's CommonMark rules."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ Key = tuple[int, bool]  # the document's identity, and whether headings are gues
 
 
 class _Parsed(NamedTuple):
-    """An outline without its document, so that it does not keep it alive."""
+    """An outline without its document, which it would keep alive."""
 
     document: ref[Document]
     sections: tuple[Section, ...]

@@ -1,4 +1,4 @@
-"""From a flat list of headings to the section tree of a document."""
+"""From a list of headings to the section tree of a document."""
 
 from __future__ import annotations
 

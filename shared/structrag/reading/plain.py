@@ -1,4 +1,4 @@
-"""Headings and blocks of plain text, where layout and numbering are all there is.
+"""Headings and blocks of plain text, by its layout and numbering.
 
 Precision matters more than recall: a false heading splits a thought, a missed one leaves a longer
 section. A heading is
@@ -75,14 +75,14 @@ class _Candidate:
 
 
 def plain_headings(text: str) -> list[Heading]:
-    """The headings of a plain text, in order; none if only one is seen.
+    """The headings of a plain text, in order.
 
-    A span covers whole lines, except for run-in titles, which end where the clause's text begins,
-    and titles inside a line whose line breaks were lost. Levels: articles, chapters, parts and
-    Roman numbers 1; numbers one for each component (one more below articles, and inside an exhibit
-    or schedule); capitals 1; title case below the last number, without numbers 2 where there are
-    capitals, else 1; `=` 1 and `-` 2. Levels that do not occur are closed up. Lines end at `\\n`,
-    `\\r\\n` and `\\r` only.
+    A single one is none. A span covers whole lines, except for run-in titles, which end where the
+    clause's text begins, and titles inside a line whose line breaks were lost. Levels: articles,
+    chapters, parts and Roman numbers 1; numbers one for each component (one more below articles,
+    and inside an exhibit or schedule); capitals 1; title case below the last number, without
+    numbers 2 where there are capitals, else 1; `=` 1 and `-` 2. Levels that do not occur are closed
+    up. Lines end at `\\n`, `\\r\\n` and `\\r` only.
     """
     candidates = list(_candidates(text, _lines(text, 0, len(text))))
     candidates = _without_repeats(candidates)
@@ -174,7 +174,7 @@ def _next_filled(lines: list[_Line], start: int, end: int) -> int | None:
 
 
 def _underlined(text: str, lines: list[_Line], i: int) -> int:
-    """Rule 1: the level of a short line over a line of = or -, else 0."""
+    """Rule 1: the level of an underlined line, else 0."""
     line = lines[i]
     if not _blank(lines, i - 1) or _blank(lines, i + 1) or line.right - line.left > TITLE_LENGTH:
         return 0
@@ -209,7 +209,7 @@ def _numbered_title(
     stop: int,
     sequences: dict[str, list[tuple[int, ...]]],
 ) -> _Candidate | None:
-    """The heading that starts at `start` in line `i` and ends before `stop`."""
+    """The heading in line `i` that starts at `start`, before `stop`."""
     line = lines[i]
     first = start == line.left
     mark = MARK.match(text, start, stop)
@@ -237,7 +237,7 @@ def _opens(text: str, lines: list[_Line], i: int) -> bool:
 
 
 def _stands_alone(text: str, lines: list[_Line], i: int) -> bool:
-    """The next line is blank, or neither continues this one nor is another item."""
+    """The next line is blank, or begins a sentence without a number."""
     if _blank(lines, i + 1):
         return True
     following = lines[i + 1]
@@ -245,7 +245,7 @@ def _stands_alone(text: str, lines: list[_Line], i: int) -> bool:
 
 
 def _bare_kind(text: str, lines: list[_Line], i: int) -> str:
-    """Rules 3 and 4, for a line without a number: "capitals", "title" or ""."""
+    """Rules 3 and 4: "capitals", "title" or "". A number makes it ""."""
     line = lines[i]
     if MARK.match(text, line.left, line.right) or not _is_bare_title(text, lines, i):
         return ""
@@ -265,7 +265,7 @@ def _bare_kind(text: str, lines: list[_Line], i: int) -> str:
 
 
 def _is_bare_title(text: str, lines: list[_Line], i: int) -> bool:
-    """Whether line `i` is a clean title without digits, alone between blank lines."""
+    """A clean title without digits, alone between blank lines."""
     line = lines[i]
     if line.right - line.left > TITLE_LENGTH:
         return False
@@ -278,7 +278,7 @@ def _is_bare_title(text: str, lines: list[_Line], i: int) -> bool:
 
 
 def _paragraph_end(lines: list[_Line], first: int) -> int:
-    """Where the text of a paragraph ends; of its first line if no blank line follows."""
+    """Where a paragraph ends. Without a blank line behind it, its first line counts."""
     for i in range(first + 1, len(lines)):
         if lines[i].blank:
             return lines[i - 1].right
@@ -286,15 +286,12 @@ def _paragraph_end(lines: list[_Line], first: int) -> int:
 
 
 def _is_prose(block: str) -> bool:
-    """Text that ends like a sentence and has a word in small letters.
-
-    So it is no form, list of parties or signature.
-    """
+    """Text that ends like a sentence: no form, list or signature."""
     return block[-1] in ".!?:;" and any(word.islower() for word in block.split())
 
 
 def _with_next_line(text: str, lines: list[_Line], i: int, label: _Candidate) -> _Candidate:
-    """`ARTICLE IV` with the title that stands on the next line, if one does."""
+    """`ARTICLE IV` with the title on the next line, if any."""
     if not MARK.fullmatch(label.title):
         return label
     following = _next_filled(lines, i + 1, i + 4)
@@ -341,7 +338,7 @@ def _without_lists(text: str, candidates: list[_Candidate]) -> list[_Candidate]:
 
 
 def _unless_list(run: list[_Candidate]) -> list[_Candidate]:
-    """The run, or nothing if two of it follow one that is not above them."""
+    """The run, or nothing if three in a row could be siblings."""
     siblings = 0
     for above, below in pairwise(run):
         if above.kind == below.kind and len(below.number) <= len(above.number):

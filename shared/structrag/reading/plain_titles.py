@@ -53,7 +53,7 @@ _NO_TITLE = (0, 0)
 
 
 def roman_value(numeral: str) -> int:
-    """The value of a Roman number in letters of any case: 4 for "iv"."""
+    """The value of a Roman number: 4 for "iv" and "IV"."""
     values = [_ROMAN[letter] for letter in numeral.upper()]
     return sum(-value if value < max(values[i:]) else value for i, value in enumerate(values))
 
@@ -104,7 +104,7 @@ def continues(open_numbers: list[tuple[int, ...]], number: tuple[int, ...]) -> b
 
 
 def _follows(number: tuple[int, ...], last: tuple[int, ...]) -> bool:
-    """Whether a number comes behind the last one, with at most two left out."""
+    """Whether a number comes behind the last one. At most two are left out."""
     same = 0  # components that both begin with
     while same < min(len(number), len(last)) and number[same] == last[same]:
         same += 1
@@ -115,10 +115,10 @@ def _follows(number: tuple[int, ...], last: tuple[int, ...]) -> bool:
 
 
 def title_ends(text: str, mark: re.Match[str], right: int, alone: bool) -> tuple[int, int]:
-    """Ends of the title, and of the heading with the space behind it.
+    """The ends of a title, and of its heading.
 
-    (0, 0) where there is no clean title. `right` is where the line's text ends; `alone`: the title
-    may fill the line.
+    The heading's is behind the white space that follows. (0, 0) where there is no clean title.
+    `right` is where the line's text ends; `alone`: the title may fill the line.
     """
     begin = mark.end()
     if begin >= right:
@@ -132,7 +132,7 @@ def title_ends(text: str, mark: re.Match[str], right: int, alone: bool) -> tuple
 
 
 def _run_in_title(text: str, begin: int, right: int) -> tuple[int, int]:
-    """The ends of a title before its clause's text on the same line."""
+    """The ends of a title before its clause on the same line."""
     for match in _TITLE_END.finditer(text, begin, min(right, begin + TITLE_LENGTH)):
         title = text[begin : match.start()]
         # Behind a dash or a wide space a clause must follow, not the rest of a title.
@@ -171,7 +171,7 @@ def _is_sentence_case(title: str) -> bool:
 
 
 def is_clean(title: str) -> bool:
-    """Capitals or title case, at most ten words, nothing titles do not have."""
+    """Capitals or title case, at most ten words, and nothing untypical."""
     if len(title) > TITLE_LENGTH or len(title.split()) > 10:
         return False
     words = _WORD.findall(title)
@@ -185,7 +185,7 @@ def is_clean(title: str) -> bool:
 
 
 def _is_capitalised(word: str) -> bool:
-    """Whether a word may stand in title case; initials and short capitals may not."""
+    """Whether a word is in title case. Initials and short capitals are not."""
     if len(word) < 3 and word.isupper():
         return False
     return word[0].isupper() or word in _SMALL_WORDS

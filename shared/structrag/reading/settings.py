@@ -1,4 +1,4 @@
-"""How a document's text is read: the settings that all splitters share, as one record."""
+"""How a document's text is read: settings that all splitters share."""
 
 from __future__ import annotations
 

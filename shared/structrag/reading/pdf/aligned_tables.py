@@ -31,7 +31,7 @@ class Stretch(NamedTuple):
 
 
 def find_tables(rows: Sequence[Row]) -> list[Stretch]:
-    """Stretches of a page's rows that are a table or look like one.
+    """Stretches of rows that are a table or look like one.
 
     Tables have at least three rows and two columns. It is one if at least 60 % of the rows have the
     full number of cells, every cell stands in one column, the columns are at least 4 points apart
@@ -53,7 +53,7 @@ def find_tables(rows: Sequence[Row]) -> list[Stretch]:
 
 
 def _end_of_cells(rows: Sequence[Row], start: int) -> int:
-    """Behind the rows from `start` on that have cells and follow one another."""
+    """Where the rows with cells that begin at `start` end."""
     end = start
     while end < len(rows) and _has_cells(rows[end]):
         if end > start and not _follows(rows[end - 1], rows[end]):
@@ -81,14 +81,14 @@ def _is_list(rows: Sequence[Row]) -> bool:
 
 
 def _is_justified(rows: Sequence[Row]) -> bool:
-    """Rows that all reach both edges: the gaps are the wide spaces of justified text."""
+    """Rows that all reach both edges. Their gaps are justified text's wide spaces."""
     lefts = [row.left for row in rows]
     rights = [row.right for row in rows]
     return max(lefts) - min(lefts) <= _ALIGNED and max(rights) - min(rights) <= _ALIGNED
 
 
 def _table(rows: Sequence[Row]) -> list[list[str]] | None:
-    """The texts of the cells by row and column; None if this is no table for certain."""
+    """The cells' texts by row. None if this is no table for certain."""
     cells = [cell for row in rows for cell in row.cells]
     columns = _columns(cells)
     if len(columns) < 2 or _full_rows(rows, len(columns)) < 0.6 * len(rows):
@@ -108,7 +108,7 @@ def _full_rows(rows: Sequence[Row], columns: int) -> int:
 def _placed(
     rows: Sequence[Row], columns: Sequence[tuple[float, float]]
 ) -> list[list[Line | None]] | None:
-    """The cells by row and column; None if two of a row stand in one column."""
+    """The cells by row. None if two of a row stand in one column."""
     table = []
     for row in rows:
         placed: list[Line | None] = [None] * len(columns)
@@ -122,7 +122,7 @@ def _placed(
 
 
 def _columns(cells: Sequence[Line]) -> list[tuple[float, float]]:
-    """Where columns stand: what is left when cells that overlap sideways are put together."""
+    """Where columns stand: cells that overlap sideways are of one."""
     columns: list[tuple[float, float]] = []
     for cell in sorted(cells, key=lambda cell: cell.left):
         if columns and cell.left < columns[-1][1] + _COLUMN_GAP:
@@ -133,7 +133,7 @@ def _columns(cells: Sequence[Line]) -> list[tuple[float, float]]:
 
 
 def _is_aligned(column: Iterable[Line | None]) -> bool:
-    """Whether most cells share their left edge, their right edge or their middle."""
+    """Whether most cells share their left edge, right edge or middle."""
     cells = [cell for cell in column if cell is not None]
     lefts = [cell.left for cell in cells]
     rights = [cell.right for cell in cells]

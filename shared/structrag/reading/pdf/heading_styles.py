@@ -102,7 +102,7 @@ def _is_title_in_body_type(rows: Sequence[Row], text: str) -> bool:
 
 
 def has_leaders(text: str) -> bool:
-    """Whether dots lead to a page number, as in a table of contents."""
+    """Whether dots lead to a number, as in tables of contents."""
     return bool(_LEADERS.search(text))
 
 
@@ -112,7 +112,7 @@ def is_large(size: float, body: Body) -> bool:
 
 
 def _has_columns(row: Row) -> bool:
-    """Cells side by side are no heading, unless the first is its number."""
+    """Cells side by side. A number in the first does not count."""
     cells = row.cells[1:] if MARK.fullmatch(row.cells[0].text.strip()) else row.cells
     gaps = [b.left - a.right for a, b in pairwise(cells)]
     return bool(gaps) and max(gaps) > 2 * row.size
@@ -128,7 +128,7 @@ def _depth(text: str) -> int:
 
 
 def _is_numbered_title(text: str) -> bool:
-    """A label, or a number of two components or more, before a clean title."""
+    """A label, or a number of several components, before a clean title."""
     mark = MARK.match(text)
     if not mark or not (mark["label"] or _depth(text) > 1):
         return False

@@ -17,7 +17,7 @@ _SUSPENDED = frozenset(
 
 @dataclass
 class Hyphens:
-    """Tells how a word that is broken at a line end is written.
+    """Tells how a word broken at a line end is written.
 
     It is written as in the rest of the document, else as its parts suggest.
     """
@@ -36,11 +36,11 @@ class Hyphens:
         return cls(counts)
 
     def keep(self, first: str, second: str) -> bool:
-        """Whether the hyphen between the end of a line and the next word stays.
+        """Whether the hyphen between two parts of a word stays.
 
-        Both are given without it. It does stay behind compounds, numbers and prefixes such as
-        "self". Else the way that alone is found elsewhere decides. A guess is noted: it stays where
-        both parts are words of their own.
+        Both are given without it: the end of a line and the next word. It stays behind compounds,
+        numbers and prefixes such as "self". Else the way that alone is found elsewhere decides. A
+        guess is noted: it stays where both parts are words of their own.
         """
         a, b = first.casefold(), second.casefold()
         if "-" in a or any(map(str.isdigit, a)) or a in _PREFIXES:

@@ -41,7 +41,7 @@ class _Table:
 
 @dataclass(frozen=True, slots=True)
 class _Loose:
-    """Rows that look like a table, but not for certain: each stays a line."""
+    """Rows that may be a table: each stays a line."""
 
     rows: tuple[Row, ...]
 
@@ -218,7 +218,7 @@ def _style(groups: Sequence[_Group], texts: Sequence[str], i: int, body: Body) -
 
 
 def _plain(line: str) -> str:
-    """A line of a paragraph, with a backslash before what would be structure."""
+    """A paragraph's line, with a backslash before what would be structure."""
     structure = _STRUCTURE.match(line)
     if structure and structure["number"]:
         return f"{structure['number']}\\{line[structure.end('number') :]}"
@@ -230,7 +230,7 @@ def _plain_lines(lines: Iterable[str]) -> str:
 
 
 def _list(items: Sequence[tuple[Paragraph, str]]) -> list[str]:
-    """A list as one block, nested by how far its marks are indented.
+    """A list as one block, nested by its marks' indents.
 
     Behind a page break it is nested by how the marks look.
     """
@@ -253,7 +253,7 @@ def _list(items: Sequence[tuple[Paragraph, str]]) -> list[str]:
 
 
 def _close(opened: list[_Item], row: Row, look: str) -> None:
-    """Take away the items in which an item that begins with `row` is not nested."""
+    """Close the items in which one that begins with `row` is not."""
     for k, item in enumerate(opened):
         if item.look == look and item.page != row.page:
             del opened[k:]

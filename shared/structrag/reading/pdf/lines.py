@@ -1,4 +1,4 @@
-"""The lines of a PDF page: pieces of text joined to runs without wide gaps."""
+"""The lines of a PDF page: pieces of text put together."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _continues(
 
 
 def _ruled(grids: Sequence[Grid], left: float, right: float, y: float) -> bool:
-    """Whether a vertical rule of a table stands between two places of a row."""
+    """Whether a table's vertical rule stands between two places of a row."""
     if right - left <= 1:
         return False
     for grid in grids:
@@ -165,5 +165,5 @@ def _join(left: Line, right: Line, space: str) -> Line:
 
 
 def is_rtl(text: str) -> bool:
-    """Whether most letters are of a script that is written from right to left."""
+    """Whether most letters are of a script written from right to left."""
     return 2 * len(_RTL.findall(text)) > sum(map(str.isalpha, text))

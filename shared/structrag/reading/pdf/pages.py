@@ -1,4 +1,4 @@
-"""A page as it is laid out: runs of text with place and font size.
+"""A page as it is laid out: text with place and size.
 
 `pdf.read_pdf` makes pages of a PDF; pages of any other reader (OCR, a word processor's export) can
 be made by hand.
@@ -13,7 +13,7 @@ Box = tuple[float, float, float, float]  # left, top, right, bottom
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A run of text on one line of a page, without a wide gap inside.
+    """A run of text on one line, without a wide gap inside.
 
     A cell of a table is a line of its own. Lengths are points (1/72 inch), measured from the page's
     upper left corner, so `top < bottom`.
@@ -41,9 +41,9 @@ class Grid:
     rows: tuple[float, ...]  # y of the horizontal rules, ascending
 
     def cell(self, line: Line) -> tuple[int, int] | None:
-        """Row and column, from 0, of the cell in which the line begins.
+        """Row and column of the cell in which the line begins.
 
-        None for a line outside.
+        They count from 0. None for a line outside.
         """
         x, y = line.left + min(2.0, (line.right - line.left) / 2), (line.top + line.bottom) / 2
         if not (self.columns[0] <= x < self.columns[-1] and self.rows[0] <= y < self.rows[-1]):

@@ -62,7 +62,7 @@ class Spacing(NamedTuple):
     body: float  # that of the size with most rows, as a multiple of it
 
     def of(self, size: float) -> float:
-        """The distance for this size; larger type is hardly set wider than the body."""
+        """The distance for this size. Larger type is hardly set wider than the body."""
         return min(self.pitches.get(round(size), self.body * size), 1.1 * self.body * size)
 
 
@@ -107,9 +107,9 @@ def _same_size(a: Row, b: Row) -> bool:
 
 
 def _right_edge(rows: Sequence[Row], i: int) -> float:
-    """How far to the right the rows around reach, in the same column and type.
+    """How far to the right the rows around reach.
 
-    Three rows before and three behind are looked at.
+    They are three rows before and three behind, in the same column and type.
     """
     edge = rows[i].right
     for step in (-1, 1):
@@ -123,12 +123,12 @@ def _right_edge(rows: Sequence[Row], i: int) -> float:
 
 
 def _in_column(row: Row, other: Row, step: int) -> bool:
-    """Whether another row of the page is above (step -1) or below (step 1) in the column."""
+    """Whether another row stands above (step -1) or below (step 1)."""
     return other.page == row.page and (other.top - row.top) * step > 0
 
 
 def _link(current: Paragraph, rows: Sequence[Row], i: int, edge: float, spacing: Spacing) -> str:
-    """How row i goes on from the row before: "join", "line" or "new".
+    """How row i goes on from the last: "join", "line" or "new".
 
     With "line" the line before was ended on purpose.
     """
@@ -201,7 +201,7 @@ def _ends_early(above: Row, below: Row, edge: float) -> bool:
 
 
 def _goes_on(current: Paragraph, rows: Sequence[Row], i: int) -> bool:
-    """Whether a paragraph goes on at the top of a column or page."""
+    """Whether a paragraph goes on atop a column or page."""
     above, row = rows[i - 1], rows[i]
     if _END.search(above.text) or above.bold != row.bold or has_leaders(above.text):
         return False
@@ -214,7 +214,7 @@ def _goes_on(current: Paragraph, rows: Sequence[Row], i: int) -> bool:
 
 
 def _is_first_line(rows: Sequence[Row], i: int) -> bool:
-    """Whether row i is indented, as the first line of a paragraph, against the row below."""
+    """Whether row i is indented like the first line of a paragraph."""
     row, below = rows[i], _row_below(rows, i)
     if below is None or not 0 < below.top - row.top <= 2 * row.size:
         return False

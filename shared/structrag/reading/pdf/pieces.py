@@ -1,4 +1,4 @@
-"""What PDFium says of a page's text: pieces of it in the order of the file."""
+"""Pieces of a page's text by PDFium, in the file's order."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Piece(NamedTuple):
 
 
 def read_pieces(raw: Any, textpage: Any) -> tuple[list[Piece], int]:
-    """The text of a page in the order of its file, and how it is turned.
+    """The text of a page in its file's order, and its turn.
 
     The second is the quarters most of the text is turned anticlockwise; -1 without text.
     """
@@ -97,7 +97,7 @@ def read_pieces(raw: Any, textpage: Any) -> tuple[list[Piece], int]:
 
 
 def _text_of(raw: Any, textpage: Any) -> str:
-    """The page's text, one character for each of PDFium's; U+FFFD for one without Unicode."""
+    """The page's text, a character for each of PDFium's. U+FFFD is one without Unicode."""
     count = raw.FPDFText_CountChars(textpage)
     buffer = (ctypes.c_ushort * (count + 1))()
     written = raw.FPDFText_GetText(textpage, 0, count, buffer)
@@ -109,7 +109,7 @@ def _text_of(raw: Any, textpage: Any) -> str:
 
 
 def _drawn(raw: Any, textpage: Any, start: int, end: int) -> Iterator[tuple[int, int, int | None]]:
-    """Start, end and text object of the parts of a word, which mostly is one."""
+    """Start, end and text object of a word's parts. Mostly it is one."""
 
     def drawn_by(i: int) -> int | None:
         return ctypes.c_void_p.from_buffer(raw.FPDFText_GetTextObject(textpage, i)).value
@@ -124,7 +124,7 @@ def _drawn(raw: Any, textpage: Any, start: int, end: int) -> Iterator[tuple[int,
 
 
 def _place(raw: Any, textpage: Any, first: int, last: int) -> tuple[Box, tuple[float, float]]:
-    """The box around characters `first` to `last`, and the baseline's point under the first."""
+    """The box around characters `first` to `last`, and the first one's baseline."""
     a, b, x, y = raw.FS_RECTF(), raw.FS_RECTF(), ctypes.c_double(), ctypes.c_double()
     raw.FPDFText_GetLooseCharBox(textpage, first, a)
     raw.FPDFText_GetLooseCharBox(textpage, last, b)
@@ -176,7 +176,10 @@ def left_out_repeats(raw: Any, page: Any, pieces: Sequence[Piece]) -> list[Piece
 
 
 def _step(raw: Any, first: Any, second: Any) -> tuple[float, float] | None:
-    """How far the second text stands from the first, if it repeats it in another row."""
+    """How far the second text stands from the first, which it repeats.
+
+    None if it does not repeat it, or not in another row.
+    """
     a, b = bounds_of(raw, first), bounds_of(raw, second)
     if a is None or b is None:
         return None
@@ -193,7 +196,7 @@ def objects_of(raw: Any, page: Any) -> Iterator[Any]:
 
 
 def bounds_of(raw: Any, item: Any) -> Box | None:
-    """Left, bottom, right and top of an object in PDF coordinates; None for none."""
+    """Left, bottom, right and top of an object, in PDF coordinates."""
     sides = [ctypes.c_float() for _ in range(4)]
     if not raw.FPDFPageObj_GetBounds(item, *sides):
         return None

@@ -48,7 +48,7 @@ def read_pdf(source: Source, *, password: str | None = None) -> list[Page]:
 
 
 def title_of_pdf(source: Source, *, password: str | None = None) -> str:
-    """The title in the file's metadata; "" for none and for one that a program made up."""
+    """The title in the file's metadata. One that a program made up is ""."""
     with _opened(source, password) as (_, pdf, _):
         title = str(pdf.get_metadata_dict().get("Title") or "").replace("\0", "")
     title = " ".join(title.split())

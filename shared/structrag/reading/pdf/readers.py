@@ -26,7 +26,7 @@ RISE = 0.5  # words whose feet differ by no more stand in one row
 def pages_of(
     source: Source, *, reader: PdfReader = "layout", password: str | None = None
 ) -> list[Page] | list[str]:
-    """The pages of a PDF as a reader gives them: laid out, or each as Markdown.
+    """The pages of a PDF as a reader gives them.
 
     Args:
         source: A path, or the bytes of the file.
@@ -117,7 +117,7 @@ def _goes_on(last: dict[str, Any], word: dict[str, Any]) -> bool:
     size = max(word["size"], last["size"])
     same_row = abs(word["bottom"] - last["bottom"]) <= RISE * size
     beside = -size < word["x0"] - last["x1"] <= GAP * size
-    return same_row and beside and word["upright"] == last["upright"]
+    return bool(same_row and beside and word["upright"] == last["upright"])
 
 
 def _line(words: list[dict[str, Any]]) -> Line:

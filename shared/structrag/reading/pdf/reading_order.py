@@ -1,4 +1,4 @@
-"""The order in which the lines of a page are read: columns, rows, tables."""
+"""The order of a page's lines: columns, rows, tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GUTTER = 6.0  # points
 
 
 def reading_order(lines: Sequence[Line], grids: Sequence[Grid]) -> tuple[list[Line], list[Grid]]:
-    """The lines in reading order, and the grids that hold a table's text.
+    """The lines in reading order, and the grids that are tables.
 
     A vertical gutter separates columns when at least four lines stand on each side, when these
     mostly fill their column and hold three words or more. Lines that cross the gutter divide the
@@ -41,7 +41,7 @@ def reading_order(lines: Sequence[Line], grids: Sequence[Grid]) -> tuple[list[Li
 def _with_stand_ins(
     lines: Sequence[Line], tables: Sequence[Grid]
 ) -> tuple[list[Line], dict[Line, list[Line]]]:
-    """The lines with one in place of each table, and the table's lines by that one."""
+    """The lines with a stand-in for each table. Then its lines, by the stand-in."""
     items: list[Line] = []
     members: list[list[Line]] = [[] for _ in tables]
     for line in lines:
@@ -68,9 +68,9 @@ def _mirrored(line: Line) -> Line:
 
 
 def _holds_table(grid: Grid, lines: Sequence[Line]) -> bool:
-    """At least half of the cells have text, in two rows and two columns or more.
+    """At least half of the cells have text; a chart's have none.
 
-    A chart's grid has none.
+    They are in two rows and two columns or more.
     """
     cells = {cell for line in lines if (cell := grid.cell(line))}
     rows, columns = {row for row, _ in cells}, {column for _, column in cells}
@@ -79,7 +79,7 @@ def _holds_table(grid: Grid, lines: Sequence[Line]) -> bool:
 
 
 def _ordered(lines: list[Line], depth: int) -> list[Line]:
-    """By columns where a gutter divides the lines, else by rows; at most four gutters deep."""
+    """By columns where a gutter divides the lines, else by rows."""
     gutter = _gutter(lines) if depth < 4 else None
     if gutter is None:
         return in_rows(lines)
@@ -128,7 +128,7 @@ def _middle(line: Line) -> float:
 
 
 def in_rows(lines: Sequence[Line]) -> list[Line]:
-    """Top to bottom, and left to right where lines stand on one row."""
+    """Top to bottom, and left to right on one row."""
     return [line for row in _rows(lines) for line in row]
 
 
@@ -143,7 +143,7 @@ def _rows(lines: Sequence[Line]) -> list[list[Line]]:
 
 
 def _is_level(line: Line, above: Line) -> bool:
-    """Whether a line stands on the row of one that is not below it."""
+    """Whether a line stands on the row of an earlier one."""
     return _middle(line) - _middle(above) <= 0.35 * max(1.0, min(line.size, above.size))
 
 
@@ -181,7 +181,7 @@ def _cover(lines: Sequence[Line], left: float) -> list[int]:
 
 
 def _parts_columns(lines: Sequence[Line], gutter: float) -> bool:
-    """Whether the lines on both sides read like columns, and few divide the page."""
+    """Whether both sides read like columns, and few lines divide them."""
     left = [line for line in lines if line.right <= gutter]
     right = [line for line in lines if line.left >= gutter]
     if not (_reads_like_column(left) and _reads_like_column(right)):

@@ -1,4 +1,4 @@
-"""Rows of a page, and how the texts of two rows are put together again."""
+"""Rows of a page, and how two rows become one text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UNSPACED_START = regex.compile(rf"[{SPACELESS}、。，．：；！？（「『
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The lines that stand on one row of a page, as they came."""
+    """The lines that stand on one row, as they came."""
 
     page: int  # from 1
     cells: tuple[Line, ...]
@@ -40,7 +40,7 @@ class Row:
 
 
 def rows_of(lines: Iterable[Line], page: int) -> Iterator[Row]:
-    """Rows of a page's lines in the order given; lines without text are left out."""
+    """Rows of a page's lines in their order. Lines without text are left out."""
     cells: list[Line] = []
     for line in lines:
         if not line.text.strip():

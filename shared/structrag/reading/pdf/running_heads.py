@@ -1,4 +1,4 @@
-"""Running heads, footers and page numbers: what the margins of most pages repeat."""
+"""Running heads and page numbers: what the margins of most pages repeat."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _repeats(pages: Sequence[Page], filled: Sequence[int]) -> list[_Repeat]:
 
 
 def _heads(pages: Sequence[Page], heads: Sequence[_Repeat], filled: int) -> Heads:
-    """What is removed from each page, and a note for each head; `filled` pages have text."""
+    """What is removed, and a note for each head. `filled` pages have text."""
     removed: list[set[int]] = [set() for _ in pages]
     notes: dict[str, None] = {}  # in order, once
     for repeat in heads:
@@ -108,7 +108,7 @@ def _is_head(repeat: _Repeat, filled: list[int]) -> bool:
 
 
 def _stands_beside(pages: Sequence[Page], repeat: _Repeat, numbers: set[_Place]) -> bool:
-    """Whether a text on two pages or more always shares its row with a page number."""
+    """Whether a text always stands beside page numbers. One page is not enough."""
     if repeat.key[1] is not None or len(repeat.pages) < 2:
         return False
     return all(_is_beside(pages, place, numbers) for place in repeat.places)
@@ -135,7 +135,7 @@ def _margin_lines(page: Page) -> Iterator[int]:
 
 
 def _is_outermost(middle: float, others: Sequence[float], height: float) -> bool:
-    """Whether fewer than three rows stand between a line and the page's edge."""
+    """Whether fewer than three rows stand beyond a line in a margin."""
     if middle <= _MARGIN * height:
         beyond = {round(other / 4) for other in others if other < middle - 4}
     elif middle >= (1 - _MARGIN) * height:
@@ -169,9 +169,9 @@ def head_keys(line: str, page: int) -> Iterator[HeadKey]:
 
 
 def is_page_number(key: HeadKey) -> bool:
-    """Whether a key is that of a number that counts with the pages.
+    """Whether a key is that of a page number.
 
-    It has no words but "page" and the like.
+    Its number counts with the pages. It has no words but "page" and the like.
     """
     text, lead = key
     return lead is not None and _PAGE_WORDS.issuperset(_LETTERS.findall(text))
@@ -210,7 +210,7 @@ def _is_enough(on_pages: set[int], filled: list[int], *, same_text: bool) -> boo
 
 
 def _is_enough_of_a_part(on_pages: set[int], filled: list[int]) -> bool:
-    """At least 60 % of the pages from the first to the last.
+    """At least 60 % of the pages from first to last.
 
     Where all are left or right pages, only those count.
     """

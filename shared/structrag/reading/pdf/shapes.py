@@ -1,4 +1,4 @@
-"""What is drawn on a PDF page beside text: pictures, and grids of tables.
+"""What is drawn on a page beside text: pictures and tables' grids.
 
 A grid is made of ruled lines.
 """
@@ -27,7 +27,7 @@ class _Rule(NamedTuple):
 
 
 def read_shapes(raw: Any, page: Any, turn: Turn) -> tuple[tuple[Box, ...], tuple[Grid, ...]]:
-    """The page's pictures, and every grid of at least two rows and two columns."""
+    """The page's pictures and grids. Grids have two rows and two columns at least."""
     images: list[Box] = []
     across: list[_Rule] = []
     down: list[_Rule] = []
@@ -47,7 +47,7 @@ def read_shapes(raw: Any, page: Any, turn: Turn) -> tuple[tuple[Box, ...], tuple
 
 
 def _shows_image(raw: Any, item: Any, depth: int = 0) -> bool:
-    """Whether an object is a picture, or a form with one in it."""
+    """Whether an object is a picture or a form that shows one."""
     kind = raw.FPDFPageObj_GetType(item)
     if kind == raw.FPDF_PAGEOBJ_IMAGE:
         return True
@@ -68,7 +68,7 @@ def _is_drawn(raw: Any, item: Any) -> bool:
 
 
 def _strokes(raw: Any, path: Any, turn: Turn) -> Iterator[tuple[Point, Point]]:
-    """The straight strokes of a path, in the coordinates of the turned page."""
+    """The straight strokes of a path, on the turned page."""
     matrix, x, y = raw.FS_MATRIX(), ctypes.c_float(), ctypes.c_float()
     raw.FPDFPageObj_GetMatrix(path, matrix)
     first = last = (0.0, 0.0)
@@ -145,7 +145,7 @@ def find_grids(across: Sequence[_Rule], down: Sequence[_Rule]) -> list[Grid]:
 
 
 def _groups(across: Sequence[_Rule], down: Sequence[_Rule]) -> list[int]:
-    """The group of each rule, first those across; rules that touch are of one group."""
+    """The group of each rule, first those across. Rules of a group touch."""
     parents = list(range(len(across) + len(down)))
 
     def root(i: int) -> int:
