@@ -1,4 +1,4 @@
-"""structrag for LlamaIndex: node parsers and retrievers that follow a document's own structure."""
+"""structrag for LlamaIndex: node parsers and retrievers that follow a document's structure."""
 
 from llama_index_structrag.d3 import D3Retriever
 from llama_index_structrag.embedding import StructragEmbedding

@@ -84,8 +84,9 @@ def read_node(
 
 
 def chunk_metadata(chunk: Chunk, document: Document | None = None, base: int = 0) -> dict[str, Any]:
-    """A chunk's structure as flat metadata: every value is a string, a number or a bool, as flat
-    vector stores demand.
+    """A chunk's structure as flat metadata.
+
+    Every value is a string, a number or a bool, as flat vector stores demand.
 
     heading_path: all titles down to the chunk's own, joined by " > "; heading_titles: the same as a
     JSON list; heading_context: what the text does not say itself, the titles above its first line
@@ -108,8 +109,10 @@ def make_node(
     parent: BaseNode | None,
     source: RelatedNodeInfo,
 ) -> TextNode:
-    """A text node with our metadata over its parent's, our structural keys hidden from both kinds
-    of model."""
+    """A text node with our metadata over its parent's.
+
+    Our structural keys are hidden from both kinds of model.
+    """
     inherited = ["metadata_template", "metadata_separator"]
     if "{content}" in getattr(parent, "text_template", ""):
         inherited.append("text_template")
@@ -132,42 +135,48 @@ def link_neighbours(nodes: Sequence[BaseNode]) -> None:
     """Set PREVIOUS and NEXT between neighbours of one source."""
     infos = [node.as_related_node_info() for node in nodes]
     for i in range(1, len(nodes)):
-        if nodes[i - 1].ref_doc_id is not None and nodes[i - 1].ref_doc_id == nodes[i].ref_doc_id:
-            nodes[i - 1].relationships[NodeRelationship.NEXT] = infos[i]
-            nodes[i].relationships[NodeRelationship.PREVIOUS] = infos[i - 1]
+        left, right = nodes[i - 1], nodes[i]
+        if left.ref_doc_id is not None and left.ref_doc_id == right.ref_doc_id:
+            left.relationships[NodeRelationship.NEXT] = infos[i]
+            right.relationships[NodeRelationship.PREVIOUS] = infos[i - 1]
 
 
 def index_document(node: BaseNode, *, format: str = "auto") -> Document:
-    """A LlamaIndex document for an index: its metadata as JSON values, and which of its keys models
-    do not see."""
+    """A LlamaIndex document for an index.
+
+    Its metadata is JSON values, and tells which of its keys models do not see.
+    """
     document = read_node(node, node.node_id, format=format)
     hidden = {name: list(getattr(node, name)) for name in _EXCLUSIONS if getattr(node, name)}
-    return replace(document, meta={**document.meta, EXCLUSIONS_KEY: hidden}) if hidden else document
+    if not hidden:
+        return document
+    return replace(document, meta={**document.meta, EXCLUSIONS_KEY: hidden})
 
 
 def hit_to_node(hit: Hit, document: Document, notes: Mapping[str, Any]) -> NodeWithScore:
-    """A hit as a scored text node. `ref_doc_id` is the document's id; offsets are exact; the
-    metadata also tells the notes."""
+    """A hit as a scored text node.
+
+    `ref_doc_id` is the document's id, offsets are exact, the metadata also tells the notes.
+    """
     chunk = trimmed(hit.chunk)
     metadata = {key: value for key, value in document.meta.items() if key != EXCLUSIONS_KEY}
-    own = {**chunk_metadata(chunk), **oversize_notes(chunk), **notes}
+    chunk_notes = {**chunk_metadata(chunk), **oversize_notes(chunk), **notes}
     source = RelatedNodeInfo(
         node_id=chunk.doc_id, node_type=ObjectType.DOCUMENT, metadata=copy.deepcopy(metadata)
     )
-    node = make_node(
-        chunk.id, chunk.text, (chunk.start, chunk.end), {**metadata, **own}, None, source
-    )
+    span = (chunk.start, chunk.end)
+    node = make_node(chunk.id, chunk.text, span, {**metadata, **chunk_notes}, None, source)
     for name, keys in document.meta.get(EXCLUSIONS_KEY, {}).items():
         setattr(node, name, list(dict.fromkeys([*keys, *getattr(node, name)])))
     return NodeWithScore(node=node, score=hit.score)
 
 
 def show_index_text(node: TextNode, chunk: Chunk) -> None:
-    """Let embedding models see the index text of a table or an image, and language models its text,
-    as metadata.
+    """Show each kind of model its text of an image or table.
 
-    LlamaIndex has one template for both, so the text leaves the template; `node.text` stays. Plain
-    nodes go through every store.
+    Embedding models see the index text, language models the text, both as metadata. LlamaIndex has
+    one template for both, so the text leaves the template; `node.text` stays. Plain nodes go
+    through every store.
     """
     body, template = chunk.extras.get("reduced"), node.text_template
     if not body or "{metadata_str}" not in template:

@@ -1,4 +1,4 @@
-"""D3 for LlamaIndex: from a document's outline to the paragraphs that are evidence."""
+"""D3 for LlamaIndex: from an outline to the paragraphs that are evidence."""
 
 from __future__ import annotations
 
@@ -31,24 +31,29 @@ _ROUTE_PLACES, _SELECT_PLACES = ("outline", "question"), ("paragraphs", "questio
 
 
 class D3Retriever(IndexRetriever):
-    """Finds the paragraphs that answer a question: first the sections of the outline that may help,
-    then the evidence in them (D3).
+    """Finds the paragraphs that answer a question, by the outline (D3).
 
-        retriever = D3Retriever.from_documents(documents, embed_model=Settings.embed_model,
-        llm=Settings.llm) print(retriever.estimate("Which data sets were used?").expected_total)
-        RetrieverQueryEngine.from_args(retriever)
+    First the sections of the outline that may help, then the evidence in them. With a language
+    model these are two calls: it reads the outline and names sections, then reads their paragraphs
+    and names the evidence. Without one, BM25 and vectors do both. Made by `from_documents` or
+    `load`, or from a structrag `D3Index`.
 
-    With a language model two calls: it reads the outline and names sections, then reads their
-    paragraphs and names the evidence. Without one, BM25 and vectors do both. Made by
-    `from_documents` or `load`, or from a structrag `D3Index`. Nodes are in reading order, as many
-    as there is evidence; their text, offsets and `heading_context` are as those of
-    `MultiViewRetriever`.
+    Example:
+        >>> from llama_index.core import Document, MockEmbedding
+        >>> text = "# Pump\\n\\nIt moves water.\\n\\n## Cleaning\\n\\nRinse the filter."
+        >>> models = {"embed_model": MockEmbedding(embed_dim=8), "llm": None}  # or your own
+        >>> retriever = D3Retriever.from_documents([Document(text=text)], **models)
+        >>> retriever.retrieve("How do I rinse the filter?")[-1].text
+        'Rinse the filter.'
+
+    Nodes are in reading order, as many as there is evidence; their text, offsets and
+    `heading_context` are as those of `MultiViewRetriever`.
 
     Metadata of a node that no model sees, all JSON: `scores` and `score_parts` as in
-    `MultiViewRetriever`, where there are any; `d3_kind` ("paragraph", "list", "table" and so on); `d3_route`, how the sections were
-    chosen ("llm", "scores", "cross_encoder", "direct" or "all"); and with `join_adjacent`
-    `d3_paragraphs` (their ids). What a question costs is in `result` and in the event
-    `RetrievalCostEvent`, what it would cost in `estimate`.
+    `MultiViewRetriever`, where there are any; `d3_kind` ("paragraph", "list", "table" and so on);
+    `d3_route`, how the sections were chosen ("llm", "scores", "cross_encoder", "direct" or "all");
+    and with `join_adjacent` `d3_paragraphs` (their ids). What a question costs is in `result` and
+    in the event `RetrievalCostEvent`, what it would cost in `estimate`.
 
     Args:
         index: The structrag `D3Index` to search.
@@ -122,29 +127,35 @@ class D3Retriever(IndexRetriever):
         return usage
 
     def result(self, question: str) -> D3Result:
-        """The evidence with the route, the model's answers, and the calls and tokens of each stage."""
-        return _told(self.retriever.result(question, self.similarity_top_k, where=self.where))
+        """The evidence, how it was found, and what that cost.
+
+        With the route, the model's answers, and the calls and tokens of each stage.
+        """
+        return _reported(self.retriever.result(question, self.similarity_top_k, where=self.where))
 
     async def aresult(self, question: str) -> D3Result:
         """`result` on an event loop."""
-        return _told(
-            await self.retriever.aresult(question, self.similarity_top_k, where=self.where)
-        )
+        result = await self.retriever.aresult(question, self.similarity_top_k, where=self.where)
+        return _reported(result)
 
     def results(self, questions: Sequence[str]) -> list[D3Result]:
-        """`result` for several questions, whose calls go out together, at most `max_concurrency` at
-        a time."""
+        """`result` for several questions.
+
+        Their calls go out together, at most `max_concurrency` at a time.
+        """
         results = self.retriever.results(questions, self.similarity_top_k, where=self.where)
-        return [_told(result) for result in results]
+        return [_reported(result) for result in results]
 
     async def aresults(self, questions: Sequence[str]) -> list[D3Result]:
         """`results` on an event loop."""
         results = await self.retriever.aresults(questions, self.similarity_top_k, where=self.where)
-        return [_told(result) for result in results]
+        return [_reported(result) for result in results]
 
     def estimate(self, question: str) -> Estimate:
-        """What `result` would cost, stage by stage: expected, and at most. Asks no model and embeds
-        nothing."""
+        """What `result` would cost, stage by stage: expected, and at most.
+
+        Asks no model and embeds nothing.
+        """
         estimate: Estimate = self.retriever.estimate(question, where=self.where)
         return estimate
 
@@ -184,17 +195,18 @@ class D3Retriever(IndexRetriever):
         return D3Index.load(persist_dir, **_models(embed_model, llm, options), **options)
 
     def _built(self, report: D3AddReport) -> IndexBuildEndEvent:
-        reports = (report.sections, report.parts, report.paragraphs)
         usage: Counter[str] = Counter()
         fallbacks: Counter[str] = Counter()
-        for each in reports:
-            counts = dict(each.usage)
+        for part in (report.sections, report.parts, report.paragraphs):
+            counts = dict(part.usage)
             fallbacks.update(counts.pop("fallbacks"))
             usage.update(counts)
-        told = {**asdict(report.sections), "chunks": report.paragraphs.chunks}
-        return IndexBuildEndEvent.model_validate(
-            {**told, "usage": {**usage, "fallbacks": dict(fallbacks)}}
-        )
+        facts = {
+            **asdict(report.sections),
+            "chunks": report.paragraphs.chunks,
+            "usage": {**usage, "fallbacks": dict(fallbacks)},
+        }
+        return IndexBuildEndEvent.model_validate(facts)
 
     def _get_prompts(self) -> PromptDictType:
         return {
@@ -228,7 +240,8 @@ def _models(embed_model: Any, llm: Any, options: dict[str, Any]) -> dict[str, An
     }
 
 
-def _told(result: D3Result) -> D3Result:
+def _reported(result: D3Result) -> D3Result:
+    """The result, once the event has said what it cost."""
     cost = {stage: asdict(cost) for stage, cost in result.cost.items()}
     dispatcher.event(
         RetrievalCostEvent(question=result.question, cost=cost, degraded=result.degraded)

@@ -44,6 +44,13 @@ EmbedderField = Annotated[
 class StructragEmbedding(BaseEmbedding):
     """A structrag embedder for everything in LlamaIndex that takes an embedding model.
 
+    Example:
+        >>> def lengths(texts):  # or structrag.minilm()
+        ...     return [[len(text), 1.0] for text in texts]
+        >>> embed_model = StructragEmbedding(lengths)
+        >>> embed_model.get_query_embedding("cats")
+        [4.0, 1.0]
+
     Texts come in batches of `embed_batch_size`, and the vectors are checked. Asynchronous calls use
     the embedder's own, which for a function or a sentence-transformers model runs in a worker
     thread. `to_dict`, and so the cache of an ingestion pipeline, knows the embedder by its name,
@@ -62,9 +69,8 @@ class StructragEmbedding(BaseEmbedding):
 
     embedder: EmbedderField = Field(
         description="structrag.minilm(), a StaticEmbedder, the name or folder of a "
-        "sentence-transformers model on this machine, a "
-        "SentenceTransformer, a function from a list of texts to an array, or any other embedder "
-        "of structrag that is not fitted to its "
+        "sentence-transformers model on this machine, a SentenceTransformer, a function from a "
+        "list of texts to an array, or any other embedder of structrag that is not fitted to its "
         "corpus."
     )
     embed_batch_size: int = Field(
@@ -79,8 +85,7 @@ class StructragEmbedding(BaseEmbedding):
         if "model_name" in self.model_fields_set and self.model_name != self.embedder.name:
             raise InvalidParameter(
                 f"model_name must be the embedder's own name or left out; got {self.model_name!r} "
-                f"for {self.embedder.name!r}. "
-                "An embedder gets another name by its own name=..."
+                f"for {self.embedder.name!r}. An embedder gets another name by its own name=..."
             )
         self.model_name = self.embedder.name
         return self
@@ -109,14 +114,14 @@ class StructragEmbedding(BaseEmbedding):
         return self._lists(vectors, [query])[0]
 
     def _lists(self, answer: Any, texts: Sequence[str]) -> list[list[float]]:
-        return check_vectors(answer, texts, self.embedder.name).tolist()  # type: ignore[no-any-return]
+        vectors = check_vectors(answer, texts, self.embedder.name)
+        return vectors.tolist()  # type: ignore[no-any-return]
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         if "embedder" not in state["__dict__"]:
             raise InvalidParameter(
                 "embedder must be one that can be pickled, such as a function defined at the top "
-                "level of a module, which "
-                f"num_workers > 1 needs; got {self.model_name!r}."
+                f"level of a module, which num_workers > 1 needs; got {self.model_name!r}."
             )
         return state

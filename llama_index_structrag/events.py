@@ -1,5 +1,4 @@
-"""What instrumentation handlers are told besides LlamaIndex's own retrieval, embedding and
-language-model events."""
+"""Events besides LlamaIndex's own ones of retrieval, embedding and language models."""
 
 from __future__ import annotations
 
@@ -9,7 +8,12 @@ from llama_index.core.instrumentation.events import BaseEvent
 
 
 class IndexBuildStartEvent(BaseEvent):
-    """Documents are about to be added to an index."""
+    """Documents are about to be added to an index.
+
+    Example:
+        >>> IndexBuildStartEvent(n_documents=2).n_documents
+        2
+    """
 
     n_documents: int
 
@@ -19,7 +23,14 @@ class IndexBuildStartEvent(BaseEvent):
 
 
 class IndexBuildEndEvent(BaseEvent):
-    """Documents were added: how many, and what it cost."""
+    """Documents were added: how many, and what it cost.
+
+    Example:
+        >>> usage = {"llm_calls": 0}
+        >>> event = IndexBuildEndEvent(added=1, replaced=0, unchanged=1, chunks=3, usage=usage)
+        >>> event.chunks
+        3
+    """
 
     added: int
     replaced: int
@@ -33,8 +44,16 @@ class IndexBuildEndEvent(BaseEvent):
 
 
 class RetrievalCostEvent(BaseEvent):
-    """A question was retrieved for by `D3Retriever`: what each stage took, and how many calls
-    failed and were replaced by scores."""
+    """`D3Retriever` has answered a question: what that took.
+
+    Example:
+        >>> stage = {"calls": 1, "prompt_tokens": 90, "answer_tokens": 4, "scored": 0}
+        >>> event = RetrievalCostEvent(question="Who?", cost={"route": stage}, degraded=0)
+        >>> event.cost["route"]["calls"]
+        1
+
+    `cost` says what each stage took, `degraded` how many calls failed and were replaced by scores.
+    """
 
     question: str
     cost: dict[str, dict[str, int]]  # stage -> calls, prompt_tokens, answer_tokens, scored

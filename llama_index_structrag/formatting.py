@@ -1,10 +1,10 @@
-"""HiQA's Markdown formatter as a transformation of an ingestion pipeline, and as a reader of files."""
+"""HiQA's Markdown formatter: a transformation of pipelines and a reader of files."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any, Literal, TypeVar
 
@@ -34,11 +34,22 @@ _HIDDEN = (FORMAT_KEY, FORMAT_REPORT_KEY)
 
 
 class HiQAFormatter(TransformComponent, BaseReader):
-    """Turns documents of plain text or HTML into structured Markdown, losing none of their words
-    (HiQA).
+    """Turns plain text or HTML into structured Markdown, losing no word (HiQA).
 
-        IngestionPipeline(transformations=[HiQAFormatter(llm=Settings.llm), HiQANodeParser(),
-        Settings.embed_model]) retriever = HiQARetriever.from_documents(HiQAFormatter()(documents))
+    Example:
+        >>> from llama_index.core.ingestion import IngestionPipeline
+        >>> manual = Document(text="1. Pump\\n\\nIt moves water.\\n\\n1.1 Cleaning\\n\\nRinse it.")
+        >>> pipeline = IngestionPipeline(transformations=[HiQAFormatter()])  # or with llm=...
+        >>> (markdown,) = pipeline.run(documents=[manual])
+        >>> print(markdown.text)
+        # 1. Pump
+        <BLANKLINE>
+        It moves water.
+        <BLANKLINE>
+        ## 1.1 Cleaning
+        <BLANKLINE>
+        Rinse it.
+        <BLANKLINE>
 
     One document in, a copy of it out, with the same id and metadata; to this are added, seen by no
     model, `text_format`, "markdown", by which the parsers and retrievers here know how to read it,
@@ -115,28 +126,29 @@ class HiQAFormatter(TransformComponent, BaseReader):
         return self
 
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
-        """The documents in Markdown, in order. Those given are not changed."""
-        core, made = self._core(), []
-        for group in get_tqdm_iterable(
-            node_groups(nodes), bool(kwargs.get("show_progress")), "Formatting documents"
-        ):
-            made += self._made(group, core.runner.run(self._steps(core, group)))
-        return made
+        """The documents in Markdown, in order. Those that come in are not changed."""
+        core = self._core()
+        documents: list[BaseNode] = []
+        for group in _shown(nodes, kwargs):
+            results = core.runner.run(self._steps(core, group))
+            documents += self._in_markdown(group, results)
+        return documents
 
     async def acall(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
         """The same by the model's own asynchronous calls."""
-        core, made = self._core(), []
-        for group in get_tqdm_iterable(
-            node_groups(nodes), bool(kwargs.get("show_progress")), "Formatting documents"
-        ):
-            made += self._made(group, await core.runner.arun(self._steps(core, group)))
-        return made
+        core = self._core()
+        documents: list[BaseNode] = []
+        for group in _shown(nodes, kwargs):
+            results = await core.runner.arun(self._steps(core, group))
+            documents += self._in_markdown(group, results)
+        return documents
 
     def load_data(
         self, file: Any, extra_info: dict[str, Any] | None = None, fs: Any = None
     ) -> list[Document]:
-        """The Markdown of a file, one document whose id is the path; of a PDF `pages` in its
-        metadata is their number.
+        """The Markdown of a file.
+
+        It is one document, whose id is the path; of a PDF `pages` in its metadata is their number.
 
         Raises:
             InvalidDocument: a PDF is a scan, encrypted or damaged (a ValueError).
@@ -157,7 +169,7 @@ class HiQAFormatter(TransformComponent, BaseReader):
         return [self._copy(document, await self._core().aformat(source))]
 
     def __getstate__(self) -> dict[Any, Any]:
-        """The state for pickle; unlike the base class it never drops a setting."""
+        """The state for pickle, which unlike the base class drops no setting."""
         return dict(BaseModel.__getstate__(self))
 
     def _core(self) -> CoreFormatter:
@@ -174,27 +186,27 @@ class HiQAFormatter(TransformComponent, BaseReader):
         )
 
     def _steps(self, core: CoreFormatter, nodes: Sequence[BaseNode]) -> Steps[list[Formatted]]:
-        return together(
-            [
-                core.steps(read_node(node, node.node_id, format=self.format))
-                for node in nodes
-                if _text(node)
-            ]
-        )
+        sources = [
+            read_node(node, node.node_id, format=self.format) for node in nodes if _text(node)
+        ]
+        return together([core.steps(source) for source in sources])
 
-    def _made(self, nodes: Sequence[BaseNode], results: Sequence[Formatted]) -> list[BaseNode]:
+    def _in_markdown(
+        self, nodes: Sequence[BaseNode], results: Sequence[Formatted]
+    ) -> list[BaseNode]:
         ready = iter(results)
         return [self._copy(node, next(ready)) if _text(node) else node for node in nodes]
 
     def _copy(self, node: NodeT, formatted: Formatted) -> NodeT:
-        made = node.model_copy(deep=True)
-        made.set_content(formatted.document.text)
-        made.metadata |= format_notes(formatted, report=self.add_report, flat=True)
-        for keys in (made.excluded_embed_metadata_keys, made.excluded_llm_metadata_keys):
+        copy = node.model_copy(deep=True)
+        copy.set_content(formatted.document.text)
+        copy.metadata |= format_notes(formatted, report=self.add_report, flat=True)
+        for keys in (copy.excluded_embed_metadata_keys, copy.excluded_llm_metadata_keys):
             keys += [key for key in _HIDDEN if key not in keys]
-        if isinstance(made, TextNode) and not isinstance(made, Document):
-            made.start_char_idx = made.end_char_idx = None
-        return made
+        # Offsets of another parser are of the text as it was.
+        if isinstance(copy, TextNode) and not isinstance(copy, Document):
+            copy.start_char_idx = copy.end_char_idx = None
+        return copy
 
 
 def _opened(
@@ -204,7 +216,10 @@ def _opened(
     reader: Any,
     password: str | None,
 ) -> tuple[Document, list[Page] | CoreDocument | None]:
-    """A file as a document, and of a PDF what a formatter takes; its text is still to come."""
+    """A file as a document, and a PDF as formatters take it.
+
+    The document of a PDF has no text yet.
+    """
     name = os.fspath(file)
     metadata = {"file_path": name, "file_name": PurePath(name).name, **(extra_info or {})}
     has_pages = is_pdf(name)
@@ -223,6 +238,16 @@ def _opened(
     for keys in (document.excluded_embed_metadata_keys, document.excluded_llm_metadata_keys):
         keys.append(PAGES_KEY)
     return document, pdf
+
+
+def _shown(nodes: Sequence[BaseNode], options: Mapping[str, Any]) -> Iterable[list[BaseNode]]:
+    """The nodes in groups, with a bar of progress if asked for."""
+    show_progress = bool(options.get("show_progress"))
+    groups = node_groups(nodes)
+    shown: Iterable[list[BaseNode]] = get_tqdm_iterable(
+        groups, show_progress, "Formatting documents"
+    )
+    return shown
 
 
 def _text(node: BaseNode) -> str:

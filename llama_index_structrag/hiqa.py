@@ -21,9 +21,14 @@ _DEFAULTS = defaults_of(HiQASplitter)
 
 
 class HiQANodeParser(SectionNodeParser):
-    """Nodes are texts, tables and images, each embedded under the titles that lead to it (HiQA).
+    """Nodes are texts, tables and images, embedded under their titles (HiQA).
 
-        nodes = HiQANodeParser().get_nodes_from_documents(documents)
+    Example:
+        >>> from llama_index.core import Document
+        >>> document = Document(text="# Sizes\\n\\n| part | mm |\\n|---|---|\\n| A | 1 |\\n")
+        >>> (table,) = HiQANodeParser().get_nodes_from_documents([document])
+        >>> table.metadata["hiqa_kind"], table.metadata["heading_path"]
+        ('table', 'Sizes')
 
     For `HiQARetriever` nothing needs to be parsed before: it takes whole documents, and this as
     `node_parser` where its settings matter. See `ContentAwareNodeParser` for offsets, limits and
@@ -87,5 +92,5 @@ class HiQANodeParser(SectionNodeParser):
         if chunk.kind != "text" or self.metadata != "path":
             show_index_text(node, chunk)
 
-    def told(self, chunk: Chunk) -> dict[str, Any]:
+    def notes(self, chunk: Chunk) -> dict[str, Any]:
         return segment_notes(chunk, flat=True)

@@ -18,8 +18,7 @@ from llama_index.core.schema import (
 )
 
 from llama_index_structrag.conversion import show_index_text
-from llama_index_structrag.multihop import aretrieved
-from llama_index_structrag.retrieving import IndexRetriever
+from llama_index_structrag.retrieving import IndexRetriever, aretrieved
 from llama_index_structrag.settings import token_counter
 from structrag.asking.requests import Ranking, Search
 from structrag.hosts.metadata import CHUNK_KEY, DOCUMENT_KEY
@@ -40,11 +39,18 @@ from structrag.retrieval.hiqa.tuning import LabelledQuestion, TuningReport
 
 
 class HiQARetriever(IndexRetriever):
-    """Finds segments among many look-alike documents by vectors, BM25 and critical keywords put
-    together (HiQA, equation 2).
+    """Finds segments among many look-alike documents (HiQA, equation 2).
 
-        retriever = HiQARetriever.from_documents(documents, embed_model=Settings.embed_model,
-        keywords=["LM358", "TL431"]) RetrieverQueryEngine.from_args(retriever)
+    Vectors, BM25 and critical keywords are put together.
+
+    Example:
+        >>> from llama_index.core import Document, MockEmbedding
+        >>> texts = ["# LM358\\n\\nIt draws 1 mA.", "# TL431\\n\\nIt draws 2 mA."]
+        >>> documents = [Document(text=text) for text in texts]
+        >>> options = {"embed_model": MockEmbedding(embed_dim=8), "keywords": ["LM358", "TL431"]}
+        >>> retriever = HiQARetriever.from_documents(documents, **options)
+        >>> retriever.retrieve("What does the TL431 draw?")[0].metadata["hiqa_keywords"]
+        ['TL431']
 
     Made by `from_documents` or `load`, or from a structrag `Index`. It splits documents into texts,
     tables and images, each indexed under the titles that lead to it
@@ -103,14 +109,14 @@ class HiQARetriever(IndexRetriever):
         self.max_tokens = max_tokens
         self.tokenizer = tokenizer
         self.similarity_top_k = similarity_top_k
+        if keywords is not None and not isinstance(keywords, str):  # a string is refused below
+            keywords = list(keywords)
         self._settings: dict[str, Any] = {
             "k": similarity_top_k,
             "preset": preset,
             "alpha": alpha,
             "beta": beta,
-            "keywords": keywords
-            if keywords is None or isinstance(keywords, str)
-            else list(keywords),
+            "keywords": keywords,
             "detect_keywords": detect_keywords,
             "fusion": fusion,
             "routes": routes,
@@ -132,13 +138,17 @@ class HiQARetriever(IndexRetriever):
         self._lexical = lexical
 
     def segments(self) -> list[TextNode]:
-        """All segments as a lexical engine has to index them: the index text as text, under the
-        segment's id."""
+        """All segments as a lexical engine has to index them.
+
+        The index text as text, under the segment's id.
+        """
         return segment_nodes(self.index.store, self._settings["view"])
 
     def tune(self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr") -> TuningReport:
-        """Fit alpha and beta to labelled questions and use them from now on; see
-        `structrag.retrieval.hiqa.tuning.tune_steps`."""
+        """Fit alpha and beta to labelled questions, for all later searches.
+
+        See `structrag.retrieval.hiqa.tuning.tune_steps`.
+        """
         return self._tuned(self.retriever.tune(questions, metric=metric))
 
     async def atune(
@@ -163,20 +173,17 @@ class HiQARetriever(IndexRetriever):
 
     def _shown(self, chunk: Chunk) -> str:
         """A chunk as language models see it."""
-        (found,) = self.nodes_of([Hit(chunk, 0.0, 1)])
-        return found.node.get_content(metadata_mode=MetadataMode.LLM)
+        (scored,) = self.nodes_of([Hit(chunk, 0.0, 1)])
+        return scored.node.get_content(metadata_mode=MetadataMode.LLM)
 
     def _node(self, hit: Hit, document: Document) -> NodeWithScore:
-        found = super()._node(hit, document)
-        if isinstance(found.node, TextNode):
-            show_index_text(found.node, hit.chunk)
-        return found
+        scored = super()._node(hit, document)
+        if isinstance(scored.node, TextNode):
+            show_index_text(scored.node, hit.chunk)
+        return scored
 
     def _notes(self, hit: Hit) -> dict[str, Any]:
-        return {
-            **super()._notes(hit),
-            **segment_notes(hit.chunk, flat=True),
-        }
+        return {**super()._notes(hit), **segment_notes(hit.chunk, flat=True)}
 
     @classmethod
     def _new_index(cls, **options: Any) -> Index:
@@ -191,13 +198,13 @@ class HiQARetriever(IndexRetriever):
 
 @dataclass(frozen=True)
 class LexicalRoute:
-    """A LlamaIndex retriever as a route of an index: its results are mapped back to the index's
-    segments.
+    """A LlamaIndex retriever as a route of an index.
 
-    A result is the segment that its node id or its metadata `structrag_chunk` names, else the one
-    that holds its place: `ref_doc_id`, `start_char_idx` and `end_char_idx`. Results that are no
-    segment (any more) are left out; InvalidParameter where none is one. Where a result has no
-    score, or scores rise, all count by rank: 1, 1/2, 1/3.
+    Its results are mapped back to the index's segments. A result is the segment that its node id or
+    its metadata `structrag_chunk` names, else the one that holds its place: `ref_doc_id`,
+    `start_char_idx` and `end_char_idx`. Results that are no segment (any more) are left out;
+    InvalidParameter where none is one. Where a result has no score, or scores rise, all count by
+    rank: 1, 1/2, 1/3.
     """
 
     retriever: BaseRetriever
@@ -208,7 +215,7 @@ class LexicalRoute:
         return self._ranking(self.retriever.retrieve(request.query))
 
     async def asearch(self, request: Search) -> Ranking:
-        """`search` by the retriever's own async call; in a worker thread where it has none."""
+        """`search` by the retriever's own async call, else in a worker thread."""
         return self._ranking(await aretrieved(self.retriever, request.query))
 
     def _ranking(self, nodes: Sequence[NodeWithScore]) -> Ranking:
@@ -236,8 +243,10 @@ def _engine_result(node: BaseNode, score: float | None) -> EngineResult:
 
 
 def segment_nodes(store: Store, view: str) -> list[TextNode]:
-    """Every chunk as what is indexed of it in a view, under the chunk's id; chunks without the view
-    are left out."""
+    """Every chunk as what is indexed of it in a view.
+
+    Under the chunk's id. Chunks without the view are left out.
+    """
     hidden = [CHUNK_KEY, DOCUMENT_KEY]
     return [
         TextNode(

@@ -21,19 +21,29 @@ _DEFAULTS = defaults_of(IDMSSplitter)
 
 
 class IDMSNodeParser(ReadingNodeParser):
-    """Nodes end between sentences that belong together less than recent ones did; what became too
-    small is merged.
+    """Nodes end between sentences that belong together less than recent ones.
+
+    What became too small is merged.
+
+    Example:
+        >>> from llama_index.core import Document
+        >>> text = "# Pump\\n\\nIt moves water. Rinse its filter. Invoices are due in March."
+        >>> parser = IDMSNodeParser(chunk_size=24)  # or with embed_model and llm
+        >>> for node in parser.get_nodes_from_documents([Document(text=text)]):
+        ...     print(repr(node.text))
+        '# Pump\\n\\nIt moves water. Rinse its filter.'
+        'Invoices are due in March.'
 
     Takes the place of `SemanticSplitterNodeParser(embed_model=...)`; see `ContentAwareNodeParser`
-    for offsets, limits and metadata, and `structrag.chunks.idms.splitter.IDMSSplitter` for the settings.
-    With an `llm` every gap is one question of one token, answered by log-probabilities where the
-    LLM gives them, else by a rating from 0 to 10. Metadata, which no model sees: `idms_margin` (of
-    the gap in front of the node; not at the start of a section), `idms_margin_source` (what margins
-    were read from), and `idms_margin_fallbacks` and `idms_degraded` where gaps had no answer of the
-    LLM and took the similarity. With `enrich`: `idms_density`, `idms_action`, `idms_reduced` (a
-    shorter text to embed) and `idms_added` (sentences of the document that explain what the node
-    presupposes, with their offsets), which where `add_context` follow the titles in
-    `heading_context`; the node's text stays.
+    for offsets, limits and metadata, and `structrag.chunks.idms.splitter.IDMSSplitter` for the
+    settings. With an `llm` every gap is one question of one token, answered by log-probabilities
+    where the LLM gives them, else by a rating from 0 to 10. Metadata, which no model sees:
+    `idms_margin` (of the gap in front of the node; not at the start of a section),
+    `idms_margin_source` (what margins were read from), and `idms_margin_fallbacks` and
+    `idms_degraded` where gaps had no answer of the LLM and took the similarity. With `enrich`:
+    `idms_density`, `idms_action`, `idms_reduced` (a shorter text to embed) and `idms_added`
+    (sentences of the document that explain what the node presupposes, with their offsets), which
+    where `add_context` follow the titles in `heading_context`; the node's text stays.
     """
 
     KEYS: ClassVar[Mapping[str, str]] = IDMS_KEYS
@@ -89,8 +99,10 @@ class IDMSNodeParser(ReadingNodeParser):
 
     @classmethod
     def paper(cls, embed_model: Any = None, llm: Any = None, **settings: Any) -> Self:
-        """As published: the chunk so far against the next sentence, merged up to 260 tokens (200
-        words), no limit, no sections."""
+        """As published: the chunk so far against the next sentence.
+
+        Merged up to 260 tokens (200 words), no limit, no sections.
+        """
         core = IDMSSplitter.paper()
         sizes = {
             "chunk_size": UNLIMITED,

@@ -55,8 +55,15 @@ _UNNAMED = ("", "unknown", None)  # what LlamaIndex's base classes call a model
 
 
 class LlamaIndexEmbedder:
-    """A `BaseEmbedding` as an embedder of the core. Queries use the model's query embedding,
-    documents its batches.
+    """A `BaseEmbedding` as an embedder of the core.
+
+    Queries use the model's query embedding, documents its batches.
+
+    Example:
+        >>> from llama_index.core import MockEmbedding
+        >>> embedder = LlamaIndexEmbedder(MockEmbedding(embed_dim=2), max_tokens=512)
+        >>> embedder.embed(["Rinse the filter."]), embedder.max_tokens
+        ([[0.5, 0.5]], 512)
 
     Args:
         embed_model: The model.
@@ -66,7 +73,7 @@ class LlamaIndexEmbedder:
             those do not tell two models apart.
         max_tokens: What the model reads of a text; longer texts are then embedded in windows
             instead of being truncated. None: what the object tells, as HuggingFaceEmbedding does by
-                its `max_length`, else every text goes in whole.
+            its `max_length`, else every text goes in whole.
 
     Raises:
         InvalidParameter: `embed_model` is none of LlamaIndex's, or `max_tokens` is below 1 (a
@@ -88,8 +95,10 @@ class LlamaIndexEmbedder:
         self.max_tokens, self._counter = reading_limit(embed_model, max_tokens)
 
     def count_tokens(self, text: str) -> int:
-        """The model's tokens of a text, for windows; an estimate where its tokenizer is not at
-        hand."""
+        """The model's tokens of a text, for windows.
+
+        An estimate where its tokenizer is not at hand.
+        """
         return self._counter(text)
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
@@ -101,16 +110,18 @@ class LlamaIndexEmbedder:
     async def aembed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
         """`embed` with the model's asynchronous calls."""
         if query:
-            return list(
-                await asyncio.gather(
-                    *(self.embed_model.aget_query_embedding(text) for text in texts)
-                )
-            )
+            calls = [self.embed_model.aget_query_embedding(text) for text in texts]
+            return list(await asyncio.gather(*calls))
         return await self.embed_model.aget_text_embedding_batch(list(texts))
 
 
 class LlamaIndexModel:
     """An `LLM` as a language model of the core.
+
+    Example:
+        >>> from llama_index.core.llms import MockLLM
+        >>> LlamaIndexModel(MockLLM()).complete("What moves water?")
+        'What moves water?'
 
     Args:
         llm: The model.
@@ -127,7 +138,7 @@ class LlamaIndexModel:
         if not isinstance(llm, LLM):
             raise InvalidParameter(f"llm must be a LlamaIndex LLM; got {type(llm).__name__}.")
         self.llm = llm
-        self._known = LogProbabilities()
+        self._log_probabilities = LogProbabilities()
         self.name = name or _llm_name(llm)
 
     def complete(self, prompt: str) -> str:
@@ -139,29 +150,34 @@ class LlamaIndexModel:
         return (await self.llm.acomplete(prompt)).text
 
     def choose(self, prompt: str, options: tuple[str, str]) -> float | None:
-        """The margin of the first option over the second by the log-probabilities of the answer;
-        None for a model without them."""
+        """The margin of the first option over the second.
 
-        def call(wanted: Mapping[str, Any]) -> Any:
+        By the log-probabilities of the answer; None for a model without them.
+        """
+
+        def call(parameters: Mapping[str, Any]) -> Any:
             if self.llm.metadata.is_chat_model:
-                return self.llm.chat([ChatMessage(content=prompt)], **wanted)
-            return self.llm.complete(prompt, **wanted)
+                return self.llm.chat([ChatMessage(content=prompt)], **parameters)
+            return self.llm.complete(prompt, **parameters)
 
-        return self._known.margin(options, _top_of_answer, call)
+        return self._log_probabilities.margin(options, _top_of_answer, call)
 
     async def achoose(self, prompt: str, options: tuple[str, str]) -> float | None:
         """`choose` with the model's asynchronous call."""
 
-        async def call(wanted: Mapping[str, Any]) -> Any:
+        async def call(parameters: Mapping[str, Any]) -> Any:
             if self.llm.metadata.is_chat_model:
-                return await self.llm.achat([ChatMessage(content=prompt)], **wanted)
-            return await self.llm.acomplete(prompt, **wanted)
+                return await self.llm.achat([ChatMessage(content=prompt)], **parameters)
+            return await self.llm.acomplete(prompt, **parameters)
 
-        return await self._known.amargin(options, _top_of_answer, call)
+        return await self._log_probabilities.amargin(options, _top_of_answer, call)
 
 
 def _top_of_answer(answer: Any) -> list[tuple[str, float]]:
-    """The most likely first tokens of an answer with their log-probabilities; [] if there are none."""
+    """The most likely first tokens of an answer with their log-probabilities.
+
+    [] if there are none.
+    """
     tokens = getattr(answer, "logprobs", None) or [[]]
     return [(part.token, float(part.logprob)) for part in tokens[0]]
 
@@ -178,30 +194,30 @@ def _name(model: Any, model_name: str | None, settings: Sequence[str]) -> str:
     if model_name in _UNNAMED:
         return f"{class_path(model)}({listed(_attributes(model))})"
     kind = model.class_name() if "class_name" in vars(type(model)) else class_path(model)
-    values = {
-        name: _shown(value)
-        for name in settings
-        if (value := getattr(model, name, None)) is not None
-    }
-    others = {name: getattr(model, name, None) for name in _OTHER_SETTINGS}
-    values |= {
-        name: shown(value) for name, value in others.items() if value and not _is_default(value)
-    }
-    return ":".join([kind, str(model_name), *(f"{name}={value}" for name, value in values.items())])
+    parts = [kind, str(model_name)]
+    for name in settings:
+        value = getattr(model, name, None)
+        if value is not None:
+            parts.append(f"{name}={_shown(value)}")
+    for name in _OTHER_SETTINGS:
+        value = getattr(model, name, None)
+        if value and not _is_default(value):
+            parts.append(f"{name}={shown(value)}")
+    return ":".join(parts)
 
 
 def _attributes(model: Any) -> dict[str, str]:
     """The settings of a model that has no name."""
-    found = {}
+    attributes = {}
     for name, value in settings_of(model).items():
-        told = None if _is_default(value) else telling(value)
+        text = None if _is_default(value) else telling(value)
         if isinstance(value, BaseEmbedding):
-            told = _embedding_name(value)
+            text = _embedding_name(value)
         elif isinstance(value, LLM):
-            told = _llm_name(value)
-        if told is not None:
-            found[name] = told
-    return found
+            text = _llm_name(value)
+        if text is not None:
+            attributes[name] = text
+    return attributes
 
 
 def _is_default(value: Any) -> bool:
@@ -214,8 +230,10 @@ def _shown(value: Any) -> str:
 
 
 def core_embedder(value: Any) -> Embedder | None:
-    """A LlamaIndex embedding model, or what structrag takes, as an embedder; None stays None, a
-    `StructragEmbedding` gives its own."""
+    """A LlamaIndex embedding model, or what structrag takes, as an embedder.
+
+    None stays None, a `StructragEmbedding` gives its own.
+    """
     if value is None:
         return None
     if isinstance(value, StructragEmbedding):
@@ -224,5 +242,8 @@ def core_embedder(value: Any) -> Embedder | None:
 
 
 def core_model(value: Any) -> LanguageModel | None:
-    """A LlamaIndex LLM, or what structrag takes, as a language model; None stays None."""
+    """A LlamaIndex LLM, or what structrag takes, as a language model.
+
+    None stays None.
+    """
     return LlamaIndexModel(value) if isinstance(value, LLM) else as_language_model(value)

@@ -1,8 +1,7 @@
-"""Two hops without a language model, for LlamaIndex."""
+"""Several searches for one question, for LlamaIndex: two hops, and self-ask."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -19,7 +18,7 @@ from typing_extensions import Self
 
 from llama_index_structrag.conversion import CONTEXT_KEY
 from llama_index_structrag.models import core_model
-from llama_index_structrag.retrieving import IndexRetriever, prompt_of, template_of
+from llama_index_structrag.retrieving import IndexRetriever, aretrieved, prompt_of, template_of
 from structrag.errors import InvalidParameter, check_at_least
 from structrag.hosts.metadata import ENTITIES_KEY
 from structrag.hosts.retrievers import HostRetriever, passage
@@ -33,11 +32,17 @@ from structrag.text.names import EntityFinder, names_by_form
 
 
 class TwoHopRetriever(BaseRetriever):
-    """Searches twice: for the question, then for the question and the names found in the first
-    nodes.
+    """Searches for the question, then also for names in the first nodes.
 
-        retriever = TwoHopRetriever(D3Retriever.from_documents(documents))
-        retriever.retrieve("Who founded the maker of the X100?")
+    Example:
+        >>> from llama_index.core import Document
+        >>> from llama_index_structrag import MultiViewRetriever
+        >>> texts = ["The X100 is made by Acme Pumps.", "Jane Doe owns Acme Pumps."]
+        >>> documents = [Document(text=text) for text in texts]
+        >>> inner = MultiViewRetriever.from_documents(documents, similarity_top_k=1)
+        >>> first = TwoHopRetriever(inner).retrieve("Who is behind the maker of the X100?")[0]
+        >>> first.metadata["two_hop_entities"]  # what the second search was given
+        ['Acme Pumps']
 
     It needs no language model. Nodes of both hops come by turns, each once; `two_hop_entities` in
     their metadata, which no model sees, are the names that were added to the question.
@@ -95,24 +100,18 @@ class TwoHopRetriever(BaseRetriever):
 
 
 def _nodes(result: TwoHopResult, over: Stepped) -> list[NodeWithScore]:
-    nodes = [found.model_copy(deep=True) for found in over.nodes_of(result.hits)]
-    for node in (found.node for found in nodes):
+    nodes = [scored.model_copy(deep=True) for scored in over.nodes_of(result.hits)]
+    for scored in nodes:
+        node = scored.node
         node.metadata[ENTITIES_KEY] = list(result.entities)
         node.excluded_embed_metadata_keys.append(ENTITIES_KEY)
         node.excluded_llm_metadata_keys.append(ENTITIES_KEY)
     return nodes
 
 
-async def aretrieved(retriever: BaseRetriever, query: str) -> list[NodeWithScore]:
-    """What a retriever finds, by its own asynchronous call; in a worker thread where it has none."""
-    if type(retriever)._aretrieve is BaseRetriever._aretrieve:
-        return await asyncio.to_thread(retriever.retrieve, query)
-    return await retriever.aretrieve(query)
-
-
 @dataclass(frozen=True)
 class Stepped:
-    """A LlamaIndex retriever as the parts that work over several searches take it."""
+    """A LlamaIndex retriever, taken apart for several searches."""
 
     core: Retriever
     where: Any  # the condition on documents that it was made with
@@ -120,8 +119,10 @@ class Stepped:
 
 
 def stepped(retriever: Any) -> Stepped:
-    """A retriever of this package by the core's, another LlamaIndex retriever by its own calls;
-    InvalidParameter if it is none."""
+    """A LlamaIndex retriever, taken apart.
+
+    One of this package by the core's, another by its own calls. InvalidParameter if it is none.
+    """
     if isinstance(retriever, IndexRetriever):
         return Stepped(retriever.retriever, retriever.where, retriever.nodes_of)
     if not isinstance(retriever, BaseRetriever):
@@ -138,8 +139,10 @@ def stepped(retriever: Any) -> Stepped:
 
 
 def chunk_of(scored: NodeWithScore) -> Chunk:
-    """A result of another retriever as a chunk; where its metadata has a heading path, that is its
-    context."""
+    """A result of another retriever as a chunk.
+
+    Where its metadata has a heading path, that is its context.
+    """
     node = scored.node
     return passage(
         node.node_id,
@@ -165,11 +168,20 @@ _PLACES = {
 
 
 class SelfAskQueryEngine(BaseQueryEngine):
-    """Answers a question by follow-up questions, each retrieved and answered by itself (D3, section
-    5.2).
+    """Answers a question by follow-up questions (D3, section 5.2).
 
-        engine = SelfAskQueryEngine(D3Retriever.from_documents(documents, llm=llm), llm)
-        response = engine.query("Who founded the company that made the X100?")
+    Each follow-up is retrieved for and answered by itself.
+
+    Example:
+        >>> from llama_index.core import Document
+        >>> from llama_index_structrag import MultiViewRetriever
+        >>> document = Document(text="Acme makes the X100. Jane founded Acme.")
+        >>> replies = ["Follow up: Who makes the X100?", "Acme", "So the final answer is: Jane"]
+        >>> def llm(prompt):  # or Settings.llm
+        ...     return replies.pop(0)
+        >>> engine = SelfAskQueryEngine(MultiViewRetriever.from_documents([document]), llm)
+        >>> engine.query("Who founded the maker of the X100?").response
+        'Jane'
 
     The response is the answer ("Unanswerable" when nothing was found), and its `source_nodes` are
     the nodes of all hops in order of first use, each once. Its `metadata`, all JSON: `trace`, for
@@ -234,16 +246,16 @@ class SelfAskQueryEngine(BaseQueryEngine):
     def _query(self, query_bundle: QueryBundle) -> Response:
         with self._event(query_bundle) as event:
             agent, over = self._agent()
-            response = _response(agent.answer(query_bundle.query_str, where=over.where), over)
+            result = agent.answer(query_bundle.query_str, where=over.where)
+            response = _response(result, over)
             event.on_end(payload={EventPayload.RESPONSE: response})
         return response
 
     async def _aquery(self, query_bundle: QueryBundle) -> Response:
         with self._event(query_bundle) as event:
             agent, over = self._agent()
-            response = _response(
-                await agent.aanswer(query_bundle.query_str, where=over.where), over
-            )
+            result = await agent.aanswer(query_bundle.query_str, where=over.where)
+            response = _response(result, over)
             event.on_end(payload={EventPayload.RESPONSE: response})
         return response
 
@@ -285,10 +297,10 @@ def _response(result: SelfAskResult, over: Stepped) -> Response:
         }
         for hop in result.trace
     ]
-    told = {
+    metadata = {
         "trace": trace,
         "stopped": result.stopped,
         "cost": {stage: asdict(cost) for stage, cost in result.cost.items()},
         "failures": result.failures,
     }
-    return Response(result.answer, source_nodes=over.nodes_of(result.evidence), metadata=told)
+    return Response(result.answer, source_nodes=over.nodes_of(result.evidence), metadata=metadata)

@@ -12,11 +12,18 @@ from structrag.retrieval.multiview import MultiViewRetriever as CoreRetriever
 
 
 class MultiViewRetriever(IndexRetriever):
-    """Finds chunks by several views of each section: its text, a summary, its keywords
-    (MC-indexing).
+    """Finds chunks by several views of each section (MC-indexing).
 
-        retriever = MultiViewRetriever.from_documents(documents, embed_model=Settings.embed_model,
-        similarity_top_k=4) RetrieverQueryEngine.from_args(retriever)
+    The views are its text, a summary and its keywords.
+
+    Example:
+        >>> from llama_index.core import Document, MockEmbedding
+        >>> text = "# Pump\\n\\nIt moves water.\\n\\n## Cleaning\\n\\nRinse the filter."
+        >>> options = {"embed_model": MockEmbedding(embed_dim=8), "similarity_top_k": 1}
+        >>> retriever = MultiViewRetriever.from_documents([Document(text=text)], **options)
+        >>> (node,) = retriever.retrieve("How do I rinse the filter?")  # takes query engines too
+        >>> node.metadata["heading_path"], node.text
+        ('Pump > Cleaning', '## Cleaning\\n\\nRinse the filter.')
 
     Returns exactly `similarity_top_k` nodes (fewer only where there are fewer chunks; preset
     "paper": as published), best first. A node's text is a slice of its document's from

@@ -13,8 +13,18 @@ from structrag.text.tokens import TokenCounter
 
 
 class ContentAwareNodeParser(SectionNodeParser):
-    """Nodes are the smallest titled divisions of a document, those above `chunk_size` cut
-    (MC-indexing, section 3).
+    """Nodes are the smallest titled divisions of a document (MC-indexing, section 3).
+
+    Those above `chunk_size` are cut.
+
+    Example:
+        >>> from llama_index.core import Document
+        >>> text = "# Pump\\n\\nIt moves water.\\n\\n## Cleaning\\n\\nRinse the filter."
+        >>> parser = ContentAwareNodeParser(chunk_size=24)
+        >>> for node in parser.get_nodes_from_documents([Document(text=text)]):
+        ...     print(node.metadata["heading_path"], repr(node.text))
+        Pump '# Pump\\n\\nIt moves water.'
+        Pump > Cleaning '## Cleaning\\n\\nRinse the filter.'
 
     Takes the place of `SentenceSplitter(chunk_size=..., chunk_overlap=...)`. A node's text is a
     slice of the document's; with `strip=False` and no overlap the nodes tile it. Blank documents
@@ -67,8 +77,17 @@ class ContentAwareNodeParser(SectionNodeParser):
 
 
 class FixedNodeParser(StructureNodeParser):
-    """Nodes are runs of whole sentences packed up to `chunk_size`: the papers' baseline (FLC-100,
-    200, 300)."""
+    """Nodes are runs of whole sentences packed up to `chunk_size`.
+
+    It is the papers' baseline (FLC-100, 200, 300).
+
+    Example:
+        >>> from llama_index.core import Document
+        >>> document = Document(text="It moves water. Rinse it. Oil the shaft.")
+        >>> parser = FixedNodeParser(chunk_size=12)
+        >>> [node.text for node in parser.get_nodes_from_documents([document])]
+        ['It moves water. Rinse it.', 'Oil the shaft.']
+    """
 
     chunk_size: int = Field(
         default=300, gt=0, description="Most tokens of a node's text as it is embedded."

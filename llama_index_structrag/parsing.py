@@ -1,5 +1,7 @@
-"""What every node parser here shares: from nodes to core documents, from chunks to nodes that keep
-the limit."""
+"""What every node parser here shares.
+
+From nodes to core documents, and from chunks to nodes that keep the limit.
+"""
 
 from __future__ import annotations
 
@@ -54,8 +56,11 @@ class Place:
 
 
 def place_of(node: BaseNode) -> Place:
-    """A node without a SOURCE is its own document; offsets of another parser are trusted where
-    their length fits the text."""
+    """Where a node's text lies in the document that it came from.
+
+    A node without a SOURCE is its own document; offsets of another parser are trusted where their
+    length fits the text.
+    """
     text = node.get_content(metadata_mode=MetadataMode.NONE)
     start = trusted_start(
         text, getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None)
@@ -86,14 +91,16 @@ class Inherited:
             place = chunk_metadata(chunk, document, self.place.base or 0)
             metadata = {**self.metadata, **place}
         span = original_span(chunk, document, self.place.base)
-        made = make_node("", chunk.text, span, metadata, self.node, self.place.source)
-        made.excluded_embed_metadata_keys += self.excluded
-        return made
+        child = make_node("", chunk.text, span, metadata, self.node, self.place.source)
+        child.excluded_embed_metadata_keys += self.excluded
+        return child
 
 
 def inherit(node: BaseNode, room: int, counter: TokenCounter, *, with_metadata: bool) -> Inherited:
-    """What chunks inherit; where the embedded metadata counts more than `room` tokens, its longest
-    values are not embedded."""
+    """What the chunks of a node inherit.
+
+    Where the embedded metadata counts more than `room` tokens, its longest values are not embedded.
+    """
     place = place_of(node)
     if not with_metadata:
         return Inherited(node, place, {}, (), 0, False)
@@ -125,7 +132,7 @@ class Splitter(Protocol):
 
 
 class StructureNodeParser(NodeParser):
-    """Base of the node parsers: a subclass says how a document is split.
+    """Base of the node parsers; subclasses say how documents are split.
 
     Offsets are exact: `start_char_idx` and `end_char_idx` refer to the document's text, also behind
     another parser that kept its own; for HTML to the visible text, with `source_start` and
@@ -173,12 +180,13 @@ class StructureNodeParser(NodeParser):
     @model_validator(mode="before")
     @classmethod
     def _drop_none(cls, data: Any) -> Any:
+        """Leave out optional settings that are None, so defaults count."""
+        if not isinstance(data, dict):
+            return data
         optional = {"callback_manager", "id_func"}
-        return (
-            {k: v for k, v in data.items() if not (k in optional and v is None)}
-            if isinstance(data, dict)
-            else data
-        )
+        return {
+            name: value for name, value in data.items() if value is not None or name not in optional
+        }
 
     @model_validator(mode="after")
     def _check_settings(self) -> Self:
@@ -192,14 +200,15 @@ class StructureNodeParser(NodeParser):
 
     @classmethod
     def shared(cls, splitter: type, values: Any) -> dict[str, Any]:
-        """The settings that this class and a splitter of the core, a dataclass, have by the same
-        name, as `values` has them."""
-        names = sorted(defaults_of(splitter).keys() & cls.model_fields.keys())
-        found = {name: getattr(values, name) for name in names}
-        return {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in found.items()
-        }
+        """The settings that this class shares with a splitter of the core.
+
+        Those of the same name, as `values` has them. The splitter is a dataclass.
+        """
+        settings = {}
+        for name in sorted(defaults_of(splitter).keys() & cls.model_fields.keys()):
+            value = getattr(values, name)
+            settings[name] = tuple(value) if isinstance(value, list) else value
+        return settings
 
     @abstractmethod
     def core_splitter(self, limit: int, counter: TokenCounter, *, context: bool = True) -> Splitter:
@@ -210,9 +219,8 @@ class StructureNodeParser(NodeParser):
     ) -> list[BaseNode]:
         counter = token_counter(self.tokenizer)
         shown = get_tqdm_iterable(nodes, show_progress, "Parsing nodes")
-        return self._finished(
-            nodes, [Runner().run(self._node_steps(node, counter)) for node in shown]
-        )
+        families = [Runner().run(self._node_steps(node, counter)) for node in shown]
+        return self._finished(nodes, families)
 
     async def _aparse_nodes(
         self, nodes: Sequence[BaseNode], show_progress: bool = False, **kw: Any
@@ -222,24 +230,25 @@ class StructureNodeParser(NodeParser):
     def _postprocess_parsed_nodes(
         self, nodes: list[BaseNode], parent_doc_map: dict[str, LlamaDocument]
     ) -> list[BaseNode]:
-        """Nothing is left to do; the base class would search for the offsets that are known."""
+        """Nothing: the base class would search for offsets that are there."""
         return nodes
 
     def _finished(
-        self, nodes: Sequence[BaseNode], made: Sequence[Sequence[BaseNode]]
+        self, nodes: Sequence[BaseNode], families: Sequence[Sequence[BaseNode]]
     ) -> list[BaseNode]:
-        """What was made of each node, in order, with ids and links."""
+        """The children of the nodes, in order, with ids and links."""
         settings = repr(sorted(self.to_dict().items()))
         seen: dict[str, int] = {}
-        for node, children in zip(nodes, made, strict=True):
+        parsed: list[BaseNode] = []
+        for node, children in zip(nodes, families, strict=True):
+            parsed += children
             for i, child in enumerate(children):
-                if isinstance(child, TextNode) and child is not node:
-                    child.id_ = (
-                        _fresh_id(child, settings, seen)
-                        if self.id_func is span_id
-                        else self.id_func(i, node)
-                    )
-        parsed = [child for children in made for child in children]
+                if not isinstance(child, TextNode) or child is node:
+                    continue  # passed on as it is
+                if self.id_func is span_id:
+                    child.id_ = _fresh_id(child, settings, seen)
+                else:
+                    child.id_ = self.id_func(i, node)
         if self.include_prev_next_rel:
             link_neighbours(parsed)
         return parsed
@@ -265,7 +274,7 @@ class StructureNodeParser(NodeParser):
         if self.include_metadata:
             for part in fitted:
                 oversize = {"oversize": True} if part.size > self.chunk_size else {}
-                part.node.metadata.update({**self.told(part.chunk), **oversize})
+                part.node.metadata.update({**self.notes(part.chunk), **oversize})
         return [part.node for part in fitted]
 
     def _child(self, parent: Inherited, chunk: Chunk, document: Document) -> TextNode:
@@ -275,22 +284,28 @@ class StructureNodeParser(NodeParser):
         return child
 
     def show(self, node: TextNode, chunk: Chunk) -> None:
-        """Set what models see of a chunk besides text and context; nothing here."""
+        """Set what models see of a chunk besides text and context.
 
-    def told(self, chunk: Chunk) -> dict[str, Any]:
-        """What a node's metadata tells of its chunk besides its place; no key that models would
-        see."""
+        Nothing here.
+        """
+
+    def notes(self, chunk: Chunk) -> dict[str, Any]:
+        """What a node's metadata tells of its chunk besides its place.
+
+        No key that models would see.
+        """
         return {}
 
     def __getstate__(self) -> dict[Any, Any]:
-        """The state for pickle; unlike the base class it never drops a setting, nor touches this
-        object."""
+        """The state for pickle.
+
+        Unlike the base class it never drops a setting, nor touches this object.
+        """
         state = dict(BaseModel.__getstate__(self))
-        kept = {
-            name: value for name, value in state["__dict__"].items() if name != "callback_manager"
-        }
-        functions = {name: kept[name] for name in ("id_func", "describe_image") if name in kept}
-        return {**state, "__dict__": {**kept, **picklable(self.tokenizer, **functions)}}
+        fields = dict(state["__dict__"])
+        fields.pop("callback_manager", None)
+        functions = {name: fields[name] for name in ("id_func", "describe_image") if name in fields}
+        return {**state, "__dict__": {**fields, **picklable(self.tokenizer, **functions)}}
 
 
 class SectionNodeParser(StructureNodeParser):
@@ -306,10 +321,11 @@ class SectionNodeParser(StructureNodeParser):
 
 
 def _fresh_id(child: TextNode, settings: str, seen: dict[str, int]) -> str:
-    """A stable id; equal pieces at equal places, which only another parser's overlap can make, are
-    numbered."""
-    own = stable_uuid(
-        child.ref_doc_id or "", f"{child.start_char_idx}-{child.end_char_idx}", settings, child.text
-    )
-    seen[own] = seen.get(own, -1) + 1
-    return stable_uuid(own, str(seen[own])) if seen[own] else own
+    """A stable id.
+
+    Equal pieces at equal places, which only another parser's overlap can make, are numbered.
+    """
+    span = f"{child.start_char_idx}-{child.end_char_idx}"
+    name = stable_uuid(child.ref_doc_id or "", span, settings, child.text)
+    seen[name] = seen.get(name, -1) + 1
+    return stable_uuid(name, str(seen[name])) if seen[name] else name

@@ -19,14 +19,24 @@ _DEFAULTS = defaults_of(PICSplitter)
 
 
 class PICNodeParser(ReadingNodeParser):
-    """Nodes are runs of sentences that are relevant to a pseudo-instruction, such as the document's
-    summary, and runs that are not.
+    """Nodes are runs of sentences relevant to a pseudo-instruction, or not.
+
+    The pseudo-instruction is, for example, the document's summary.
+
+    Example:
+        >>> from llama_index.core import Document
+        >>> text = "# Pump\\n\\nIt moves water. Rinse its filter. Invoices are due in March."
+        >>> parser = PICNodeParser(chunk_size=24)  # or with embed_model and llm
+        >>> for node in parser.get_nodes_from_documents([Document(text=text)]):
+        ...     print(repr(node.text))
+        '# Pump\\n\\nIt moves water.'
+        'Rinse its filter. Invoices are due in March.'
 
     Takes the place of `SemanticSplitterNodeParser(embed_model=...)`; see `ContentAwareNodeParser`
-    for offsets, limits and metadata, and `structrag.chunks.pic.splitter.PICSplitter` for the settings.
-    Metadata, which no model sees: `pic_relevant`; `pic_mean_similarity` and `pic_threshold` where
-    the text was long enough to be looked at; `pic_degraded` where the LLM should have given a
-    summary and did not.
+    for offsets, limits and metadata, and `structrag.chunks.pic.splitter.PICSplitter` for the
+    settings. Metadata, which no model sees: `pic_relevant`; `pic_mean_similarity` and
+    `pic_threshold` where the text was long enough to be looked at; `pic_degraded` where the LLM
+    should have given a summary and did not.
     """
 
     KEYS: ClassVar[Mapping[str, str]] = PIC_KEYS
@@ -81,8 +91,10 @@ class PICNodeParser(ReadingNodeParser):
 
     @classmethod
     def paper(cls, embed_model: Any = None, llm: Any = None, **settings: Any) -> Self:
-        """As published (section 3.2): the document's summary, the mean, no size bounds, sections
-        not looked at."""
+        """As published (section 3.2).
+
+        The document's summary, the mean, no size bounds, sections not looked at.
+        """
         sizes = {"chunk_size": UNLIMITED, "min_chunk_size": 0, "add_context": False}
         published = {**cls.shared(PICSplitter, PICSplitter.paper()), **sizes}
         return cls(embed_model=embed_model, llm=llm, **{**published, **settings})

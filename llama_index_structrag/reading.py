@@ -1,4 +1,4 @@
-"""What the node parsers that read the text share: models, many nodes at once, native async."""
+"""What node parsers that ask models share: models, many nodes, async."""
 
 from __future__ import annotations
 
@@ -52,8 +52,10 @@ def _read_llm(value: Any) -> Any:
 
 
 def boundary_model(value: Any) -> Any:
-    """What compares sentences in place of the embedding model, as the core takes it; a folder or a
-    name is loaded once."""
+    """What compares sentences in place of the embedding model.
+
+    As the core takes it; a folder or a name is loaded once.
+    """
     if value is None or value == STATIC:
         return value
     return _static_model(value) if isinstance(value, str) else core_embedder(value)
@@ -104,12 +106,12 @@ def checked_cache(cache: Any) -> Cache | None:
 
 
 class ReadingNodeParser(SectionNodeParser):
-    """Base of the node parsers that ask models. Subclasses give `core_splitter`, whose result has
-    `split_steps`, and `_core`.
+    """Base of the node parsers that ask models.
 
-    Nodes are read in groups of bounded size: a group's prompts go out together, its sentences in
-    full batches. `aget_nodes_from_documents` uses the models' own asynchronous calls. `to_dict`,
-    and so the cache of an ingestion pipeline, knows the models by name and settings.
+    Subclasses give `core_splitter`, whose result has `split_steps`, and `_core`. Nodes are read in
+    groups of bounded size: a group's prompts go out together, its sentences in full batches.
+    `aget_nodes_from_documents` uses the models' own asynchronous calls. `to_dict`, and so the cache
+    of an ingestion pipeline, knows the models by name and settings.
     """
 
     KEYS: ClassVar[Mapping[str, str]] = {}  # of a chunk's extras -> key of a node's metadata
@@ -159,38 +161,42 @@ class ReadingNodeParser(SectionNodeParser):
     def _core(
         self, limit: int, counter: TokenCounter, least: int | None, context: bool
     ) -> ReadingSplitter:
-        """The core's splitter for these settings, a limit and a least size in tokens, with titles
-        in front or without."""
+        """The core's splitter for these settings.
+
+        With a limit and a least size in tokens, with titles in front or without.
+        """
 
     def settings_of(self, splitter: type) -> dict[str, Any]:
-        """The settings that the core's splitter has by the same name, models as the core takes
-        them."""
+        """The settings that the core's splitter has by the same name.
+
+        Models are as the core takes them.
+        """
         return {
             **self.shared(splitter, self),
             "boundary_embedder": boundary_model(self.boundary_embedder),
         }
 
-    def told(self, chunk: Chunk) -> dict[str, Any]:
-        """What the metadata tells of a chunk: its extras that are known."""
+    def notes(self, chunk: Chunk) -> dict[str, Any]:
+        """What metadata tells of a chunk: its extras in `KEYS`."""
         return chunk_notes(chunk, self.KEYS)
 
     def _parse_nodes(
         self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any
     ) -> list[BaseNode]:
         runner = self._runner()
-        made: list[list[BaseNode]] = []
+        families: list[list[BaseNode]] = []  # the children of each node
         for group in get_tqdm_iterable(node_groups(nodes), show_progress, "Parsing nodes"):
-            made += runner.run(self._group_steps(group, runner))
-        return self._finished(nodes, made)
+            families += runner.run(self._group_steps(group, runner))
+        return self._finished(nodes, families)
 
     async def _aparse_nodes(
         self, nodes: Sequence[BaseNode], show_progress: bool = False, **kw: Any
     ) -> list[BaseNode]:
         runner = self._runner()
-        made: list[list[BaseNode]] = []
+        families: list[list[BaseNode]] = []  # the children of each node
         for group in get_tqdm_iterable(node_groups(nodes), show_progress, "Parsing nodes"):
-            made += await runner.arun(self._group_steps(group, runner))
-        return self._finished(nodes, made)
+            families += await runner.arun(self._group_steps(group, runner))
+        return self._finished(nodes, families)
 
     def _group_steps(
         self, nodes: Sequence[BaseNode], runner: Runner

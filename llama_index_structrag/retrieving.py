@@ -1,5 +1,7 @@
-"""What the retrievers share: an index of LlamaIndex documents that can be made, changed, saved and
-searched."""
+"""What the retrievers share: an index of LlamaIndex documents.
+
+It can be made, changed, saved and searched.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from typing import Any, ClassVar
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.callbacks import CallbackManager
-from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]  # re-exported without __all__
+from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]
 from llama_index.core.llms import LLM
 from llama_index.core.prompts import BasePromptTemplate, PromptTemplate
 from llama_index.core.prompts.mixin import PromptDictType
@@ -84,8 +86,9 @@ class IndexRetriever(BaseRetriever):
 
     @classmethod
     def from_documents(cls, documents: Sequence[BaseNode], **options: Any) -> Self:
-        """Index whole documents (not chunks), whose `doc_id` is their identity, and return a
-        retriever over them.
+        """Index whole documents, and return a retriever over them.
+
+        Not chunks. Their `doc_id` is their identity.
 
         Args:
             options: The retriever's arguments, and `embed_model` (a LlamaIndex embedding model or
@@ -119,8 +122,10 @@ class IndexRetriever(BaseRetriever):
 
     @classmethod
     def load(cls, persist_dir: str | os.PathLike[str], **options: Any) -> Self:
-        """A retriever over an index that `save` wrote, with the models it was built with; `options`
-        as for `from_documents`."""
+        """A retriever over an index that `save` wrote.
+
+        With the models it was built with; `options` as for `from_documents`.
+        """
         return cls._with_index(partial(cls._opened_index, persist_dir), options)
 
     @classmethod
@@ -135,20 +140,22 @@ class IndexRetriever(BaseRetriever):
 
     @classmethod
     def _with_index(cls, make: Callable[..., Any], options: dict[str, Any]) -> Self:
-        """A retriever with what `make` returns; options that are the class's arguments stay here,
-        shared ones go to both."""
-        own = {
-            name
-            for kind in (cls, IndexRetriever)
-            for name in inspect.signature(kind.__init__).parameters
+        """A retriever with the index that `make` returns.
+
+        Options that are the class's arguments stay here, shared ones go to both.
+        """
+        arguments = {
+            *inspect.signature(cls.__init__).parameters,
+            *inspect.signature(IndexRetriever.__init__).parameters,
         }
-        given = {name: value for name, value in options.items() if name in own}
-        for_index = {
-            name: value
-            for name, value in options.items()
-            if name not in own or (name in cls.SHARED_OPTIONS and value is not None)
-        }
-        return cls(make(**for_index), **given)
+        for_retriever, for_index = {}, {}
+        for name, value in options.items():
+            if name in arguments:
+                for_retriever[name] = value
+            is_shared = name in cls.SHARED_OPTIONS and value is not None
+            if name not in arguments or is_shared:
+                for_index[name] = value
+        return cls(make(**for_index), **for_retriever)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return self.nodes_of(self._search(query_bundle.query_str))
@@ -158,16 +165,15 @@ class IndexRetriever(BaseRetriever):
 
     def nodes_of(self, hits: Sequence[Hit]) -> list[NodeWithScore]:
         """Hits of this retriever's index as scored nodes, in their order."""
-        documents = {
-            doc_id: self._store.document(doc_id) for doc_id in {hit.chunk.doc_id for hit in hits}
-        }
+        names = {hit.chunk.doc_id for hit in hits}
+        documents = {name: self._store.document(name) for name in names}
         return [self._node(hit, documents[hit.chunk.doc_id]) for hit in hits]
 
     def _node(self, hit: Hit, document: Document) -> NodeWithScore:
         return hit_to_node(hit, document, self._notes(hit))
 
     def _notes(self, hit: Hit) -> dict[str, Any]:
-        """What a node's metadata tells of a hit besides its document and place."""
+        """What metadata tells of a hit besides its document and place."""
         return score_notes(hit)
 
     @property
@@ -178,20 +184,25 @@ class IndexRetriever(BaseRetriever):
 
     @dispatcher.span
     def add(self, documents: Sequence[BaseNode]) -> Any:
-        """Add whole documents; the report is the index's. Unchanged ones cost nothing, one that
-        changed under its id is replaced."""
-        read = self._read(documents)
+        """Add whole documents, and return the index's report.
+
+        Unchanged ones cost nothing, one that changed under its id is replaced.
+        """
+        sources = self._read(documents)
         with self.callback_manager.as_trace("index_construction"):
-            return self._reported(self.index.add(read))
+            return self._reported(self.index.add(sources))
 
     @dispatcher.span
     async def aadd(self, documents: Sequence[BaseNode]) -> Any:
-        """`add` on an event loop; in a worker thread where a vector store keeps the vectors."""
-        read = await asyncio.to_thread(self._read, documents)
+        """`add` on an event loop.
+
+        In a worker thread where a vector store keeps the vectors.
+        """
+        sources = await asyncio.to_thread(self._read, documents)
         with self.callback_manager.as_trace("index_construction"):
             if getattr(self.index, "dense_store", None) is not None:
-                return self._reported(await asyncio.to_thread(self.index.add, read))
-            return self._reported(await self.index.aadd(read))
+                return self._reported(await asyncio.to_thread(self.index.add, sources))
+            return self._reported(await self.index.aadd(sources))
 
     def _reported(self, report: Any) -> Any:
         dispatcher.event(self._built(report))
@@ -206,24 +217,38 @@ class IndexRetriever(BaseRetriever):
         return [index_document(document, format=self.format) for document in documents]
 
     def delete(self, doc_id: str) -> bool:
-        """Remove a document from every view; False if there is none of this id."""
+        """Remove a document from every view.
+
+        False if there is none of this id.
+        """
         deleted: bool = self.index.delete(doc_id)
         return deleted
 
     def save(self, persist_dir: str | os.PathLike[str]) -> None:
-        """Write the index to a folder. Models and a vector store are not part of it; persist the
-        store by its own means."""
+        """Write the index to a folder.
+
+        Models and a vector store are not part of it; persist the store by its own means.
+        """
         self.index.save(persist_dir)
 
     def _get_prompts(self) -> PromptDictType:
         return prompts_of(self.index.view_settings.prompts)
 
     def _update_prompts(self, prompts: PromptDictType) -> None:
-        """Takes effect for documents added from now on; adding one again makes its views anew."""
+        """Take templates for documents added from now on.
+
+        Adding a document again makes its views anew.
+        """
         settings = self.index.view_settings
-        self.index.view_settings = replace(
-            settings, prompts=updated_prompts(settings.prompts, prompts)
-        )
+        templates = updated_prompts(settings.prompts, prompts)
+        self.index.view_settings = replace(settings, prompts=templates)
+
+
+async def aretrieved(retriever: BaseRetriever, query: str) -> list[NodeWithScore]:
+    """What a retriever finds, by its async call, else in a thread."""
+    if type(retriever)._aretrieve is BaseRetriever._aretrieve:
+        return await asyncio.to_thread(retriever.retrieve, query)
+    return await retriever.aretrieve(query)
 
 
 _PROMPTS = ("merged", "summary", "keywords")
@@ -256,8 +281,10 @@ def bind(index: Any) -> None:
 
 
 def where_of(where: Any, filters: MetadataFilters | None) -> Any:
-    """One condition on documents from our `where` and LlamaIndex's filters; both must hold, so only
-    one may be given."""
+    """One condition on documents from our `where` and LlamaIndex's filters.
+
+    InvalidParameter if there are both.
+    """
     if filters is None:
         return where
     if where is not None:
@@ -274,13 +301,15 @@ def where_of(where: Any, filters: MetadataFilters | None) -> Any:
 
 
 def prompt_of(template: str, places: Sequence[str]) -> PromptTemplate:
-    """A template of the core as LlamaIndex's, where braces other than those places stand for
-    themselves."""
+    """A template of the core as LlamaIndex's.
+
+    Braces other than those of the places stand for themselves.
+    """
     return PromptTemplate(template.format(**{name: f"{{{name}}}" for name in places}))
 
 
 def template_of(prompt: BasePromptTemplate, places: Sequence[str]) -> str:
-    """Any kind of LlamaIndex prompt with those places as a template of the core."""
+    """Any LlamaIndex prompt with these places as a template of the core."""
     marks: dict[str, Any] = {name: f"\x00{name}\x00" for name in places}
     template = prompt.format(**marks)
     template = template.replace("{", "{{").replace("}", "}}")
@@ -305,18 +334,19 @@ def updated_prompts(prompts: Prompts, changes: Mapping[str, BasePromptTemplate])
 
 
 def _core_splitter(node_parser: Any) -> Any:
-    """The splitter of the core, with the heading path unless the parser was told to leave it out."""
+    """The splitter of the core.
+
+    With the heading path unless the parser was told to leave it out.
+    """
     if isinstance(node_parser, StructureNodeParser):
         if "add_context" not in node_parser.model_fields_set:
             node_parser = node_parser.model_copy(update={"add_context": True})
-        return node_parser.core_splitter(
-            node_parser.chunk_size, token_counter(node_parser.tokenizer)
-        )
+        counter = token_counter(node_parser.tokenizer)
+        return node_parser.core_splitter(node_parser.chunk_size, counter)
     if node_parser is not None and not hasattr(node_parser, "split"):
         raise InvalidParameter(
             "node_parser must be one of llama_index_structrag or a splitter of structrag, which "
-            "know a document's "
-            f"sections; got {type(node_parser).__name__}."
+            f"know a document's sections; got {type(node_parser).__name__}."
         )
     return node_parser
 
@@ -327,8 +357,7 @@ def _dense_store(vector_store: Any, embed_model: Any) -> Any:
     if embed_model is None:
         raise InvalidParameter(
             "embed_model must be given with vector_store: LSA's vectors change with every document "
-            "added. "
-            "For the global model pass embed_model=Settings.embed_model."
+            "added. For the global model pass embed_model=Settings.embed_model."
         )
     if isinstance(vector_store, BasePydanticVectorStore):
         return LlamaIndexDenseStore(vector_store)

@@ -1,5 +1,7 @@
-"""Pydantic field types for callables: named in `to_dict`, so that cache keys tell them apart, and
-never imported by name."""
+"""Pydantic field types for callables.
+
+`to_dict` names them, so that cache keys tell them apart; none is ever imported by name.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,10 @@ from structrag.text.tokens import TokenCounter, huggingface_counter
 
 @dataclass(frozen=True, slots=True)
 class TokenizerCounter:
-    """Counts with a LlamaIndex tokenizer: a callable from str to the list of tokens, or to their
-    number."""
+    """Counts with a LlamaIndex tokenizer.
+
+    That is a callable from str to the list of tokens, or to their number.
+    """
 
     tokenizer: Callable[[str], Any]
 
@@ -42,16 +46,16 @@ def token_counter(tokenizer: Any) -> TokenCounter:
         return TokenizerCounter(get_tokenizer())
     if hasattr(tokenizer, "get_vocab"):
         return huggingface_counter(tokenizer)
-    return TokenizerCounter(
-        getattr(tokenizer, "encode_ordinary", None) or getattr(tokenizer, "encode", tokenizer)
-    )
+    # Tiktoken's encodings refuse special tokens in a text unless asked in this way.
+    encode = getattr(tokenizer, "encode_ordinary", None)
+    return TokenizerCounter(encode or getattr(tokenizer, "encode", tokenizer))
 
 
 def picklable(tokenizer: Any, **functions: Any) -> dict[str, Any]:
-    """All for another process; a global tokenizer that somebody set goes along, LlamaIndex's own is
-    made anew there.
+    """All for another process.
 
-    Raises InvalidParameter for a callable that cannot be pickled.
+    A global tokenizer that somebody set goes along, LlamaIndex's own is made anew there. Raises
+    InvalidParameter for a callable that cannot be pickled.
     """
     if tokenizer is None and not _is_standard(get_tokenizer()):
         tokenizer = get_tokenizer()
@@ -62,8 +66,7 @@ def picklable(tokenizer: Any, **functions: Any) -> dict[str, Any]:
         except Exception as error:
             raise InvalidParameter(
                 f"{name} must be a function defined at the top level of a module to be pickled, "
-                "which num_workers > 1 "
-                f"needs; got {value!r}."
+                f"which num_workers > 1 needs; got {value!r}."
             ) from error
     return chosen
 
@@ -78,18 +81,19 @@ def _is_standard(tokenizer: Any) -> bool:
 
 
 def span_id(i: int, doc: BaseNode) -> str:
-    """The default `id_func`: the parsers derive the id from document id, span, text and settings (a
-    UUID)."""
+    """The default `id_func`.
+
+    The parsers derive the id (a UUID) from document id, span, text and settings.
+    """
     return stable_uuid(doc.node_id, str(i))
 
 
 def refuse_saved(name: str, value: Any) -> None:
-    """Raise InvalidParameter if the value of a field is only the name that `to_dict` gave of it."""
+    """Raise InvalidParameter if a field has only the name from `to_dict`."""
     if isinstance(value, dict):
         raise InvalidParameter(
             f"{name} must be passed again to read these settings, as from_dict(data, {name}=...): "
-            "they were made with "
-            f"{value.get('name')!r}."
+            f"they were made with {value.get('name')!r}."
         )
 
 
@@ -99,8 +103,8 @@ def _read_tokenizer(value: Any) -> Any:
         if value != current:
             raise InvalidParameter(
                 "tokenizer must be passed again to read these settings, as from_dict(data, "
-                "tokenizer=...): they were "
-                f"made with {value!r}, and LlamaIndex's global tokenizer is {current!r}."
+                f"tokenizer=...): they were made with {value!r}, and LlamaIndex's global "
+                f"tokenizer is {current!r}."
             )
         return None
     if value is not None and not (callable(value) or hasattr(value, "encode")):
@@ -117,8 +121,7 @@ def _read_id_func(value: Any) -> Any:
         if value.get("id_func_name") != setting_name(span_id):
             raise InvalidParameter(
                 "id_func must be passed again to read these settings, as from_dict(data, "
-                "id_func=...): they were made "
-                f"with {value.get('id_func_name')!r}."
+                f"id_func=...): they were made with {value.get('id_func_name')!r}."
             )
         return span_id
     return value

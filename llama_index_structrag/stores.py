@@ -37,12 +37,12 @@ _SEPARATOR = "\x1f"
 
 @dataclass
 class LlamaIndexDenseStore:
-    """Keeps one node per (chunk, view) in a vector store, with the vector that the index made (one
-    per window of a long text).
+    """Keeps one node per (chunk, view) in a vector store.
 
-    Nodes have their own metadata keys and belong to the reference document "structrag:<document
-    id>", so that other nodes in the store are neither found nor deleted. One index a store, which
-    must filter by equality, as nearly all do.
+    With the vector that the index made (one per window of a long text). Nodes have their own
+    metadata keys and belong to the reference document "structrag:<document id>", so that other
+    nodes in the store are neither found nor deleted. One index a store, which must filter by
+    equality, as nearly all do.
 
     Attributes:
         vector_store: The store.
@@ -71,8 +71,10 @@ class LlamaIndexDenseStore:
         self.vector_store.delete(_reference(doc_id))
 
     def search(self, request: Search) -> Ranking:
-        """The best chunks of the view, each once, with the store's similarities; none without a
-        query vector."""
+        """The best chunks of the view, each once, with the store's similarities.
+
+        None without a query vector.
+        """
         if request.vector is None:
             return []
 
@@ -82,7 +84,7 @@ class LlamaIndexDenseStore:
         return drive(paged_steps(self.index, request), answer)
 
     async def asearch(self, request: Search) -> Ranking:
-        """`search` by the store's own async query; in a worker thread where it has none."""
+        """`search` by the store's own async query, else in a worker thread."""
         if type(self.vector_store).aquery is BasePydanticVectorStore.aquery:
             return await asyncio.to_thread(self.search, request)
         if request.vector is None:

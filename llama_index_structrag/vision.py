@@ -13,9 +13,15 @@ from structrag.hosts.images import PROMPT, open_image
 
 @dataclass(frozen=True)
 class ImageDescriber:
-    """Describes images by a chat model: `HiQANodeParser(describe_image=ImageDescriber(llm,
-    folder="docs"))`.
+    """Describes images by a chat model, for HiQA's nodes.
 
+    Example:
+        >>> from llama_index.core.llms import MockLLM
+        >>> describe = ImageDescriber(MockLLM(), folder="docs")  # or OpenAI(model="gpt-4o")
+        >>> describe("data:image/png;base64,AAAA")[:27]  # the mock says what it was asked
+        'user: Describe this picture'
+
+    `HiQANodeParser(describe_image=describe)` takes it.
     Addresses of the web are handed on for the model's provider to fetch, images written as data are
     sent. Files are read from `folder` and what is below it alone, since an address comes from a
     document; without a folder none are.
@@ -35,8 +41,10 @@ class ImageDescriber:
 
     @property
     def name(self) -> str:
-        """For cache keys and the fingerprints of an index: the model with its settings, never a
-        key, and the prompt."""
+        """For cache keys and the fingerprints of an index.
+
+        The model with its settings, never a key, and the prompt.
+        """
         return f"{LlamaIndexModel(self.llm).name}: {self.prompt}"
 
     def __call__(self, address: str) -> str:
