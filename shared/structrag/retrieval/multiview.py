@@ -245,7 +245,7 @@ def _of_row(row: int, ranks: Mapping[str, Mapping[int, int]]) -> dict[str, int]:
 def _parts_of(
     row: int, ranks: Mapping[str, Mapping[int, int]], parts: Mapping[str, FloatArray]
 ) -> dict[str, float]:
-    """Name -> what that ranking adds to the score of this row, where it has the row."""
+    """Name -> what that ranking adds to the score of this row."""
     return {name: float(parts[name][rank - 1]) for name, rank in _of_row(row, ranks).items()}
 
 
