@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import pytest
+
 import structrag
 
 CORE = Path(structrag.__file__).parent
@@ -34,6 +36,35 @@ ELSEWHERE = {
     "retrieval/d3/saving": "retrieval/d3/test_retriever: saved and opened",
     "retrieval/d3/turns": "retrieval/d3/test_retriever: calls one after the other",
 }
+# The same of the adapters.
+ELSEWHERE_IN_ADAPTERS = {
+    "langchain_structrag": {
+        "conversion": "test_places, test_source_places: documents there and back",
+        "reading": "test_pic, test_idms: splitters that ask models",
+        "retrieving": "test_broken_off, test_multiview, test_standard: making an index",
+    },
+    "llama_index_structrag": {
+        "conversion": "test_places, test_source_places: nodes there and back",
+        "events": "test_d3, test_multiview: what handlers are told",
+        "formatting": "test_hiqa: the formatter in a pipeline",
+        "multihop": "test_d3: hops over a retriever",
+        "parsing": "test_node_parsers, test_known_inputs: limits and metadata",
+        "reading": "test_pic, test_idms: parsers that ask models",
+        "retrieving": "test_broken_off, test_multiview: making an index",
+        "settings": "test_node_parsers: settings of parsers",
+        "stores": "test_multiview: vector stores",
+        "vision": "test_hiqa: images described",
+    },
+}
+FOLDERS = {
+    "langchain_structrag": "langchain_adapter",
+    "llama_index_structrag": "llama_index_adapter",
+}
+# Test files about an adapter as a whole.
+ACROSS = {
+    "broken_off", "chains", "embedders", "examples", "index_path", "known_inputs", "names",
+    "places", "runnables", "source_places", "standard",
+}  # fmt: skip
 # Test files about the core as a whole.
 WHOLE = {"test_public", "test_rooms", "test_layout_of_tests", "test_signatures"}
 
@@ -73,3 +104,16 @@ def test_files_named_for_modules_without_their_own_exist() -> None:
     named = {file for reason in ELSEWHERE.values() for file in reason.partition(":")[0].split(", ")}
     paths = [name for name in named if " " not in name and "test_" in name]
     assert sorted(name for name in paths if not (TESTS / f"{name}.py").exists()) == []
+
+
+@pytest.mark.parametrize("package", FOLDERS)
+def test_modules_of_the_adapters_have_their_test_files(package: str) -> None:
+    root = TESTS.parents[1]
+    modules = {file.stem for file in (root / package).glob("*.py") if file.stem != "__init__"}
+    folder = TESTS.parent / FOLDERS[package]
+    tested = {file.stem.removeprefix("test_") for file in folder.glob("test_*.py")}
+    elsewhere = ELSEWHERE_IN_ADAPTERS[package]
+    assert sorted(modules - tested) == sorted(elsewhere)
+    assert sorted(tested - modules - ACROSS) == []
+    named = {name for reason in elsewhere.values() for name in reason.split(":")[0].split(", ")}
+    assert sorted(name for name in named if not (folder / f"{name}.py").exists()) == []

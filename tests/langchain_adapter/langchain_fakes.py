@@ -10,8 +10,8 @@ from zlib import crc32
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
-from langchain_core.language_models import FakeListChatModel
-from langchain_core.messages import AIMessage
+from langchain_core.language_models import BaseChatModel, FakeListChatModel
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.vectorstores import InMemoryVectorStore
 
@@ -90,3 +90,23 @@ def assert_exact(text: str, chunks: list[Document]) -> None:
     starts = [c.metadata["start_index"] for c in chunks]
     assert starts == sorted(set(starts))
     assert all(c.page_content.strip() for c in chunks)
+
+
+class Chat(BaseChatModel):
+    """Answers with `content`, a string or content blocks, and reports its usage."""
+
+    model: str = "chat-1"
+    temperature: float = 0.2
+    api_key: str = "sk-secret"
+    content: Any = "an answer"
+
+    @property
+    def _llm_type(self) -> str:
+        return "fake"
+
+    def _generate(
+        self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any
+    ) -> ChatResult:
+        usage = {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5}
+        message = AIMessage(content=self.content, usage_metadata=usage)
+        return ChatResult(generations=[ChatGeneration(message=message)])

@@ -9,35 +9,14 @@ from uuid import UUID
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler, CallbackManager
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
-from langchain_core.language_models import BaseChatModel, FakeListChatModel, FakeListLLM
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.language_models import FakeListChatModel, FakeListLLM
+from langchain_fakes import Chat
 
 from langchain_structrag import LangChainEmbedder, LangChainModel
 from langchain_structrag.models import as_embedder, as_language_model, inner_callbacks
 from structrag.asking.requests import Ask, Embed, Failed
 from structrag.asking.runner import Runner
 from structrag.errors import InvalidParameter
-
-
-class Chat(BaseChatModel):
-    """Answers with `content`, a string or content blocks, and reports its usage."""
-
-    model: str = "chat-1"
-    temperature: float = 0.2
-    api_key: str = "sk-secret"
-    content: Any = "an answer"
-
-    @property
-    def _llm_type(self) -> str:
-        return "fake"
-
-    def _generate(
-        self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any
-    ) -> ChatResult:
-        usage = {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5}
-        message = AIMessage(content=self.content, usage_metadata=usage)
-        return ChatResult(generations=[ChatGeneration(message=message)])
 
 
 class Recorder(BaseCallbackHandler):

@@ -20,10 +20,9 @@ from langchain_core.runnables import (
     RunnablePassthrough,
 )
 from langchain_core.vectorstores import InMemoryVectorStore
-from langchain_fakes import DOCUMENTS, EMBEDDING
+from langchain_fakes import DOCUMENTS, EMBEDDING, Chat
 from places import ROOT
 from pydantic import BaseModel
-from test_langchain_models import Chat
 
 from langchain_structrag import LangChainModel, MultiViewRetriever
 from langchain_structrag.models import as_language_model
@@ -239,7 +238,7 @@ def test_a_function_shares_no_cached_answer_unless_it_is_named(tmp_path: Path) -
 def test_names_are_equal_in_every_process() -> None:
     code = (
         "import sys; sys.path[:0] = sys.argv[1:]\n"
-        "from tests.langchain_adapter.test_langchain_runnables import NAMED, LangChainModel\n"
+        "from tests.langchain_adapter.test_runnables import NAMED, LangChainModel\n"
         "print([LangChainModel(model).name for model in NAMED.values()])"
     )
     run = subprocess.run(
