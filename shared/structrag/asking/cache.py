@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 import threading
+import weakref
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -45,6 +46,8 @@ class Cache:
             if self.path != ":memory:":
                 Path(self.path).parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(self.path, check_same_thread=False, timeout=30)
+            # Closed with the cache: Python 3.13 warns of databases that nobody closed.
+            weakref.finalize(self, self._connection.close)
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=NORMAL")
             self._connection.execute(
