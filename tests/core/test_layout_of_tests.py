@@ -66,7 +66,13 @@ ACROSS = {
     "places", "runnables", "source_places", "standard",
 }  # fmt: skip
 # Test files about the core as a whole.
-WHOLE = {"test_public", "test_rooms", "test_layout_of_tests", "test_signatures"}
+WHOLE = {
+    "test_examples",
+    "test_layout_of_tests",
+    "test_public",
+    "test_rooms",
+    "test_signatures",
+}
 
 
 def _has_code(file: Path) -> bool:
