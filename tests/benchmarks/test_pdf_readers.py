@@ -8,14 +8,14 @@ pytest.importorskip("reportlab", reason="it makes the PDF files")
 pytest.importorskip("matplotlib", reason="its fonts are used")
 pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
 
-from benchmarks.pdf_readers import (  # noqa: E402
+from benchmarks.pdf_readers import (
     Block,
     blocks_of,
     common_subsequence,
     printed,
     shares,
 )
-from structrag.reading.pdf.document import pdf_document  # noqa: E402
+from structrag.reading.pdf.document import pdf_document
 
 TEXT = """# Pump { #pump }
 

@@ -143,7 +143,9 @@ def test_it_is_pickled_and_works_in_other_processes() -> None:
     again = pickle.loads(pickle.dumps(model))
     assert again.to_dict() == model.to_dict() and again.get_text_embedding("abc") == [1.0, 3.0]
     with pytest.raises(
-        InvalidParameter, match=r"embedder must be one that can be pickled, .* got '.*test_embedding"
+        InvalidParameter,
+        match=r"embedder must be one that can be pickled, .* got "
+        r"'.*test_embedding",
     ):
         pickle.dumps(StructragEmbedding(lambda texts: lengths(texts)))
 

@@ -149,7 +149,7 @@ def test_5000_sections_and_an_answer_of_10_000_tokens() -> None:
         ({1: 0.5}, [1]),
         ({0: 0.5, 1: 1.0, 2: 0.49}, [1, 0]),
         ({0: 0.3, 1: 0.1 + 0.2}, [0, 1]),  # ties but for rounding: the earlier
-        ({i: 1.0 for i in range(7)}, [0, 1, 2, 3, 4]),
+        (dict.fromkeys(range(7), 1.0), [0, 1, 2, 3, 4]),
         ({0: 0.0, 1: 0.0}, []),
         ({9: 1.0}, []),
     ],
