@@ -215,9 +215,8 @@ def _numbered_title(
     mark = MARK.match(text, start, stop)
     if not mark or (first and not mark["label"] and not _opens(text, lines, i)):
         return None
-    kind, family, number = read_number(mark)
-    in_sequence = kind == "outer" or (kind and continues(sequences.setdefault(family, []), number))
-    if not in_sequence:
+    kind, number = _number_in_sequence(mark, sequences)
+    if not kind:
         return None
     right = start + len(text[start:stop].rstrip())
     alone = first and right == line.right and _stands_alone(text, lines, i)
@@ -229,6 +228,17 @@ def _numbered_title(
         end = line.end if right == line.right else stop
     title = _tidy(text[start:title_end])
     return _Candidate(title, line.start if first else start, end, kind, number)
+
+
+def _number_in_sequence(
+    mark: re.Match[str], sequences: dict[str, list[tuple[int, ...]]]
+) -> tuple[str, tuple[int, ...]]:
+    """Kind and number; an empty kind for a number out of sequence."""
+    kind, family, number = read_number(mark)
+    if not kind or kind == "outer":  # exhibits follow no sequence
+        return kind, number
+    follows = continues(sequences.setdefault(family, []), number)
+    return (kind if follows else ""), number
 
 
 def _opens(text: str, lines: list[_Line], i: int) -> bool:

@@ -33,9 +33,7 @@ def pdf_document(
     pages = pages_of(source, reader=reader, password=password)
     laid_out = [page for page in pages if isinstance(page, Page)]
     text = markdown_of_pages(laid_out).text if laid_out else _joined(pages)
-    facts: dict[str, Any] = {} if isinstance(source, bytes) else {"source": str(Path(source))}
-    facts |= meta or {}
-    facts["pages"] = len(pages)
+    facts: dict[str, Any] = {**_origin(source), **(meta or {}), "pages": len(pages)}
     scans = [i for i, page in enumerate(laid_out, start=1) if page.images and not page.lines]
     if scans:
         facts["pages_without_text"] = scans
@@ -56,6 +54,10 @@ def source_of_pdf(
     pages = pages_of(source, reader=reader, password=password)
     laid_out = [page for page in pages if isinstance(page, Page)]
     return laid_out or Document(_joined(pages), format="markdown"), len(pages)
+
+
+def _origin(source: Source) -> dict[str, str]:
+    return {} if isinstance(source, bytes) else {"source": str(Path(source))}
 
 
 def _first_title(text: str) -> str:

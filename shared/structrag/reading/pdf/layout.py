@@ -127,9 +127,13 @@ def _ruled_cells(lines: Iterable[Line], grid: Grid, joiner: Joiner) -> list[list
         if before and text:
             text = joiner.join(before, text)
         table[row][column] = text or before
+    return _without_empty(table)
+
+
+def _without_empty(table: list[list[str]]) -> list[list[str]]:
     table = [cells for cells in table if any(cells)]
-    used = [k for k in range(len(grid.columns) - 1) if any(cells[k] for cells in table)]
-    return [[cells[k] for k in used] for cells in table]
+    columns = [column for column in zip(*table, strict=True) if any(column)]
+    return [list(cells) for cells in zip(*columns, strict=True)]
 
 
 def _blocks(parts: Sequence[_Part], joiner: Joiner) -> tuple[list[str], list[str]]:

@@ -240,24 +240,34 @@ def _mark(rows: Sequence[Row], i: int, current: Paragraph | None, link: str) -> 
     A number, and a dash, needs its neighbour above or below.
     """
     in_list = current is not None and current.mark is not None
-    above = range(i - 1, max(-1, i - 1 - _NEAR), -1)
-    below = range(i + 1, min(len(rows), i + 1 + _NEAR))
-    if bullet := _BULLET.match(rows[i].text):
-        sign = (bullet[1], 0)
-        if bullet[1] in _DASHES:
-            if link == "join" and not in_list:
-                return None
-            if not _stands_near(rows, i, above, sign) and not _stands_near(rows, i, below, sign):
-                return None
-        return Mark(bullet[1], bullet.end())
+    amid_text = link == "join" and not in_list
+    bullet = _BULLET.match(rows[i].text)
+    if bullet is None:
+        return _number_mark(rows, i, amid_text)
+    sign = (bullet[1], 0)
+    if bullet[1] in _DASHES and (amid_text or not _has_neighbour(rows, i, sign, sign)):
+        return None
+    return Mark(bullet[1], bullet.end())
+
+
+def _number_mark(rows: Sequence[Row], i: int, amid_text: bool) -> Mark | None:
+    """The number or letter that row i begins with, as an item of a list."""
     label = _LABEL.match(rows[i].text)
-    if not label or (link == "join" and not in_list and not _END.search(rows[i - 1].text)):
+    if not label or (amid_text and not _END.search(rows[i - 1].text)):
         return None
     for kind, value in _readings(label[1]):
-        before, after = (kind, value - 1), (kind, value + 1)
-        if _stands_near(rows, i, above, before) or _stands_near(rows, i, below, after):
+        if _has_neighbour(rows, i, (kind, value - 1), (kind, value + 1)):
             return Mark(label[1], label.end())
     return None
+
+
+def _has_neighbour(
+    rows: Sequence[Row], i: int, before: tuple[str, int], after: tuple[str, int]
+) -> bool:
+    """Whether the item before stands above row i, or the one after below."""
+    above = range(i - 1, max(-1, i - 1 - _NEAR), -1)
+    below = range(i + 1, min(len(rows), i + 1 + _NEAR))
+    return _stands_near(rows, i, above, before) or _stands_near(rows, i, below, after)
 
 
 def _readings(label: str) -> list[tuple[str, int]]:

@@ -156,11 +156,7 @@ def left_out_repeats(raw: Any, page: Any, pieces: Sequence[Piece]) -> list[Piece
     for piece in pieces:
         if piece.drawn_by is not None:
             by_object.setdefault(piece.drawn_by, []).append(piece)
-    texts = [
-        (item, ctypes.cast(item, ctypes.c_void_p).value or 0)
-        for item in objects_of(raw, page)
-        if raw.FPDFPageObj_GetType(item) == raw.FPDF_PAGEOBJ_TEXT
-    ]
+    texts = list(_text_objects(raw, page))
     added: list[Piece] = []
     for i, (item, address) in enumerate(texts):
         if address in by_object:
@@ -173,6 +169,13 @@ def left_out_repeats(raw: Any, page: Any, pieces: Sequence[Piece]) -> list[Piece
                 added += copies
                 break
     return added
+
+
+def _text_objects(raw: Any, page: Any) -> Iterator[tuple[Any, int]]:
+    """The text objects of a page with their addresses."""
+    for item in objects_of(raw, page):
+        if raw.FPDFPageObj_GetType(item) == raw.FPDF_PAGEOBJ_TEXT:
+            yield item, ctypes.cast(item, ctypes.c_void_p).value or 0
 
 
 def _step(raw: Any, first: Any, second: Any) -> tuple[float, float] | None:

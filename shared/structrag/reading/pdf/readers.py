@@ -171,16 +171,13 @@ def _as_path(source: Source) -> Iterator[Path]:
 def _with_text(answer: Any, source: Source) -> list[Page] | list[str]:
     """The pages, checked. Raises for what are no pages, and where none holds text."""
     pages: list[Any] = list(answer) if isinstance(answer, Sequence) else [answer]
-    if pages and all(isinstance(page, str) for page in pages):
-        has_text = any(page.strip() for page in pages)
-    elif pages and all(isinstance(page, Page) for page in pages):
-        has_text = any(page.lines for page in pages)
-    else:
+    of_one_kind = any(all(isinstance(page, kind) for page in pages) for kind in (str, Page))
+    if not pages or not of_one_kind:
         kinds = ", ".join(sorted({type(page).__name__ for page in pages})) or "nothing"
         raise InvalidParameter(
             f"reader must return Markdown, or a list of pages as Markdown or as Page; got {kinds}."
         )
-    if not has_text:
+    if not any(page.strip() if isinstance(page, str) else page.lines for page in pages):
         raise InvalidDocument(
             f"{_name(source)} holds no text on its {len(pages)} pages. If it is a scan, run OCR on "
             "it first."

@@ -137,11 +137,17 @@ def find_grids(across: Sequence[_Rule], down: Sequence[_Rule]) -> list[Grid]:
         xs = [
             rule for rule, other in zip(down, groups[len(across) :], strict=True) if other == group
         ]
-        if xs and ys:
-            columns, rows = _places(xs, ys), _places(ys, xs)
-            if len(columns) > 2 and len(rows) > 2:
-                grids.append(Grid(columns, rows))
+        grid = _grid(xs, ys)
+        if grid:
+            grids.append(grid)
     return sorted(grids, key=lambda grid: (grid.rows[0], grid.columns[0]))
+
+
+def _grid(xs: Sequence[_Rule], ys: Sequence[_Rule]) -> Grid | None:
+    if not xs or not ys:
+        return None
+    columns, rows = _places(xs, ys), _places(ys, xs)
+    return Grid(columns, rows) if len(columns) > 2 and len(rows) > 2 else None
 
 
 def _groups(across: Sequence[_Rule], down: Sequence[_Rule]) -> list[int]:
