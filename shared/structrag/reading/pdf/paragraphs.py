@@ -251,7 +251,7 @@ def _mark(rows: Sequence[Row], i: int, current: Paragraph | None, link: str) -> 
 
 
 def _number_mark(rows: Sequence[Row], i: int, amid_text: bool) -> Mark | None:
-    """The number or letter that row i begins with, as an item of a list."""
+    """The number or letter of the list item that row i begins."""
     label = _LABEL.match(rows[i].text)
     if not label or (amid_text and not _END.search(rows[i - 1].text)):
         return None
@@ -264,7 +264,7 @@ def _number_mark(rows: Sequence[Row], i: int, amid_text: bool) -> Mark | None:
 def _has_neighbour(
     rows: Sequence[Row], i: int, before: tuple[str, int], after: tuple[str, int]
 ) -> bool:
-    """Whether the item before stands above row i, or the one after below."""
+    """Whether the item before stands above, or the one after below."""
     above = range(i - 1, max(-1, i - 1 - _NEAR), -1)
     below = range(i + 1, min(len(rows), i + 1 + _NEAR))
     return _stands_near(rows, i, above, before) or _stands_near(rows, i, below, after)
