@@ -241,6 +241,7 @@ def test_threads_share_one_tokenizer() -> None:
     assert len(sentences._punkt("english")._params.ortho_context) == size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["word ", "x", "Word word. ", "今天天气。", "x!", "é\u0301 word "])
 def test_time_is_linear(unit: str) -> None:
     def seconds(size: int) -> float:

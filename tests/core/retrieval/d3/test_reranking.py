@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from d3_making import QUESTION, TEXTS, chunks, selected
+from d3_making import QUESTION, TEXTS, Overlap, chunks, selected
 from doubles import HashEmbedder
 
 from structrag.asking.runner import Runner
@@ -56,3 +56,13 @@ def test_the_question_is_embedded_as_a_query_and_paragraphs_with_their_path() ->
 )
 def test_a_paragraph_with_its_path(context: str, expected: str) -> None:
     assert with_path(chunks(TEXTS[:1], context)[0]) == expected
+
+
+@pytest.mark.parametrize("strategy", ["monot5", "cross_encoder"])
+@pytest.mark.parametrize("with_context", [True, False])
+def test_each_strategy_asks_its_own_reranker(strategy: str, with_context: bool) -> None:
+    rerankers = {"monot5": Overlap(lambda share: share - 1), "cross_encoder": Overlap()}
+    selected(strategy, TEXTS[:2], "Guide", with_path=with_context, **rerankers)
+    expected = [f"Guide\n{text}" if with_context else text for text in TEXTS[:2]]
+    asked = {name: reranker.texts for name, reranker in rerankers.items()}
+    assert asked == {"monot5": [], "cross_encoder": [], strategy: expected}
