@@ -1,4 +1,4 @@
-"""`python -m structrag`: the command line where the command is not on the path."""
+"""The command line, as `python -m structrag`."""
 
 from structrag.cli import main
 

@@ -1,4 +1,4 @@
-"""Public names of a package that are loaded when they are first used.
+"""Public names of a package, loaded when first used.
 
 So `import structrag` is quick and needs no optional package, and the same holds for each room.
 """
@@ -14,7 +14,9 @@ from typing import Any
 def lazy_names(
     package: str, homes: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` for a package, from each public name to its module (PEP 562).
+    """`__getattr__` and `__dir__` of a package (PEP 562).
+
+    `homes` leads from each public name to its module.
 
     A package imports the same names under TYPE_CHECKING, for type checkers and editors;
     tests/core/test_public.py compares the two.

@@ -1,3 +1,3 @@
-"""The version, the one place where it stands; pyproject.toml reads it from here."""
+"""The version; pyproject.toml reads it from here."""
 
 __version__ = "0.1.0"
