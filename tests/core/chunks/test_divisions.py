@@ -53,3 +53,10 @@ def test_a_document_of_a_mark_alone_keeps_it() -> None:
     assert [
         chunk.text for chunk in HiQASplitter().split(Document("[TOC]\n", format="markdown"))
     ] == ["[TOC]\n"]
+
+
+def test_an_excluded_title_takes_what_is_below_it_and_nothing_beside_it() -> None:
+    text = "# A\n\na\n\n# Notes\n\nb\n\n## Deep\n\nc\n\n### Deeper\n\nd\n\n# Z\n\ne\n"
+    splitter = ContentAwareSplitter(exclude_titles=["notes"])
+    chunks = splitter.split(Document(text, format="markdown"))
+    assert [chunk.path for chunk in chunks] == [("A",), ("Z",)]

@@ -144,3 +144,10 @@ def test_the_blank_between_two_quotations_is_no_name() -> None:
     text = 'Success of the programs."   "We are delighted to start.'
     assert all(name.strip() for name in entities(text))
     assert all(phrase.strip() for phrase in keywords("A", text))
+
+
+def test_a_quoted_name_has_at_most_six_words() -> None:
+    assert entities('He wrote "one two three four five six" there.') == [
+        "one two three four five six"
+    ]
+    assert entities('He wrote "one two three four five six seven" there.') == []

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from structrag.reading.files import read_text
 from structrag.reading.html.reader import read_html
+from structrag.reading.sections import parse
 
 
 def read(source: str) -> str:
@@ -53,3 +55,9 @@ def test_table_block_has_a_header_to_repeat_and_row_starts() -> None:
     assert text[table.start : table.header_end] == "| k | v |\n| --- | --- |\n"
     assert [text[cut:].splitlines()[0] for cut in table.cuts] == ["| a | 1 |", "| b | 2 |"]
     assert text[: table.end].endswith("| b | 2 |\n\n")
+
+
+def test_a_table_without_a_header_may_be_cut_before_every_row_but_the_first() -> None:
+    document = read_text("<table><tr><td>a</td></tr><tr><td>b</td></tr></table>", format="html")
+    (block,) = parse(document).blocks(parse(document).sections[0])
+    assert [document.text[cut:].split()[1] for cut in block.cuts] == ["b"]
