@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import gc
 import itertools
 import json
 import pickle
@@ -492,9 +493,14 @@ def test_twice_the_input_takes_about_twice_the_time():
         text = "# T\n\n" + "".join(
             f"## Section {i}\n\n" + f"w{i}x2 " * 10 + "\n\n" for i in range(sections)
         )
-        start = time.process_time()
-        assert len(parse(text)) == sections
-        return time.process_time() - start
+        gc.collect()
+        gc.disable()  # what other tests have left in memory is looked through at each collection
+        try:
+            start = time.process_time()
+            assert len(parse(text)) == sections
+            return time.process_time() - start
+        finally:
+            gc.enable()
 
     seconds(100)
-    assert min(seconds(4000) for _ in range(3)) < 2.5**2 * min(seconds(1000) for _ in range(3))
+    assert min(seconds(4000) for _ in range(5)) < 2.5**2 * min(seconds(1000) for _ in range(5))

@@ -48,7 +48,11 @@ _SPACE = re.compile(r"\s*")
 _ASCII_WORD = re.compile(r"\s(?=\S)")
 # After a space that allows a line break, before anything that does not extend the character in
 # front of it.
-_WORD = regex.compile(r"[^\S\u00a0\u2007\u202f](?=[^\s\p{GCB=Extend}\p{GCB=SpacingMark}\u200d])")
+# The separators \x1c to \x1f are white space for `re` and `str.isspace`, not for `regex`.
+_WORD = regex.compile(
+    r"(?:[^\S\u00a0\u2007\u202f]|[\x1c-\x1f])"
+    r"(?=[^\s\x1c-\x1f\p{GCB=Extend}\p{GCB=SpacingMark}\u200d])"
+)
 # A pair of regional indicators first: on a long run of flags \X alone takes quadratic time.
 _GRAPHEME = regex.compile(r"\p{RI}{2}[\p{GCB=Extend}\p{GCB=SpacingMark}\u200d]*|\X")
 

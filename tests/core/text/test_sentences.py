@@ -276,6 +276,7 @@ def test_cuts_by_example() -> None:
     assert word_starts("one  two\r\nthree 3\u00a0km ") == [5, 10, 16]
     assert word_starts("one two three", 4, 9) == [8]
     assert word_starts("one two", 0, 4) == []
+    assert word_starts("\r\x1f\x80") == [2]  # a separator is no word, as in an ASCII text
     assert safe_cuts("e\u0301x\r\ny") == [2, 3, 5]
     assert safe_cuts("a\U0001f469\u200d\U0001f469b") == [1, 4]
     assert safe_cuts("\U0001f1e9\U0001f1ea\U0001f1eb\U0001f1f7") == [2]
