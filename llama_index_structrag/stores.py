@@ -109,8 +109,11 @@ def _matches(result: VectorStoreQueryResult, request: Search) -> list[Match]:
 
 
 def _nodes(entry: Entry, stores_text: bool) -> list[BaseNode]:
-    """One node a vector. Its id is a UUID, which some stores demand; for stores that give nothing
-    but ids back, the parts."""
+    """One node for each vector.
+
+    Its id is a UUID, which some stores demand. For stores that give nothing but ids back it is made
+    of the parts.
+    """
     nodes: list[BaseNode] = []
     for chunk, view, number, text, vector in entry_vectors(entry):
         parts = (chunk.id, view, str(number))

@@ -76,7 +76,10 @@ def unnamed(value: Any, kind: str) -> str:
 
 
 def digest(text: str) -> str:
-    """A text too long or too private for a name. What stands for an unnamed part stays."""
+    """A text too long or too private for a name, as a digest.
+
+    What stands for an unnamed part stays.
+    """
     marks = "".join(_MARK.findall(text))
     return f"#{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}{marks}"
 

@@ -43,7 +43,10 @@ class Limits:
 
 
 def runs_of(cuts: Sequence[int], n: int) -> list[Run]:
-    """The runs between cuts. A cut at i stands in front of unit i. n = 0 gives none."""
+    """The runs between cuts.
+
+    A cut at i stands in front of unit i. n = 0 gives none.
+    """
     return [(first, last) for first, last in pairwise([0, *cuts, n]) if first < last]
 
 

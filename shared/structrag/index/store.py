@@ -188,7 +188,10 @@ class Store:
         return widths
 
     def delete(self, doc_id: str) -> bool:
-        """Remove a document; no view finds it any more. False if there is none of this id."""
+        """Remove a document; no view finds it any more.
+
+        False if there is none of this id.
+        """
         with self._lock:
             if doc_id not in self._members:
                 return False

@@ -81,9 +81,10 @@ def _normalised(
 
 
 def part_scores_steps(index: Index, question: str, mask: Mask) -> Steps[dict[int, float]]:
-    """The score of each part of the mask, in [0, 1]. It is the mean of BM25 and cosine.
+    """The score of each part of the mask, in [0, 1].
 
-    The index texts of parts begin with the heading path.
+    It is the mean of BM25 and cosine, both normalised. The index texts of parts begin with the
+    heading path.
     """
     if not mask.any():
         return {}
