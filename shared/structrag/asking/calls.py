@@ -123,18 +123,19 @@ def jobs_of(calls: Sequence[Call], default: LanguageModel | None, most: int) -> 
 def ask_model(job: Sequence[Call], default: LanguageModel | None) -> list[Any]:
     """What the model returned to each call, `Failed` where it raised.
 
-    A job that fails as a whole is asked call by call. Errors raised on purpose pass through.
+    A job that fails as a whole, or gets another number of answers, is asked call by call. Errors raised on purpose pass through.
     """
     if len(job) == 1:
         return [_ask_one(job[0], default)]
     model: Any = default
     prompts, options = _choices(job)
     try:
-        return _matching(job, model.choose_many(prompts, options))
+        margins = list(model.choose_many(prompts, options))
     except StructragError:
         raise
     except Exception:  # noqa: BLE001 - whatever a host's model raises is a failed call, not a crash
-        return [_ask_one(call, default) for call in job]
+        margins = []
+    return margins if len(margins) == len(job) else [_ask_one(call, default) for call in job]
 
 
 async def aask_model(job: Sequence[Call], default: LanguageModel | None) -> list[Any]:
@@ -144,11 +145,12 @@ async def aask_model(job: Sequence[Call], default: LanguageModel | None) -> list
     model: Any = default
     prompts, options = _choices(job)
     try:
-        return _matching(job, await acall(model, "choose_many", prompts, options))
+        margins = list(await acall(model, "choose_many", prompts, options))
     except StructragError:
         raise
     except Exception:  # noqa: BLE001 - as in ask_model
-        return [await _aask_one(call, default) for call in job]
+        margins = []
+    return margins if len(margins) == len(job) else [await _aask_one(call, default) for call in job]
 
 
 def _ask_one(call: Call, default: LanguageModel | None) -> Any:
@@ -180,14 +182,3 @@ async def _aask_one(call: Call, default: LanguageModel | None) -> Any:
 def _choices(job: Sequence[Call]) -> tuple[list[str], tuple[str, str]]:
     requests = [call.request for call in job if isinstance(call.request, Choose)]
     return [request.prompt for request in requests], requests[0].options
-
-
-def _matching(job: Sequence[Call], answer: Any) -> list[Any]:
-    """The answers of `choose_many`. Raises ValueError unless there is one a call."""
-    answers = list(answer)
-    if len(answers) != len(job):
-        raise ValueError(
-            f"choose_many must return {len(job)} margins for {len(job)} prompts; got "
-            f"{len(answers)}."
-        )
-    return answers

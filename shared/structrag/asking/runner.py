@@ -8,6 +8,7 @@ import threading
 import warnings
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -25,6 +26,7 @@ from structrag.asking.calls import (
     usable_answer,
 )
 from structrag.asking.embedding_plan import NO_VECTORS, EmbeddingPlan
+from structrag.asking.failures import raised_by
 from structrag.asking.naming import has_name
 from structrag.asking.requests import (
     Array,
@@ -147,7 +149,9 @@ class Runner:
             elif isinstance(request, Score):
                 answers[i] = self._score(request)
             elif isinstance(request, Search):
-                answers[i] = self._route(request).search(request)
+                route = self._route(request)
+                with _route_errors(route):
+                    answers[i] = route.search(request)
         return answers
 
     async def _aanswer(self, requests: Sequence[Request]) -> list[Any]:
@@ -171,7 +175,9 @@ class Runner:
         self._check_budget(granted, calls)
 
         async def search(i: int, request: Search) -> None:
-            answers[i] = await acall(self._route(request), "search", request)
+            route = self._route(request)
+            with _route_errors(route):
+                answers[i] = await acall(route, "search", request)
 
         await _all_or_none([search(i, r) for i, r in enumerate(requests) if isinstance(r, Search)])
         for i, request in enumerate(requests):
@@ -266,7 +272,9 @@ class Runner:
             return NO_VECTORS
         plan = self._plan(request)
         for batch in plan.batches():
-            plan.take(batch, plan.embedder.embed(batch, query=request.query))
+            with raised_by(f"embedder {plan.name!r}"):
+                vectors = plan.embedder.embed(batch, query=request.query)
+            plan.take(batch, vectors)
             self._report_batch(plan)
         return plan.result()
 
@@ -275,7 +283,9 @@ class Runner:
             return NO_VECTORS
         plan: EmbeddingPlan = await in_thread(self._plan, request)
         for batch in plan.batches():
-            plan.take(batch, await acall(plan.embedder, "embed", batch, query=request.query))
+            with raised_by(f"embedder {plan.name!r}"):
+                vectors = await acall(plan.embedder, "embed", batch, query=request.query)
+            plan.take(batch, vectors)
             self._report_batch(plan)
         return plan.result()
 
@@ -302,14 +312,18 @@ class Runner:
     def _score(self, request: Score) -> list[float]:
         plan = self._scoring(request)
         for batch in plan.batches():
-            plan.take(batch, request.scorer.score(request.query, batch))
+            with raised_by(f"scorer {plan.label!r}"):
+                scores = request.scorer.score(request.query, batch)
+            plan.take(batch, scores)
             self._report(SCORING, plan.done, len(plan.missing))
         return plan.result()
 
     async def _ascore(self, request: Score) -> list[float]:
         plan: ScoringPlan = await in_thread(self._scoring, request)
         for batch in plan.batches():
-            plan.take(batch, await acall(request.scorer, "score", request.query, batch))
+            with raised_by(f"scorer {plan.label!r}"):
+                scores = await acall(request.scorer, "score", request.query, batch)
+            plan.take(batch, scores)
             self._report(SCORING, plan.done, len(plan.missing))
         return plan.result()
 
@@ -323,6 +337,13 @@ class Runner:
     def _report(self, what: str, done: int, total: int) -> None:
         if self.asking.progress is not None:
             self.asking.progress(what, done, total)
+
+
+def _route_errors(route: Route) -> AbstractContextManager[None]:
+    """Names a caller's route that raises; errors of our own routes pass as they are."""
+    if getattr(route, "is_ours", False):
+        return nullcontext()
+    return raised_by(f"route {type(route).__name__}")
 
 
 async def _all_or_none(coroutines: Sequence[Coroutine[Any, Any, None]]) -> None:

@@ -20,6 +20,7 @@ class ScoringPlan:
     def __init__(self, request: Score, cache: Cache | None, usage: Usage, batch_size: int) -> None:
         self.request = request
         self.name = str(getattr(request.scorer, "name", "") or "")
+        self.label = self.name or type(request.scorer).__name__
         self.cache = cache if self.name and has_name(self.name) else None
         self.usage = usage
         self.batch_size = batch_size
@@ -43,8 +44,7 @@ class ScoringPlan:
 
     def take(self, batch: list[str], answer: Any) -> None:
         """Check, count and keep the scorer's answer for one batch."""
-        label = self.name or type(self.request.scorer).__name__
-        scores = dict(zip(batch, check_scores(answer, len(batch), label), strict=True))
+        scores = dict(zip(batch, check_scores(answer, len(batch), self.label), strict=True))
         self.scores.update(scores)
         self.done += len(batch)
         self.usage.scored += len(batch)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from structrag.asking.requests import Search, Steps, T
 from structrag.asking.runner import Runner
@@ -67,8 +67,12 @@ class HostRetriever(Retriever):
 
 @dataclass(frozen=True)
 class _Searcher:
-    """The host's two calls as a route; its ranking is their results."""
+    """The host's two calls as a route; its ranking is their results.
 
+    What they raise comes out as it is.
+    """
+
+    is_ours: ClassVar[bool] = True
     retrieve: Callable[[str], Sequence[Any]]
     aretrieve: Callable[[str], Awaitable[Sequence[Any]]]
 

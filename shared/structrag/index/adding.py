@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -13,7 +12,7 @@ import numpy as np
 from structrag.asking.requests import Array, Embed, Embedder, Request, Steps, T, Usage
 from structrag.asking.steps import keeping, together
 from structrag.chunks.asking_splitter import with_own_vectors
-from structrag.errors import InvalidParameter, ModelFailed, StructragError
+from structrag.errors import InvalidParameter
 from structrag.index.entries import Entry, Vectors
 from structrag.index.routes import HostVectors
 from structrag.index.store import Store
@@ -333,21 +332,6 @@ def _with_vectors(
             first += len(of_view)
         embedded.append(replace(entry, vectors=vectors))
     return embedded
-
-
-@contextmanager
-def embedder_errors(name: str) -> Iterator[None]:
-    """Say plainly that a model raised; its exception is the cause."""
-    try:
-        yield
-    except StructragError:
-        raise
-    except Exception as error:
-        raise ModelFailed(
-            f"A model or store raised {type(error).__name__}: {error} (embedder: {name!r}). "
-            "Documents finished before are kept, none is half in; calls that a cache holds are not "
-            "repeated. Mend the cause and call again."
-        ) from error
 
 
 def split_windows(

@@ -20,7 +20,7 @@ from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking, AskingOptions, asking_of
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.errors import IndexDamaged, InvalidParameter, check_at_least, check_choice
-from structrag.index.adding import Adding, AddReport, Preparation, Splitter, embedder_errors
+from structrag.index.adding import Adding, AddReport, Preparation, Splitter
 from structrag.index.entries import ALGORITHM_VERSION, fingerprint
 from structrag.index.estimating import Estimate, estimate
 from structrag.index.routes import DenseStore, HostVectors, OwnRoute, check_query, checked_k
@@ -237,16 +237,13 @@ class Index:
 
     def _add(self, work: Adding) -> AddReport:
         for group in work.groups():
-            prepared = self.run(work.steps(group))
-            with embedder_errors(self.embedder.name):
-                work.put(prepared)
+            work.put(self.run(work.steps(group)))
         return work.report()
 
     async def _aadd(self, work: Adding) -> AddReport:
         for group in work.groups():
             prepared = await self.arun(work.steps(group))
-            with embedder_errors(self.embedder.name):
-                await asyncio.to_thread(work.put, prepared)
+            await asyncio.to_thread(work.put, prepared)
         return work.report()
 
     def delete(self, doc_id: str) -> bool:
@@ -354,13 +351,11 @@ class Index:
 
     def run(self, steps: Steps[T]) -> T:
         """Drive steps with this index's models and routes."""
-        with embedder_errors(self.embedder.name):
-            return self._runner().run(steps)
+        return self._runner().run(steps)
 
     async def arun(self, steps: Steps[T]) -> T:
         """`run` on an event loop."""
-        with embedder_errors(self.embedder.name):
-            return await self._runner().arun(steps)
+        return await self._runner().arun(steps)
 
     def _runner(self) -> Runner:
         self.runner.routes = self.routes()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from structrag.asking.failures import raised_by
 from structrag.asking.requests import Ranking, Search
 from structrag.errors import InvalidParameter, check_at_least
 from structrag.index.entries import Entry
@@ -74,9 +75,10 @@ class HostVectors:
         if self.dense_store is None:
             return
         try:
-            if outdated:
-                self.dense_store.delete(entry.document.id, outdated)
-            self.dense_store.put(entry)
+            with raised_by(f"vector store {type(self.dense_store).__name__}"):
+                if outdated:
+                    self.dense_store.delete(entry.document.id, outdated)
+                self.dense_store.put(entry)
         except BaseException:
             store.delete(entry.document.id)
             self._leftovers[entry.document.id] = outdated + self._pairs(entry.chunks)
@@ -98,6 +100,7 @@ class HostVectors:
 class OwnRoute:
     """Searches the index's own store; it names chunks by their rows."""
 
+    is_ours: ClassVar[bool] = True
     store: Store
 
     def search(self, request: Search) -> Ranking:

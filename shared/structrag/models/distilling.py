@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from structrag.asking.cache import cache_key
 from structrag.asking.embedding_plan import check_vectors
+from structrag.asking.failures import raised_by
 from structrag.asking.requests import Array, Progress
 from structrag.errors import InvalidParameter, check_at_least, require
 from structrag.models.embedders import as_embedder
@@ -276,7 +277,7 @@ def _vectors_by_id(encoder: Any, tokenizer: Any, ids: list[int]) -> Array:
         before, after = sample.ids[: inside[0]], sample.ids[inside[-1] + 1 :]
     model = encoder.model.eval()
     rows = torch.tensor([[*before, i, *after] for i in ids], device=model.device)
-    with torch.inference_mode():
+    with torch.inference_mode(), raised_by(f"embedder {encoder.name!r}"):
         output = model({"input_ids": rows, "attention_mask": torch.ones_like(rows)})
     vectors = output["sentence_embedding"].float().cpu().numpy()
     return check_vectors(vectors, [tokenizer.id_to_token(i) for i in ids], encoder.name)
@@ -285,7 +286,9 @@ def _vectors_by_id(encoder: Any, tokenizer: Any, ids: list[int]) -> Array:
 def _vectors_by_text(encoder: Any, tokenizer: Any, ids: list[int]) -> Array:
     """Each token as it stands in a text."""
     texts = [_written(tokenizer.id_to_token(i)) for i in ids]
-    return check_vectors(encoder.embed(texts), texts, encoder.name)
+    with raised_by(f"embedder {encoder.name!r}"):
+        vectors = encoder.embed(texts)
+    return check_vectors(vectors, texts, encoder.name)
 
 
 def _written(token: str) -> str:

@@ -12,7 +12,7 @@ import pytest
 from structrag.asking.cache import Cache
 from structrag.asking.requests import Score
 from structrag.asking.runner import Runner
-from structrag.errors import InvalidAnswer
+from structrag.errors import InvalidAnswer, ModelFailed
 
 Drive = Callable[[Runner, Any], Any]
 
@@ -103,7 +103,7 @@ def test_a_scorer_that_raises_keeps_what_was_finished(drive: Drive) -> None:
             return super().score(query, texts)
 
     cache = Cache(":memory:")
-    with pytest.raises(OSError, match="out of memory"):
+    with pytest.raises(ModelFailed, match="out of memory"):
         drive(Runner(cache=cache, batch_size=1), scores(Score("q", ("a", "b"), Failing("f"))))
     assert len(cache) == 1
 

@@ -15,6 +15,7 @@ from doubles import HashEmbedder, HostStore, ScriptedModel
 
 from structrag import (
     Cache,
+    Chunk,
     ContentAwareSplitter,
     D3Index,
     D3Retriever,
@@ -239,8 +240,8 @@ class Broken(HashEmbedder):
         (
             "raises",
             ModelFailed,
-            "ConnectionError: the service is down .embedder: 'hash'.. Documents finished before "
-            "are kept",
+            "embedder 'hash' raised ConnectionError: the service is down. Documents finished "
+            "before are kept",
         ),
         ("nan", InvalidAnswer, "NaN or infinite values for the text"),
         ("infinite", InvalidAnswer, "NaN or infinite values for the text"),
@@ -289,6 +290,48 @@ def test_vectors_of_another_dimension_are_refused(embedder: HashEmbedder) -> Non
         index.add([document(2)])
     index.runner.embedder = embedder
     assert state(index) == before
+
+
+class Splitting(ContentAwareSplitter):
+    def split(self, document: Document) -> list[Chunk]:
+        raise ZeroDivisionError("a bug")
+
+
+def broken_step(*arguments: Any) -> Any:
+    raise ZeroDivisionError("a bug")
+
+
+@pytest.mark.parametrize("where", ["views", "store", "splitter", "progress"])
+@pytest.mark.parametrize("on_loop", [False, True])
+def test_an_error_of_our_own_code_or_of_a_callable_is_not_called_the_embedders(
+    where: str, on_loop: bool, embedder: HashEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options: dict[str, Any] = {}
+    if where == "splitter":
+        options["splitter"] = Splitting()
+    elif where == "progress":
+        options["progress"] = broken_step
+    index = Index(embedder=embedder, **options)
+    if where == "views":
+        monkeypatch.setattr("structrag.index.adding.view_steps", broken_step)
+    elif where == "store":
+        monkeypatch.setattr(index.store, "put", broken_step)
+    with pytest.raises(ZeroDivisionError, match="a bug"):
+        if on_loop:
+            asyncio.run(index.aadd([document(1)]))
+        else:
+            index.add([document(1)])
+    assert not index.document_ids
+
+
+def test_an_error_of_our_own_search_is_not_called_the_embedders(
+    embedder: HashEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = Index(embedder=embedder)
+    index.add([document(1)])
+    monkeypatch.setattr(index.store, "search_dense", broken_step)
+    with pytest.raises(ZeroDivisionError, match="a bug"):
+        index.search("pump")
 
 
 def test_a_document_that_fails_keeps_its_old_version(embedder: HashEmbedder) -> None:
@@ -484,7 +527,7 @@ def test_a_host_that_fails_leaves_no_document_half_in(method: str) -> None:
     index = Index(embedder=HashEmbedder(), dense_store=host)
     index.add([document(1), document(2)])
     host.fails = {method}
-    with pytest.raises(ModelFailed, match="A model or store raised OSError"):
+    with pytest.raises(ModelFailed, match="vector store HostStore raised OSError"):
         index.add([document(1, "Longer than it was before.")])
     assert index.document_ids == ["doc2"]
     assert {hit.chunk.doc_id for hit in index.search("pump", 50)} == {"doc2"}

@@ -13,7 +13,6 @@ from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking, AskingOptions, asking_of
 from structrag.asking.steps import together
 from structrag.errors import InvalidParameter, check_at_least, check_choice
-from structrag.index.adding import embedder_errors
 from structrag.index.index import ATTEMPTS
 from structrag.index.routes import check_query, checked_k
 from structrag.models.cross_encoder import as_cross_encoder
@@ -264,16 +263,14 @@ class D3Retriever(Retriever):
 
         The steps are its own, or those of an agent such as `SelfAsk` around it.
         """
-        with embedder_errors(self.index.paragraphs.embedder.name):
-            return self.runner.run(steps)
+        return self.runner.run(steps)
 
     async def arun(self, steps: Steps[T]) -> T:
         """`run` on an event loop.
 
         Calls asked at the same time by others share the limit `max_concurrency`.
         """
-        with embedder_errors(self.index.paragraphs.embedder.name):
-            return await self.runner.arun(steps)
+        return await self.runner.arun(steps)
 
 
 def _checked_router(router: str, model: Any, cross_encoder: Any) -> str:
