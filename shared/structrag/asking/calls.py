@@ -123,7 +123,8 @@ def jobs_of(calls: Sequence[Call], default: LanguageModel | None, most: int) -> 
 def ask_model(job: Sequence[Call], default: LanguageModel | None) -> list[Any]:
     """What the model returned to each call, `Failed` where it raised.
 
-    A job that fails as a whole, or gets another number of answers, is asked call by call. Errors raised on purpose pass through.
+    A job that fails as a whole, or gets another number of answers, is asked call by call. Errors
+    raised on purpose pass through.
     """
     if len(job) == 1:
         return [_ask_one(job[0], default)]
