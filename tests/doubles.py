@@ -18,7 +18,7 @@ from structrag import (
     ContentAwareSplitter,
     Index,
 )
-from structrag.asking.requests import Ranking, Search
+from structrag.asking.requests import Ranking, Search, TokenVectors
 from structrag.index.entries import Entry
 
 
@@ -188,3 +188,31 @@ def reluctant_index(llm: Reluctant, cache: Cache | None) -> Index:
         cache=cache,
         splitter=ContentAwareSplitter(max_tokens=None),
     )
+
+
+class HashTokens(HashEmbedder):
+    """Each word is a token whose vector is its own; those beside it have a small part in it."""
+
+    def __init__(self, dimensions: int = 32, name: str = "hash tokens") -> None:
+        super().__init__(dimensions, name)
+        self.passes: list[tuple[str, ...]] = []  # the texts of each call
+
+    def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> list[TokenVectors]:
+        self.passes.append(tuple(texts))
+        return [self._tokens(text) for text in texts]
+
+    def _tokens(self, text: str) -> TokenVectors:
+        words = list(re.finditer(r"\w+", text))
+        ids = np.array([self._id(word.group()) for word in words], dtype=np.int32)
+        spans = np.array([word.span() for word in words], dtype=np.int32).reshape(-1, 2)
+        plain = np.array([self._vector(i) for i in ids]).reshape(-1, self.dimensions)
+        vectors = plain.copy()
+        vectors[1:] += 0.1 * plain[:-1]
+        mean = vectors.mean(axis=0) if len(words) else np.zeros(self.dimensions)
+        return TokenVectors(ids, spans, vectors.astype(np.float32), mean.astype(np.float32))
+
+    def _id(self, word: str) -> int:
+        return int.from_bytes(sha256(word.casefold().encode()).digest()[:3], "big")
+
+    def _vector(self, seed: int) -> np.ndarray:
+        return np.random.default_rng(seed).normal(size=self.dimensions)

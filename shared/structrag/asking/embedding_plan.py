@@ -9,7 +9,7 @@ import numpy as np
 
 from structrag.asking.cache import Cache, cache_key
 from structrag.asking.naming import has_name
-from structrag.asking.requests import Array, Embed, Embedder, Usage
+from structrag.asking.requests import Array, Embed, Embedder, TokenVectors, Usage
 from structrag.errors import InvalidAnswer
 from structrag.text.tokens import count_tokens
 
@@ -106,3 +106,39 @@ def check_vectors(answer: Any, texts: Sequence[str], name: str) -> Array:
             "Nothing was indexed."
         )
     return matrix
+
+
+def check_tokens(answer: Any, texts: Sequence[str], name: str) -> list[TokenVectors]:
+    """A token encoder's answer, checked: one `TokenVectors` a text.
+
+    Raises:
+        InvalidAnswer: another number of texts, arrays that do not fit together, spans outside the
+            text or not ascending, NaN or infinite values.
+    """
+    tokens = list(answer)
+    if len(tokens) != len(texts):
+        raise InvalidAnswer(
+            f"The token encoder {name!r} must return {len(texts)} answers for {len(texts)} texts; "
+            f"got {len(tokens)}."
+        )
+    for text, one in zip(texts, tokens, strict=True):
+        problem = _problem(one, text)
+        if problem:
+            raise InvalidAnswer(
+                f"The token encoder {name!r} returned {problem} for the text {text[:60]!r}. "
+                "Nothing was indexed."
+            )
+    return tokens
+
+
+def _problem(tokens: TokenVectors, text: str) -> str:
+    """What is wrong with the vectors of one text; "" for nothing."""
+    n, d = len(tokens.ids), len(tokens.vector)
+    if tokens.spans.shape != (n, 2) or tokens.vectors.shape != (n, d):
+        return f"{n} ids, spans {tokens.spans.shape} and vectors {tokens.vectors.shape}"
+    starts, ends = tokens.spans[:, 0], tokens.spans[:, 1]
+    if n and (starts[0] < 0 or ends.max() > len(text) or (np.diff(starts) < 0).any()):
+        return "spans that are not in order or not inside"
+    if not (np.isfinite(tokens.vectors).all() and np.isfinite(tokens.vector).all()):
+        return "NaN or infinite values"
+    return ""

@@ -64,6 +64,18 @@ class Embed:
 
 
 @dataclass(frozen=True, slots=True)
+class EmbedTokens:
+    """Texts to turn into vectors of their tokens. Answered by a list of one `TokenVectors` a text.
+
+    Nothing is cached: the vectors of a text are a thousand times its size.
+    """
+
+    texts: tuple[str, ...]
+    encoder: TokenEncoder = field(hash=False)
+    query: bool = False  # with the model's query prompt instead of its document prompt
+
+
+@dataclass(frozen=True, slots=True)
 class Search:
     """A search on one named route. Answered by a Ranking of at most `n` chunks."""
 
@@ -96,7 +108,7 @@ class Failed:
 
 
 EmbedderOf = Callable[["Embedder", "Progress | None"], "Embedder"]
-Request = Ask | Choose | Embed | Search | Score
+Request = Ask | Choose | Embed | EmbedTokens | Search | Score
 Steps = Generator[Sequence[Request], list[Any], T]
 
 
@@ -145,6 +157,42 @@ class Embedder(Protocol):
     def name(self) -> str: ...
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class TokenVectors:
+    """A text as its encoder sees it: a vector for each of its tokens.
+
+    Example:
+        >>> vectors = np.eye(2, dtype=np.float32)
+        >>> spans = np.array([[0, 5], [6, 11]])
+        >>> TokenVectors(np.array([7, 8]), spans, vectors, vectors.mean(axis=0)).ids
+        array([7, 8])
+
+    Special tokens such as [CLS] and a prompt in front are left out, so a blank text has none.
+    """
+
+    ids: NDArray[np.int32]  # (n,) which token of the vocabulary
+    spans: NDArray[np.int32]  # (n, 2) start and end of each, in characters of the text; ascending
+    vectors: Array  # (n, d) of the last layer, as the model gives them
+    # (d,) of the text as a whole, in the space where it can be compared with sums of token vectors
+    vector: Array
+
+
+class TokenEncoder(Protocol):
+    """A model that also gives the vectors of a text's tokens, of the pass that embeds it.
+
+    `name` must tell models and settings apart. A text longer than the model reads is read in parts.
+    On an event loop `aembed_tokens` with the same parameters is awaited where there is one; else
+    `embed_tokens` runs in a worker thread.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def embed_tokens(
+        self, texts: Sequence[str], *, query: bool = False
+    ) -> Sequence[TokenVectors]: ...
 
 
 class Scorer(Protocol):

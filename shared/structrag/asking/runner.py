@@ -25,7 +25,7 @@ from structrag.asking.calls import (
     model_for,
     usable_answer,
 )
-from structrag.asking.embedding_plan import NO_VECTORS, EmbeddingPlan
+from structrag.asking.embedding_plan import NO_VECTORS, EmbeddingPlan, check_tokens
 from structrag.asking.failures import raised_by
 from structrag.asking.naming import has_name
 from structrag.asking.requests import (
@@ -34,6 +34,7 @@ from structrag.asking.requests import (
     Choose,
     Embed,
     Embedder,
+    EmbedTokens,
     Failed,
     LanguageModel,
     Request,
@@ -42,6 +43,7 @@ from structrag.asking.requests import (
     Search,
     Steps,
     T,
+    TokenVectors,
     Usage,
     acall,
 )
@@ -148,6 +150,8 @@ class Runner:
                 answers[i] = self._embed(request)
             elif isinstance(request, Score):
                 answers[i] = self._score(request)
+            elif isinstance(request, EmbedTokens):
+                answers[i] = self._embed_tokens(request)
             elif isinstance(request, Search):
                 route = self._route(request)
                 with _route_errors(route):
@@ -185,6 +189,8 @@ class Runner:
                 answers[i] = await self._aembed(request)
             elif isinstance(request, Score):
                 answers[i] = await self._ascore(request)
+            elif isinstance(request, EmbedTokens):
+                answers[i] = await self._aembed_tokens(request)
         return answers
 
     def _route(self, request: Search) -> Route:
@@ -306,6 +312,38 @@ class Runner:
         if chosen not in self._derived:
             self._derived[chosen] = chosen(self.embedder, self.asking.progress)
         return self._derived[chosen]
+
+    def _embed_tokens(self, request: EmbedTokens) -> list[TokenVectors]:
+        answers: list[TokenVectors] = []
+        for batch in self._token_batches(request):
+            with raised_by(f"token encoder {request.encoder.name!r}"):
+                answer = request.encoder.embed_tokens(batch, query=request.query)
+            answers += self._taken(request, batch, answer, len(answers))
+        return answers
+
+    async def _aembed_tokens(self, request: EmbedTokens) -> list[TokenVectors]:
+        answers: list[TokenVectors] = []
+        for batch in self._token_batches(request):
+            with raised_by(f"token encoder {request.encoder.name!r}"):
+                answer = await acall(request.encoder, "embed_tokens", batch, query=request.query)
+            answers += self._taken(request, batch, answer, len(answers))
+        return answers
+
+    def _token_batches(self, request: EmbedTokens) -> list[tuple[str, ...]]:
+        size = self.asking.batch_size
+        return [request.texts[i : i + size] for i in range(0, len(request.texts), size)]
+
+    def _taken(
+        self, request: EmbedTokens, batch: Sequence[str], answer: Any, done: int
+    ) -> list[TokenVectors]:
+        """The encoder's answer for a batch, checked and counted."""
+        tokens = check_tokens(answer, batch, request.encoder.name)
+        with self._lock:
+            self.usage.embedded += len(batch)
+            self.usage.embedding_tokens += sum(map(count_tokens, batch))
+        if not request.query:
+            self._report(EMBEDDING, done + len(batch), len(request.texts))
+        return tokens
 
     # -- scorers
 

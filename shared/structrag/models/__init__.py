@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from structrag.models.monot5 import MonoT5
     from structrag.models.static import StaticEmbedder
     from structrag.models.summariser import TransformersSummariser
+    from structrag.models.token_vectors import TransformersTokens
     from structrag.models.transformers_margin import TransformersMargin
 
 _HOMES = {
@@ -30,6 +31,7 @@ _HOMES = {
     "StaticEmbedder": "structrag.models.static",
     "TransformersMargin": "structrag.models.transformers_margin",
     "TransformersSummariser": "structrag.models.summariser",
+    "TransformersTokens": "structrag.models.token_vectors",
     "minilm": "structrag.models.bundled",
 }
 __all__ = [
@@ -42,6 +44,7 @@ __all__ = [
     "StaticEmbedder",
     "TransformersMargin",
     "TransformersSummariser",
+    "TransformersTokens",
     "minilm",
 ]
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

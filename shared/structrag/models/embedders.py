@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from structrag.asking.naming import setting_name
-from structrag.asking.requests import Array, Embedder
+from structrag.asking.requests import Array, Embedder, TokenVectors
 from structrag.errors import InvalidParameter, require
+from structrag.models.token_vectors import reader_of
 from structrag.text.terms import Tokenizer
 from structrag.text.tokens import without_lone_surrogates
 
@@ -103,6 +104,28 @@ class SentenceTransformerEmbedder:
         if prompt:
             options["prompt"] = prompt
         return self.model.encode(list(map(without_lone_surrogates, texts)), **options)
+
+    @property
+    def gives_tokens(self) -> bool:
+        """Whether `embed_tokens` can be used: the model has a fast tokenizer."""
+        return reader_of(self.model, self.batch_size or 16) is not None
+
+    def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> list[TokenVectors]:
+        """The token vectors of each text, of the pass that makes its own vector.
+
+        They are the last layer's, without special tokens and the prompt's. A text longer than the
+        model reads is read in parts of equal length. Raises InvalidParameter for a model whose
+        tokenizer says not where tokens stand.
+        """
+        reader = reader_of(self.model, self.batch_size or 16)
+        if reader is None:
+            raise InvalidParameter(
+                f"the tokenizer of {self.name!r} must be a fast one, which says where each token "
+                f"stands; got {type(getattr(self.model, 'tokenizer', None)).__name__}. Load the "
+                "model with a fast tokenizer, or pass another token_encoder."
+            )
+        prompt = self.query_prompt if query else self.document_prompt
+        return reader.read(texts, prompt or "")
 
 
 @dataclass(frozen=True)

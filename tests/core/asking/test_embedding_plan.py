@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from doubles import HashEmbedder
 
 from structrag.asking.cache import Cache
-from structrag.asking.embedding_plan import EmbeddingPlan
-from structrag.asking.requests import Embed, Usage
+from structrag.asking.embedding_plan import EmbeddingPlan, check_tokens
+from structrag.asking.requests import Embed, TokenVectors, Usage
+from structrag.errors import InvalidAnswer
 
 
 def plan(request: Embed, cache: Cache | None = None, batch_size: int = 2) -> EmbeddingPlan:
@@ -52,3 +54,28 @@ def test_what_an_instant_embedder_makes_is_one_batch_and_not_kept(tmp_path: Path
         assert [len(batch) for batch in planned.batches()] == [6]
         for batch in planned.batches():
             planned.take(batch, HashEmbedder().embed(batch))
+
+
+@pytest.mark.parametrize(
+    ("spans", "values", "width", "message"),
+    [
+        ([[0, 1]], [[1.0, 2.0]], 2, None),
+        ([[0, 9]], [[1.0, 2.0]], 2, "spans that are not in order or not inside"),
+        ([[0, 1]], [[1.0, np.nan]], 2, "NaN or infinite values"),
+        ([[0, 1]], [[1.0, 2.0]], 3, r"1 ids, spans \(1, 2\) and vectors \(1, 2\)"),
+    ],
+)
+def test_token_vectors_are_checked(
+    spans: list[list[int]], values: list[list[float]], width: int, message: str | None
+) -> None:
+    tokens = TokenVectors(np.array([7]), np.array(spans), np.array(values), np.zeros(width))
+    if message is None:
+        assert check_tokens([tokens], ["ab"], "model") == [tokens]
+        return
+    with pytest.raises(InvalidAnswer, match=f"The token encoder 'model' returned {message} for"):
+        check_tokens([tokens], ["ab"], "model")
+
+
+def test_there_is_one_answer_a_text() -> None:
+    with pytest.raises(InvalidAnswer, match="must return 2 answers for 2 texts; got 0"):
+        check_tokens([], ["a", "b"], "model")

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from doubles import ScriptedModel
+from doubles import HashTokens, ScriptedModel
 
 from structrag.asking.cache import Cache
-from structrag.asking.requests import Ask, Choose, Embed, Failed, Search
+from structrag.asking.requests import Ask, Choose, Embed, EmbedTokens, Failed, Search, Steps
 from structrag.asking.runner import Runner
 from structrag.errors import BudgetExceeded, InvalidAnswer, InvalidParameter, ModelFailed
 
@@ -559,3 +559,16 @@ def test_runner_keeps_what_the_check_allows_and_equal_requests_are_equal(tmp_pat
     assert runner.run(steps()) == ["yes", "yes"]
     assert runner.run(steps()) == ["yes", "yes"]
     assert Ask("?", usable=bool) == Ask("?") and len({Ask("?", usable=bool), Ask("?")}) == 1
+
+
+def test_token_vectors_come_in_batches_and_are_counted(drive: Drive) -> None:
+    encoder, shown = HashTokens(), []
+    runner = Runner(batch_size=2, progress=lambda *facts: shown.append(facts))
+
+    def asking() -> Steps[Any]:
+        return (yield [EmbedTokens(("one two", "three", "four"), encoder)])
+
+    (tokens,) = drive(runner, asking())
+    assert [len(one.ids) for one in tokens] == [2, 1, 1]
+    assert encoder.passes == [("one two", "three"), ("four",)]
+    assert runner.usage.embedded == 3 and shown[-1] == ("embedding", 3, 3)

@@ -1,0 +1,244 @@
+"""Vectors of a text's tokens, from the pass of an encoder that also makes the text's vector."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structrag.asking.requests import Array, TokenEncoder, TokenVectors
+from structrag.errors import InvalidParameter, check_at_least, require
+from structrag.models.loading import load_pair
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_PROBE = "a"  # any text, to see which special tokens a tokenizer puts around it
+_LONGEST = 512  # tokens of a part, for models that name no limit
+
+# Features of the model -> hidden states (batch, tokens, d) and text vectors (batch, d) or None.
+Forward = Callable[[Mapping[str, Any]], tuple[Any, Any]]
+
+
+class Part(NamedTuple):
+    """A run of a text's tokens that the model reads at once."""
+
+    text: int  # which text
+    ids: list[int]
+    spans: list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class TokenReader:
+    """How a model of PyTorch reads texts token by token.
+
+    Texts longer than `limit` are read in parts of equal length. Special tokens are put around each
+    part and left out of the answer.
+    """
+
+    tokenizer: Any  # a fast one of transformers
+    forward: Forward
+    limit: int  # tokens of a part, the special ones included
+    batch_size: int
+    device: Any = "cpu"
+
+    def read(self, texts: Sequence[str], prompt: str = "") -> list[TokenVectors]:
+        """The token vectors of texts; a prompt in front is read and left out."""
+        torch: Any = require("torch", extra="models")
+        parts = list(self._parts(texts, prompt))
+        prefix, suffix = self._specials()
+        states: dict[int, tuple[Array, Array | None]] = {}
+        # parts of like length go together, as all of a batch are padded to the longest
+        order = sorted(range(len(parts)), key=lambda i: len(parts[i].ids), reverse=True)
+        for start in range(0, len(order), self.batch_size):
+            batch = order[start : start + self.batch_size]
+            rows = [[*prefix, *parts[i].ids, *suffix] for i in batch]
+            with torch.inference_mode():
+                hidden, vectors = self.forward(_features(torch, rows, self.tokenizer, self.device))
+                hidden = hidden.float().cpu().numpy()
+                vectors = None if vectors is None else vectors.float().cpu().numpy()
+            for at, i in enumerate(batch):
+                first, last = len(prefix), len(prefix) + len(parts[i].ids)
+                states[i] = hidden[at, first:last], None if vectors is None else vectors[at]
+        return [self._joined(parts, states, text, len(prompt)) for text in range(len(texts))]
+
+    def _parts(self, texts: Sequence[str], prompt: str) -> Iterator[Part]:
+        prefix, suffix = self._specials()
+        room = max(1, self.limit - len(prefix) - len(suffix))
+        options = {
+            "add_special_tokens": False,
+            "return_offsets_mapping": True,
+            "truncation": False,
+            "padding": False,
+            "verbose": False,
+        }
+        # Lone surrogates have no UTF-8 form; replaced one by one, so that no offset moves.
+        read = [_SURROGATE.sub("\ufffd", prompt + text) for text in texts]
+        encoded = self.tokenizer(read, **options)
+        for text, ids in enumerate(encoded["input_ids"]):
+            spans = encoded["offset_mapping"][text]
+            count = max(1, -(-len(ids) // room))
+            bounds = [i * len(ids) // count for i in range(count + 1)]
+            for first, last in pairwise(bounds):
+                yield Part(text, ids[first:last], spans[first:last])
+
+    def _specials(self) -> tuple[list[int], list[int]]:
+        """The special tokens in front of a text and behind it."""
+        plain = self.tokenizer(_PROBE, add_special_tokens=False)["input_ids"]
+        whole = self.tokenizer(_PROBE)["input_ids"]
+        at = next(
+            (i for i in range(len(whole)) if whole[i : i + len(plain)] == plain),
+            len(whole),
+        )
+        return whole[:at], whole[at + len(plain) :]
+
+    def _joined(
+        self,
+        parts: Sequence[Part],
+        states: Mapping[int, tuple[Array, Array | None]],
+        text: int,
+        prompt_length: int,
+    ) -> TokenVectors:
+        """The parts of one text put together, without the prompt's tokens."""
+        of_text = [i for i, part in enumerate(parts) if part.text == text]
+        ids = np.array([token for i in of_text for token in parts[i].ids], dtype=np.int32)
+        spans = np.array([span for i in of_text for span in parts[i].spans], dtype=np.int32)
+        spans = spans.reshape(len(ids), 2) - prompt_length
+        hidden = np.concatenate([states[i][0] for i in of_text])
+        shown = spans[:, 1] > np.maximum(spans[:, 0], 0)
+        pooled = [states[i][1] for i in of_text]
+        if len(hidden) and any(vector is None for vector in pooled):
+            vector = hidden.mean(axis=0)
+        elif any(vector is None for vector in pooled):
+            vector = np.zeros(hidden.shape[1], dtype=np.float32)
+        else:
+            lengths = [max(1, len(parts[i].ids)) for i in of_text]
+            vector = np.average(np.stack([v for v in pooled if v is not None]), 0, lengths)
+        spans = np.maximum(spans[shown], 0).astype(np.int32)
+        return TokenVectors(ids[shown], spans, hidden[shown], vector.astype(np.float32))
+
+
+def _features(
+    torch: Any, rows: Sequence[Sequence[int]], tokenizer: Any, device: Any
+) -> dict[str, Any]:
+    """A batch of token ids, padded at the right, as a model reads it."""
+    pad = getattr(tokenizer, "pad_token_id", None) or 0
+    longest = max(map(len, rows))
+    ids = [[*row, *[pad] * (longest - len(row))] for row in rows]
+    mask = [[1] * len(row) + [0] * (longest - len(row)) for row in rows]
+    features = {"input_ids": ids, "attention_mask": mask}
+    if "token_type_ids" in getattr(tokenizer, "model_input_names", ()):
+        features["token_type_ids"] = [[0] * longest for _ in rows]
+    return {name: torch.tensor(values, device=device) for name, values in features.items()}
+
+
+def reader_of(model: Any, batch_size: int) -> TokenReader | None:
+    """How a SentenceTransformer reads tokens; None where it has no fast tokenizer.
+
+    The vector of a text is the model's own where that is the mean of its tokens, which sums of
+    token vectors can be compared with. Else it is that mean.
+    """
+    tokenizer = getattr(model, "tokenizer", None)
+    if not getattr(tokenizer, "is_fast", False) or not hasattr(model, "forward"):
+        return None
+    pools_by_mean = _pools_by_mean(model)
+
+    def forward(features: Mapping[str, Any]) -> tuple[Any, Any]:
+        model.eval()
+        states = model(dict(features))
+        vectors = states["sentence_embedding"] if pools_by_mean else None
+        return states["token_embeddings"], vectors
+
+    limit = int(getattr(model, "max_seq_length", None) or _LONGEST)
+    return TokenReader(tokenizer, forward, limit, batch_size, getattr(model, "device", "cpu"))
+
+
+def _pools_by_mean(model: Any) -> bool:
+    """Whether the text's vector is the mean of its tokens' vectors, but for its length."""
+    names = [type(module).__name__ for module in model]
+    if names not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
+        return False
+    pooling = model[1]
+    mode = getattr(pooling, "pooling_mode", None) or pooling.get_pooling_mode_str()
+    return bool(mode == "mean")
+
+
+@dataclass(eq=False)
+class TransformersTokens:
+    """Token vectors of an encoder of transformers, such as BERT.
+
+    Example:
+        >>> encoder = TransformersTokens("answerdotai/ModernBERT-base")  # doctest: +SKIP
+        >>> (tokens,) = encoder.embed_tokens(["Pumps move water."])  # doctest: +SKIP
+
+    They are those of the last layer, without special tokens. The vector of a text is their mean. A
+    text longer than the model reads is read in parts of equal length.
+
+    Attributes:
+        model, tokenizer: Objects of transformers, or names or folders for `from_pretrained`. The
+            name of the model, given as such, is the name of its tokenizer too. Nothing is
+            downloaded. The tokenizer must be a fast one, as the others give no offsets.
+        name: Of the model; default: its name or folder name.
+        max_tokens: What the model reads at once; default: the positions its configuration gives.
+        batch_size: Most texts in one pass of the model.
+        query_prompt, document_prompt: Put in front of queries and documents; their tokens are left
+            out.
+
+    Raises:
+        InvalidParameter: there is no such model on this machine, or the tokenizer gives no offsets.
+        MissingExtra: a name or folder was given and transformers is not installed.
+    """
+
+    model: Any
+    tokenizer: Any = None
+    name: str = ""
+    max_tokens: int | None = None
+    batch_size: int = 16
+    query_prompt: str = ""
+    document_prompt: str = ""
+
+    def __post_init__(self) -> None:
+        check_at_least("batch_size", self.batch_size, 1)
+        if self.max_tokens is not None:
+            check_at_least("max_tokens", self.max_tokens, 8)
+        if isinstance(self.model, str):
+            self.name = self.name or Path(self.model).name
+        self.model, self.tokenizer = load_pair(
+            self.model, self.tokenizer, "AutoModel", "a transformers encoder"
+        )
+        if not getattr(self.tokenizer, "is_fast", False):
+            raise InvalidParameter(
+                "tokenizer must be a fast one of transformers, which says where each token stands; "
+                f"got {type(self.tokenizer).__name__}. Load it with use_fast=True."
+            )
+        config = self.model.config
+        if self.max_tokens is None:
+            self.max_tokens = getattr(config, "max_position_embeddings", None) or _LONGEST
+        label = self.name or getattr(config, "_name_or_path", "") or type(self.model).__name__
+        self.name = f"tokens/{label}|{self.query_prompt}|{self.document_prompt}"
+
+    def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> list[TokenVectors]:
+        """The token vectors of each text."""
+        device = getattr(self.model, "device", "cpu")
+        limit = self.max_tokens or _LONGEST
+        reader = TokenReader(self.tokenizer, self._forward, limit, self.batch_size, device)
+        return reader.read(texts, self.query_prompt if query else self.document_prompt)
+
+    def _forward(self, features: Mapping[str, Any]) -> tuple[Any, None]:
+        return self.model(**features).last_hidden_state, None
+
+
+def as_token_encoder(value: Any) -> TokenEncoder | None:
+    """A token encoder from what a caller has; None where it gives no vectors of tokens.
+
+    That is any object with `embed_tokens` and `name`: a `TransformersTokens`, or an embedder of a
+    sentence-transformers model with a fast tokenizer.
+    """
+    if not hasattr(value, "embed_tokens") or not hasattr(value, "name"):
+        return None
+    if getattr(value, "gives_tokens", True):
+        return value  # type: ignore[no-any-return]
+    return None
