@@ -25,7 +25,8 @@ from structrag.formatting.formatter import HiQAFormatter as CoreFormatter
 from structrag.hosts.documents import is_pdf
 from structrag.hosts.formatted import format_notes, formatter_of
 from structrag.hosts.metadata import FORMAT_KEY, FORMAT_REPORT_KEY, PAGES_KEY
-from structrag.reading.files import decoded
+from structrag.reading.decoding import decoded
+from structrag.reading.opening import file_bytes
 from structrag.reading.pdf.pages import Page
 from structrag.records import Document as CoreDocument
 
@@ -226,11 +227,14 @@ def _opened(
     data: Any = name  # a reader of PDF reads the file itself
     if fs is not None or not has_pages:
         try:
-            data = Path(name).read_bytes() if fs is None else fs.read_bytes(name)
+            data = file_bytes(Path(name)) if fs is None else fs.read_bytes(name)
         except OSError as error:
             raise InvalidDocument(f"Cannot read {name!r}: {error.strerror or error}.") from error
     if not has_pages:
-        return Document(text=decoded(data, name), id_=name, metadata=metadata), None
+        text, undecodable = decoded(data, name)
+        if undecodable:
+            metadata["undecodable"] = undecodable
+        return Document(text=text, id_=name, metadata=metadata), None
     from structrag.reading.pdf.document import source_of_pdf  # with the packages of an extra
 
     pdf, pages = source_of_pdf(data, reader=reader, password=password)

@@ -1,14 +1,25 @@
-"""From a file or a string to a Document: decoding, format, title."""
+"""From a file or a string to a Document: format and title; and the files of a folder."""
 
 from __future__ import annotations
 
 import os
 import re
+import stat
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from structrag.errors import InvalidDocument, InvalidParameter, check_choice
+from structrag.reading.decoding import decoded
+from structrag.reading.opening import (
+    MAX_BYTES,
+    check_file,
+    file_bytes,
+    path_of,
+    shown,
+    unreadable,
+)
 from structrag.records import Document, Heading
 
 FORMATS = ("auto", "html", "markdown", "text")
@@ -96,61 +107,110 @@ def read_text(
 
 
 def read_file(
-    path: str | os.PathLike[str], *, format: str = "auto", reader: Any = "layout", **options: Any
+    path: str | bytes | os.PathLike[Any],
+    *,
+    format: str = "auto",
+    reader: Any = "layout",
+    max_bytes: int | None = MAX_BYTES,
+    **options: Any,
 ) -> Document:
     """Read one file into a document.
 
-    Text is UTF-8, UTF-16 with its mark, or else Windows-1252; a byte order mark is removed. The
-    format is told by the suffix, else by the text. `options` are those of `read_text`. A file that
-    ends in `.pdf` becomes Markdown by its layout (extra `pdf`;
+    Text is decoded by its byte order mark (UTF-8, UTF-16, UTF-32), as UTF-8, as the page itself
+    declares (`<meta charset>`), or as Windows-1252. What cannot be decoded becomes U+FFFD, and
+    `meta["undecodable"]` counts it. The format is told by the suffix, else by the text. `options`
+    are those of `read_text`.
+
+    A file that ends in `.pdf` becomes Markdown by its layout (extra `pdf`;
     `structrag.reading.pdf.document.pdf_document`), with the number of `pages` in its meta;
     `password` opens an encrypted one, and `reader` says who reads it: "layout" (the default),
     "pdfplumber", "docling" or your own function (`structrag.reading.pdf.readers.pages_of`).
 
+    Only regular files are read, also at the end of a link. `max_bytes` is the largest size; None:
+    any.
+
     Raises:
-        InvalidDocument: the path does not exist, is a folder, or holds no text (NUL bytes: an
-            image, an archive); a PDF is a scan, encrypted or damaged.
-        InvalidParameter: `format` is unknown, or another than "auto" or "markdown" for a PDF.
+        InvalidDocument: the path does not exist, is a folder, a pipe or a device, is larger than
+            `max_bytes`, or holds no text (NUL bytes: an image, an archive); a PDF is a scan,
+            encrypted, damaged or without pages.
+        InvalidParameter: `path` is none, `max_bytes` is below 1, `format` is unknown, or another
+            than "auto" or "markdown" for a PDF.
         MissingExtra: a PDF, and pypdfium2 is not installed.
     """
-    path = Path(path)
+    path = path_of(path)
     if path.suffix.lower() == PDF_SUFFIX:
+        check_file(path, max_bytes)
         return _read_pdf(path, format, reader, options)
-    try:
-        data = path.read_bytes()
-    except (OSError, ValueError) as error:
-        reason = str(getattr(error, "strerror", None) or error)
-        if path.is_dir():
-            reason = "is a folder; use structrag.find_files(path)"
-        raise InvalidDocument(f"Cannot read {str(path)!r}: {reason}.") from error
-    text = decoded(data, str(path))
+    text, undecodable = decoded(file_bytes(path, max_bytes), str(path))
     if format == "auto":
         format = SUFFIXES.get(path.suffix.lower(), "auto")
-    options["meta"] = {"source": str(path), **(options.get("meta") or {})}
-    return read_text(text, format=format, **options)
+    meta = {"source": str(path), **(options.get("meta") or {})}
+    if undecodable:
+        meta["undecodable"] = undecodable
+    return read_text(text, format=format, **{**options, "meta": meta})
 
 
-def find_files(path: str | os.PathLike[str]) -> Iterator[Path]:
+def find_files(
+    path: str | bytes | os.PathLike[Any], *, follow_links: bool = False
+) -> Iterator[Path]:
     """The readable files under a folder, or the one file itself.
 
-    They are sorted; hidden ones are left out.
+    They are sorted; hidden ones are left out, and so is what is no regular file (a pipe, a device).
+    A link that leads out of the folder is left out with a warning, so that whoever fills the folder
+    cannot have other files read; `follow_links` takes such files too. Links to folders are never
+    followed. A folder that cannot be listed is left out with a warning.
 
     Raises:
-        InvalidDocument: nothing is there.
+        InvalidDocument: nothing is there, or the path cannot be looked at (it is too long).
+        InvalidParameter: `path` is none.
     """
-    path = Path(path)
-    if path.is_file():
+    path = path_of(path)
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError) as error:
+        if isinstance(error, FileNotFoundError | NotADirectoryError):
+            raise InvalidDocument(
+                f"There is no file or folder {shown(path)}. Give the path of a document or of a "
+                "folder of documents."
+            ) from error
+        raise unreadable(path, error) from error
+    if not stat.S_ISDIR(mode):
         yield path
-    elif path.is_dir():
-        for file in sorted(path.rglob("*")):
-            hidden = any(part.startswith(".") for part in file.relative_to(path).parts)
-            if file.suffix.lower() in {*SUFFIXES, PDF_SUFFIX} and file.is_file() and not hidden:
-                yield file
-    else:
-        raise InvalidDocument(
-            f"There is no file or folder {str(path)!r}. Give the path of a document or of a folder "
-            "of documents."
+        return
+    inside = path.resolve()
+    for file in sorted(_files_under(path)):
+        if file.suffix.lower() not in {*SUFFIXES, PDF_SUFFIX} or not _is_regular(file):
+            continue
+        if not follow_links and file.is_symlink() and not file.resolve().is_relative_to(inside):
+            warnings.warn(
+                f"{shown(file)} is a link to a file outside of the folder and was left out; "
+                "follow_links=True takes such files too.",
+                stacklevel=2,
+            )
+            continue
+        yield file
+
+
+def _files_under(folder: Path) -> Iterator[Path]:
+    """Every file that is not hidden, in any order."""
+
+    def report(error: OSError) -> None:
+        warnings.warn(
+            f"The folder {shown(Path(str(error.filename)))} was left out: {error.strerror}.",
+            stacklevel=4,
         )
+
+    for place, folders, files in os.walk(folder, onerror=report):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield from (Path(place, name) for name in files if not name.startswith("."))
+
+
+def _is_regular(file: Path) -> bool:
+    """Whether a file or the end of a link can be read to its end. A broken link cannot."""
+    try:
+        return stat.S_ISREG(file.stat().st_mode)
+    except OSError:
+        return False
 
 
 def detect_format(text: str) -> str:
@@ -190,24 +250,6 @@ def _read_pdf(path: Path, format: str, reader: Any, options: dict[str, Any]) -> 
     check_choice("format", format, ("auto", "markdown"))
     options.pop("drop_navigation", None)
     return pdf_document(path, reader=reader, **options)
-
-
-def decoded(data: bytes, name: str) -> str:
-    """The text of a file's bytes, as `read_file` reads them.
-
-    Raises InvalidDocument, which gives the name, if they hold no text.
-    """
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", "surrogatepass").removeprefix("\ufeff")
-    if b"\0" in data[:8192] or data.startswith(b"%PDF-"):
-        raise InvalidDocument(
-            f"{name!r} does not hold text (NUL bytes or PDF). Convert it to Markdown, HTML or "
-            "plain text first, or give a PDF its suffix .pdf."
-        )
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("cp1252", "replace")
 
 
 def _read_markdown(text: str, id: str, title: str, meta: dict[str, Any]) -> Document:

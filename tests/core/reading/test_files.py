@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -187,3 +188,96 @@ def test_many_comments_before_html_take_no_time_of_their_own() -> None:
         detect_format("<?xml version='1.0'?>\n<!-- a -->\n" + "<!-- b -->" * 3 + "<HTML>") == "html"
     )
     assert detect_format("<!-- never closed <html>") != "html"
+
+
+def test_a_path_may_be_bytes_and_too_long_or_no_path_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "ä.md").write_text("# A", encoding="utf-8")
+    name = str(tmp_path / "ä.md")
+    assert read_file(name.encode()) == read_file(name)
+    assert list(find_files(str(tmp_path).encode())) == [tmp_path / "ä.md"]
+    for path in ("x" * 5000, "a/" * 5000):
+        with pytest.raises(InvalidDocument, match="too long"):
+            read_file(path)
+        with pytest.raises(InvalidDocument, match="too long"):
+            list(find_files(path))
+    for call in (read_file, lambda path: list(find_files(path))):
+        with pytest.raises(InvalidParameter, match="path must be"):
+            call(5)  # type: ignore[operator]
+
+
+def test_what_could_not_be_decoded_is_counted_in_the_metadata(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_bytes(b"\xff\xfe#\x00 ")
+    assert read_file(path, meta={"shelf": 3}).meta == {
+        "source": str(path),
+        "shelf": 3,
+        "undecodable": 1,
+    }
+    path.write_text("# A", encoding="utf-8")
+    assert "undecodable" not in read_file(path).meta
+
+
+def test_a_file_above_the_limit_is_not_read(tmp_path: Path) -> None:
+    for name in ("a.md", "a.pdf"):
+        with (tmp_path / name).open("wb") as file:
+            file.truncate(2_000_000_000)
+        with pytest.raises(InvalidDocument, match="max_bytes allows 200,000,000"):
+            read_file(tmp_path / name)
+    (tmp_path / "a.md").write_text("# Abc")
+    assert read_file(tmp_path / "a.md", max_bytes=5).text == "# Abc"
+    assert read_file(tmp_path / "a.md", max_bytes=None).text == "# Abc"
+    with pytest.raises(InvalidDocument, match="max_bytes allows 4"):
+        read_file(tmp_path / "a.md", max_bytes=4)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders here")
+@pytest.mark.parametrize("suffix", [".md", ".pdf"])
+def test_a_pipe_does_not_make_reading_hang(tmp_path: Path, suffix: str) -> None:
+    pipe = tmp_path / f"pipe{suffix}"
+    os.mkfifo(pipe)
+    with pytest.raises(InvalidDocument, match="no regular file"):
+        read_file(pipe)
+    (tmp_path / "a.md").write_text("x")
+    assert list(find_files(tmp_path)) == [tmp_path / "a.md"]
+
+
+def test_links_out_of_a_folder_are_followed_when_asked_for(tmp_path: Path) -> None:
+    outside, folder = tmp_path / "secret.md", tmp_path / "folder"
+    (folder / "sub").mkdir(parents=True)
+    outside.write_text("x")
+    (folder / "a.md").write_text("x")
+    try:
+        (folder / "inside.md").symlink_to(folder / "a.md")
+        (folder / "sub" / "out.md").symlink_to(outside)
+        (folder / "broken.md").symlink_to(tmp_path / "no.md")
+        (folder / "up").symlink_to(tmp_path, target_is_directory=True)
+    except OSError:
+        pytest.skip("links need a right that is missing here")
+    with pytest.warns(UserWarning, match=r"out\.md' is a link to a file outside of the folder"):
+        names = [path.name for path in find_files(folder)]
+    assert names == ["a.md", "inside.md"]
+    assert [path.name for path in find_files(folder, follow_links=True)] == [
+        "a.md",
+        "inside.md",
+        "out.md",
+    ]
+    assert list(find_files(folder / "sub" / "out.md")) == [folder / "sub" / "out.md"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folders are nested through their descriptors")
+def test_a_folder_nested_beyond_the_longest_path_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("x")
+    here = os.open(tmp_path, os.O_RDONLY)
+    places = [here]
+    for _ in range(30):  # 6,000 characters
+        os.mkdir("d" * 200, dir_fd=here)
+        here = os.open("d" * 200, os.O_RDONLY, dir_fd=here)
+        places.append(here)
+    try:
+        with pytest.warns(UserWarning, match=r"was left out: File name too long"):
+            assert list(find_files(tmp_path)) == [tmp_path / "a.md"]
+    finally:
+        for place in reversed(places[:-1]):  # what is too deep for a path is too deep to tidy up
+            os.rmdir("d" * 200, dir_fd=place)
+        for place in places:
+            os.close(place)

@@ -11,6 +11,7 @@ from threading import Lock
 from typing import Any
 
 from structrag.errors import InvalidDocument, InvalidParameter, require
+from structrag.reading.opening import file_bytes, shown
 from structrag.reading.pdf.lines import lines_of
 from structrag.reading.pdf.pages import Page
 from structrag.reading.pdf.pieces import Turn, left_out_repeats, read_pieces
@@ -39,8 +40,9 @@ def read_pdf(source: Source, *, password: str | None = None) -> list[Page]:
 
     Raises:
         InvalidDocument: the file is missing, empty, no PDF, damaged, cut off, encrypted (and no
-            password or a wrong one was given), or no page holds text (a scan: OCR is needed).
-        InvalidParameter: `source` is neither a path nor bytes.
+            password or a wrong one was given), without pages, or no page holds text (a scan: OCR is
+            needed).
+        InvalidParameter: `source` is neither a path nor bytes, or `password` is no string.
         MissingExtra: pypdfium2 is not installed.
     """
     with _opened(source, password) as (pdfium, pdf, name):
@@ -50,7 +52,10 @@ def read_pdf(source: Source, *, password: str | None = None) -> list[Page]:
 def title_of_pdf(source: Source, *, password: str | None = None) -> str:
     """The title in the file's metadata. One that a program made up is ""."""
     with _opened(source, password) as (_, pdf, _):
-        title = str(pdf.get_metadata_dict().get("Title") or "").replace("\0", "")
+        try:
+            title = str(pdf.get_metadata_value("Title") or "").replace("\0", "")
+        except UnicodeDecodeError:  # UTF-16 that is cut off or wrong
+            title = ""
     title = " ".join(title.split())
     return "" if _PROGRAM_TITLE.fullmatch(title) else title
 
@@ -61,17 +66,38 @@ def _opened(source: Source, password: str | None) -> Iterator[tuple[Any, Any, st
 
     Afterwards the file is closed, and PDFium free for other threads.
     """
+    check_password(password)
     data, name = _read(source)
     pdfium = require("pypdfium2", extra="pdf")
     with _PDFIUM:
         try:
             pdf = pdfium.PdfDocument(data, password=password)
         except pdfium.PdfiumError as error:
+            if _opens(pdfium.raw, data, password):  # the error's code is then one from before
+                raise InvalidDocument(
+                    f"{name} is an empty PDF: it has no pages. Check how it was made."
+                ) from error
             raise _refusal(pdfium, error, name, password) from error
         try:
             yield pdfium, pdf, name
         finally:
             pdf.close()
+
+
+def check_password(password: object) -> None:
+    """Raise InvalidParameter unless a password is None or a string that UTF-8 can write."""
+    if password is None:
+        return
+    if not isinstance(password, str):
+        raise InvalidParameter(
+            f"password must be a string or None; got {type(password).__name__}. Give it as "
+            "password='...'."
+        )
+    if any("\ud800" <= character <= "\udfff" for character in password):
+        raise InvalidParameter(
+            "password must be a string of whole characters; got one with a lone surrogate. Decode "
+            "it anew from its bytes."
+        )
 
 
 def _read(source: Source) -> tuple[bytes, str]:
@@ -83,14 +109,8 @@ def _read(source: Source) -> tuple[bytes, str]:
         data, name = source, "The PDF"
     elif isinstance(source, str | os.PathLike):
         path = Path(source)
-        name = repr(str(path))
-        try:
-            data = path.read_bytes()
-        except (OSError, ValueError) as error:
-            reason = str(getattr(error, "strerror", None) or error)
-            if path.is_dir():
-                reason = "is a folder"
-            raise InvalidDocument(f"Cannot read {name}: {reason}.") from error
+        name = shown(path)
+        data = file_bytes(path)
     else:
         raise InvalidParameter(
             f"source must be a path or the bytes of a PDF; got {type(source).__name__}."
@@ -121,6 +141,15 @@ def _refusal(pdfium: Any, error: Any, name: str, password: str | None) -> Invali
         f"{name} is damaged and cannot be read as PDF. Open and save it in a viewer, or get it "
         "again."
     )
+
+
+def _opens(raw: Any, data: bytes, password: str | None) -> bool:
+    """Whether PDFium itself opens a file; pypdfium2 refuses one without pages."""
+    key = None if password is None else password.encode("utf-8") + b"\0"
+    handle = raw.FPDF_LoadMemDocument64(data, len(data), key)
+    if handle:
+        raw.FPDF_CloseDocument(handle)
+    return bool(handle)
 
 
 def _pages(pdfium: Any, pdf: Any, name: str) -> list[Page]:

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from structrag.errors import InvalidDocument, InvalidParameter, check_choice, require
+from structrag.reading.opening import check_file, path_of
 from structrag.reading.pdf.pages import Grid, Line, Page
-from structrag.reading.pdf.reader import Source, read_pdf
+from structrag.reading.pdf.reader import Source, check_password, read_pdf
 from structrag.reading.pdf.reading_order import reading_order
 
 Pages: TypeAlias = "Sequence[Page] | Sequence[str]"
@@ -45,7 +46,10 @@ def pages_of(
         InvalidDocument: the file cannot be read, or no page holds text.
         MissingExtra: the package of the reader is not installed.
     """
+    check_password(password)
     if isinstance(reader, str):
+        if not isinstance(source, bytes):
+            check_file(path_of(source))
         check_choice("reader", reader, ("layout", "pdfplumber", "docling"))
         if reader == "layout":
             return read_pdf(source, password=password)

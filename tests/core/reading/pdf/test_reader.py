@@ -247,3 +247,54 @@ def test_a_document_of_bytes() -> None:
     document = pdf_document(made(manual), meta={"source": "https://example.org/meter.pdf"})
     assert (document.id, document.meta["pages"]) == ("https://example.org/meter.pdf", 5)
     assert pdf_document(made(manual)).meta == {"pages": 5}
+
+
+def plain_pdf(*objects: bytes, trailer: bytes = b"") -> bytes:
+    """A PDF of objects as they are written; the first is its catalogue."""
+    data, places = b"%PDF-1.4\n", []
+    for number, text in enumerate(objects, start=1):
+        places.append(len(data))
+        data += b"%d 0 obj\n%s\nendobj\n" % (number, text)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    head = b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
+    end = b"trailer\n<< /Size %d /Root 1 0 R %s >>\n" % (len(objects) + 1, trailer)
+    return data + head + table + end + b"startxref\n%d\n%%%%EOF\n" % len(data)
+
+
+@pytest.mark.parametrize("title", [b"<FEFF0041D8>", b"<FEFFD800>", b"<FEFFDC000041>"])
+def test_a_title_in_bad_utf_16_is_no_title(title: bytes) -> None:
+    stream = b"BT /F1 12 Tf 72 700 Td (Pumps move water) Tj ET"
+    data = plain_pdf(
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 5 0 R"
+        b" /Resources << /Font << /F1 4 0 R >> >> >>",
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream),
+        b"<< /Title %s >>" % title,
+        trailer=b"/Info 6 0 R",
+    )
+    document = pdf_document(data)
+    assert document.text == "Pumps move water\n"
+    assert "\ud800" not in document.title
+
+
+def test_a_pdf_without_pages_is_empty_and_not_damaged() -> None:
+    empty = plain_pdf(b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [] /Count 0 >>")
+    with pytest.raises(InvalidDocument, match="empty PDF: it has no pages"):
+        read_pdf(empty)
+
+
+@pytest.mark.parametrize("reader", ["layout", "pdfplumber"])
+@pytest.mark.parametrize(
+    ("password", "reason"), [(5, "must be a string or None; got int"), ("\ud800", "surrogate")]
+)
+def test_a_password_that_is_none_is_one_sentence(
+    tmp_path: Path, password: Any, reason: str, reader: str
+) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(made(manual))
+    with pytest.raises(InvalidParameter, match=reason):
+        read_file(path, password=password, reader=reader)
+    with pytest.raises(InvalidParameter, match=reason):
+        pdf_document(path.read_bytes(), password=password, reader=reader)

@@ -1,0 +1,86 @@
+"""Bytes to text: marks, UTF-8, what a page declares, and what cannot be read."""
+
+from __future__ import annotations
+
+import pytest
+
+from structrag.errors import InvalidDocument
+from structrag.reading.decoding import decoded
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_a_byte_order_mark_decides_and_is_removed(encoding: str) -> None:
+    assert decoded("\ufeff# Pümpe 漢\n".encode(encoding), "a") == ("# Pümpe 漢\n", 0)
+
+
+@pytest.mark.parametrize(
+    ("data", "text", "undecodable"),
+    [
+        (b"\xff\xfe#\x00 ", "#\ufffd", 1),  # half a character
+        (b"\xff\xfe#\x00\x00\xd8a\x00", "#\ufffda", 1),  # half a pair
+        (b"\xff\xfe\0\0a\0\0\0\0\0\x11\0", "a\ufffd", 1),  # beyond Unicode
+        (b"\xef\xbb\xbfa\xff", "a\ufffd", 1),
+        ("Gedänken über Größen".encode() + b"\xff", "Gedänken über Größen\ufffd", 1),
+        ("\ufffd as it was written, and ü".encode() + b"\xff", None, 1),
+        (b"caf\xe9 \x81", "café \ufffd", 1),
+        (b"caf\xe9", "café", 0),
+        ("\ufffd".encode(), "\ufffd", 0),
+    ],
+)
+def test_what_cannot_be_read_is_replaced_and_counted(
+    data: bytes, text: str | None, undecodable: int
+) -> None:
+    result = decoded(data, "a")
+    assert text is None or result.text == text
+    assert result.undecodable == undecodable
+
+
+@pytest.mark.parametrize(
+    ("label", "encoding", "text"),
+    [
+        ("gb2312", "gb18030", "水泵输送水。"),
+        ("GB18030", "gb18030", "水泵输送水。"),
+        ("Shift_JIS", "shift_jis", "ポンプは水を送る。"),
+        ("x-sjis", "shift_jis", "ポンプは水を送る。"),
+        ("iso-2022-jp", "iso2022_jp", "ポンプは水を送る。"),
+        ("euc-kr", "euc_kr", "펌프는 물을 보낸다."),
+        ("big5", "big5", "水泵輸送水。"),
+        ("windows-1251", "cp1251", "Насос подаёт воду."),
+        ("koi8-r", "koi8-r", "Насос подаёт воду."),
+        ("iso-8859-1", "cp1252", "“Größe”"),
+        ("utf-8", "cp1252", "Größe"),  # a page that is not what it says
+        ("utf-8", "utf-8", "Größe"),
+        ("latin1", "utf-8", "Größe"),
+        ("rot13", "cp1252", "Größe"),
+        ("unicode_escape", "cp1252", "Größe \\n"),
+        ("no-such-encoding", "cp1252", "Größe"),
+    ],
+)
+def test_a_page_says_its_encoding(label: str, encoding: str, text: str) -> None:
+    for head in (
+        f'<!DOCTYPE html><meta charset="{label}"><p>',
+        f"\n<html><META http-equiv=Content-Type content='text/html; charset={label}'><p>",
+        f'<?xml version="1.0" encoding="{label}"?><html><p>',
+    ):
+        page = f"{head}{text}</p>"
+        assert decoded(page.encode(encoding), "a.html") == (page, 0)
+
+
+def test_text_about_encodings_declares_none() -> None:
+    text = 'Write <meta charset="shift_jis"> at the head. Größe.'
+    assert decoded(text.encode("cp1252"), "a.md") == (text, 0)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x89PNG\0\0",
+        b"word " * 10_000 + b"\0",  # far behind the beginning
+        b"\xff\xfea\0\0\0",
+        b"a\0b\0",
+        b"%PDF-1.7 text",
+    ],
+)
+def test_what_is_no_text_is_refused(data: bytes) -> None:
+    with pytest.raises(InvalidDocument, match="'a.txt' does not hold text"):
+        decoded(data, "a.txt")
