@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any, ClassVar
@@ -195,17 +194,8 @@ class D3Retriever(IndexRetriever):
         return D3Index.load(persist_dir, **_models(embed_model, llm, options), **options)
 
     def _built(self, report: D3AddReport) -> IndexBuildEndEvent:
-        usage: Counter[str] = Counter()
-        fallbacks: Counter[str] = Counter()
-        for part in (report.sections, report.parts, report.paragraphs):
-            counts = dict(part.usage)
-            fallbacks.update(counts.pop("fallbacks"))
-            usage.update(counts)
-        facts = {
-            **asdict(report.sections),
-            "chunks": report.paragraphs.chunks,
-            "usage": {**usage, "fallbacks": dict(fallbacks)},
-        }
+        chunks = report.paragraphs.chunks
+        facts = {**asdict(report.sections), "chunks": chunks, "usage": report.usage}
         return IndexBuildEndEvent.model_validate(facts)
 
     def _get_prompts(self) -> PromptDictType:

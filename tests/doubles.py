@@ -162,10 +162,13 @@ REFUSAL = "I'm sorry, but I cannot help with that."
 
 
 class Reluctant:
-    """Refuses every prompt that holds `word` the first `times` times; else answers by a function of
-    the prompt."""
+    """Fails for every prompt that holds `word` the first `times` times; else answers by a function
+    of the prompt. With `refuses` it answers those prompts with a refusal."""
 
-    def __init__(self, answer: Any, word: str = "", times: int = 1) -> None:
+    def __init__(
+        self, answer: Any, word: str = "", times: int = 1, *, refuses: bool = False
+    ) -> None:
+        self.refuses = refuses
         self.asked: Counter[str] = Counter()
         self.model = ScriptedModel(self._answer)
         self.answer, self.word, self.times = answer, word, times
@@ -173,7 +176,9 @@ class Reluctant:
     def _answer(self, prompt: str) -> str:
         self.asked[prompt] += 1
         if self.word in prompt and self.asked[prompt] <= self.times:
-            return REFUSAL
+            if self.refuses:
+                return REFUSAL
+            raise TimeoutError("too slow")
         return self.answer(prompt) if callable(self.answer) else self.answer
 
     @property

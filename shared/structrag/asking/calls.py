@@ -30,19 +30,22 @@ def model_for(request: Ask | Choose, default: LanguageModel | None) -> LanguageM
     llm = request.llm if isinstance(request, Ask) else None
     llm = default if llm is None else llm
     if llm is None:
-        return Failed(NoModel("There is no language model; pass one as llm=..."))
+        return Failed(NoModel("There is no language model; pass one as llm=..."), asked=False)
     if isinstance(request, Choose) and not (hasattr(llm, "choose") or hasattr(llm, "achoose")):
-        return Failed(ModelFailed(f"The language model {llm.name!r} cannot weigh two options."))
+        error = ModelFailed(f"The language model {llm.name!r} cannot weigh two options.")
+        return Failed(error, asked=False)
     return llm
 
 
 def cached_entry(cache: Cache | None, key: str, request: Ask | Choose) -> dict[str, Any] | None:
-    """The cache's entry for a request, or None without a usable one.
+    """The cache's entry for a request, or None without one.
 
-    Under "answer" it holds the model's answer.
+    Under "answer" it holds the model's answer. An entry that is damaged counts as none.
     """
     entry = cache.get(key) if cache is not None and is_cached(request) else None
-    return entry if entry is not None and is_kept(request, entry["answer"]) else None
+    if not isinstance(entry, dict) or "answer" not in entry:
+        return None
+    return None if isinstance(usable_answer(request, entry["answer"]), Failed) else entry
 
 
 def fill_in(answers: list[Any], job: Sequence[Call], of_calls: Sequence[Any]) -> None:
@@ -91,13 +94,12 @@ def is_cached(request: Ask | Choose) -> bool:
 
 
 def is_kept(request: Ask | Choose, answer: Any) -> bool:
-    """Whether equal requests of later runs may be given this answer.
+    """Whether equal requests of later runs are given this answer.
 
-    Whoever asks cannot use every one that comes, and says so by `usable`.
+    Every answer is kept, whether whoever asks can use it or not: asking again would cost the same
+    and mostly say the same. Failed calls are asked again.
     """
-    if isinstance(answer, Failed) or not is_cached(request):
-        return False
-    return not isinstance(request, Ask) or request.usable is None or request.usable(answer)
+    return is_cached(request) and not isinstance(answer, Failed)
 
 
 def jobs_of(calls: Sequence[Call], default: LanguageModel | None, most: int) -> list[list[Call]]:

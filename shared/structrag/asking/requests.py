@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -27,8 +27,6 @@ class Ask:
     use_cache: bool = True
     # who answers; None: the runner's own
     llm: LanguageModel | None = field(default=None, hash=False)
-    # which answers are kept; None: all
-    usable: Callable[[str], bool] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +100,20 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Instead of an answer: the model raised. The algorithm falls back, or raises `reason`."""
+    """Instead of an answer: the model raised. The algorithm falls back, or raises `reason`.
+
+    Example:
+        >>> print(Failed(TimeoutError("no answer")))
+        TimeoutError: no answer
+    """
 
     reason: Exception
+    asked: bool = True  # False: no model was called, as there is none that can answer
+
+    def __str__(self) -> str:
+        """The reason on one line of at most about 200 characters."""
+        message = shortened(str(self.reason))
+        return f"{type(self.reason).__name__}: {message}" if message else type(self.reason).__name__
 
 
 EmbedderOf = Callable[["Embedder", "Progress | None"], "Embedder"]
@@ -233,6 +242,7 @@ class Usage:
     """What a run has cost so far. Tokens are estimated by `structrag.text.tokens.count_tokens`."""
 
     calls: int = 0  # of the language model
+    failed: int = 0  # of these calls
     prompt_tokens: int = 0
     answer_tokens: int = 0
     embedded: int = 0  # texts sent to the embedder
@@ -240,16 +250,28 @@ class Usage:
     scored: int = 0  # texts sent to a scorer
     cache_hits: int = 0  # answers, vectors and scores that cost nothing
     fallbacks: Counter[str] = field(default_factory=Counter)  # what fell back -> how often
+    reasons: dict[str, str] = field(default_factory=dict)  # what fell back -> why, the first time
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
-        counts = {name: getattr(self, name) for name in self.__slots__ if name != "fallbacks"}
-        return {**counts, "fallbacks": dict(self.fallbacks)}
+        counts = {name: getattr(self, name) for name in COUNTS}
+        return {**counts, "fallbacks": dict(self.fallbacks), "reasons": dict(self.reasons)}
+
+    def fell_back(self, counts: Mapping[str, int], reasons: Mapping[str, str]) -> None:
+        """Count what fell back; the first reason of each is kept."""
+        self.fallbacks.update(counts)
+        self.reasons = {**reasons, **self.reasons}
+
+    def __add__(self, other: Usage) -> Usage:
+        counts = {name: getattr(self, name) + getattr(other, name) for name in COUNTS}
+        reasons = {**other.reasons, **self.reasons}
+        return Usage(**counts, fallbacks=self.fallbacks + other.fallbacks, reasons=reasons)
 
     def __str__(self) -> str:
-        fell_back = ", ".join(f"{count} {what}" for what, count in sorted(self.fallbacks.items()))
+        fell_back = fallbacks_line(self.fallbacks, self.reasons)
         parts = [
             calls_line(self.calls, self.prompt_tokens, self.answer_tokens),
+            f"{self.failed:,} of the calls failed" if self.failed else "",
             f"{_counted(self.embedded, 'text')} embedded, "
             f"{_counted(self.embedding_tokens, 'token')}",
             f"{_counted(self.scored, 'text')} scored" if self.scored else "",
@@ -257,6 +279,37 @@ class Usage:
             f"fell back: {fell_back}" if fell_back else "",
         ]
         return "; ".join(filter(None, parts))
+
+
+# the numbers of `Usage`
+COUNTS = tuple(field.name for field in fields(Usage) if field.name not in {"fallbacks", "reasons"})
+
+
+def fallbacks_line(counts: Mapping[str, int], reasons: Mapping[str, str]) -> str:
+    """What fell back, how often and why, in words.
+
+    Such as "2 keywords (TimeoutError), 1 summary (...)"; "" for nothing.
+    """
+    parts = []
+    for what, count in sorted(counts.items()):
+        parts.append(
+            f"{count:,} {what} ({reasons[what]})" if what in reasons else f"{count:,} {what}"
+        )
+    return ", ".join(parts)
+
+
+def why_unusable(answer: str | Failed) -> str:
+    """Why something fell back: the call's error, or the answer that said nothing."""
+    if isinstance(answer, Failed):
+        return str(answer)
+    return f"the answer cannot be used: {shortened(answer, 80)!r}"
+
+
+def shortened(text: str, most: int = 200) -> str:
+    """A text on one line, cut behind `most` characters."""
+    # Far more than is shown: white space of a long answer is not all looked at.
+    line = " ".join(text[: 20 * most].split())
+    return line if len(line) <= most else f"{line[:most]}..."
 
 
 def calls_line(calls: int, prompt_tokens: int, answer_tokens: int) -> str:

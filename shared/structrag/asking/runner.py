@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -109,11 +110,17 @@ class Runner:
                 )
 
     def run(self, steps: Steps[T]) -> T:
-        """Drive an algorithm to its result."""
+        """Drive an algorithm to its result.
+
+        Warns if the language model was called and every call failed.
+        """
+        outcome = _Outcome()
         try:
-            return drive(steps, self._answer)
+            result = drive(steps, lambda requests: self._answer(requests, outcome))
         finally:
             steps.close()
+        outcome.warn()
+        return result
 
     async def arun(self, steps: Steps[T]) -> T:
         """`run` on an event loop.
@@ -121,12 +128,15 @@ class Runner:
         Models and routes are awaited, or called in worker threads. The algorithm itself runs in
         worker threads.
         """
+        outcome = _Outcome()
         try:
-            return await adrive(steps, self._aanswer)
+            result = await adrive(steps, lambda requests: self._aanswer(requests, outcome))
         finally:
             steps.close()
+        outcome.warn()
+        return result
 
-    def _answer(self, requests: Sequence[Request]) -> list[Any]:
+    def _answer(self, requests: Sequence[Request], outcome: _Outcome) -> list[Any]:
         answers: list[Any] = [None] * len(requests)
         calls = self._calls(requests, answers)
         granted = self._grant(calls)
@@ -139,7 +149,9 @@ class Runner:
                     pool.submit(contextvars.copy_context().run, self._ask, job) for job in jobs
                 ]
                 for job, future in zip(jobs, futures, strict=True):
-                    fill_in(answers, job, future.result())
+                    of_calls = future.result()
+                    fill_in(answers, job, of_calls)
+                    outcome.note(of_calls)
                     done += len(job)
                     self._report(ASKING, done, len(calls))
             finally:
@@ -158,7 +170,7 @@ class Runner:
                     answers[i] = route.search(request)
         return answers
 
-    async def _aanswer(self, requests: Sequence[Request]) -> list[Any]:
+    async def _aanswer(self, requests: Sequence[Request], outcome: _Outcome) -> list[Any]:
         answers: list[Any] = [None] * len(requests)
         calls = self._calls(requests, answers)
         granted = self._grant(calls)
@@ -170,7 +182,9 @@ class Runner:
         async def ask(job: list[Call]) -> None:
             nonlocal done
             async with gate:
-                fill_in(answers, job, await self._aask(job))
+                of_calls = await self._aask(job)
+            fill_in(answers, job, of_calls)
+            outcome.note(of_calls)
             done += len(job)
             self._report(ASKING, done, len(calls))
 
@@ -256,14 +270,16 @@ class Runner:
         return [self._finished(call, answer) for call, answer in zip(job, answers, strict=True)]
 
     def _finished(self, call: Call, answer: Any) -> Any:
-        """The answer counted, checked and kept; Failed if it cannot be used."""
+        """The answer counted, checked and kept; Failed if it is none."""
         if isinstance(answer, Failed):
             with self._lock:
                 self.usage.calls += 1
+                self.usage.failed += 1
             return answer
         answer = usable_answer(call.request, answer)
         with self._lock:
             self.usage.calls += 1
+            self.usage.failed += isinstance(answer, Failed)
             self.usage.prompt_tokens += count_tokens(call.request.prompt)
             if isinstance(answer, str):
                 self.usage.answer_tokens += count_tokens(answer)
@@ -382,6 +398,31 @@ def _route_errors(route: Route) -> AbstractContextManager[None]:
     if getattr(route, "is_ours", False):
         return nullcontext()
     return raised_by(f"route {type(route).__name__}")
+
+
+@dataclass(slots=True)
+class _Outcome:
+    """How the calls of one run went."""
+
+    calls: int = 0
+    failed: int = 0
+    first: Failed | None = None
+
+    def note(self, answers: Sequence[Any]) -> None:
+        """Count the answers of a job."""
+        failures = [answer for answer in answers if isinstance(answer, Failed)]
+        self.calls += len(answers)
+        self.failed += len(failures)
+        self.first = self.first or next(iter(failures), None)
+
+    def warn(self) -> None:
+        """Warn if there were calls and all failed."""
+        if self.first is not None and self.failed == self.calls:
+            warnings.warn(
+                f"Every call of the language model failed, the first with {self.first}. What it "
+                "should have given was made without it. Check the model and run again.",
+                stacklevel=3,
+            )
 
 
 async def _all_or_none(coroutines: Sequence[Coroutine[Any, Any, None]]) -> None:

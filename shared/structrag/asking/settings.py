@@ -24,8 +24,8 @@ class Asking:
     `Index(asking=Asking(batch_size=16))`. One of both is given, never both.
 
     Attributes:
-        cache: A `Cache` or the path of one. It keeps the answers of language models that could be
-            used, vectors and scores, by model name and request; a model without a name (a lambda, a
+        cache: A `Cache` or the path of one. It keeps the answers of language models, usable or not,
+            vectors and scores, by model name and request; a model without a name (a lambda, a
             function inside another) has no place in it. None: nothing is kept.
         batch_size: Most texts in one call of an embedder or scorer, and most choices in one call of
             a language model with `choose_many`.

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from structrag.asking.calls import is_cached, is_kept
-from structrag.asking.requests import Ask, Choose, Embed, Request, Steps, T
+from structrag.asking.requests import Ask, Choose, Embed, Failed, Request, Steps, T
 
 R = TypeVar("R")
 
@@ -145,7 +145,7 @@ def remembering(steps: Steps[T]) -> Steps[T]:
 def keeping(steps: Steps[T], answers: dict[Request, Any]) -> Steps[T]:
     """Run `steps`, but take what the language model answered from `answers`.
 
-    New answers that can be used are put there.
+    New answers are put there, failed calls are not.
     """
 
     def recall(request: Request) -> Steps[Any]:
@@ -159,6 +159,18 @@ def keeping(steps: Steps[T], answers: dict[Request, Any]) -> Steps[T]:
         return answer
 
     return intercept(steps, recall)
+
+
+def noting_failures(steps: Steps[T], failures: list[Failed]) -> Steps[T]:
+    """Run `steps`, and put each call of a model that failed into `failures`."""
+
+    def answer(request: Request) -> Steps[Any]:
+        (answer,) = yield [request]
+        if isinstance(answer, Failed) and answer.asked:
+            failures.append(answer)
+        return answer
+
+    return intercept(steps, answer)
 
 
 Place = tuple[int, slice | None]  # of an answer: in which reply, in which rows of it

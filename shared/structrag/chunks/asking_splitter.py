@@ -6,13 +6,13 @@ They are steps, and can be run alone with the models at hand.
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from structrag.asking.requests import Embed, Embedder, Progress, Request, Steps
+from structrag.asking.requests import Embed, Embedder, Failed, Progress, Request, Steps
 from structrag.asking.runner import Runner
-from structrag.asking.steps import intercept, rewrite, together
+from structrag.asking.steps import intercept, noting_failures, rewrite, together
 from structrag.chunks.series import Series
 from structrag.models.embedders import LsaEmbedder, as_embedder
 from structrag.models.llm import as_language_model
@@ -65,7 +65,7 @@ class ReadingSplitter:
     ) -> list[Chunk]:
         """The chunks of a document, in reading order."""
         chosen = runner or runner_for(embedder, llm)
-        return _counted(chosen.run(answered(self.split_steps(document), chosen)), chosen)
+        return chosen.run(_counted_steps(self, document, chosen))
 
     async def asplit(
         self,
@@ -77,7 +77,7 @@ class ReadingSplitter:
     ) -> list[Chunk]:
         """`split` on an event loop."""
         chosen = runner or runner_for(embedder, llm)
-        return _counted(await chosen.arun(answered(self.split_steps(document), chosen)), chosen)
+        return await chosen.arun(_counted_steps(self, document, chosen))
 
     def explain(
         self,
@@ -106,9 +106,8 @@ class ReadingSplitter:
         """
         chosen = runner or runner_for(embedder, llm)
         for group in groups_of(documents, lambda document: len(document.text)):
-            steps = [answered(self.split_steps(document), chosen) for document in group]
-            for chunks in chosen.run(together(steps)):
-                yield _counted(chunks, chosen)
+            steps = [_counted_steps(self, document, chosen) for document in group]
+            yield from chosen.run(together(steps))
 
     async def asplit_all(
         self,
@@ -121,9 +120,9 @@ class ReadingSplitter:
         """`split_all` on an event loop."""
         chosen = runner or runner_for(embedder, llm)
         for group in groups_of(documents, lambda document: len(document.text)):
-            steps = [answered(self.split_steps(document), chosen) for document in group]
+            steps = [_counted_steps(self, document, chosen) for document in group]
             for chunks in await chosen.arun(together(steps)):
-                yield _counted(chunks, chosen)
+                yield chunks
 
 
 def runner_for(embedder: Any = None, llm: Any = None) -> Runner:
@@ -216,9 +215,30 @@ def with_own_vectors(steps: Steps[T], unfitted: Any = None) -> Steps[T]:
     return intercept(steps, answer)
 
 
-def _counted(chunks: list[Chunk], runner: Runner) -> list[Chunk]:
-    """The chunks. The runner's usage counts those that lack what a model should have given."""
-    degraded = sum(bool(chunk.extras.get("degraded")) for chunk in chunks)
+def _counted_steps(
+    splitter: ReadingSplitter, document: Document, runner: Runner
+) -> Steps[list[Chunk]]:
+    """A document's chunks.
+
+    The runner's usage counts those that lack what a model should have given.
+    """
+    failures: list[Failed] = []
+    steps = noting_failures(splitter.split_steps(document), failures)
+    chunks = yield from answered(steps, runner)
+    degraded = [chunk for chunk in chunks if chunk.extras.get("degraded")]
     if degraded:
-        runner.usage.fallbacks["chunks"] += degraded
+        runner.usage.fell_back({"chunks": len(degraded)}, degraded_reason(degraded, failures))
     return chunks
+
+
+def degraded_reason(degraded: Sequence[Chunk], failures: Sequence[Failed]) -> dict[str, str]:
+    """Why chunks lack what a model should have given, under "chunks"; {} without any.
+
+    `failures` are the calls that failed.
+    """
+    if not degraded:
+        return {}
+    of_chunks = (chunk.extras["failure"] for chunk in degraded if chunk.extras.get("failure"))
+    if failures:
+        return {"chunks": str(failures[0])}
+    return {"chunks": next(of_chunks, "an answer cannot be used")}

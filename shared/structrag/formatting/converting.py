@@ -105,7 +105,7 @@ def _window_steps(
             # A call that failed gave no answer that could be criticised.
             if not fault.startswith(_FAILED):
                 prompt = again(prompt, fault)
-            answer, fault = yield from _asked(prompt, text, window, previous, last=True)
+            answer, fault = yield from _asked(prompt, text, window, previous)
         if not fault:
             return _accepted(core, answer, window, result)
         result.fallbacks += 1
@@ -118,25 +118,12 @@ def _window_steps(
     return written.strip()
 
 
-def _asked(
-    prompt: str, text: str, window: Window, previous: str, *, last: bool = False
-) -> Steps[tuple[str, str]]:
-    """The model's Markdown for the core, and what is wrong with it.
-
-    A bad answer to the `last` prompt is not cached. One to the first prompt is, since the second
-    prompt names its fault.
-    """
-
-    def usable(answer: str) -> bool:
-        return not _checked(answer, text, window, previous)[1]
-
+def _asked(prompt: str, text: str, window: Window, previous: str) -> Steps[tuple[str, str]]:
+    """The model's Markdown for the core, and what is wrong with it."""
     answer: Any
-    (answer,) = yield [Ask(prompt, COMPONENT, usable=usable if last else None)]
+    (answer,) = yield [Ask(prompt, COMPONENT)]
     if isinstance(answer, Failed):
-        reason = answer.reason
-        if isinstance(reason, NoModel):
-            return "", _NO_MODEL
-        return "", f"{_FAILED} ({type(reason).__name__}: {' '.join(str(reason).split())[:200]})"
+        return "", _NO_MODEL if isinstance(answer.reason, NoModel) else f"{_FAILED} ({answer})"
     return _checked(answer, text, window, previous)
 
 

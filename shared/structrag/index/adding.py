@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from structrag.asking.requests import Array, Embed, Embedder, Request, Steps, T, Usage
-from structrag.asking.steps import keeping, together
-from structrag.chunks.asking_splitter import with_own_vectors
+from structrag.asking.requests import (
+    COUNTS,
+    Array,
+    Embed,
+    Embedder,
+    Failed,
+    Request,
+    Steps,
+    T,
+    Usage,
+    fallbacks_line,
+)
+from structrag.asking.steps import keeping, noting_failures, together
+from structrag.chunks.asking_splitter import degraded_reason, with_own_vectors
 from structrag.errors import InvalidParameter
 from structrag.index.entries import Entry, Vectors
 from structrag.index.routes import HostVectors
@@ -44,8 +55,12 @@ class AddReport:
     usage: dict[str, Any]  # what it cost, as `Usage.as_dict`
 
     def __str__(self) -> str:
-        fell_back = sum(self.usage["fallbacks"].values())
-        note = f", {fell_back} views fell back to the extractive default" if fell_back else ""
+        fallbacks = self.usage["fallbacks"]
+        note = ""
+        if fallbacks:
+            fell_back = sum(fallbacks.values())
+            why = fallbacks_line(fallbacks, self.usage["reasons"])
+            note = f", {fell_back} views fell back to the extractive default: {why}"
         return (
             f"{self.added} documents added, {self.replaced} replaced, {self.unchanged} unchanged; "
             f"{self.chunks} chunks; {self.usage['calls']} language-model calls, "
@@ -88,6 +103,7 @@ class Adding:
             self.prints[document.id] = fingerprint(document)
         self.before = usage.as_dict()
         self.added = self.replaced = self.unchanged = self.chunks = 0
+        self.reasons: dict[str, str] = {}  # what fell back in this call -> why, the first time
 
     def _check(self, document: Document, known_only: bool) -> None:
         if not isinstance(document, Document):
@@ -128,7 +144,8 @@ class Adding:
 
     def put(self, prepared: Prepared) -> None:
         """Store what was prepared, document by document."""
-        self.usage.fallbacks.update(prepared.fallbacks)
+        self.usage.fell_back(prepared.fallbacks, prepared.reasons)
+        self.reasons = {**prepared.reasons, **self.reasons}
         self.unchanged += prepared.unchanged
         doc_ids = [entry.document.id for entry in prepared.entries]
         outdated = self.host.keys(doc_ids, self.store)
@@ -146,7 +163,7 @@ class Adding:
     def report(self) -> AddReport:
         """The counts of this call."""
         usage = self.usage.as_dict()
-        spent = {name: usage[name] - self.before[name] for name in usage if name != "fallbacks"}
+        spent = {name: usage[name] - self.before[name] for name in COUNTS}
         before = self.before["fallbacks"]
         fell_back = {
             name: count - before.get(name, 0)
@@ -158,7 +175,7 @@ class Adding:
             self.replaced,
             self.unchanged,
             self.chunks,
-            {**spent, "fallbacks": fell_back},
+            {**spent, "fallbacks": fell_back, "reasons": self.reasons},
         )
 
 
@@ -175,7 +192,15 @@ class Splitter(Protocol):
 
 # chunks, and their vectors where the splitter gives them
 _Split = tuple[tuple[Chunk, ...], Array | None]
-Read = tuple[tuple[Chunk, ...], Array | None, ViewTexts]
+
+
+class Read(NamedTuple):
+    """What a document was read as."""
+
+    chunks: tuple[Chunk, ...]
+    vectors: Array | None  # of the chunks, where the splitter gives them
+    failures: list[Failed]  # the splitter's calls that failed
+    views: ViewTexts
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,10 +220,11 @@ class Preparation:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Entries for the store, and how often views fell back."""
+    """Entries for the store, how often views fell back, and why the first time."""
 
     entries: list[Entry]
     fallbacks: Counter[str]
+    reasons: dict[str, str]
     unchanged: int = 0  # documents that came out as the store has them
 
 
@@ -211,41 +237,55 @@ def prepare_steps(group: Sequence[tuple[Document, str]], how: Preparation) -> St
     entries = []
     raw_vectors = []
     fallbacks: Counter[str] = Counter()
-    for (document, fingerprint), (unplaced, vectors, views) in zip(group, read, strict=True):
-        chunks = tuple(_in_source(document, chunk) for chunk in unplaced)
-        fell_back = views.fallbacks + +Counter(
-            chunks=sum(bool(chunk.extras.get("degraded")) for chunk in chunks)
-        )
-        entry = Entry(
-            document, fingerprint, chunks, views.texts, {}, degraded=sum(fell_back.values())
-        )
-        if not fell_back and how.kept is not None:
+    reasons: dict[str, str] = {}
+    for (document, fingerprint), of_document in zip(group, read, strict=True):
+        views = of_document.views
+        chunks = tuple(_in_source(document, chunk) for chunk in of_document.chunks)
+        degraded, failed = _degraded_chunks(of_document)
+        failed += views.failed
+        entry = Entry(document, fingerprint, chunks, views.texts, {}, degraded=failed)
+        if not failed and how.kept is not None:
             how.kept.pop(document.id, None)
-        fallbacks += fell_back
+        fallbacks += views.fallbacks + +Counter(chunks=len(degraded))
+        reasons = {**views.reasons, **degraded_reason(degraded, of_document.failures), **reasons}
         if not how.holds(entry):
             entries.append(entry)
-            raw_vectors.append(vectors)
+            raw_vectors.append(of_document.vectors)
     unchanged = len(group) - len(entries)
     if how.embedder is not None and entries:
         entries = yield from _with_vectors(entries, raw_vectors, how)
-    return Prepared(entries, fallbacks, unchanged)
+    return Prepared(entries, fallbacks, reasons, unchanged)
+
+
+def _degraded_chunks(read: Read) -> tuple[list[Chunk], int]:
+    """The chunks that lack what a model should have given, and how many to make again.
+
+    Those are all where a call failed, and none where all were answered. A splitter that calls
+    models by itself says so by `extras["failure"]`.
+    """
+    degraded = [chunk for chunk in read.chunks if chunk.extras.get("degraded")]
+    if read.failures:
+        return degraded, len(degraded)
+    return degraded, sum(bool(chunk.extras.get("failure")) for chunk in degraded)
 
 
 def read_steps(group: Sequence[tuple[Document, str]], how: Preparation) -> Steps[list[Read]]:
-    """The chunks of documents, vectors that the splitter gives, and views.
-
-    The documents are given with their fingerprints.
-    """
-    split: list[_Split] = yield from together(
-        [_keeping(_split_steps(document, how), document, how) for document, _ in group]
-    )
+    """What documents are read as, given with their fingerprints."""
+    failures: list[list[Failed]] = [[] for _ in group]
+    splitting = []
+    for (document, _), of_document in zip(group, failures, strict=True):
+        steps = noting_failures(_split_steps(document, how), of_document)
+        splitting.append(_keeping(steps, document, how))
+    split: list[_Split] = yield from together(splitting)
     viewed: list[ViewTexts] = yield from together(
         [
             _keeping(view_steps(document, chunks, how.views), document, how)
             for (document, _), (chunks, _) in zip(group, split, strict=True)
         ]
     )
-    return [(*of_splitter, views) for of_splitter, views in zip(split, viewed, strict=True)]
+    return [
+        Read(chunks, vectors, failures[i], viewed[i]) for i, (chunks, vectors) in enumerate(split)
+    ]
 
 
 def windows_of(

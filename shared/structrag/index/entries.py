@@ -40,7 +40,7 @@ class Entry:
     # view -> index text per chunk; None: the chunk lacks this view
     views: Mapping[str, tuple[str | None, ...]]
     vectors: Mapping[str, Vectors]  # view -> vectors; may lack views
-    degraded: int = 0  # how many views fell back
+    degraded: int = 0  # how many views lack what a failed call should have given
 
 
 @dataclass(frozen=True, slots=True)

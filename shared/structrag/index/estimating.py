@@ -82,10 +82,11 @@ def estimate(work: Adding, runner: Runner) -> Estimate:
             how = replace(how, kept={name: dict(answers) for name, answers in how.kept.items()})
         read = dry.run(read_steps(group, how), embedded=with_own_vectors)
         documents += len(group)
-        chunks += sum(len(chunks_of_one) for chunks_of_one, _, _ in read)
+        chunks += sum(len(of_document.chunks) for of_document in read)
         if how.embedder is not None:
-            for _, vectors, views in read:
-                windows = windows_of(views.texts, how, raw=vectors is None)
+            for of_document in read:
+                raw = of_document.vectors is None
+                windows = windows_of(of_document.views.texts, how, raw=raw)
                 dry.count_texts(INDEX, texts_of(windows), how.embedder)
     stages = {stage: _cost(dry.stages[stage]) for stage in (SPLIT, VIEWS, INDEX)}
     return Estimate(documents, work.unchanged, chunks, stages)
@@ -103,13 +104,11 @@ def _cost(usage: Usage) -> IndexCost:
 def _stand_in(request: Ask | Choose, number: int) -> Any:
     """What a model is taken to answer.
 
-    To a splitter that is a summary as long as may be, no two alike; where that is no answer, a
-    rating. Views are extracted in the model's place, so that they are
-    about as long.
+    To a splitter that is a summary as long as may be, no two alike; IDMS asks for ratings and
+    lists. Views are extracted in the model's place, so that they are about as long.
     """
     if isinstance(request, Choose):
         return 0.0
     if _stage_of(request) == VIEWS:
         return Failed(ModelFailed("It was not asked."))
-    summary = f"{LONGEST}{number}"
-    return summary if request.usable is None or request.usable(summary) else RATING
+    return RATING if request.component.startswith("idms.") else f"{LONGEST}{number}"

@@ -53,7 +53,7 @@ class Index:
         ['# Pumps\\n\\nPumps move water.']
 
     A document whose id is there already is left alone when nothing it was made from has changed
-    (text, title, metadata, settings, models) and no view of it fell back; else it is replaced. A
+    (text, title, metadata, settings, models) and no call for it failed; else it is replaced. A
     document is in the index whole or not at all.
 
     Args:
@@ -121,7 +121,7 @@ class Index:
         self.runner = Runner(llm=llm, embedder=self.embedder, asking=asking_of(asking, options))
         self._check_embedder_for(dense_store)
         self.host = HostVectors(dense_store, self.view_settings.names)
-        self.kept: dict[str, dict[Request, Any]] = {}  # answers for documents that fell back, by id
+        self.kept: dict[str, dict[Request, Any]] = {}  # answers, of documents with failed calls
         self._fitted_at: int | None = None  # `store.changes` when the embedder was last fitted
         self._fitting = RLock()
 
@@ -222,7 +222,7 @@ class Index:
     def _preparation(self) -> Preparation:
         """How documents are prepared.
 
-        Without a cache, the answers for a document that fell back are kept until it does no more.
+        Without a cache, a document's answers are kept until none of its calls fails.
         """
         fitted = hasattr(self.embedder, "fit")  # its vectors are made when all texts are there
         return Preparation(

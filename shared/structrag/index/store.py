@@ -109,14 +109,17 @@ class Store:
         return member.fingerprint if member else None
 
     def degraded(self, doc_id: str) -> int:
-        """How many views of a document fell back; 0 if unknown."""
+        """How many views of a document lack what a failed call should have given.
+
+        They are to be made again. 0 for a document that is not there.
+        """
         member = self._members.get(doc_id)
         return member.degraded if member else 0
 
     def holds(self, entry: Entry) -> bool:
         """Whether the document is there as in the entry, vectors aside.
 
-        That is with the same fingerprint, chunks and texts, and as many views that fell back.
+        That is with the same fingerprint, chunks and texts, and as many views to be made again.
         """
         member = self._members.get(entry.document.id)
         if member is None or member.fingerprint != entry.fingerprint:

@@ -6,13 +6,12 @@ MC-indexing, section 3; by a language model or without one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 from structrag.asking.prompts import check_template
 from structrag.asking.replies.lists import parse_answer
-from structrag.asking.requests import Ask, Failed, Steps
+from structrag.asking.requests import Ask, Failed, Steps, why_unusable
 from structrag.errors import InvalidParameter, check_at_least
 from structrag.records import Chunk, Document
 from structrag.text.extractive import keywords as extract_keywords
@@ -126,6 +125,8 @@ class ViewTexts:
 
     texts: dict[str, tuple[str | None, ...]]
     fallbacks: Counter[str]  # what fell back to the extractive default -> how often
+    reasons: dict[str, str]  # the same -> why, the first time
+    failed: int  # how many of them fell back as a call failed
 
 
 def view_steps(
@@ -138,20 +139,38 @@ def view_steps(
     """Make the views of a document's chunks.
 
     All sections of the document are asked for at once. A call that fails, or an answer that cannot
-    be used, falls back to the extractive default for that chunk and view, and is counted.
+    be used, falls back to the extractive default for that chunk and view, and is counted with its
+    reason.
     """
     bodies = [chunk.body for chunk in chunks]
     titles = [" > ".join(chunk.path) or document.title for chunk in chunks]
     long = [counter(body) > settings.summary_min_tokens for body in bodies]
     plan = _plan(settings, bodies, long)
-    summaries, keywords = yield from _answered(plan, titles, bodies, settings, counter)
+    answers = yield from _answered(plan, titles, bodies, settings, counter)
     make: dict[str, Callable[[], tuple[str | None, ...]]] = {
         "raw": lambda: _raw(chunks, bodies, settings),
-        "summary": lambda: _summaries(chunks, bodies, long, summaries, settings),
-        "keywords": lambda: _keywords(chunks, bodies, keywords, settings),
+        "summary": lambda: _summaries(chunks, bodies, long, answers.summaries, settings),
+        "keywords": lambda: _keywords(chunks, bodies, answers.keywords, settings),
     }
     texts = {name: make[name]() for name in settings.names}
-    return ViewTexts(texts, _fallbacks(plan, summaries, keywords))
+    return ViewTexts(texts, answers.fallbacks, answers.reasons, answers.failed)
+
+
+@dataclass(slots=True)
+class _Answers:
+    """The usable summaries and keywords, by position, and what fell back."""
+
+    summaries: dict[int, str] = field(default_factory=dict)
+    keywords: dict[int, list[str]] = field(default_factory=dict)
+    fallbacks: Counter[str] = field(default_factory=Counter)
+    reasons: dict[str, str] = field(default_factory=dict)
+    failed: int = 0
+
+    def fall_back(self, view: str, answer: str | Failed) -> None:
+        """Count a view that will be extracted, as this is no answer."""
+        self.fallbacks[view] += 1
+        self.reasons.setdefault(view, why_unusable(answer))
+        self.failed += isinstance(answer, Failed)
 
 
 def _answered(
@@ -160,54 +179,41 @@ def _answered(
     bodies: Sequence[str],
     settings: ViewSettings,
     counter: TokenCounter,
-) -> Steps[tuple[dict[int, str], dict[int, list[str]]]]:
-    """Ask what is planned; the usable summaries and keywords, by position."""
+) -> Steps[_Answers]:
+    """Ask what is planned, and read the answers."""
     asks = [
         Ask(
             _fill(getattr(settings.prompts, kind), titles[i], bodies[i]),
             component=f"views.{kind}",
-            usable=partial(_is_complete, kind, bodies[i], counter),
         )
         for i, kind in plan
     ]
     answers = (yield asks) if asks else []
-    summaries: dict[int, str] = {}
-    keywords: dict[int, list[str]] = {}
+    usable = _Answers()
     for (i, kind), answer in zip(plan, answers, strict=True):
-        if isinstance(answer, Failed):
-            continue
         summary, words = _read(kind, bodies[i], counter, answer)
         if summary:
-            summaries[i] = extract_summary(summary, language=settings.language)
+            usable.summaries[i] = extract_summary(summary, language=settings.language)
+        elif kind != "keywords":
+            usable.fall_back("summary", answer)
         if words:
-            keywords[i] = words
-    return summaries, keywords
+            usable.keywords[i] = words
+        elif kind != "summary":
+            usable.fall_back("keywords", answer)
+    return usable
 
 
-def _fallbacks(
-    plan: Plan, summaries: Mapping[int, str], keywords: Mapping[int, list[str]]
-) -> Counter[str]:
-    """How many views are extracted, as no usable answer came."""
-    counts: Counter[str] = Counter()
-    for i, kind in plan:
-        counts["summary"] += kind != "keywords" and i not in summaries
-        counts["keywords"] += kind != "summary" and i not in keywords
-    return +counts  # without zeros
-
-
-def _read(kind: str, body: str, counter: TokenCounter, answer: str) -> tuple[str, list[str]]:
-    """The summary and the keywords of an answer.
+def _read(
+    kind: str, body: str, counter: TokenCounter, answer: str | Failed
+) -> tuple[str, list[str]]:
+    """The summary and the keywords of an answer; "" and [] of a failed call.
 
     A summary longer than what it sums up is "".
     """
+    if isinstance(answer, Failed):
+        return "", []
     summary, words = parse_answer(kind, answer)
     return (summary if counter(summary) <= counter(body) else ""), words
-
-
-def _is_complete(kind: str, body: str, counter: TokenCounter, answer: str) -> bool:
-    """Whether an answer gives every view that it was asked for."""
-    summary, words = _read(kind, body, counter, answer)
-    return (bool(summary) or kind == "keywords") and (bool(words) or kind == "summary")
 
 
 def _plan(settings: ViewSettings, bodies: Sequence[str], long: Sequence[bool]) -> Plan:

@@ -217,11 +217,6 @@ def parse_rating(answer: str) -> float | None:
     return value if 0 <= value <= 10 else None
 
 
-def holds_rating(answer: str) -> bool:
-    """Whether `parse_rating` finds one."""
-    return parse_rating(answer) is not None
-
-
 def rating_margin(answers: Sequence[str]) -> float | None:
     """(x - 5) / 5 for the answers' median rating x.
 
@@ -282,8 +277,7 @@ def _asking(question: str, options: tuple[str, str], component: str, source: str
     if source == LOG_PROBABILITIES:
         return Choose(question, options, component)
     if source == RATING:
-        prompt = rating_prompt(question, options)
-        return Ask(prompt, f"{component}.{RATING}", usable=holds_rating)
+        return Ask(rating_prompt(question, options), f"{component}.{RATING}")
     raise InvalidParameter(
         f"source must be '', {LOG_PROBABILITIES!r}, {RATING!r} or {NONE!r}; got {source!r}."
     )

@@ -130,21 +130,22 @@ def test_a_prompt_is_answered_by_a_string() -> None:
     assert isinstance(failed, Failed) and str(failed.reason).endswith("a string; got int.")
 
 
-def test_only_usable_answers_of_requests_that_may_be_cached_are_kept() -> None:
-    long = Ask("p", component="c", usable=lambda answer: len(answer) > 3)
+def test_all_answers_of_requests_that_may_be_cached_are_kept() -> None:
     assert is_kept(Ask("p", component="c"), "")
-    assert is_kept(long, "long") and not is_kept(long, "no")
     assert not is_kept(Ask("p", component="c", use_cache=False), "long")
     assert not is_kept(Ask("p", component="c"), Failed(ValueError()))
     assert is_kept(choices(1)[0].request, 0.5)
 
 
-def test_a_cached_answer_that_cannot_be_used_is_not_there(tmp_path: Path) -> None:
+def test_a_cached_answer_of_another_kind_is_not_there(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "answers")
     cache.put("k", {"answer": "no"})
     assert cached_entry(cache, "k", Ask("p", component="c")) == {"answer": "no"}
-    assert cached_entry(cache, "k", Ask("p", component="c", usable=bool)) == {"answer": "no"}
-    assert cached_entry(cache, "k", Ask("p", component="c", usable=str.isdigit)) is None
+    for damaged in ("no", ["no"], {}, {"answer": 7}, {"answer": None}):
+        cache.put("damaged", damaged)
+        assert cached_entry(cache, "damaged", Ask("p", component="c")) is None
+    cache.put("choice", {"answer": 7})
+    assert cached_entry(cache, "choice", choices(1)[0].request) is None
     assert cached_entry(cache, "k", Ask("p", component="c", use_cache=False)) is None
     assert cached_entry(cache, "x", Ask("p", component="c")) is None
     assert cached_entry(None, "k", Ask("p", component="c")) is None

@@ -7,6 +7,7 @@ import asyncio
 import contextvars
 import threading
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -547,18 +548,44 @@ def test_errors_on_purpose_pass_through_and_the_budget_counts_choices(mode: str)
     assert model.together == [["x", "xx"]] and len(cache) == 2
 
 
-def test_runner_keeps_what_the_check_allows_and_equal_requests_are_equal(tmp_path: Path) -> None:
-    answers = iter(["no", "yes", "never"])
-    llm = ScriptedModel(lambda prompt: next(answers))
-    runner = Runner(llm=llm, cache=Cache(tmp_path / "c"))
+def test_every_answer_is_kept_and_a_failed_call_is_repeated(drive: Drive, tmp_path: Path) -> None:
+    script: list[Any] = [TimeoutError("too slow"), "", "never"]
+
+    def answer(prompt: str) -> str:
+        reply = script.pop(0)
+        if isinstance(reply, Exception):
+            raise reply
+        return str(reply)
+
+    runner = Runner(llm=ScriptedModel(answer), cache=Cache(tmp_path / "c"))
 
     def steps() -> Any:
-        return (yield [Ask("?", "t", usable=lambda answer: answer == "yes"), Ask("?", "t")])
+        return (yield [Ask("?", "t"), Ask("?", "t")])
 
-    assert runner.run(steps()) == ["no", "no"]
-    assert runner.run(steps()) == ["yes", "yes"]
-    assert runner.run(steps()) == ["yes", "yes"]
-    assert Ask("?", usable=bool) == Ask("?") and len({Ask("?", usable=bool), Ask("?")}) == 1
+    assert [str(failed) for failed in drive(runner, steps())] == ["TimeoutError: too slow"] * 2
+    assert drive(runner, steps()) == drive(runner, steps()) == ["", ""]
+    assert (runner.usage.calls, runner.usage.failed) == (2, 1)
+
+
+def test_a_run_of_which_every_call_fails_warns_with_the_first_reason(drive: Drive) -> None:
+    def steps() -> Any:
+        first = yield [Ask("a"), Ask("b")]
+        return [*first, *(yield [Ask("c")])]
+
+    down = Runner(llm=ScriptedModel(ConnectionError("the service is down")))
+    with pytest.warns(UserWarning, match="first with ConnectionError: the service is down"):
+        drive(down, steps())
+    assert (down.usage.calls, down.usage.failed) == (3, 3)
+
+    def now_and_then(prompt: str) -> str:
+        if prompt != "c":
+            raise TimeoutError
+        return "yes"
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        drive(Runner(llm=ScriptedModel(now_and_then)), steps())
+        drive(Runner(), steps())  # nothing was called
 
 
 def test_token_vectors_come_in_batches_and_are_counted(drive: Drive) -> None:

@@ -22,10 +22,12 @@ from structrag.asking.steps import (
     drive,
     intercept,
     keeping,
+    noting_failures,
     remembering,
     rewrite,
     together,
 )
+from structrag.errors import NoModel
 
 WORDS = st.sampled_from(["a", "b", "c", ""])
 REQUESTS = st.one_of(
@@ -140,13 +142,6 @@ def test_remembered_answers_are_those_of_the_first_time(turns: list[list[Request
 def test_answers_that_are_there_are_not_asked_for(
     turns: list[list[Request]], prompts: set[str]
 ) -> None:
-    def usable(answer: str) -> bool:
-        return answer.endswith(("1", "3", "5", "7", "9"))
-
-    turns = [
-        [replace(r, usable=usable) if isinstance(r, Ask) else r for r in requests]
-        for requests in turns
-    ]
     before: dict[Request, Any] = {Ask(prompt): f"{prompt} of before" for prompt in prompts}
     answers, world = dict(before), World()
     result = drive(keeping(asking(turns), answers), world)
@@ -157,7 +152,18 @@ def test_answers_that_are_there_are_not_asked_for(
     asked = [request for turn in world.turns for request in turn]
     assert not before.keys() & {request for request in asked if not isinstance(request, Embed)}
     for request in answers.keys() - before.keys():
-        assert isinstance(request, Choose) or (request.use_cache and usable(answers[request]))
+        assert isinstance(request, Choose) or request.use_cache
+
+
+def test_failed_calls_are_noted_and_nothing_else() -> None:
+    reasons = {"a": Failed(ValueError("no")), "b": Failed(NoModel("none"), asked=False)}
+    failures: list[Failed] = []
+    requests = [Ask("a"), Ask("b"), Ask("c")]
+    answers = drive(
+        noting_failures(asking([requests]), failures),
+        lambda turn: [reasons.get(request.prompt, "yes") for request in turn],
+    )
+    assert answers == [[reasons["a"], reasons["b"], "yes"]] and failures == [reasons["a"]]
 
 
 def test_failures_are_not_kept() -> None:
@@ -209,9 +215,9 @@ class Counting(Runner):
         super().__init__(**options)
         self.rounds: list[Any] = []
 
-    def _answer(self, requests: Any) -> list[Any]:
+    def _answer(self, requests: Any, outcome: Any) -> list[Any]:
         self.rounds.append(list(requests))
-        return super()._answer(requests)
+        return super()._answer(requests, outcome)
 
 
 def test_side_by_side_all_texts_of_a_round_are_one_request() -> None:

@@ -278,17 +278,19 @@ def test_a_contract_by_a_model_that_forgets(data_dir: Path) -> None:
     assert not lost(row["text"], formatted)
 
 
-def test_formatter_asks_again_for_the_last_answer_only(tmp_path: Path) -> None:
+@pytest.mark.parametrize("refuses", [True, False])
+def test_formatter_asks_again_for_failed_calls_only(refuses: bool, tmp_path: Path) -> None:
     text = "Engines\n\n" + "The red engine pulls the long train over the bridge.\n" * 12
     llm = Reluctant(
         lambda prompt: (
             "# Engines\n\n" + "The red engine pulls the long train over the bridge.\n" * 12
         ),
-        times=1,
+        times=2,
+        refuses=refuses,
     )
     calls = []
     for _ in range(3):
         before = llm.calls
         HiQAFormatter(llm=llm.model, cache=Cache(tmp_path / "c")).format(text)
         calls.append(llm.calls - before)
-    assert calls == [2, 1, 0]
+    assert calls == ([2, 0, 0] if refuses else [2, 1, 0])

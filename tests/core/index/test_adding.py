@@ -16,6 +16,7 @@ from structrag import (
     ContentAwareSplitter,
     Document,
     FunctionEmbedder,
+    HiQASplitter,
     Index,
     MultiViewRetriever,
     read_text,
@@ -61,6 +62,9 @@ BAD: dict[str, Any] = {
 }
 
 
+FAILING = {"raises", "times out", "stops iterating", "no string", "bytes"}
+
+
 USABLE: dict[str, Any] = {
     "JSON": json.dumps(GOOD),
     "fenced": f"```json\n{json.dumps(GOOD, indent=2)}\n```",
@@ -85,7 +89,9 @@ def test_indexing_finishes(name: str, preset: str) -> None:
     assert report.added == 1 and len(index) >= 3
     raw = [index.store.view_text(row, "raw") for row in rows]
     assert all(raw) and "".join(chunk.text for chunk in index.chunks()) == TEXT
-    assert index.store.degraded("d") == sum(report.usage["fallbacks"].values()) > 0
+    fell_back = sum(report.usage["fallbacks"].values())
+    # Only what failed is made again; what was answered badly has its answer.
+    assert index.store.degraded("d") == (fell_back if name in FAILING else 0) and fell_back > 0
     assert "views fell back to the extractive default" in str(report)
     for view in ("summary", "keywords"):
         texts = [index.store.view_text(row, view) for row in rows]
@@ -107,7 +113,16 @@ def test_what_falls_back_is_the_extractive_view(name: str) -> None:
             assert index.store.view_text(row, view) == plain.store.view_text(row, view)
     long = sum(len(chunk.text) > 1000 for chunk in index.chunks())
     assert report.usage["fallbacks"] == {"summary": long, "keywords": len(index)}
-    assert str(report).endswith(f"{long + len(index)} views fell back to the extractive default")
+    assert f"{long + len(index)} views fell back to the extractive default: " in str(report)
+    reason = {
+        "raises": "ConnectionError: the service is down",
+        "refuses": "the answer cannot be used: \"I'm sorry, but I can't help with that.\"",
+        "empty": "the answer cannot be used: ''",
+        "no string": "InvalidAnswer: The language model must return a string; got NoneType.",
+    }[name]
+    assert report.usage["reasons"] == {"summary": reason, "keywords": reason}
+    assert index.usage.reasons == report.usage["reasons"]
+    assert str(report).endswith(f"{len(index)} keywords ({reason}), {long} summary ({reason})")
 
 
 @pytest.mark.parametrize("name", USABLE)
@@ -220,7 +235,7 @@ def test_document_that_comes_out_equal_is_unchanged(cached: bool, tmp_path: Path
     assert changed.replaced == 1 and index.store.document("guide.md").meta["year"] == 2020
 
 
-def test_answer_of_an_earlier_run_that_cannot_be_used_is_not_served(tmp_path: Path) -> None:
+def test_a_failed_call_of_an_earlier_run_is_repeated(tmp_path: Path) -> None:
     document = guide()
     llm = Reluctant(GUIDE_VIEWS, word="crane")
     reluctant_index(llm, Cache(tmp_path / "c")).add([document])
@@ -229,20 +244,61 @@ def test_answer_of_an_earlier_run_that_cannot_be_used_is_not_served(tmp_path: Pa
     assert reluctant_index(llm, Cache(tmp_path / "c")).add([document]).usage["calls"] == 0
 
 
-def test_merged_answer_that_lacks_a_view_is_asked_for_again(tmp_path: Path) -> None:
-    answers = iter(
-        ['{"summary": "A red machine."}', '{"summary": "A red machine.", "keywords": ["Oslo"]}']
-    )
-    llm = ScriptedModel(lambda prompt: next(answers))
-    index = Index(
+@pytest.mark.parametrize("cached", [True, False])
+def test_an_answer_that_cannot_be_used_is_not_asked_for_again(cached: bool, tmp_path: Path) -> None:
+    document = guide()
+    llm = Reluctant(GUIDE_VIEWS, word="crane", refuses=True)
+    index = reluctant_index(llm, Cache(tmp_path / "c") if cached else None)
+    first = index.add([document])
+    assert first.usage["fallbacks"] == {"summary": 1, "keywords": 1} and first.usage["calls"] == 2
+    assert index.store.degraded(document.id) == 0 and not any(index.kept.values())
+    again = index.add([document])
+    assert again.unchanged == 1 and again.usage["calls"] == 0 and not again.usage["reasons"]
+    index.save(tmp_path / "index")
+    loaded = Index.load(
+        tmp_path / "index",
         embedder=HashEmbedder(),
-        llm=llm,
-        cache=Cache(tmp_path / "c"),
+        llm=llm.model,
         splitter=ContentAwareSplitter(max_tokens=None),
     )
+    assert loaded.add([document]).unchanged == 1 and llm.calls == 2
+    # With the cache another index gets the same answers, and falls back alike.
+    other = reluctant_index(llm, Cache(tmp_path / "c")).add([document])
+    assert other.usage["calls"] == (0 if cached else 2)
+    assert other.usage["fallbacks"] == (first.usage["fallbacks"] if cached else {})
+
+
+@pytest.mark.parametrize(("answer", "asked"), [(OSError("no GPU"), 2), ("", 1)])
+def test_an_image_is_described_again_only_if_its_call_failed(answer: Any, asked: int) -> None:
+    prompts: list[str] = []
+
+    def describe(reference: str) -> Any:
+        prompts.append(reference)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    index = Index(embedder=HashEmbedder(), splitter=HiQASplitter(describe_image=describe))
+    document = read_text("# Pump\n\nIt leaks.\n\n![A pump](pump.png)\n", format="markdown", id="d")
+    report = index.add([document])
+    assert report.usage["fallbacks"] == {"chunks": 1}
+    expected = "OSError: no GPU" if isinstance(answer, Exception) else "an answer cannot be used"
+    assert report.usage["reasons"] == {"chunks": expected}
+    assert index.add([document]).unchanged == 1
+    assert len(prompts) == asked
+
+
+def test_a_dead_server_is_named_and_warned_of() -> None:
+    with pytest.warns(UserWarning, match="Every call of the language model failed, the first with"):
+        add(BAD["raises"])
+
+
+def test_merged_answer_that_lacks_a_view_is_kept() -> None:
+    llm = ScriptedModel('{"summary": "A red machine."}')
+    index = Index(embedder=HashEmbedder(), llm=llm, splitter=ContentAwareSplitter(max_tokens=None))
     document = read_text(f"# Engines\n\n{GUIDE_WORDS}", id="a.md")
     assert index.add([document]).usage["fallbacks"] == {"keywords": 1}
-    assert not index.add([document]).usage["fallbacks"]
+    assert index.add([document]).unchanged == 1 and len(llm.prompts) == 1
 
 
 def test_answers_kept_without_a_cache_are_dropped_with_the_document(tmp_path: Path) -> None:

@@ -114,11 +114,17 @@ def test_what_is_there_costs_nothing(cached: bool, tmp_path: Path) -> None:
 
 
 def test_a_document_that_fell_back_costs_what_is_missing() -> None:
-    refuse = True
-    model = ScriptedModel(lambda prompt: "I'm sorry." if refuse and "crane" in prompt else GOOD)
+    failing = True
+
+    def script(prompt: str) -> str:
+        if failing and "crane" in prompt:
+            raise TimeoutError
+        return GOOD
+
+    model = ScriptedModel(script)
     index = Index(embedder=HashEmbedder(), llm=model)
     index.add(pages())
-    refuse = False
+    failing = False
     before = len(model.prompts)
     found = index.estimate(pages())
     assert len(model.prompts) == before

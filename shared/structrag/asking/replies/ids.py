@@ -26,7 +26,6 @@ _TO = r"(?:[-–—‑~～…]|\.\.|\.\.\.|to|through|bis|à|al?|до|至|到|�
 _ITEM = re.compile(
     rf"({_NUMBER})(?:[ \t]*{_TO}[ \t]*(\d+)(?![A-Za-z\d]|\.\d))?", re.IGNORECASE | re.MULTILINE
 )
-_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)")
 
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 _OTHER_BRACKETS = str.maketrans("【】［］〔〕", "[][][]")
@@ -44,7 +43,20 @@ _FILLER = re.compile(
     rf"\b(?:{_NOUN}|{_AND})\b|[第段節节落章和与及と或و،，、；·•\s.,:;|/&()*#\"'`<>{{}}+§-]",
     re.IGNORECASE,
 )
-_LEADING = re.compile(rf"^[ \t>*•-]*[(#]?({_NUMBER})[ \t]*[).:：-]", re.MULTILINE)
+# An id and why it is one: "2: it names the pump". "2. It names" is numbered prose.
+_LEADING = re.compile(
+    rf"^[ \t>*•-]*(?:\(({_NUMBER})\)|#?({_NUMBER})[ \t]*[:：–—-])(?=\s)", re.MULTILINE
+)
+# The number of a line in a list: "1." or "2)".
+_LABEL = re.compile(r"^[ \t>*•-]*\(?(\d{1,9})[.)](?=\s|\Z)", re.MULTILINE)
+_LABELS_ALONE = re.compile(r"^[ \t]*(?:\(?\d{1,9}[.)][ \t]*){2,}$", re.MULTILINE)
+# What a sentence names ids with: "the relevant ones are 2 and 4", "only 3".
+_SAID = re.compile(
+    r"\b(?:(?:ones?|answers?|relevant|helpful|useful|they|these|it)[ \t]+(?:is|are)|except|only)"
+    r"[ \t]+(?=\d)",
+    re.IGNORECASE,
+)
+_SAID_END = re.compile(r"\s*(?:[.,;!。]|\Z|\n|(?:is|are)\b)")
 _MARKER = re.compile(
     r"^\W*(?:(?:the |my )?(?:final )?answer|"
     r"(?:relevant |selected )?(?:(?:paragraph|section|passage) )?ids?)\W{0,3}[:：]",
@@ -85,14 +97,15 @@ def parse_ids(answer: str, allowed: Collection[int]) -> tuple[list[int], int]:
 
     They are ascending, and each is there once. The first of these that the answer holds is read: a
     JSON value (a list, `{"ids": [...]}`, `{"2": true}`); numbers in square brackets; lines, or line
-    ends behind a colon, that are nothing but a list; numbers behind a word such as "paragraph";
-    numbers that begin a line; at last any whole number, but no decimals, percentages or parts of
-    words. Only what stands behind "Answer:" or "IDs:" counts, if one of them begins a line. A range
-    ("3-5", "3 to 5") gives the allowed ids in it, however long it is; one that reaches beyond them
-    counts once as unmatched.
+    ends behind a colon, that are nothing but a list; numbers behind a word such as "paragraph", or
+    behind "the relevant ones are"; numbers that begin a line in front of a colon or a dash. Only
+    what stands behind "Answer:" or "IDs:" counts, if one of them begins a line. A range ("3-5", "3
+    to 5") gives the allowed ids in it, however long it is; one that reaches beyond them counts once
+    as unmatched.
 
-    "none", "N/A", apologies and clauses that call something irrelevant name no ids; nor does an
-    empty answer. Never raises.
+    Other numbers are no ids: neither decimals, percentages and parts of words, nor the numbers of
+    an enumeration ("1. ...", "2. ...", counting from one) or of prose. "none", "N/A", apologies and
+    clauses that call something irrelevant name no ids; nor does an empty answer. Never raises.
     """
     text = without_fences(without_thoughts(answer)).strip()
     value = _loaded(text)
@@ -107,15 +120,17 @@ def parse_ids(answer: str, allowed: Collection[int]) -> tuple[list[int], int]:
     return sorted(ids), dropped
 
 
-def usable_ids(allowed: Collection[int], answer: str) -> bool:
+def usable_ids(allowed: Collection[int], answer: str, *, empty: bool = False) -> bool:
     """Whether an answer names ids, or says that there are none.
 
-    The ids are those of `parse_ids`. An apology or a refusal says nothing.
+    The ids are those of `parse_ids`; they count as named where they were not shown, too. An apology
+    or a refusal says nothing, and an empty answer says "none" only with `empty`.
     """
     ids, dropped = parse_ids(answer, allowed)
     text = without_fences(without_thoughts(answer)).strip()
-    says_none = _loaded(text) is not None or (_NO.match(text) is not None and not is_refusal(text))
-    return bool(ids) or (not dropped and says_none)
+    if ids or dropped or not text:
+        return bool(text) or empty
+    return _loaded(text) is not None or (_NO.match(text) is not None and not is_refusal(text))
 
 
 def _loaded(text: str) -> Any:
@@ -172,9 +187,26 @@ def _is_yes(part: Any) -> bool:
 def _text_items(text: str) -> list[Item]:
     """The items of the surest form that the text holds."""
     markers = list(_MARKER.finditer(text))
-    text = text[markers[-1].end() :] if markers else text
+    text = _without_labels(text[markers[-1].end() :] if markers else text)
     text = _BRACKETED_RANGE.sub(r"[\1-\2]", text.translate(_OTHER_BRACKETS))
     return _surest(_without(text, irrelevant=True)) or _surest(_without(text, irrelevant=False))
+
+
+def _without_labels(text: str) -> str:
+    """The text without the numbers of an enumeration, which count from one."""
+    labels = _LABEL.findall(text)
+    if len(labels) > 1 and _counts_up(labels):
+        return _LABEL.sub("", _LABELS_ALONE.sub("", text))
+    return _LABELS_ALONE.sub(_unless_counting, text)
+
+
+def _unless_counting(line: re.Match[str]) -> str:
+    """A line of labels such as "1. 2. 3.", unless they count from one."""
+    return "" if _counts_up(re.findall(r"\d+", line[0])) else line[0]
+
+
+def _counts_up(labels: Sequence[str]) -> bool:
+    return all(int(label) == number for number, label in enumerate(labels, start=1))
 
 
 def _without(text: str, *, irrelevant: bool) -> str:
@@ -201,8 +233,8 @@ def _surest(text: str) -> list[Item]:
     return (
         _items_of([line for line in lines if _is_list(line)])
         or _named(text)
-        or _items_of(_LEADING.findall(text))
-        or _items(_THOUSANDS.sub("", text))
+        or _said(text)
+        or _items_of(["".join(numbers) for numbers in _LEADING.findall(text)])
     )
 
 
@@ -216,14 +248,30 @@ def _named(text: str) -> list[Item]:
 
     All three of "sections 2, 4 and 7".
     """
+    return [item for name in _NAMED.finditer(text) for item in _run(text, name.end())[0]]
+
+
+def _said(text: str) -> list[Item]:
+    """The items that a sentence names, with nothing behind them."""
     items: list[Item] = []
-    for name in _NAMED.finditer(text):
-        match = _ITEM.match(text, name.end())
-        while match:
-            items.append(_item(match[1], match[2]))
-            more = _RUN_ON.match(text, match.end())
-            match = _ITEM.match(text, more.end()) if more else None
+    for start in _SAID.finditer(text):
+        run, end = _run(text, start.end())
+        if _SAID_END.match(text, end):
+            items += run
     return items
+
+
+def _run(text: str, start: int) -> tuple[list[Item], int]:
+    """The items that follow each other from a place on, and where they end."""
+    items: list[Item] = []
+    end = start
+    match = _ITEM.match(text, start)
+    while match:
+        items.append(_item(match[1], match[2]))
+        end = match.end()
+        more = _RUN_ON.match(text, end)
+        match = _ITEM.match(text, more.end()) if more else None
+    return items, end
 
 
 def _items_of(texts: Sequence[str]) -> list[Item]:

@@ -69,18 +69,6 @@ def is_refusal(answer: str) -> bool:
     return bool(_REFUSAL.match(without_fences(answer)))
 
 
-def answers_list(answer: str) -> bool:
-    """Whether an answer to a question for a list can be used.
-
-    `parse_keywords` finds some, or it is an empty list, or says "none".
-    """
-    if parse_keywords(answer):
-        return True
-    value = first_value(answer, literals=True)
-    is_empty = value is not None and not _as_list(value)
-    return is_empty or _says_none(_LABEL.sub("", without_fences(answer)))
-
-
 def _says_none(answer: str) -> bool:
     return answer.strip().strip(".").casefold() in _NONE
 

@@ -52,10 +52,20 @@ def parse_names(answer: str, paths: Sequence[Sequence[str]]) -> tuple[list[int],
     return sorted(positions), dropped
 
 
-def usable_names(paths: Sequence[Sequence[str]], answer: str) -> bool:
-    """Whether an answer names sections, or says that there are none."""
+def usable_names(paths: Sequence[Sequence[str]], answer: str, *, empty: bool = False) -> bool:
+    """Whether an answer names sections, or says that there are none.
+
+    An empty answer says so only with `empty`.
+    """
     positions, dropped = parse_names(answer, paths)
-    return bool(positions) or (not dropped and bool(without_thoughts(answer).strip()))
+    if positions or dropped:
+        return bool(positions)
+    text = without_thoughts(answer).strip()
+    value = first_value(text)
+    if isinstance(value, list | dict):
+        parts = value.values() if isinstance(value, dict) else value
+        return not any(parts)  # others than strings name nothing
+    return bool(_normal(text)) or (empty and not text)
 
 
 class _Names:

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from structrag.asking.requests import Ask, Embed, Failed, Steps
 from structrag.chunks.enriching.entities import entity_steps
 from structrag.errors import InvalidParameter, check_choice
-from structrag.models.margins import holds_rating, parse_rating
+from structrag.models.margins import parse_rating
 from structrag.records import Chunk
 from structrag.text.names import EntityFinder, contains, fold, occurrences
 from structrag.text.sentences import sentence_spans
@@ -300,7 +300,7 @@ def _rating_steps(chunks: Sequence[Chunk], settings: DensitySettings) -> Steps[l
     if not settings.rate or not chunks:
         return [1.0] * len(chunks)
     prompts = [RATING_PROMPT.format(text=chunk.text) for chunk in chunks]
-    answers = yield [Ask(prompt, "idms.rating/1", usable=holds_rating) for prompt in prompts]
+    answers = yield [Ask(prompt, "idms.rating/1") for prompt in prompts]
     ratings = [None if isinstance(answer, Failed) else parse_rating(answer) for answer in answers]
     middle = median([rating for rating in ratings if rating is not None] or [10.0])
     return [(middle if rating is None else rating) / 10 for rating in ratings]

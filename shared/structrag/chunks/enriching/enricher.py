@@ -219,11 +219,11 @@ class IDMSEnricher:
         answers: list[Any] = [None] * len(lowest)
         if self.use_llm:
             questions = []
-            for i, check in zip(lowest, checks, strict=True):
+            for i in lowest:
                 text = chunks[i].text
                 words = int(self.reduce_to * len(text.split()))
                 prompt = REDUCE_PROMPT.format(words=words, text=text)
-                questions.append(Ask(prompt, "idms.reduce/1", usable=check))
+                questions.append(Ask(prompt, "idms.reduce/1"))
             answers = yield questions
         changes: dict[int, dict[str, Any]] = {}
         for i, names, most, check, answer in zip(

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 
-from structrag.asking.replies.lists import answers_list, parse_keywords
+from structrag.asking.replies.lists import parse_keywords
 from structrag.asking.requests import Ask, Failed, Steps
 from structrag.text.names import EntityFinder, fold, names_by_form, occurrences
 
@@ -47,7 +47,7 @@ def entity_steps(
 def _asked_steps(texts: Sequence[str]) -> Steps[list[Iterable[str]]]:
     """The names that a model lists, or else those by form."""
     prompts = [ENTITY_PROMPT.format(text=text) for text in texts]
-    answers = yield [Ask(prompt, "idms.entities/1", usable=answers_list) for prompt in prompts]
+    answers = yield [Ask(prompt, "idms.entities/1") for prompt in prompts]
     lists: list[Iterable[str]] = []
     for text, answer in zip(texts, answers, strict=True):
         names = [] if isinstance(answer, Failed) else parse_keywords(answer)

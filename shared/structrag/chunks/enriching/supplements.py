@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from structrag.asking.replies.lists import answers_list, parse_keywords
+from structrag.asking.replies.lists import parse_keywords
 from structrag.asking.requests import Ask, Embed, Failed, Steps
 from structrag.chunks.enriching.definitions import definitions, is_code, shortened
 from structrag.chunks.enriching.density import (
@@ -286,7 +286,7 @@ def _round_steps(
         return []
     shown = {i: source.nearest(i, limits.candidates, works[i].used) for i in active}
     prompts = [_question(works[i], source, shown[i]) for i in active]
-    answers = yield [Ask(prompt, "idms.missing/1", usable=answers_list) for prompt in prompts]
+    answers = yield [Ask(prompt, "idms.missing/1") for prompt in prompts]
     failed = []
     named: dict[int, list[tuple[str, int]]] = {}
     for i, answer in zip(active, answers, strict=True):

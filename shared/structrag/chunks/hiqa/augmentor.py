@@ -8,12 +8,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from structrag.asking.requests import Failed
 from structrag.chunks.divisions import Division, leading_path
 from structrag.chunks.hiqa.inline_text import Image
 from structrag.chunks.hiqa.segments import Part, Segment, Segmenter
 from structrag.chunks.hiqa.surroundings import Surroundings, surroundings
 from structrag.chunks.hiqa.table_text import Table, index_line, row_runs, table_body
 from structrag.chunks.maker import ChunkMaker, IndexLimit, index_text
+from structrag.errors import InvalidAnswer
 from structrag.reading.outline import Outline
 from structrag.records import Chunk
 from structrag.text.cutting import Cutter, Piece
@@ -44,8 +46,9 @@ class Augmentor:
 
     Attributes:
         metadata: "path", "section" or "none", as in `HiQASplitter`.
-        described: What the vision model said of each image, "" where it failed. Filled as images
-            are met.
+        described: What the vision model said of each image, "" where it failed or said nothing.
+            Filled as images are met.
+        failures: Why it failed, by image.
     """
 
     outline: Outline
@@ -55,6 +58,7 @@ class Augmentor:
     table_cells: bool
     describe_image: DescribeImage | None
     described: dict[str, str] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
 
     @cached_property
     def segmenter(self) -> Segmenter:
@@ -285,9 +289,16 @@ class Augmentor:
         if descriptions:
             extras["description"] = "\n".join(descriptions)
         if failed:
-            extras |= {"description_failures": failed, "degraded": True}
+            extras |= {"description_failures": failed, "degraded": True, **self._failure(part)}
         chunk = self.maker.chunk(division.section, Piece(segment.start, segment.end), context)
         return [self._indexed(chunk, body, "image", **extras)]
+
+    def _failure(self, part: Part) -> dict[str, str]:
+        """The first error of the vision model, as extras."""
+        reasons = [
+            self.failures[image.file] for image in part.images if image.file in self.failures
+        ]
+        return {"failure": reasons[0]} if reasons else {}
 
     def _leading(self, lines: Lines, context: Context) -> str:
         """As many lines as fit, the last one cut between words."""
@@ -313,7 +324,10 @@ class Augmentor:
             return [], 0
         for image in part.images:
             if image.file and image.file not in self.described:
-                self.described[image.file] = _asked(self.describe_image, image.file)
+                answer = _asked(self.describe_image, image.file)
+                self.described[image.file] = "" if isinstance(answer, Failed) else answer
+                if isinstance(answer, Failed):
+                    self.failures[image.file] = str(answer)
         answers = [self.described[image.file] for image in part.images if image.file]
         return [answer for answer in answers if answer], answers.count("")
 
@@ -336,10 +350,13 @@ class _Frame:
         return table_body(self.lead, self.table, lines, self.trail)
 
 
-def _asked(describe_image: DescribeImage, reference: str) -> str:
-    """The description on one line, "" where the model failed."""
+def _asked(describe_image: DescribeImage, reference: str) -> str | Failed:
+    """The description on one line, or that the model failed."""
     try:
-        answer = describe_image(reference)
-    except Exception:  # noqa: BLE001 - whatever a host's model raises costs this description only
-        return ""
-    return " ".join(answer.split()) if isinstance(answer, str) else ""
+        answer: Any = describe_image(reference)
+    except Exception as error:  # noqa: BLE001 - what a model raises costs this description only
+        return Failed(error)
+    if isinstance(answer, str):
+        return " ".join(answer.split())
+    wrong = type(answer).__name__
+    return Failed(InvalidAnswer(f"A description must be a string; got {wrong}."))

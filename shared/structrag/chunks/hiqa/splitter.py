@@ -52,7 +52,8 @@ class HiQASplitter(Reading):
     and `parts` of a section's texts or of a cut table, whose later parts have the header rows in
     `header`; `caption`; `images`, for every image that the chunk refers to `file` and `alt` (and
     `title`). An image has `file`, `alt`, `description` of its own too, and where `describe_image`
-    failed `description_failures`, how often, and `degraded`.
+    failed or said nothing `description_failures`, how often, and `degraded`; `failure`, the first
+    error.
 
     Attributes:
         max_tokens: Hard limit of a chunk's index text in tokens of `counter`, and of the text of a

@@ -79,7 +79,7 @@ def _answer_steps(
     questions = []
     for i in waiting:
         questions += [prompt.format(title=titles[i], text=text) for text in windows[i]]
-    answers = yield [Ask(question, "pic.summary", usable=_summarises) for question in questions]
+    answers = yield [Ask(question, "pic.summary") for question in questions]
     in_order = iter(answers)
     return {i: list(islice(in_order, len(windows[i]))) for i in waiting}
 
@@ -115,10 +115,6 @@ def pack(pieces: Sequence[str], window: int, *, least: int = 1) -> list[str]:
     return ["".join(parts).strip() for parts in packed]
 
 
-def _summarises(answer: str) -> bool:
-    return bool(parse_answer("summary", answer)[0])
-
-
 def _no_model(answers: Mapping[int, Sequence[Any]]) -> bool:
     """Whether there was no model to answer."""
     in_order = chain.from_iterable(answers.values())
@@ -128,5 +124,5 @@ def _no_model(answers: Mapping[int, Sequence[Any]]) -> bool:
 
 def _why(answer: object) -> str:
     if isinstance(answer, Failed):
-        return f"the language model failed with {type(answer.reason).__name__}: {answer.reason}"
+        return f"the language model failed with {answer}"
     return "the language model gave no summary"

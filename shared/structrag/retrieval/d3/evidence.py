@@ -12,7 +12,7 @@ from structrag.records import Chunk
 from structrag.retrieval.d3.costs import StageCost, call_cost
 from structrag.retrieval.d3.packing import Part, pack_calls
 from structrag.retrieval.d3.reranking import keep, lexical_scores, score_steps
-from structrag.retrieval.d3.selection import ASKING, Evidence, Selection, Tally
+from structrag.retrieval.d3.selection import ASKING, Evidence, Selection, Tally, empty_is_none
 from structrag.text.extractive import summarise
 
 COMPONENT = "d3.select/1"
@@ -125,9 +125,9 @@ def base_steps(
 ) -> Steps[list[int]]:
     """The positions the language model names when it reads `shown`, ascending.
 
-    `shown` has one text a paragraph; their ids are 1 to n. A call that fails selects its paragraphs
-    lexically. So does everything, without a call, where the question leaves no room for paragraphs
-    in the context.
+    `shown` has one text a paragraph; their ids are 1 to n. A call that fails, and one whose answer
+    cannot be used, selects its paragraphs lexically. So does everything, without a call, where the
+    question leaves no room for paragraphs in the context.
 
     Raises:
         NoModel: there is no language model.
@@ -138,14 +138,13 @@ def base_steps(
         return _instead(question, paragraphs, [range(len(paragraphs))], settings, tally)
     prompts = [rendered(question, shown, parts, settings) for parts in calls]
     allowed = [{part.position + 1 for part in parts} for parts in calls]
-    answers = yield [
-        Ask(prompt, COMPONENT, usable=partial(usable_ids, ids))
-        for prompt, ids in zip(prompts, allowed, strict=True)
-    ]
+    answers = yield [Ask(prompt, COMPONENT) for prompt in prompts]
     chosen: set[int] = set()
     failed: list[Sequence[int]] = []  # the positions of each failed call
+    empty = empty_is_none(settings.prompt)
     for prompt, ids_shown, answer in zip(prompts, allowed, answers, strict=True):
-        text = tally.note(prompt, answer, settings.counter)
+        usable = partial(usable_ids, ids_shown, empty=empty)
+        text = tally.note(prompt, answer, settings.counter, usable)
         if text is None:
             failed.append([i - 1 for i in sorted(ids_shown)])
             continue

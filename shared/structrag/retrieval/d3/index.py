@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from structrag.asking.requests import Usage
+from structrag.asking.requests import COUNTS, Usage, fallbacks_line
 from structrag.asking.settings import Asking, AskingOptions, as_cache, asking_of
 from structrag.errors import IndexDamaged, check_choice
 from structrag.index.adding import Splitter
@@ -37,12 +38,24 @@ class D3AddReport:
     parts: AddReport
     paragraphs: AddReport
 
+    @property
+    def usage(self) -> dict[str, Any]:
+        """What all three cost together, as `Usage.as_dict`."""
+        total = Usage()
+        for report in (self.sections, self.parts, self.paragraphs):
+            counts = {name: report.usage[name] for name in COUNTS}
+            fallbacks = Counter(report.usage["fallbacks"])
+            total += Usage(**counts, fallbacks=fallbacks, reasons=report.usage["reasons"])
+        return total.as_dict()
+
     def __str__(self) -> str:
         report = self.sections
+        why = fallbacks_line(report.usage["fallbacks"], report.usage["reasons"])
         return (
             f"{report.added} documents added, {report.replaced} replaced, {report.unchanged} "
             f"unchanged; {report.chunks} sections, {self.parts.chunks} parts, "
             f"{self.paragraphs.chunks} paragraphs; {report.usage['calls']} language-model calls"
+            + (f"; fell back: {why}" if why else "")
         )
 
 
@@ -178,12 +191,7 @@ class D3Index:
 
         Since this was made or loaded, and without what a retriever asks.
         """
-        total = Usage()
-        for index in self.indexes:
-            for field in fields(Usage):
-                count = getattr(total, field.name) + getattr(index.usage, field.name)
-                setattr(total, field.name, count)
-        return total
+        return sum((index.usage for index in self.indexes), Usage())
 
     def __len__(self) -> int:
         """The number of paragraphs."""

@@ -23,7 +23,7 @@ from structrag.retrieval.d3.layout import Layout, OutlineSection, descendants, p
 from structrag.retrieval.d3.outlines import Routing, Window, section_name, windows
 from structrag.retrieval.d3.reranking import keep
 from structrag.retrieval.d3.scoring import part_scores_steps, wide_route
-from structrag.retrieval.d3.selection import Selection, Tally
+from structrag.retrieval.d3.selection import Selection, Tally, empty_is_none
 
 COMPONENT = "d3.route/1"
 LEXICAL_SHARE = 0.5  # of the best section's score, for sections that stand in for a failed call
@@ -83,8 +83,9 @@ class RouteResult:
         cost: Calls, tokens, and the sections or parts of sections that were scored.
         dropped: Names or ids in answers that matched nothing shown.
         windows: Calls that the outline took, 0 without a language model.
-        degraded: Calls that failed, and whose sections were chosen by score instead.
-        failures: Why they failed.
+        degraded: Calls that failed, or whose answer could not be used; their sections were chosen
+            by score instead.
+        failures: Why, one a call.
     """
 
     sections: tuple[OutlineSection, ...] = ()
@@ -183,7 +184,8 @@ def by_scores(scope: Scope, scores: Mapping[int, float], routing: Routing) -> Ro
 def _read_steps(question: str, scope: Scope, routing: Routing) -> Steps[Routed]:
     """The language model's route.
 
-    Calls that failed, and with `on_empty="lexical"` an empty route, are answered by scores.
+    Calls that failed, answers that cannot be used, and with `on_empty="lexical"` an empty route,
+    are answered by scores.
     """
     tally = yield from route_steps(question, scope.outline, routing)
     chosen = set(tally.chosen)
@@ -326,15 +328,17 @@ def _asked(
     calls = [window for group in groups for window in windows(question, sections, group, settings)]
     paths = paths_of(sections) if settings.answer_format == "names" else []
 
+    empty = empty_is_none(settings.template)
+
     def check(call: Window) -> Callable[[str], bool]:
         if paths:
-            return partial(usable_names, [paths[i] for i in call.positions])
-        return partial(usable_ids, {i + 1 for i in call.positions})
+            return partial(usable_names, [paths[i] for i in call.positions], empty=empty)
+        return partial(usable_ids, {i + 1 for i in call.positions}, empty=empty)
 
-    answers = yield [Ask(call.prompt, COMPONENT, usable=check(call)) for call in calls]
+    answers = yield [Ask(call.prompt, COMPONENT) for call in calls]
     chosen: set[int] = set()
     for call, answer in zip(calls, answers, strict=True):
-        text = tally.note(call.prompt, answer, settings.counter)
+        text = tally.note(call.prompt, answer, settings.counter, check(call))
         tally.windows += 1
         if text is None:
             tally.failed.append(call)

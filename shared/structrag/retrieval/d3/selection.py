@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from structrag.asking.prompts import check_template
-from structrag.asking.requests import Failed
+from structrag.asking.requests import Failed, why_unusable
 from structrag.errors import InvalidParameter, NoModel, check_at_least, check_choice
 from structrag.models.cross_encoder import as_cross_encoder
 from structrag.models.monot5 import as_monot5
@@ -35,6 +36,14 @@ Question:
 Find paragraph ids that contains relevant information for answering the question. \
 Respond with comma-separated id list. \
 Provide an empty response if none of the paragraphs are relevant."""
+
+
+def empty_is_none(prompt: str) -> bool:
+    """Whether an empty answer to a prompt names nothing on purpose.
+
+    Where the prompt tells the model to say "none", an empty answer is a failure.
+    """
+    return '"none"' not in prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +163,11 @@ class Evidence:
     scores: tuple[float, ...] | None = None
     cost: StageCost = field(default_factory=StageCost)
     dropped: int = 0  # ids in answers that were not shown in that call
-    degraded: int = 0  # calls that failed and selected lexically instead
+    # calls that failed, or whose answer could not be used; BM25 selected instead
+    degraded: int = 0
     # of the language model as they came, in the order of the calls; "" for a failed call
     answers: tuple[str, ...] = ()
-    failures: tuple[str, ...] = ()  # why calls failed
+    failures: tuple[str, ...] = ()  # why calls failed, or what could not be used
 
 
 @dataclass(slots=True)
@@ -170,8 +180,14 @@ class Tally:
     answers: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
 
-    def note(self, prompt: str, answer: str | Failed, counter: TokenCounter) -> str | None:
-        """Count a call; its answer, or None where it failed.
+    def note(
+        self,
+        prompt: str,
+        answer: str | Failed,
+        counter: TokenCounter,
+        usable: Callable[[str], bool],
+    ) -> str | None:
+        """Count a call; its answer, or None where it failed or cannot be used.
 
         Raises:
             NoModel: there is no language model.
@@ -179,9 +195,8 @@ class Tally:
         if isinstance(answer, Failed) and isinstance(answer.reason, NoModel):
             raise answer.reason
         self.cost += call_cost(prompt, answer, counter)
-        if isinstance(answer, Failed):
-            self.answers.append("")
-            self.failures.append(f"{type(answer.reason).__name__}: {answer.reason}")
+        self.answers.append("" if isinstance(answer, Failed) else answer)
+        if isinstance(answer, Failed) or not usable(answer):
+            self.failures.append(why_unusable(answer))
             return None
-        self.answers.append(answer)
         return answer

@@ -6,7 +6,6 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from structrag.asking.replies.lists import is_refusal
 from structrag.asking.requests import Ask, Failed, LanguageModel, Steps
 from structrag.errors import check_at_least
 from structrag.records import Hit
@@ -74,15 +73,11 @@ def answer_steps(
     if not shown:
         return Answered(UNANSWERABLE, 0, StageCost())
     filled = prompt.format(evidence=evidence, question=question, **(places or {}))
-    (answer,) = yield [Ask(filled, component, llm=llm, usable=_says_something)]
+    (answer,) = yield [Ask(filled, component, llm=llm)]
     cost = call_cost(filled, answer)
     if isinstance(answer, Failed):
         return Answered("", shown, cost, answer.reason)
     return Answered(read_answer(answer), shown, cost)
-
-
-def _says_something(answer: str) -> bool:
-    return bool(read_answer(answer)) and not is_refusal(answer)
 
 
 def evidence_text(hits: Sequence[Hit], max_tokens: int) -> tuple[str, int]:

@@ -76,11 +76,6 @@ def read_reply(reply: str) -> Reply:
     return _reply("final", text)
 
 
-def is_reply(reply: str) -> bool:
-    """Whether `read_reply` finds a follow-up or a final answer."""
-    return bool(read_reply(reply).kind)
-
-
 def read_answer(reply: str) -> str:
     """A short answer without what stands around it.
 

@@ -20,7 +20,7 @@ from structrag.retrieval.multihop.answering import (
     beginning,
 )
 from structrag.retrieval.multihop.hops import Hop, SelfAskPrompts, SelfAskResult, Stopped
-from structrag.retrieval.multihop.replies import is_nothing, is_reply, read_reply
+from structrag.retrieval.multihop.replies import is_nothing, read_reply
 from structrag.retrieval.multihop.retrieved import (
     Costs,
     add_costs,
@@ -199,7 +199,7 @@ class SelfAsk:
 
     def _next(self, state: _State, prompt: str) -> Steps[tuple[str, str]]:
         """What the model wants next, "follow_up" or "final", and its text."""
-        (reply,) = yield [Ask(prompt, "selfask.next/1", llm=self.llm, usable=is_reply)]
+        (reply,) = yield [Ask(prompt, "selfask.next/1", llm=self.llm)]
         add_costs(state.cost, {"ask": call_cost(prompt, reply)})
         if isinstance(reply, Failed):
             state.errors.append(reply.reason)

@@ -151,7 +151,49 @@ def test_what_was_not_shown_is_dropped_and_counted() -> None:
 
 def test_thousands_are_ids_in_a_list_and_a_number_in_prose() -> None:
     assert parse_ids("12,104,237", range(1, 300)) == ([12, 104, 237], 0)
-    assert parse_ids("They sold 1,000 pumps of type 2", range(1, 3000)) == ([2], 0)
+    assert parse_ids("They sold 1,000 pumps, see section 2", range(1, 3000)) == ([2], 0)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "1.\n2.\n3.\n4.",
+        "1. 2. 3. 4.",
+        "1)\n2)\n3)",
+        "1. Dogs bark.\n2. Cats purr.\n3. Pumps leak.",
+        "  1. The 4 pumps\n  2. The 7 valves",
+        "(1) Dogs bark.\n(2) Cats purr.",
+        "2. Dogs bark.",
+        "They sold 1,000 pumps of type 2",
+        "There are 3 pumps in the hall and 4 in the yard.",
+        "It was built in 7 years",
+        "only 3 pumps leak",
+    ],
+)
+def test_enumerations_and_numbers_of_prose_are_no_ids(answer: str) -> None:
+    assert parse_ids(answer, NINE) == ([], 0)
+    assert not usable_ids(NINE, answer)
+
+
+@pytest.mark.parametrize(
+    ("answer", "ids"),
+    [
+        ("1. 3\n2. 7", [3, 7]),
+        ("1. [3]\n2. [7]", [3, 7]),
+        ("1. Section 3\n2. Section 7", [3, 7]),
+        ("2.\n4.", [2, 4]),
+        ("1.", [1]),
+        ("(2) because it names the pump", [2]),
+        ("2 - it names the pump", [2]),
+        ("The answer is 2.", [2]),
+        ("These are 2, 4 and 7.", [2, 4, 7]),
+        ("'2'", [2]),
+        ('"2", "4"', [2, 4]),
+    ],
+)
+def test_ids_nearly_in_the_form_asked_for(answer: str, ids: list[int]) -> None:
+    assert parse_ids(answer, NINE) == (ids, 0)
+    assert usable_ids(NINE, answer)
 
 
 def test_a_range_without_end_costs_nothing() -> None:
@@ -273,12 +315,17 @@ def test_any_json_gives_a_valid_subset(value: object) -> None:
     [
         ("[1, 2]", True), ("2", True), ("none", True), ("[]", True), ("No section is relevant.",
         True), ("Keine.", True),
-        ("[1, 99]", True), ("[99]", False), (REFUSAL, False), ("", False), ("As an AI I do not "
+        ("[1, 99]", True), ("[99]", True), (REFUSAL, False), ("", False), ("As an AI I do not "
         "know.", False), ("Hello!", False),
     ],
 )  # fmt: skip
 def test_ids(answer: str, good: bool) -> None:
     assert usable_ids({1, 2, 3}, answer) is good
+
+
+def test_an_empty_answer_is_one_where_the_prompt_asks_for_it() -> None:
+    assert usable_ids(NINE, " \n", empty=True) and not usable_ids(NINE, " \n")
+    assert not usable_ids(NINE, "Hello!", empty=True)
 
 
 def test_where_every_clause_calls_something_irrelevant_its_numbers_are_read() -> None:

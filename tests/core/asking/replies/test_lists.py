@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structrag.asking.replies.lists import (
-    answers_list,
     is_refusal,
     parse_answer,
     parse_keywords,
@@ -151,28 +150,6 @@ def test_a_refusal_is_no_summary(refusal: str) -> None:
 )
 def test_what_only_looks_like_a_refusal_is_kept(summary: str) -> None:
     assert parse_answer("summary", summary) == (summary, [])
-
-
-@pytest.mark.parametrize(
-    ("answer", "good"),
-    [
-        ("[]", True),
-        ("None.", True),
-        ("Keywords: none", True),
-        ('["a"]', True),
-        ("a, b", True),
-        ("{}", True),
-        (REFUSAL, False),
-        ("", False),
-        (
-            "I looked through all of the text and it seems to me that nothing fits here at all.",
-            False,
-        ),
-        ('{"a": ', False),
-    ],
-)
-def test_answers_to_questions_for_a_list(answer: str, good: bool) -> None:
-    assert answers_list(answer) is good
 
 
 def test_refusals() -> None:

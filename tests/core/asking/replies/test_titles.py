@@ -48,12 +48,18 @@ def test_names(answer: str, positions: list[int], dropped: int) -> None:
         ("none", True),
         ("[]", True),
         ('["Ships"]', False),
+        ('["", []]', True),
+        ("[1, 2]", False),
+        ('{"ids": [1]}', False),
+        ("[[[", False),
         ("", False),
         (REFUSAL, False),
     ],
 )
 def test_which_answers_name_something(answer: str, good: bool) -> None:
     assert usable_names([("Guide", "Engines"), ("Guide", "Bridges")], answer) is good
+    by_prompt = usable_names([("Guide", "Engines")], answer, empty=True)
+    assert by_prompt is (good or not answer)
 
 
 @pytest.mark.parametrize(("words", "positions", "dropped"), [(40, [0], 0), (41, [], 1)])

@@ -103,6 +103,12 @@ def test_a_vision_model_that_fails_costs_its_description_only(answer: Any) -> No
     found = image(text, describe_image=describe)
     assert found.extras["description_failures"] == 2
     assert found.extras["degraded"] is True
+    reason = {
+        RuntimeError: "RuntimeError: out of memory",
+        type(None): "InvalidAnswer: A description must be a string; got NoneType.",
+        int: "InvalidAnswer: A description must be a string; got int.",
+    }.get(type(answer))  # one that says nothing has answered
+    assert found.extras.get("failure") == reason
     assert "description" not in found.extras
     assert found.index_text == image(text).index_text
 
