@@ -1,0 +1,120 @@
+"""`python -m torture`: try all promises, print one line each."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+# One thread a process: the cores are shared by the processes.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+from places import ROOT  # noqa: E402
+from torture import promises  # noqa: E402
+from torture.promise import Promise, Tally  # noqa: E402
+from torture.running import failure_of, run  # noqa: E402
+
+RECORD = ROOT / "benchmarks/results/torture.md"
+SHOWN = 10  # failures of a promise that are printed
+
+
+def main() -> int:
+    """Return 1 if a promise is broken."""
+    options = _options()
+    warnings.simplefilter("ignore")
+    chosen = [p for p in promises.ALL if not options.promise or p.name in options.promise]
+    if options.case is not None:
+        return _one_case(chosen, options.case)
+    shares = sum(promise.share for promise in chosen)
+    results: dict[str, Tally] = {}
+    for promise in chosen:
+        cases = promise.short if options.short else promise.cases
+        seconds = 60.0 * options.minutes * promise.share / shares
+        tally = run(promise, cases=cases, seconds=seconds, workers=options.workers)
+        results[promise.name] = tally
+        print(_line(promise, tally, cases), flush=True)
+        for number, failure in list(tally.failures.items())[:SHOWN]:
+            print(f"    case {number}: {failure}", flush=True)
+    if options.json:
+        Path(options.json).write_text(json.dumps({n: vars(t) for n, t in results.items()}))
+    if options.record:
+        RECORD.write_text(_record(chosen, results, options.workers), encoding="utf-8")
+    return int(any(tally.failures for tally in results.values()))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="torture", description=__doc__)
+    names = [promise.name for promise in promises.ALL]
+    parser.add_argument("--promise", action="append", choices=names, help="only this one")
+    parser.add_argument("--minutes", type=float, default=60.0, help="at most, all together")
+    parser.add_argument("--short", action="store_true", help="the few cases of the test suite")
+    parser.add_argument("--case", type=int, help="one case alone, with its traceback")
+    parser.add_argument("--workers", type=int, default=min(2, os.cpu_count() or 1))
+    parser.add_argument("--json", help="a file for the results")
+    parser.add_argument("--record", action="store_true", help=f"write {RECORD.relative_to(ROOT)}")
+    return parser.parse_args()
+
+
+def _one_case(chosen: list[Promise], number: int) -> int:
+    for promise in chosen:
+        promise.case(number)
+        print(f"{promise.name}: case {number} holds")
+    return 0
+
+
+def _line(promise: Promise, tally: Tally, cases: int) -> str:
+    if tally.not_here:
+        return f"{promise.name:<12} not tried here: {tally.not_here}"
+    late = "" if tally.cases >= cases else f" (of {cases}: time was over)"
+    return (
+        f"{promise.name:<12} {tally.cases:>7} cases {len(tally.failures):>5} failures "
+        f"{tally.seconds:>6.0f} s   {promise.says}{late}"
+    )
+
+
+def _record(chosen: list[Promise], results: dict[str, Tally], workers: int) -> str:
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    from machine import machine_line, versions_line
+
+    rows = [
+        f"| {promise.name} | {promise.says} | {tally.cases:,} | {len(tally.failures):,} | "
+        f"{tally.seconds:,.0f} |"
+        for promise in chosen
+        if not (tally := results[promise.name]).not_here
+    ]
+    absent = [
+        f"- {promise.name} was not tried: {results[promise.name].not_here}"
+        for promise in chosen
+        if results[promise.name].not_here
+    ]
+    commit = subprocess.run(
+        ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True
+    ).stdout.strip()
+    packages = ("numpy", "scikit-learn", "pypdfium2", "langchain-core", "llama-index-core")
+    return "\n".join(
+        [
+            "# Torture",
+            "",
+            "What `make torture` found: cases tried of each promise, and cases in which it broke. "
+            "CONTRIBUTING says what a case is.",
+            "",
+            "| promise | what must hold | cases | failures | s |",
+            "|---|---|---:|---:|---:|",
+            *rows,
+            "",
+            *absent,
+            f"- Commit {commit}, {workers} processes",
+            f"- {versions_line(packages)}",
+            f"- {machine_line()}",
+            "",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

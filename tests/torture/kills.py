@@ -1,0 +1,216 @@
+"""Processes killed while they add, save, merge and fill caches: the old state or the new."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+from doubles import HashEmbedder, ScriptedModel
+from torture.children import start
+from torture.indexes import answers, document, documents, index_of, load, searches
+from torture.promise import Promise, random_of
+
+from structrag.asking.cache import Cache
+from structrag.errors import IndexDamaged
+
+ROUNDS = 12  # of what a child does, unless it is killed before
+Say = Callable[[str], None]
+
+
+def _sleep(rng: Random, seconds: float) -> None:
+    """Up to so many seconds, short ones more often."""
+    time.sleep(seconds * rng.random() ** 2)
+
+
+# -- saving
+
+
+def contents_after(rounds: int) -> list[Any]:
+    """The documents that are there after so many rounds of adding, changing and deleting."""
+    present: dict[int, Any] = {number: document(number) for number in range(3)}
+    for number in range(3, 3 + rounds):
+        _turn(number, present.__setitem__, lambda gone: present.pop(gone, None))
+    return list(present.values())
+
+
+def _turn(number: int, put: Callable[[int, Any], Any], drop: Callable[[int], Any]) -> None:
+    """What happens in a round: a document comes, at times one changes and one goes."""
+    put(number, document(number))
+    if number % 3 == 0:
+        put(number - 2, document(number - 2, version=1))
+    if number % 4 == 0:
+        drop(number - 4)
+
+
+def _save_rounds(say: Say, path: Path, *, lsa: bool, reopen: bool) -> None:
+    """Save after every round, each time from the file again, or always the one index."""
+    index = load(path, lsa=lsa)
+    say("ready")
+    for number in range(3, 3 + ROUNDS):
+        if reopen:
+            index = load(path, lsa=lsa)
+        _turn(number, lambda _, new: index.add([new]), lambda gone: index.delete(f"d{gone}"))
+        index.save(path)
+        say(str(number - 2))
+
+
+def kill_saver(rng: Random, folder: Path) -> None:
+    """A saver over an index: one of its states is there, and none that it had left behind."""
+    path = folder / "index"
+    lsa = rng.random() < 0.3
+    index_of(documents(range(3)), lsa=lsa).save(path)
+    reopen = rng.random() < 0.5
+    child = start(lambda say: _save_rounds(say, path, lsa=lsa, reopen=reopen))
+    child.wait_for_line()
+    _sleep(rng, 0.15)
+    done = max(map(int, child.kill()), default=0)
+    index = load(path, lsa=lsa, verify=rng.random() < 0.5)
+    for rounds in (done, done + 1):
+        expected = contents_after(rounds)
+        if sorted(d.id for d in expected) == sorted(index.document_ids):
+            fresh = index_of(expected, lsa=lsa)
+            if sorted(map(repr, fresh.chunks())) == sorted(map(repr, index.chunks())):
+                break
+    else:
+        raise AssertionError(f"the index holds {index.document_ids} after {done} rounds")
+    if not lsa:  # of LSA, signs and ties depend on the order of the rows
+        assert searches(index) == searches(fresh), "other answers than those of a new index"
+    index.add([document(99)])
+    index.save(path)  # what the killed one left behind is in nobody's way
+    assert "d99" in load(path, lsa=lsa).document_ids
+    left = [file.name for file in folder.iterdir() if file.name != "index"]
+    assert len(left) <= 1, f"left behind: {left}"
+
+
+def kill_first_saver(rng: Random, folder: Path) -> None:
+    """The first save at a path: nothing, or the whole index."""
+    path = folder / "index"
+    index = index_of(documents(range(3)))
+
+    def work(say: Say) -> None:
+        say("ready")
+        index.save(path)
+        say("saved")
+
+    child = start(work)
+    child.wait_for_line()
+    _sleep(rng, 0.03)
+    said = child.kill()
+    try:
+        assert answers(load(path)) == answers(index), "half an index was opened"
+    except IndexDamaged as error:
+        assert not said, "a finished save is lost"
+        assert "no saved index" in str(error) and not path.exists(), str(error)
+    index.save(path)
+    assert answers(load(path)) == answers(index)
+
+
+# -- caches
+
+
+def _value(number: int) -> dict[str, str]:
+    return {"answer": f"answer {number} " * (number % 50)}
+
+
+def _vector(number: int) -> Any:
+    return np.full(16, number, dtype=np.float32)
+
+
+def kill_cache(rng: Random, folder: Path) -> None:
+    """A cache: every value that was put is there and whole, and no other."""
+    path = folder / "cache.sqlite"
+
+    def work(say: Say) -> None:
+        cache = Cache(path)
+        say("ready")
+        for number in range(100_000):
+            cache.put(f"value {number}", _value(number))
+            cache.put_vectors({f"vector {number} {i}": _vector(number) for i in range(5)})
+            say(str(number))
+
+    child = start(work)
+    child.wait_for_line()
+    _sleep(rng, 0.05)
+    done = max(map(int, child.kill()), default=-1)
+    cache = Cache(path)
+    for number in range(done + 3):
+        value = cache.get(f"value {number}")
+        vectors = [cache.get_vector(f"vector {number} {i}") for i in range(5)]
+        if number <= done:
+            assert value is not None and vectors[0] is not None, f"{number} of {done} is lost"
+        assert value in (None, _value(number)), "half a value"
+        there = [vector is not None for vector in vectors]
+        assert all(there) or not any(there), "some vectors of one put"
+        assert not any(there) or all(np.array_equal(v, _vector(number)) for v in vectors)
+    cache.put("more", 1)
+    assert cache.get("more") == 1
+    cache.close()
+
+
+def _summary(prompt: str) -> str:
+    return f"Summary of {len(prompt)} characters."
+
+
+def kill_adder(rng: Random, folder: Path) -> None:
+    """Adding with a cache: what was answered is not asked again, and the index is the same."""
+    contents = documents(range(6))
+    path = folder / "cache.sqlite"
+
+    def index_with(answer: Callable[[str], str]) -> Any:
+        return index_of(contents, llm=ScriptedModel(answer, name="m"), cache=Cache(path))
+
+    def work(say: Say) -> None:
+        say("ready")
+
+        def answered(prompt: str) -> str:
+            say("asked")
+            return _summary(prompt)
+
+        index_with(answered)
+        say("done")
+
+    child = start(work)
+    child.wait_for_line()
+    _sleep(rng, 0.1)
+    before = child.kill()
+    asked: list[str] = []
+
+    def counted(prompt: str) -> str:
+        asked.append(prompt)
+        return _summary(prompt)
+
+    resumed = index_with(counted)
+    path = folder / "another.sqlite"
+    once: list[str] = []
+    clean = index_with(lambda prompt: once.append(prompt) or _summary(prompt))
+    assert answers(resumed) == answers(clean), "the index differs from one never broken off"
+    at_once = resumed.runner.asking.max_concurrency
+    again = before.count("asked") + len(asked) - len(once)
+    assert again <= at_once, f"{again} calls were asked twice"
+    assert "done" not in before or not asked, "all was answered, and asked again"
+
+
+KINDS = (kill_saver, kill_saver, kill_saver, kill_first_saver, kill_cache, kill_adder)
+
+
+def case(number: int) -> None:
+    """One kill."""
+    rng = random_of("kills", number)
+    HashEmbedder()  # what children need is loaded before them
+    with tempfile.TemporaryDirectory(prefix="torture-") as name:
+        KINDS[number % len(KINDS)](rng, Path(name))
+
+
+PROMISE = Promise(
+    "kills",
+    "kill -9 during add, save, merge and cache writes: the old or the new state, whole",
+    case,
+    cases=2_000,
+    short=36,
+    share=8,
+)

@@ -1,0 +1,140 @@
+"""Runs the cases of a promise in a few processes, until they or the time are over."""
+
+from __future__ import annotations
+
+import faulthandler
+import multiprocessing
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any
+
+from torture.promise import NotHere, Promise, Tally
+
+HANGS = 300.0  # seconds beyond its own until a batch of cases is given up
+
+
+class TooSlow(BaseException):
+    """A case ran out of its time. No `except Exception` of the code under test may catch it."""
+
+
+@contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    """Raise TooSlow in this thread after a time, where the system has an alarm."""
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def ring(*_: Any) -> None:
+        raise TooSlow(f"it took longer than {seconds:.0f} s")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def failure_of(promise: Promise, number: int) -> str:
+    """What breaks in one case; empty if nothing does. Raises NotHere."""
+    try:
+        with _time_limit(promise.seconds):
+            promise.case(number)
+    except NotHere:
+        raise
+    except (Exception, TooSlow) as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        place = next((f for f in reversed(frames) if "structrag" in f.filename), frames[-1])
+        file = "/".join(place.filename.split(os.sep)[-2:])
+        message = f"{type(error).__name__}: {error}".replace("\n", "\\n")
+        return f"{message[:300]} ({file}:{place.lineno})"
+    return ""
+
+
+def _try_all(promise: Promise, numbers: range) -> tuple[int, dict[int, str], str]:
+    """The number of cases tried, the failures, and why the promise cannot be tried here."""
+    failures = {}
+    for number in numbers:
+        try:
+            failure = failure_of(promise, number)
+        except NotHere as reason:
+            return 0, {}, str(reason)
+        if failure:
+            failures[number] = failure
+    return len(numbers), failures, ""
+
+
+def run(promise: Promise, *, cases: int, seconds: float, workers: int) -> Tally:
+    """Try cases 0, 1, ... side by side; none is begun after the time is over."""
+    tally = Tally()
+    begin = time.monotonic()
+    size = max(1, min(100, cases // (workers * 4)))
+    batches = iter(range(start, min(start + size, cases)) for start in range(0, cases, size))
+    while not tally.not_here and _one_pool(promise, batches, tally, begin + seconds, workers):
+        pass  # a process of the pool died: the rest goes to a fresh one
+    tally.seconds = time.monotonic() - begin
+    return tally
+
+
+def _one_pool(
+    promise: Promise, batches: Iterator[range], tally: Tally, end: float, workers: int
+) -> bool:
+    """Try batches in one pool of processes. True if it broke, and there may be more."""
+    # Forked children have all modules and seeds already.
+    method = "fork" if sys.platform.startswith("linux") else "spawn"
+    pool = ProcessPoolExecutor(
+        workers, mp_context=multiprocessing.get_context(method), initializer=faulthandler.enable
+    )
+    running: dict[Future[Any], range] = {}
+    try:
+        while True:
+            if time.monotonic() < end and not tally.not_here:
+                for batch in islice(batches, workers * 2 - len(running)):
+                    running[pool.submit(_try_all, promise, batch)] = batch
+            if not running:
+                return False
+            done, _ = wait(running, timeout=promise.seconds + HANGS, return_when=FIRST_COMPLETED)
+            if not done:
+                for batch in running.values():
+                    _lost(tally, batch, "never came back")
+                _kill(pool)
+                return True
+            for future in done:
+                _take(tally, future, running.pop(future))
+    except BrokenProcessPool:
+        for batch in running.values():
+            _lost(tally, batch, "the process died")
+        return True
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _take(tally: Tally, future: Future[Any], batch: range) -> None:
+    try:
+        cases, failures, not_here = future.result()
+    except BrokenProcessPool:
+        _lost(tally, batch, "the process died")
+        raise
+    tally.cases += cases
+    tally.failures |= failures
+    tally.not_here = tally.not_here or not_here
+
+
+def _lost(tally: Tally, batch: range, what: str) -> None:
+    tally.cases += len(batch)
+    tally.failures[batch.start] = f"{what} in one of the cases {batch.start} to {batch.stop - 1}"
+
+
+def _kill(pool: ProcessPoolExecutor) -> None:
+    """End the processes of a pool that hangs."""
+    for process in list((getattr(pool, "_processes", None) or {}).values()):
+        process.kill()
