@@ -7,7 +7,8 @@ import os
 import sqlite3
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -35,8 +36,11 @@ class Cache:
     It is safe for threads, and for a crash at any moment: each answer is written when it comes.
     `":memory:"` keeps them for this process only.
 
+    A value that is damaged is one that is not there.
+
     Raises:
-        InvalidParameter: the folder cannot be made or the file is not a cache.
+        InvalidParameter: the folder cannot be made or the file is not a cache; later, the file
+            cannot be read or written any more, as on a full volume. What was put before is kept.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -64,7 +68,10 @@ class Cache:
     def get(self, key: str) -> Any:
         """The JSON value kept under the key, or None."""
         value = self._read(key)
-        return None if value is None else json.loads(value)
+        try:
+            return None if value is None else json.loads(value)
+        except ValueError:
+            return None
 
     def put(self, key: str, value: Any) -> None:
         """Keep a JSON value."""
@@ -77,7 +84,9 @@ class Cache:
     def get_vector(self, key: str) -> NDArray[np.float32] | None:
         """The vector kept under the key, or None."""
         value = self._read(key)
-        return None if value is None else np.frombuffer(value, dtype="<f4")
+        if value is None or len(value) % 4:
+            return None
+        return np.frombuffer(value, dtype="<f4")
 
     def put_vectors(self, vectors: Mapping[str, NDArray[np.float32]]) -> None:
         """Keep vectors, all or none."""
@@ -86,7 +95,7 @@ class Cache:
         )
 
     def __len__(self) -> int:
-        with self._lock:
+        with self._lock, self._errors("read"):
             return int(self._connection.execute("SELECT count(*) FROM answers").fetchone()[0])
 
     def close(self) -> None:
@@ -95,14 +104,25 @@ class Cache:
             self._connection.close()
 
     def _read(self, key: str) -> bytes | None:
-        with self._lock:
+        with self._lock, self._errors("read"):
             row = self._connection.execute(
                 "SELECT value FROM answers WHERE key = ?", (key,)
             ).fetchone()
         return None if row is None else bytes(row[0])
 
     def _write(self, values: Mapping[str, bytes]) -> None:
-        with self._lock, self._connection:
+        with self._lock, self._errors("written"), self._connection:
             self._connection.executemany(
                 "INSERT OR REPLACE INTO answers VALUES (?, ?)", list(values.items())
             )
+
+    @contextmanager
+    def _errors(self, what: str) -> Iterator[None]:
+        """Turn an error of the database into one that names the file."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise InvalidParameter(
+                f"The cache {self.path!r} cannot be {what}: {error}. What was put before is kept. "
+                "Make room or mend the file, or take another path."
+            ) from error

@@ -77,7 +77,7 @@ def usable_answer(request: Ask | Choose, answer: Any) -> Any:
         )
     try:
         margin = None if answer is None else float(answer)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         margin = math.nan
     if margin is None or -1.0 <= margin <= 1.0:
         return margin

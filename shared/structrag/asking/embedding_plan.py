@@ -88,7 +88,7 @@ def check_vectors(answer: Any, texts: Sequence[str], name: str) -> Array:
     try:
         with np.errstate(over="ignore"):
             matrix = np.asarray(answer, dtype=np.float32)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidAnswer(
             f"The embedder {name!r} must return one vector of numbers a text; got "
             f"{type(answer).__name__}."

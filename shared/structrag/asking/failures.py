@@ -28,8 +28,10 @@ def raised_by(what: str) -> Iterator[None]:
     except StructragError:
         raise
     except Exception as error:
+        # A context manager would let a StopIteration that is the cause take the error's place.
+        cause = RuntimeError(repr(error)) if isinstance(error, StopIteration) else error
         raise ModelFailed(
             f"The {what} raised {type(error).__name__}: {error}. Documents finished before are "
             "kept, none is half in; calls that a cache holds are not repeated. Mend the cause and "
             "call again."
-        ) from error
+        ) from cause

@@ -234,7 +234,15 @@ async def acall(model: Any, method: str, *arguments: Any, **options: Any) -> Any
     awaitable = getattr(model, f"a{method}", None)
     if awaitable is not None:
         return await awaitable(*arguments, **options)
-    return await asyncio.to_thread(getattr(model, method), *arguments, **options)
+    return await asyncio.to_thread(_called, getattr(model, method), *arguments, **options)
+
+
+def _called(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """The result of a call in a thread. StopIteration would never leave it."""
+    try:
+        return function(*arguments, **options)
+    except StopIteration as stop:
+        raise RuntimeError(f"raised StopIteration: {stop}") from stop
 
 
 @dataclass(slots=True)

@@ -67,7 +67,7 @@ def check_scores(answer: Any, n: int, name: str) -> list[float]:
     """
     try:
         scores = [float(score) for score in answer]
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidAnswer(
             f"The scorer {name!r} must give one number for each of the {n} texts; {error}."
         ) from error

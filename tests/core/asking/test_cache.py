@@ -61,3 +61,32 @@ def test_a_file_that_is_no_cache_is_refused(tmp_path: Path, content: bytes) -> N
 def test_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidParameter, match="cache must be the path"):
         Cache(tmp_path)
+
+
+def test_a_cache_without_room_says_so_and_keeps_what_it_has(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "c")
+    cache.put("first", 1)
+    cache._connection.execute("PRAGMA max_page_count = 3")  # a full volume
+    with pytest.raises(InvalidParameter, match="cannot be written: database or disk is full"):
+        cache.put("second", "x" * 100_000)
+    assert (cache.get("first"), cache.get("second")) == (1, None)
+    cache._connection.execute("PRAGMA max_page_count = 10000")
+    cache.put("second", 2)
+    assert Cache(tmp_path / "c").get("second") == 2
+
+
+def test_a_damaged_value_is_none(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "c")
+    cache._write({"k": b'{"answer": ', "v": b"\x00\x01\x02", "u": b"\xff"})
+    assert (cache.get("k"), cache.get_vector("v"), cache.get("u")) == (None, None, None)
+
+
+def test_a_damaged_file_says_so(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "c")
+    cache.put_all({str(i): "x" * 2000 for i in range(50)})
+    cache.close()
+    data = (tmp_path / "c").read_bytes()
+    (tmp_path / "c").write_bytes(data[:8192] + b"\xff" * (len(data) - 8192))
+    with pytest.raises(InvalidParameter, match="cannot be read: .*malformed"):
+        for i in range(50):
+            Cache(tmp_path / "c").get(str(i))

@@ -117,7 +117,9 @@ def test_a_margin_is_a_number_from_minus_one_to_one_or_none(answer: Any, margin:
     assert usable_answer(choices(1)[0].request, answer) == margin
 
 
-@pytest.mark.parametrize("answer", [1.001, -1.001, float("nan"), float("inf"), "much", [0.5]])
+@pytest.mark.parametrize(
+    "answer", [1.001, -1.001, float("nan"), float("inf"), "much", [0.5], 10**400]
+)
 def test_what_is_no_margin_is_a_failure(answer: Any) -> None:
     failed = usable_answer(choices(1)[0].request, answer)
     assert isinstance(failed, Failed) and isinstance(failed.reason, InvalidAnswer)

@@ -9,7 +9,7 @@ import pytest
 from doubles import HashEmbedder
 
 from structrag.asking.cache import Cache
-from structrag.asking.embedding_plan import EmbeddingPlan, check_tokens
+from structrag.asking.embedding_plan import EmbeddingPlan, check_tokens, check_vectors
 from structrag.asking.requests import Embed, TokenVectors, Usage
 from structrag.errors import InvalidAnswer
 
@@ -54,6 +54,11 @@ def test_what_an_instant_embedder_makes_is_one_batch_and_not_kept(tmp_path: Path
         assert [len(batch) for batch in planned.batches()] == [6]
         for batch in planned.batches():
             planned.take(batch, HashEmbedder().embed(batch))
+
+
+def test_numbers_that_no_float_holds_are_refused() -> None:
+    with pytest.raises(InvalidAnswer, match="one vector of numbers a text; got list"):
+        check_vectors([[10**400, 1]], ["a"], "model")
 
 
 @pytest.mark.parametrize(

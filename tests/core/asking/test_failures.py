@@ -29,6 +29,19 @@ class Down:
         raise OSError("no network")
 
 
+class Stops(Down):
+    """Raises what generators and futures take for an end, as `next()` of a used-up answer does."""
+
+    def embed(self, texts: Any, *, query: bool = False) -> Any:
+        raise StopIteration("no more answers")
+
+    def score(self, query: str, texts: Any) -> Any:
+        raise StopIteration("no more answers")
+
+    def search(self, request: Search) -> Ranking:
+        raise StopIteration("no more answers")
+
+
 class Ours(Down):
     is_ours = True
 
@@ -55,6 +68,17 @@ def test_a_callers_object_that_raises_is_named(request_: Request, who: str, on_l
     with pytest.raises(ModelFailed, match=f"The {who} raised OSError: no network") as failure:
         asked(runner, request_, on_loop)
     assert isinstance(failure.value.__cause__, OSError)
+
+
+@pytest.mark.timeout(20)  # on a loop it was waited for without an end
+@pytest.mark.parametrize("on_loop", [False, True])
+@pytest.mark.parametrize(
+    "request_", [Embed(("a",)), Score("q", ("a",), Stops()), Search("dense:raw", "q", None, 3)]
+)
+def test_an_iterator_at_its_end_is_a_failure_like_any(request_: Request, on_loop: bool) -> None:
+    runner = Runner(embedder=Stops(), routes={"dense:raw": Stops()})
+    with pytest.raises(ModelFailed, match="raised StopIteration: no more answers"):
+        asked(runner, request_, on_loop)
 
 
 @pytest.mark.parametrize("on_loop", [False, True])

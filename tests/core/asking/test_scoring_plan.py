@@ -81,7 +81,9 @@ def test_scores_of_a_named_scorer_are_kept_by_name_query_and_text(drive: Drive) 
     assert len(cache) == 7  # three texts of "q" and two of "other" for "one", two for "two"
 
 
-@pytest.mark.parametrize("bad", [[0.1], [float("nan")] * 2, ["x"] * 2, [[0.1]] * 2, None])
+@pytest.mark.parametrize(
+    "bad", [[0.1], [float("nan")] * 2, ["x"] * 2, [[0.1]] * 2, [10**400] * 2, None]
+)
 def test_an_answer_that_cannot_be_used_is_refused_and_not_kept(drive: Drive, bad: Any) -> None:
     class Bad:
         name = "bad"

@@ -63,7 +63,7 @@ def read_vectors(value: Any) -> Rows | None:
         return None
     try:
         matrix = np.atleast_2d(np.asarray(value, dtype=np.float64))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidParameter(
             f"instruction_vectors must be an array of numbers; got {type(value).__name__}."
         ) from error
