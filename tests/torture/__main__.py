@@ -15,9 +15,10 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
 from places import ROOT  # noqa: E402
+
 from torture import promises  # noqa: E402
 from torture.promise import Promise, Tally  # noqa: E402
-from torture.running import failure_of, run  # noqa: E402
+from torture.running import run  # noqa: E402
 
 RECORD = ROOT / "benchmarks/results/torture.md"
 SHOWN = 10  # failures of a promise that are printed

@@ -11,9 +11,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from torture.mutations import mutated, mutated_bytes, pdf_seeds, seeds
-from torture.promise import Promise, random_of
-
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
 from structrag.chunks.hiqa.splitter import HiQASplitter
@@ -23,6 +20,8 @@ from structrag.errors import StructragError
 from structrag.reading.files import read_file, read_text
 from structrag.reading.sections import parse
 from structrag.records import Chunk, Document
+from torture.mutations import mutated, mutated_bytes, pdf_seeds, seeds
+from torture.promise import Promise, random_of
 
 KINDS = ("markdown", "html", "text", "pdf")
 WEIGHTS = (8, 6, 6, 1)  # a PDF takes ten times as long, most of it in a library of others

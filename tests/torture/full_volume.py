@@ -10,16 +10,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import numpy as np
 from doubles import ScriptedModel
-from torture.children import start
-from torture.indexes import answers, document, documents, index_of, load
-from torture.promise import NotHere, Promise, random_of
 
 from structrag.asking.cache import Cache
 from structrag.errors import StructragError
+from torture.children import start
+from torture.indexes import answers, document, documents, index_of, load
+from torture.promise import NotHere, Promise, random_of
 
 Say = Callable[[str], None]
 

@@ -59,7 +59,12 @@ def answers(index: Index, queries: Sequence[str] = QUERIES) -> list[Any]:
         [index.store.view_text(row, view) for view in index.views] for row in range(len(index))
     ]
     facts = [
-        (name, index.store.fingerprint(name), index.store.degraded(name), index.store.document(name))
+        (
+            name,
+            index.store.fingerprint(name),
+            index.store.degraded(name),
+            index.store.document(name),
+        )
         for name in index.document_ids
     ]
     return [chunks, texts, facts, *searches(index, queries)]

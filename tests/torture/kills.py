@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 from doubles import HashEmbedder, ScriptedModel
-from torture.children import start
-from torture.indexes import answers, document, documents, index_of, load, searches
-from torture.promise import Promise, random_of
 
 from structrag.asking.cache import Cache
 from structrag.errors import IndexDamaged
+from torture.children import start
+from torture.indexes import answers, document, documents, index_of, load, searches
+from torture.promise import Promise, random_of
 
 ROUNDS = 12  # of what a child does, unless it is killed before
 Say = Callable[[str], None]

@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 from doubles import HashEmbedder
-from torture.indexes import answers, document, documents, index_of, searches
-from torture.promise import Promise, random_of
 
 from structrag.asking.settings import AskingOptions
 from structrag.chunks.idms.splitter import IDMSSplitter
@@ -25,6 +23,8 @@ from structrag.retrieval.hiqa.retriever import HiQARetriever
 from structrag.retrieval.multihop.selfask import SelfAsk
 from structrag.retrieval.multihop.twohop import TwoHop
 from structrag.retrieval.multiview import MultiViewRetriever
+from torture.indexes import answers, document, documents, index_of, searches
+from torture.promise import Promise, random_of
 
 LIMIT = 0.05  # seconds that a hanging model is waited for
 LATE = 20.0  # seconds after which a hanging model has held everything up
@@ -61,7 +61,11 @@ ODD: tuple[Callable[[str], Any], ...] = tuple(
         *('{"summary": ' * 5_000, "{}", "null", "[]", '{"summary": null, "keywords": {"a": [1]}}'),
         *('{"summary": 5, "keywords": "x"}', '{"summary": "\\ud800", "keywords": [null]}', "NaN"),
         *("1" * 5_000, "-1", "1e999", "§" * 999, "<html>", "I cannot help with that.", "```\n"),
-        *('{"keywords": ["' + "k" * 100_000 + '"], "summary": "s"}', "Final Answer:", "Follow up: "),
+        *(
+            '{"keywords": ["' + "k" * 100_000 + '"], "summary": "s"}',
+            "Final Answer:",
+            "Follow up: ",
+        ),
         *("Follow up: the same?", "d0#0, d0#1, d99#7", "[1, 2, 99999999999999999999]", "\u202e"),
     )
 ) + (lambda prompt: prompt, lambda prompt: prompt * 3, lambda prompt: prompt[::-1])
@@ -219,12 +223,12 @@ def check_retrievers(rng: Random) -> None:
         index.add(contents)
         retriever = MultiViewRetriever(index)
     if kind == 3:
-        retriever = TwoHop(retriever, llm=model) if rng.random() < 0.5 else TwoHop(retriever)
+        retriever = TwoHop(retriever)
     _give_fault(rng, model, embedder)
     try:
         if kind in (0, 4):
             agent = SelfAsk(retriever, llm=model)
-            _do(rng, lambda: agent.run("Which pump?"), lambda: agent.arun("Which pump?"))
+            _do(rng, lambda: agent.answer("Which pump?"), lambda: agent.aanswer("Which pump?"))
         else:
             hits = _do(
                 rng,

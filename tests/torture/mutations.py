@@ -92,7 +92,16 @@ UNICODE = (
 )
 MARKUP = (
     *("&#99999999999;", "&#x0;", "&#xD800;", "&NotEqualTilde;", "&amp", "<!--", "-->", "<p", "</"),
-    *("<![CDATA[", "]]>", "<table><tr><td>", "</table>", "<h1>", "</h6>", "<script>", "<plaintext>"),
+    *(
+        "<![CDATA[",
+        "]]>",
+        "<table><tr><td>",
+        "</table>",
+        "<h1>",
+        "</h6>",
+        "<script>",
+        "<plaintext>",
+    ),
     *("<svg><title>", "<a href='", "```", "~~~", "---\n", "===\n", "| - |\n", "](", "![", "***"),
     *("$$", "\\(", "[^1]: ", "[a]: b\n", "{#", "\n\n", "\n    ", "\t", "> ", "- ", "1) ", "# "),
     *('"   "', "\u201c \u201d", "<|endoftext|>", "{title}", "%s", "1.1.1 ", "Article I. "),
@@ -159,7 +168,9 @@ def pdf_seeds() -> list[bytes]:
     plain = [made(draw) for draw in (columns, table, turned)]
     # Without compression a mutation reaches the operators of a page, not a stream that is refused.
     return [
-        made(manual_pages), *plain, *(made(d, pageCompression=0) for d in (columns, table, turned))
+        made(manual_pages),
+        *plain,
+        *(made(d, pageCompression=0) for d in (columns, table, turned)),
     ]
 
 
@@ -258,4 +269,3 @@ def mutated_bytes(rng: Random, data: bytes, other: bytes, *, most: int = 12) -> 
         elif rng.random() < 0.3:
             del changed[at:]
     return bytes(changed)
-

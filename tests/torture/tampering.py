@@ -10,10 +10,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from structrag.errors import IndexDamaged
 from torture.indexes import answers, documents, index_of, load
 from torture.promise import Promise, random_of
-
-from structrag.errors import IndexDamaged
 
 PAGE = 4096
 LARGE = 100  # from this case on, every fourth index has files above the block of a checksum
