@@ -54,9 +54,13 @@ def _save_rounds(say: Say, path: Path, *, lsa: bool, reopen: bool) -> None:
     for number in range(3, 3 + ROUNDS):
         if reopen:
             index = load(path, lsa=lsa)
-        _turn(number, lambda _, new: index.add([new]), lambda gone: index.delete(f"d{gone}"))
+        _turn_of(index, number)
         index.save(path)
         say(str(number - 2))
+
+
+def _turn_of(index: Any, number: int) -> None:
+    _turn(number, lambda _, new: index.add([new]), lambda gone: index.delete(f"d{gone}"))
 
 
 def kill_saver(rng: Random, folder: Path) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 
-class NotHere(Exception):  # noqa: N818  # no error: the reason why a promise is left out
+class NotHere(Exception):
     """A promise cannot be tried on this machine; the message says why."""
 
 

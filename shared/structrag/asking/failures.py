@@ -27,7 +27,7 @@ def raised_by(what: str) -> Iterator[None]:
         yield
     except StructragError:
         raise
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is named
         # A context manager would let a StopIteration that is the cause take the error's place.
         cause = RuntimeError(repr(error)) if isinstance(error, StopIteration) else error
         raise ModelFailed(

@@ -87,6 +87,6 @@ def test_a_damaged_file_says_so(tmp_path: Path) -> None:
     cache.close()
     data = (tmp_path / "c").read_bytes()
     (tmp_path / "c").write_bytes(data[:8192] + b"\xff" * (len(data) - 8192))
-    with pytest.raises(InvalidParameter, match="cannot be read: .*malformed"):
+    with pytest.raises(InvalidParameter, match=r"cannot be read: .*malformed"):
         for i in range(50):
             Cache(tmp_path / "c").get(str(i))
