@@ -36,7 +36,7 @@ class StructureSplitter(TextSplitter):
 
     Sizes are in units of `length_function`: characters by default, tokens after
     `from_tiktoken_encoder` or `from_huggingface_tokenizer`. `chunk_size` is a hard limit of
-    `page_content`; only a single character that is longer by itself exceeds it, and its metadata
+    `page_content`; only a single code point that is longer by itself exceeds it, and its metadata
     then has `oversize`.
 
     Every chunk's metadata is a deep copy of its parent's and `start_index`, `end_index`

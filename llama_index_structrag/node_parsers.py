@@ -32,7 +32,7 @@ class ContentAwareNodeParser(SectionNodeParser):
     `heading_context`, which embedding models and language models see.
 
     No text as embedded (`MetadataMode.EMBED`) counts more than `chunk_size` tokens, except for a
-    single character that does alone; that node has the metadata `oversize`. Metadata of the
+    single code point that does alone; that node has the metadata `oversize`. Metadata of the
     document that would take more than half of `chunk_size` is not embedded; `metadata_not_embedded`
     names its keys.
     """

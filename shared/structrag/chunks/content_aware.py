@@ -37,7 +37,7 @@ class ContentAwareSplitter(Reading):
 
     Attributes:
         max_tokens: Hard limit of a chunk's index text (context and text) in tokens of `counter`;
-            None: no limit. Only a single character that counts more than the limit may exceed it;
+            None: no limit. Only a single code point that counts more than the limit may exceed it;
             such a chunk has `extras["oversize"]`.
         flat_max_tokens: The limit for a document in which no section was found (MC's FLC-300);
             None: `max_tokens`.

@@ -6,7 +6,7 @@ It gets its heading path in front, its tokens are counted, and its id comes from
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from structrag.records import Block, Chunk, Document, Section
@@ -39,6 +39,10 @@ class ChunkMaker:
     counter: TokenCounter
     limit: int | None
     with_context: bool
+    # The heading paths so far: the pieces of a long section all have the same.
+    _contexts: dict[tuple[tuple[str, ...], bool], Context] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def context(self, path: tuple[str, ...], *, own: bool) -> Context:
         """The heading path for a text.
@@ -47,6 +51,13 @@ class ChunkMaker:
         """
         if not self.with_context:
             return Context("", False)
+        context = self._contexts.get((path, own))
+        if context is None:
+            context = self._contexts[path, own] = self._context(path, own)
+        return context
+
+    def _context(self, path: tuple[str, ...], own: bool) -> Context:
+        """`context`, made anew."""
         title = "" if is_same_title(self.document.title, path[:1]) else self.document.title
         titles = path if own else path[:-1]
         context = heading_context(title, titles, self.counter, limit=self._room(MOST))

@@ -25,8 +25,10 @@ NUMBERED = re.compile(
     re.IGNORECASE,
 )
 
-_LINK = re.compile(r"!?\[((?:[^\[\]]|\[[^\[\]]*\])+)\](?:\(([^()\s]+)[^()]*\)|\[([^\[\]]*)\])?")
-_ANCHOR = re.compile(r"\{[^{}]*#([\w.:-]+)[^{}]*\}")
+_LINK = re.compile(
+    r"!?\[((?:[^\[\]]|\[[^\[\]]*\])+)\](?:\(([^()\s]+)(?:\s[^()]*)?\)|\[([^\[\]]*)\])?"
+)
+_ANCHOR = re.compile(r"\{(?:[^{}#]*\s)?#([\w.:-]+)(?:\s[^{}]*)?\}")
 _MENTION = re.compile(
     r"(?:\b(?:sections?|chapters?|appendix|part)\s+|§§?\s*)(\d+(?:\.\d+)*|[A-Z](?:\.\d+)*)\b",
     re.IGNORECASE,

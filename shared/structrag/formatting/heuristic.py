@@ -226,7 +226,8 @@ def _aligned_table(lines: Sequence[str]) -> list[str] | None:
     Its header is ruled off or stands over numbers.
     """
     rules = [i for i, line in enumerate(lines) if _RULE.fullmatch(line.strip())]
-    content = [line for i, line in enumerate(lines) if i not in rules]
+    ruled = set(rules)
+    content = [line for i, line in enumerate(lines) if i not in ruled]
     if len(content) < 3 or any("|" in line for line in content):
         return None
     spans = [_cell_spans(line) for line in content]

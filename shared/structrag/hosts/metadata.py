@@ -84,7 +84,7 @@ def oversize_notes(chunk: Chunk) -> dict[str, Any]:
 
 
 def is_oversize(chunk: Chunk) -> bool:
-    """Whether a chunk exceeds the limit, which only a single character may."""
+    """Whether a chunk exceeds the limit, which only a single code point may."""
     return bool(chunk.extras.get("oversize"))
 
 

@@ -88,8 +88,8 @@ class Cutter:
     ) -> list[Piece]:
         """Pieces that tile the blocks, each of at most `budget` tokens.
 
-        Repeated table headers count too. Only a single character as readers see it that counts
-        more than the whole budget makes a longer piece.
+        Repeated table headers count too. Only a single code point that counts more than the whole
+        budget makes a longer piece.
 
         Where a block's `header_start` is behind its start, the text between is a heading. It stays
         with what follows wherever a part of that fits beside it. From `tail` on, the last block
@@ -244,8 +244,9 @@ class Cutter:
     def _inside_word(self, text: str, start: int, end: int, budget: int) -> Iterator[int]:
         """Where the parts of a word end that fill the budget.
 
-        A part is at least one character as readers see it. The word is read in windows, so that
-        its length does not matter.
+        A character as readers see it stays whole if it fits by itself; one of many code points that
+        does not is cut between them. The word is read in windows, so that its length does not
+        matter.
         """
         while start < end:
             window = min(end, start + WINDOW)
@@ -254,7 +255,10 @@ class Cutter:
                 stops.append(window)
             while start < stops[-1]:
                 last = self._fill(text, start, stops, budget)
-                start = last or stops[bisect_left(stops, start + 1)]
+                if last is None:  # not even one character as readers see it fits
+                    character_end = stops[bisect_left(stops, start + 1)]
+                    last = self._fill(text, start, range(start + 1, character_end), budget)
+                start = last or start + 1
                 yield start
 
     def _fill(self, text: str, start: int, stops: Sequence[int], budget: int) -> int | None:
@@ -346,10 +350,7 @@ def _halved(text: str, piece: Piece, fits: Fits) -> list[Piece]:
         return [piece]
     body = text[piece.start : piece.end]
     first, last = len(body) - len(body.lstrip()), len(body.rstrip())
-    stops = []
-    for stop in safe_cuts(body, first, last):
-        if body[first:stop].strip() and body[stop:last].strip():
-            stops.append(stop)
+    stops = safe_cuts(body, first, last) or range(first + 1, last)
     if not stops:
         return [piece]
     middle = piece.start + stops[len(stops) // 2]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from structrag.text.tokens import TokenCounter
 
 SEPARATOR = " > "
+_TOKEN = 64  # characters; no counter of words or tokens takes so many for one, on average
 
 
 class Context(NamedTuple):
@@ -30,19 +32,19 @@ def heading_context(
     The outermost comes first. The document title is left out when empty or equal to the first
     heading (case and white space aside). Of a path that is too long, middle levels go first (the
     title and the last two levels stay). Then the longest title is cut at a word, and in the end
-    everything.
+    everything. Of a title above 64 characters a token of `limit`, only the beginning is looked at.
 
     Example:
         >>> words = lambda text: len(text.split())
         >>> heading_context("Manual", ["Phones", "Nova", "Battery"], words, limit=5).text
         'Manual > Nova > Battery'
     """
-    parts = [" ".join(part.split()) for part in path]
-    head = " ".join(title.split())
+    longest_title = _TOKEN * max(limit, 1)
+    shortened = any(len(part) > longest_title for part in (title, *path))
+    head, *parts = (_beginning(part, longest_title) for part in (title, *path))
     if head and not is_same_title(head, parts[:1]):
         parts.insert(0, head)
     parts = [part for part in parts if part]
-    shortened = False
     while parts and counter(SEPARATOR.join(parts)) > limit:
         shortened = True
         if len(parts) > 3:
@@ -55,6 +57,14 @@ def heading_context(
     return Context(SEPARATOR.join(parts), shortened)
 
 
+def _beginning(title: str, length: int) -> str:
+    """A title in single spaces. Of one above `length` characters, the whole words within them."""
+    words = title[: length + 1].split()
+    if len(title) > length:  # the last word may be cut
+        del words[-1:]
+    return " ".join(words)
+
+
 def _fewer_words(title: str) -> str:
     """A title without its last word, or a long one's first half."""
     words = title.split()
@@ -63,5 +73,10 @@ def _fewer_words(title: str) -> str:
 
 def is_same_title(title: str, others: Sequence[str]) -> bool:
     """Whether the title equals another but for case and white space."""
-    key = " ".join(title.split()).casefold()
-    return any(" ".join(other.split()).casefold() == key for other in others)
+    key = _key(title)
+    return any(_key(other) == key for other in others)
+
+
+@lru_cache(maxsize=64)  # a document's title is compared with those of all its sections
+def _key(title: str) -> str:
+    return " ".join(title.split()).casefold()

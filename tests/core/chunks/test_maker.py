@@ -23,6 +23,7 @@ from structrag.reading.sections import parse
 from structrag.records import Chunk, Document
 from structrag.retrieval.d3.condensing import SectionSplitter
 from structrag.retrieval.d3.paragraphs import ParagraphSplitter, PartSplitter
+from structrag.text.tokens import count_tokens
 
 Split = Callable[[Document], list[Chunk]]
 
@@ -137,3 +138,27 @@ def test_a_heading_path_stops_in_front_of_the_title_that_a_chunk_begins_with() -
     assert maker.context(("manual", "Small"), own=True).text == "manual > Small"
     bare = ChunkMaker(Document("", title="Manual"), len, None, with_context=False)
     assert bare.context(("Pumps", "Small"), own=True).text == ""
+
+
+def test_a_long_heading_path_is_made_once_for_all_pieces() -> None:
+    calls = []
+
+    def counter(text: str) -> int:
+        calls.append(len(text))
+        return count_tokens(text)
+
+    text = f"# {'letters ' * 250}\n\n{'It rings and works well. ' * 280}"
+    for splitter in (
+        ContentAwareSplitter(max_tokens=1, counter=counter),
+        HiQASplitter(max_tokens=1, counter=counter),
+        PICSplitter(max_tokens=2, min_tokens=1, counter=counter),
+        IDMSSplitter(max_tokens=2, counter=counter),
+    ):
+        calls.clear()
+        document = read_text(text, format="markdown")
+        if isinstance(splitter, PICSplitter | IDMSSplitter):
+            chunks = splitter.split(document, embedder=HashEmbedder())
+        else:
+            chunks = splitter.split(document)
+        assert len(chunks) > 900
+        assert sum(calls) < 500_000  # a heading path a piece takes millions of characters

@@ -82,5 +82,5 @@ def test_text_about_encodings_declares_none() -> None:
     ],
 )
 def test_what_is_no_text_is_refused(data: bytes) -> None:
-    with pytest.raises(InvalidDocument, match="'a.txt' does not hold text"):
+    with pytest.raises(InvalidDocument, match=r"'a\.txt' does not hold text"):
         decoded(data, "a.txt")

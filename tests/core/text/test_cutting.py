@@ -97,8 +97,10 @@ def test_a_piece_that_does_not_fit_leaves_the_others_alone() -> None:
 
 def test_one_word_is_cut_between_characters_as_readers_see_them() -> None:
     text = "🇩🇪🇫🇷👩‍👩‍👧‍👦e\u0301e\u0301"
-    found = pieces(text, [Block("paragraph", 0, len(text))], 1)
+    spans = Cutter(len).cut(text, [Block("paragraph", 0, len(text))], 7)  # as long as the family
+    found = [text[piece.start : piece.end] for piece in spans]
     assert "".join(found) == text
+    assert max(map(len, found)) == 7
     assert not any(piece.startswith(("\u200d", "\u0301")) for piece in found)
 
 
@@ -126,3 +128,19 @@ def test_blank_text_that_joins_a_full_piece_does_not_take_it_over_the_limit() ->
     pieces = Cutter(len).cut(text, [Block("paragraph", 0, len(text))], 9)
     assert [text[piece.start : piece.end] for piece in pieces] == ["abcd", "efgh \n\n\n"]
     assert all(len(text[piece.start : piece.end]) <= 9 for piece in pieces)
+
+
+@pytest.mark.parametrize(
+    "character", ["e" + "\u0301" * 4000, "\U0001f469\u200d" * 2000 + "\U0001f469"]
+)
+def test_one_character_as_readers_see_it_above_the_budget_is_cut_between_code_points(
+    character: str,
+) -> None:
+    text = f"ab {character} cd"
+    for budget in (1, 7):
+        pieces = Cutter(len).cut(text, [Block("paragraph", 0, len(text))], budget)
+        assert "".join(text[piece.start : piece.end] for piece in pieces) == text
+        assert all(piece.end - piece.start <= max(budget, 2) for piece in pieces)
+    short = "ab e\u0301\u0301\u0301 cd"  # it fits, and stays whole
+    pieces = Cutter(len).cut(short, [Block("paragraph", 0, len(short))], 5)
+    assert "e\u0301\u0301\u0301" in "|".join(short[piece.start : piece.end] for piece in pieces)

@@ -36,3 +36,16 @@ def test_limit_holds(title: str, path: list[str], limit: int) -> None:
     assert count_tokens(text) <= limit
     if not shortened:
         assert all(" ".join(part.split()) in text for part in path)
+
+
+def test_of_a_very_long_title_only_the_beginning_is_looked_at() -> None:
+    counted: list[int] = []
+
+    def counter(text: str) -> int:
+        counted.append(len(text))
+        return count_tokens(text)
+
+    for title in ("word " * 400_000, "x" * 2_000_000):
+        text, shortened = heading_context("", (title, "Battery"), counter, limit=64)
+        assert shortened and text.endswith("Battery") and count_tokens(text) <= 64
+        assert sum(counted) < 200_000

@@ -58,7 +58,7 @@ _SAID = re.compile(
 )
 _SAID_END = re.compile(r"\s*(?:[.,;!。]|\Z|\n|(?:is|are)\b)")
 _MARKER = re.compile(
-    r"^\W*(?:(?:the |my )?(?:final )?answer|"
+    r"^[^\w\n]*(?:(?:the |my )?(?:final )?answer|"
     r"(?:relevant |selected )?(?:(?:paragraph|section|passage) )?ids?)\W{0,3}[:：]",
     re.IGNORECASE | re.MULTILINE,
 )

@@ -20,7 +20,7 @@ _REFUSAL = re.compile(
 _NONE = {"none", "null", "n/a"}
 _LABEL = re.compile(r"\A\W*keywords?[\"'\s]*:", re.IGNORECASE)
 _LETTER = re.compile(r"\w")
-_SEPARATORS = re.compile(r"[\n,;•，、；]|^\s*[-*]\s+|^\s*\d+[.)]\s+", re.MULTILINE)
+_SEPARATORS = re.compile(r"[\n,;•，、；]|^[^\S\n]*[-*]\s+|^[^\S\n]*\d+[.)]\s+", re.MULTILINE)
 
 
 def parse_answer(kind: str, answer: str) -> tuple[str, list[str]]:

@@ -36,10 +36,10 @@ _IMAGE = re.compile(
     | (?P<ticks>`+)
     | (?P<tag><img(?=[\s/>])(?:[^<>"']|"[^"]*"|'[^']*')*>)
     | !\[ (?P<alt>(?:[^\[\]\\]|\\.|\[[^\[\]]{0,200}\]){0,10000}) \]
-      (?: \( \s*
+      (?: \( \s* (?!\s)  # white space that could be divided in many ways takes quadratic time
              (?: <(?P<angled>[^<>\n]*)>
                | (?P<bare>(?:[^\s()\\]|\\.|\([^\s()]*\))*)
-               | (?P<loose>[^()<>"'\n]{1,300}?)
+               | (?P<loose>[^()<>"'\n]{1,300}?(?<!\s))
              )
              (?: \s+
                (?: "(?P<double>[^"]{0,1000})"

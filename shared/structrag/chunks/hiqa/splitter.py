@@ -57,8 +57,8 @@ class HiQASplitter(Reading):
 
     Attributes:
         max_tokens: Hard limit of a chunk's index text in tokens of `counter`, and of the text of a
-            part of a table; None: no limit. Only a single character that counts more may exceed it;
-            such a chunk has `extras["oversize"]`.
+            part of a table; None: no limit. Only a single code point that counts more may exceed
+            it; such a chunk has `extras["oversize"]`.
         metadata: What stands in front for indexing: "path", the document title and all headings (at
             most 64 tokens, and at most a quarter of the limit); "section", the section's own title;
             "none". With the latter two, heading lines inside a text are not indexed.

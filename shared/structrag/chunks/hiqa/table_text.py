@@ -12,7 +12,7 @@ from structrag.text.tokens import count_tokens
 
 PROSE_TOKENS = 10  # estimated; a longer cell is a passage to read, not a value
 _BAR = re.compile(r"(?<!\\)\|")
-_DELIMITER = re.compile(r"[\s|:-]*-[\s|:-]*")
+_DELIMITER = re.compile(r"(?=[\s|:]*-)[\s|:-]+")
 
 
 @dataclass(frozen=True, slots=True)

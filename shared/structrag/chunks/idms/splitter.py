@@ -83,7 +83,7 @@ class IDMSSplitter(ReadingSplitter, Reading):
         min_tokens: Segments below it are merged where both fit `max_tokens`; None: half of it.
         target_tokens: What "greedy" fills up to.
         max_tokens: Hard limit of an index text, heading path included; None: no limit. Only a
-            single character may exceed it.
+            single code point may exceed it.
         prompt: The question, a template with {left} and {right}, and {first} and {second} for the
             options, 1 for split and 2 for keep.
         respect_sections: Whether chunks and windows end at section borders; the threshold runs on.

@@ -89,8 +89,8 @@ class PICSplitter(ReadingSplitter, Reading):
         min_tokens: Wished least size of a chunk's text, at most half of `max_tokens`; None: a third
             of it.
         max_tokens: Hard limit of a chunk's index text (context and text) in tokens of `counter`;
-            None: no limit. Only a single character that counts more may exceed it; such a chunk has
-            `extras["oversize"]`.
+            None: no limit. Only a single code point that counts more may exceed it; such a chunk
+            has `extras["oversize"]`.
         context: As in `ContentAwareSplitter`.
         exclude_titles, plain_headings, counter, language, sentence_splitter: As in `Reading`.
         prompt: What the language model is asked: a template with the places {title} and {text}.

@@ -37,7 +37,7 @@ def pack_calls(
     never gives more calls. Every part takes `label_tokens` besides its text. No text gives no call.
     400, 300, 500, 200, 900 and 100 tokens in a budget of 1,000: (400 300) (500 200) (900 100).
 
-    Only a single character that counts more than the whole budget makes a longer call.
+    Only a single code point that counts more than the whole budget makes a longer call.
 
     Raises:
         InvalidParameter: the budget does not exceed `label_tokens`.
@@ -83,7 +83,10 @@ def cut_pieces(
             word_end = words[bisect_left(words, start + 1)]
             window = min(word_end, start + max(4096, 64 * budget))
             characters = [*safe_cuts(text, start, window), window]
-            stop = _furthest(text, start, characters, budget, counter) or characters[0]
+            stop = _furthest(text, start, characters, budget, counter)
+            if not stop:  # not even one character as readers see it fits
+                points = range(start + 1, characters[0])
+                stop = _furthest(text, start, points, budget, counter) or start + 1
         spans.append((start, stop))
         start = stop
     return spans

@@ -70,9 +70,8 @@ def test_words_and_characters_where_a_sentence_or_a_word_is_too_long() -> None:
     assert cut_pieces("  ", 5) == [(0, 2)]
     text = "e\u0301" * 4  # letters with a combining mark, which stay together
     assert [text[a:b] for a, b in cut_pieces(text, 3, len)] == ["e\u0301"] * 4
-    assert [text[a:b] for a, b in cut_pieces(text, 1, len)] == [
-        "e\u0301"
-    ] * 4  # the only piece above a budget
+    # The limit is hard: a character that does not fit is cut between its code points.
+    assert [text[a:b] for a, b in cut_pieces(text, 1, len)] == list(text)
 
 
 def test_a_very_long_paragraph_is_cut_in_time() -> None:
@@ -133,3 +132,8 @@ def test_pieces_tile_any_text_and_fit(text: str, budget: int) -> None:
     assert all(
         count_tokens(text[a:b]) <= max(budget, 3) for a, b in pieces
     )  # as a single character may
+
+
+def test_one_character_as_readers_see_it_above_the_budget_is_cut_between_code_points() -> None:
+    text = "a e" + "\u0301" * 4000 + " b"
+    assert all(end - start <= 7 for start, end in cut_pieces(text, 7, len))
