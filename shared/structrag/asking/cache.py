@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,9 +56,12 @@ class Cache:
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=NORMAL")
             self._connection.execute(
-                "CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, value BLOB) "
-                "WITHOUT ROWID"
+                "CREATE TABLE IF NOT EXISTS answers "
+                "(key TEXT PRIMARY KEY, value BLOB, checksum INTEGER) WITHOUT ROWID"
             )
+            columns = self._connection.execute("PRAGMA table_info(answers)").fetchall()
+            if "checksum" not in {name for _, name, *_ in columns}:
+                self._connection.execute("ALTER TABLE answers ADD COLUMN checksum INTEGER")
             self._connection.commit()
         except (OSError, sqlite3.Error) as error:
             raise InvalidParameter(
@@ -70,7 +74,7 @@ class Cache:
         value = self._read(key)
         try:
             return None if value is None else json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
 
     def put(self, key: str, value: Any) -> None:
@@ -84,9 +88,10 @@ class Cache:
     def get_vector(self, key: str) -> NDArray[np.float32] | None:
         """The vector kept under the key, or None."""
         value = self._read(key)
-        if value is None or len(value) % 4:
+        if not value or len(value) % 4:
             return None
-        return np.frombuffer(value, dtype="<f4")
+        vector = np.frombuffer(value, dtype="<f4")
+        return vector if np.isfinite(vector).all() else None
 
     def put_vectors(self, vectors: Mapping[str, NDArray[np.float32]]) -> None:
         """Keep vectors, all or none."""
@@ -104,16 +109,21 @@ class Cache:
             self._connection.close()
 
     def _read(self, key: str) -> bytes | None:
+        """The bytes kept under the key, None where they are not what was kept."""
+        query = "SELECT value, checksum FROM answers WHERE key = ?"
         with self._lock, self._errors("read"):
-            row = self._connection.execute(
-                "SELECT value FROM answers WHERE key = ?", (key,)
-            ).fetchone()
-        return None if row is None else bytes(row[0])
+            row = self._connection.execute(query, (key,)).fetchone()
+        if row is None or not isinstance(row[0], bytes):
+            return None
+        value, checksum = row
+        # Values of before there were checksums have none.
+        return value if checksum is None or checksum == crc32(value) else None
 
     def _write(self, values: Mapping[str, bytes]) -> None:
         with self._lock, self._errors("written"), self._connection:
             self._connection.executemany(
-                "INSERT OR REPLACE INTO answers VALUES (?, ?)", list(values.items())
+                "INSERT OR REPLACE INTO answers VALUES (?, ?, ?)",
+                [(key, value, crc32(value)) for key, value in values.items()],
             )
 
     @contextmanager

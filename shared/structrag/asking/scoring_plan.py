@@ -30,7 +30,8 @@ class ScoringPlan:
         if self.cache is not None:
             for text in self.missing:
                 score = self.cache.get(self._key(text))
-                if score is not None:
+                # A damaged value is asked for again.
+                if isinstance(score, float) and math.isfinite(score):
                     self.scores[text] = score
             usage.cache_hits += len(self.scores)
             self.missing = [text for text in self.missing if text not in self.scores]

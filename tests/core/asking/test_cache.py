@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from doubles import HashEmbedder, ScriptedModel
 from hypothesis import given
 from hypothesis import strategies as st
 
+from structrag import Index, read_text
 from structrag.asking.cache import Cache, cache_key
 from structrag.errors import InvalidParameter
 
@@ -38,6 +44,64 @@ def test_values_are_there_for_another_object(tmp_path: Path) -> None:
     assert (second.get("other"), second.get_vector("other"), len(second)) == (None, None, 2)
     first.close()
     second.close()
+
+
+DAMAGE = {
+    "cut": lambda value: value[: len(value) // 2],
+    "a bit": lambda value: bytes([value[0] ^ 4]) + value[1:],
+    "emptied": lambda value: b"",
+    "overwritten": lambda value: b"\xff" * len(value),
+    "text": lambda value: "not bytes",
+    "null": lambda value: None,
+}
+
+
+def damage(path: Path, change: Callable[[bytes], Any]) -> None:
+    """Change every value of a cache in its file."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for key, value in connection.execute("SELECT key, value FROM answers").fetchall():
+            connection.execute("UPDATE answers SET value = ? WHERE key = ?", (change(value), key))
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_a_damaged_value_is_a_miss(name: str, tmp_path: Path) -> None:
+    with closing(Cache(tmp_path / "c")) as cache:
+        cache.put("k", {"answer": "yes"})
+        cache.put_vectors({"v": np.array([1.5, -2.0])})
+    damage(tmp_path / "c", DAMAGE[name])
+    with closing(Cache(tmp_path / "c")) as cache:
+        assert cache.get("k") is None and cache.get_vector("v") is None
+        cache.put("k", 3)  # it can be put again
+        assert cache.get("k") == 3
+
+
+def test_an_index_is_built_from_a_damaged_cache_as_without_one(tmp_path: Path) -> None:
+    document = read_text("# Pump\n\nIt leaks.\n\n# Valve\n\nIt is shut.\n", format="markdown")
+
+    def built(cache: Cache | None) -> Any:
+        llm = ScriptedModel('["pump"]')
+        index = Index(embedder=HashEmbedder(), llm=llm, cache=cache)
+        report = index.add([document])
+        texts = [index.store.view_text(row, "keywords") for row in range(len(index))]
+        return report.usage["calls"], report.usage["embedded"], texts
+
+    with closing(Cache(tmp_path / "c")) as cache:
+        expected = built(cache)
+        assert expected == built(None) and built(cache)[:2] == (0, 0)
+    for change in DAMAGE.values():
+        damage(tmp_path / "c", change)
+        with closing(Cache(tmp_path / "c")) as cache:
+            assert built(cache) == expected
+
+
+def test_values_without_a_checksum_are_read(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "c")) as connection, connection:
+        connection.execute("CREATE TABLE answers (key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID")
+        connection.execute("INSERT INTO answers VALUES ('k', ?)", (b"3",))
+    with closing(Cache(tmp_path / "c")) as cache:
+        assert cache.get("k") == 3
+        cache.put("k", 4)
+        assert cache.get("k") == 4
 
 
 def test_threads_can_share_it(tmp_path: Path) -> None:
