@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from llama_index.core import Document
 from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
+from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import ImageDocument, MetadataMode, NodeRelationship, TextNode
 from llama_index.core.utils import get_tokenizer
@@ -359,6 +360,16 @@ def test_callables_are_passed_again_not_imported():
         ContentAwareNodeParser.from_dict(
             ContentAwareNodeParser(id_func=CHANGES["id_func"]).to_dict()
         )
+
+
+@pytest.mark.parametrize("tokenizer", [str.split, list, str.encode])
+def test_a_method_or_class_of_python_is_a_tokenizer(tokenizer):
+    parser = ContentAwareNodeParser(tokenizer=tokenizer, chunk_size=9)
+    data = parser.to_dict()
+    assert data["tokenizer"].startswith("builtins.")
+    assert ContentAwareNodeParser.from_dict(data, tokenizer=tokenizer).to_dict() == data
+    nodes = IngestionPipeline(transformations=[parser]).run(documents=[Document(text="a b. c d.")])
+    assert nodes and pickle.loads(pickle.dumps(parser)).tokenizer is tokenizer
 
 
 def test_pickle_keeps_the_tokenizer_or_says_why_not():

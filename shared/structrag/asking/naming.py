@@ -93,7 +93,9 @@ def _function_name(value: Any) -> str:
     owner = getattr(value, "__self__", None)
     if owner is not None and not hasattr(owner, "__spec__"):  # built-in functions have a module
         return f"{setting_name(owner)}.{value.__qualname__}"
-    full = f"{value.__module__}.{value.__qualname__}"
+    # Methods of built-in classes, such as `str.split`, have a class and no module.
+    source = getattr(value, "__objclass__", value)
+    full = f"{getattr(source, '__module__', None)}.{value.__qualname__}"
     return unnamed(value, full) if "<" in value.__qualname__ else full
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 
 from structrag.asking import naming
@@ -53,6 +54,11 @@ NAMED: list[Any] = [
     tiktoken_counter(),
     tiktoken_counter("o200k_base"),
     len,
+    str.split,
+    str.__len__,
+    bytes.split,
+    dict.fromkeys,
+    np.add,
     Characters,
     Characters(),
     Characters(2),
@@ -73,7 +79,8 @@ def test_names_are_stable_and_tell_settings_apart() -> None:
     assert len(set(names)) == len(names) and all(map(has_name, names))
     assert not [name for name in names if "0x" in name]
     assert names[0] == "structrag.text.tokens.count_tokens"
-    assert setting_name(Characters(2)) == names[6]
+    assert setting_name(Characters(2)) == names[NAMED.index(Characters) + 2]
+    assert setting_name(str.split) == "builtins.str.split"
     assert setting_name({"a": {"c", 2.5}, "b": 1}) == names[-1]
 
 
