@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
@@ -58,13 +61,17 @@ async def adrive(steps: Generator[R, Any, T], answer: Callable[[R], Awaitable[An
 async def in_thread(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
     """`asyncio.to_thread`, except that a cancelled caller waits until the thread has ended.
 
-    So nothing that the thread reads changes under it.
+    So nothing that the thread reads changes under it, however often the caller is cancelled.
     """
-    work = asyncio.ensure_future(asyncio.to_thread(function, *arguments, **options))
+    call = partial(contextvars.copy_context().run, function, *arguments, **options)
+    # A future, no task: the end of `asyncio.run` cancels all tasks, and would not wait for this.
+    work = asyncio.get_running_loop().run_in_executor(None, call)
     try:
         return await asyncio.shield(work)
     except asyncio.CancelledError:
-        await asyncio.wait([work])
+        while not work.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([work])
         raise
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -269,3 +271,44 @@ def test_requests_of_different_models_are_embedded_apart() -> None:
         and found[1][2].shape[0] == 0
     )
     assert hash(Embed(("a",), embedder=[])) == hash(Embed(("a",)))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("cancels", [1, 3])
+def test_whoever_is_cancelled_waits_for_the_steps_in_their_thread(cancels: int) -> None:
+    running, ended = threading.Event(), threading.Event()
+
+    def steps() -> Steps[None]:
+        yield []
+        running.set()
+        time.sleep(0.2)
+        ended.set()
+
+    async def main() -> None:
+        task = asyncio.create_task(Runner().arun(steps()))
+        await asyncio.to_thread(running.wait)
+        for _ in range(cancels):
+            task.cancel()
+            await asyncio.sleep(0)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert ended.is_set()
+
+    asyncio.run(main())
+
+
+def test_the_end_of_a_loop_waits_for_the_steps_in_their_thread() -> None:
+    running, ended = threading.Event(), threading.Event()
+    tasks = []
+
+    def steps() -> Steps[None]:
+        yield []
+        running.set()
+        time.sleep(0.2)
+        ended.set()
+
+    async def main() -> None:
+        tasks.append(asyncio.create_task(Runner().arun(steps())))
+        await asyncio.to_thread(running.wait)
+
+    asyncio.run(main())
+    assert ended.is_set() and tasks[0].cancelled()
