@@ -19,7 +19,6 @@ ELSEWHERE = {
     "errors": "every test of a mistake names its class",
     "records": "plain records, made and compared everywhere",
     "asking/prompts": "index/test_views: templates that are refused",
-    "cli/printing": "cli/test_app: what commands print",
     "evaluation/estimates": "evaluation/test_comparing, cli/test_tables",
     "evaluation/searched": "evaluation/test_labelled: chunks searched and measured",
     "hosts/images": "the adapters' tests: images as their hosts take them",

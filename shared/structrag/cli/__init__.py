@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import warnings
 
+from structrag.cli.printing import harmless
 from structrag.errors import StructragError, require
 
 
@@ -16,7 +18,18 @@ def main(arguments: list[str] | None = None) -> None:
         require("typer", extra="cli")
         from structrag.cli.app import application
 
-        application()(args=arguments, standalone_mode=True)
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            application()(args=arguments, standalone_mode=True)
     except StructragError as error:
-        print(f"structrag: {error}", file=sys.stderr)  # noqa: T201 - the command line talks
+        _say(error)
         sys.exit(2)
+
+
+def _say(message: Exception | Warning | str) -> None:
+    """One line on standard error. It may name files, and their names are others' words."""
+    print(f"structrag: {harmless(str(message))}", file=sys.stderr)  # noqa: T201 - it talks
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    _say(message)

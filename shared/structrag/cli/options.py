@@ -14,6 +14,7 @@ from structrag.chunks.fixed import FixedSplitter
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.chunks.pic.splitter import PICSplitter
+from structrag.cli.printing import harmless
 from structrag.errors import InvalidParameter, StructragError, check_choice
 from structrag.reading.files import find_files, read_file
 from structrag.records import Document
@@ -99,4 +100,4 @@ def documents(
             except StructragError as error:
                 if file == path:
                     raise
-                print(f"left out: {error}", file=sys.stderr)  # noqa: T201 - the command line talks
+                print(f"left out: {harmless(str(error))}", file=sys.stderr)  # noqa: T201 - the command line talks

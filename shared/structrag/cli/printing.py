@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable
 from typing import Any
 
 from structrag.records import Chunk
 
+# What a terminal may take for a command; line ends and tabs are text.
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
+
+
+def harmless(text: str) -> str:
+    """A text whose control characters are spelt out, so that a terminal shows them.
+
+    Example:
+        >>> print(harmless("a\\x1b[2Jb"))
+        a\\x1b[2Jb
+    """
+    return _CONTROL.sub(lambda match: repr(match[0])[1:-1], text)
+
 
 def print_items(items: Iterable[Any], as_json: bool) -> None:
-    """One line for each item, as JSON or as `str` has it."""
+    """One line for each item, as JSON or as `str` has it.
+
+    Documents are others' words: their control characters are spelt out.
+    """
     for item in items:
-        line = json.dumps(item) if as_json else str(item)
+        line = json.dumps(item) if as_json else harmless(str(item))
         sys.stdout.write(line.encode("utf-8", "replace").decode("utf-8") + "\n")
 
 

@@ -11,7 +11,7 @@ import typer
 
 from structrag.chunks.asking_splitter import ReadingSplitter
 from structrag.cli.options import METHODS, AsJson, Embedder, File, Format, MaxTokens, Reader
-from structrag.cli.printing import chunk_record, path_of, print_items
+from structrag.cli.printing import chunk_record, harmless, path_of, print_items
 from structrag.errors import InvalidParameter, check_choice
 from structrag.reading.files import read_file
 from structrag.reading.sections import parse
@@ -39,7 +39,7 @@ def split(
     document = read_file(file, format=format, reader=reader)
     chunks = list(_split(splitter, document, embedder or None, plot))
     if not chunks:
-        typer.echo(f"{file} holds no text, so it has no chunk.", err=True)
+        typer.echo(harmless(f"{file} holds no text, so it has no chunk."), err=True)
     print_items(map(chunk_record, chunks) if as_json else _lines(document, chunks), as_json)
 
 

@@ -170,7 +170,9 @@ def _words(sentence: str, definitions: Mapping[str, str]) -> str:
         text, address, label = link.groups()
         return str(text) if address or _label(label or text) in definitions else link.group()
 
-    return " ".join(_MARK.sub("", _LINK.sub(shown, sentence), count=1).split())
+    plain = _LINK.sub(shown, sentence)
+    mark = _MARK.match(plain)
+    return " ".join(plain[mark.end() if mark else 0 :].split())
 
 
 def _targets(

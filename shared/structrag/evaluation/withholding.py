@@ -21,7 +21,7 @@ _WORDS = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 _LINE = re.compile(r"[^\n]+")
 _ADDRESS = re.compile(r"\]\([^()\s]*\)")
 _MARKER = re.compile(r"\s*(?:[-*+•>|]\s+|\d+[.)]\s+)*")
-_PAGE = re.compile(r"[\s.·…|]*\d*[\s|]*$")  # of a line in a table of contents
+_PAGE = re.compile(r"[\s|]*\d*[\s.·…|]*")  # of a line in a table of contents, read backwards
 _LONGEST = 200  # characters of a line that may repeat a heading
 
 
@@ -81,9 +81,19 @@ def withheld_chunks(
 def _repeated(text: str, keys: Collection[str]) -> Iterator[tuple[int, int]]:
     for line in _LINE.finditer(text):
         if line.end() - line.start() <= _LONGEST:
-            words = _MARKER.sub("", _ADDRESS.sub("]", line.group()), count=1)
-            if title_key(words) in keys or title_key(_PAGE.sub("", words)) in keys:
+            words = _without_marker(_ADDRESS.sub("]", line.group()))
+            if title_key(words) in keys or title_key(_without_page(words)) in keys:
                 yield line.span()
+
+
+def _without_marker(line: str) -> str:
+    match = _MARKER.match(line)
+    return line[match.end() :] if match else line
+
+
+def _without_page(line: str) -> str:
+    match = _PAGE.match(line[::-1])
+    return line[: len(line) - match.end()] if match else line
 
 
 def _without(chunk: Chunk, spans: Sequence[tuple[int, int]]) -> str:

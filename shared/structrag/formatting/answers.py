@@ -28,7 +28,7 @@ INVENTED_SHARE, INVENTED_WORDS = 0.02, 4
 
 _WORD = regex.compile(rf"[{SPACELESS}]|[[\p{{L}}\p{{M}}\p{{N}}]--[{SPACELESS}]]+", regex.VERSION1)
 _FENCED = re.compile(
-    r"(?:[^\n`]{0,200}\n\s*)?(`{3,}|~{3,})[ \t]*(?:markdown|md)?[ \t]*\n(.*)\n[ \t]*\1",
+    r"(?:[^\n`]{0,200}\n\s*)?(`{3,}|~{3,})[ \t]*(?:(?:markdown|md)[ \t]*)?\n(.*)\n[ \t]*\1",
     re.DOTALL | re.IGNORECASE,
 )
 _HEADING_NUMBER = re.compile(

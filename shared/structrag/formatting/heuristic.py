@@ -20,7 +20,7 @@ _CODE_LINE = re.compile(
     | ^(?:>>>|\.\.\.|\$|\#!|//|/\*|\#include|@\w)
     | \)\s*[:{;]?$
     | [\w\])]\s(?:=|==|:=|\+=|->|=>)\s\S
-    | \w\(\S*\)
+    | \w\(\S{0,200}\)
     | ^(?:def|class|import|from|return|if|elif|else|for|while|try|except|with
         |fn|let|const|var|public|private|end)\b.*[^.,]$""",
     re.VERBOSE,

@@ -35,9 +35,7 @@ _FRONT_MATTER = re.compile(
     r"(?P<mark>---|\+\+\+)[ \t]*\n(?P<body>(?:.*\n)*?)(?:(?P=mark)|\.\.\.)[ \t]*(?:\n|\Z)"
 )
 _FRONT_MATTER_LINE = re.compile(r"""[\w"'.-]+[ \t]*[:=]|\#|\[|\{|[ \t]*\Z""")
-_FRONT_MATTER_TITLE = re.compile(
-    r"""^title[ \t]*[:=][ \t]*(?P<quote>["']?)(?P<title>.*?)(?P=quote)[ \t]*$""", re.MULTILINE
-)
+_FRONT_MATTER_TITLE = re.compile(r"^title[ \t]*[:=](?P<title>.*)$", re.MULTILINE)
 _ANCHOR = re.compile(r"\{[ \t]*[#.:][^{}]*\}$")
 _INLINE_MARKUP = re.compile(r"[\0*`\[<\\\n]|&[#\w]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 _CODE_SPAN = re.compile(r"(?<!`)`(?!`)(?! )([^`\n\0]+)(?<! )`(?!`)")
@@ -70,8 +68,11 @@ def front_matter(text: str) -> FrontMatter:
     block = _FRONT_MATTER.match(unify_line_ends(text))
     if block is None or not _FRONT_MATTER_LINE.match(block["body"].partition("\n")[0]):
         return FrontMatter(0, "")
-    title = _FRONT_MATTER_TITLE.search(block["body"])
-    return FrontMatter(block.end(), title["title"].strip() if title else "")
+    line = _FRONT_MATTER_TITLE.search(block["body"])
+    title = line["title"].strip() if line else ""
+    if len(title) > 1 and title[0] == title[-1] and title[0] in "\"'":
+        title = title[1:-1].strip()
+    return FrontMatter(block.end(), title)
 
 
 def unify_line_ends(text: str) -> str:

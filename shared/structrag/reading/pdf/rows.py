@@ -12,7 +12,8 @@ from structrag.reading.pdf.hyphens import Hyphens
 from structrag.reading.pdf.pages import Line
 from structrag.text.scripts import SPACELESS
 
-_BROKEN = re.compile(r"(?<![^\W_])(?P<word>[^\W_]+(?:-[^\W_]+)*)[-\u2010]$")
+# It begins at the first part of a word with hyphens: from each part it would take quadratic time.
+_BROKEN = re.compile(r"(?<![^\W_])(?<![^\W_]-)(?P<word>[^\W_]+(?:-[^\W_]+)*)[-\u2010]$")
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
 _UNSPACED_END = regex.compile(rf"[{SPACELESS}、。，．：；！？）」』】》…]")
 _UNSPACED_START = regex.compile(rf"[{SPACELESS}、。，．：；！？（「『【《…]")

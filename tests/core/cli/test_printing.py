@@ -1,0 +1,62 @@
+"""What commands print of documents cannot command a terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from structrag.cli import main
+from structrag.cli.printing import harmless
+
+NASTY = "\x1b]0;owned\x07\x1b[2J\x9b31m\x00\x7f\b\r"
+
+
+def test_control_characters_are_spelt_out() -> None:
+    assert harmless(NASTY) == r"\x1b]0;owned\x07\x1b[2J\x9b31m\x00\x7f\x08\r"
+    assert harmless("a\tb\r\nc\nü 漢 👩\u200d👩") == "a\tb\r\nc\nü 漢 👩\u200d👩"
+
+
+@pytest.mark.parametrize("command", ["outline", "split", "search", "compare"])
+def test_no_command_prints_a_documents_escapes(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, command: str
+) -> None:
+    path = tmp_path / "a\x1b[31m.md"
+    try:
+        words = NASTY.replace("\0", "")  # which no text file holds
+        path.write_text(f"# Ti{words}tle\n\nPumps {words} move water.\n", encoding="utf-8")
+    except OSError:
+        pytest.skip("such names are not allowed here")
+    options = {"search": ["-q", "water"], "compare": ["--method", "fixed"]}.get(command, [])
+    with pytest.raises(SystemExit):
+        main([command, str(path), *options])
+    out, err = capsys.readouterr()
+    assert not set(out + err) & set("\x1b\x07\x9b\x00\x7f\b")
+    assert command == "compare" or r"\x1b]0;owned" in out
+
+
+def test_errors_and_warnings_are_one_harmless_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["outline", str(tmp_path / "no\x1b[31m.md")])
+    err = capsys.readouterr().err
+    assert stop.value.code == 2 and err.startswith("structrag: ") and "\x1b" not in err
+
+
+@pytest.mark.filterwarnings("default::UserWarning")
+def test_a_warning_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "a.md").write_text("# Pumps\n\nPumps move water.\n\n# Valves\n\nValves stop it.")
+    (tmp_path / "b.md").write_text("x")
+    try:
+        (folder / "b.md").symlink_to(tmp_path / "b.md")
+    except OSError:
+        pytest.skip("links need a right that is missing here")
+    with pytest.raises(SystemExit) as stop:
+        main(["search", str(folder), "-q", "water"])
+    lines = capsys.readouterr().err.splitlines()
+    assert not stop.value.code
+    assert lines[0].startswith("structrag: ") and "outside of the folder" in lines[0]
+    assert len(lines) == 2  # the other is the report
