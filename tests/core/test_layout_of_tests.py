@@ -62,13 +62,14 @@ FOLDERS = {
 # Test files about an adapter as a whole.
 ACROSS = {
     "broken_off", "chains", "embedders", "examples", "index_path", "known_inputs", "names",
-    "places", "runnables", "source_places", "standard",
+    "places", "real_documents", "runnables", "source_places", "standard",
 }  # fmt: skip
 # Test files about the core as a whole.
 WHOLE = {
     "test_examples",
     "test_layout_of_tests",
     "test_public",
+    "test_real_documents",
     "test_rooms",
     "test_signatures",
 }
