@@ -16,7 +16,7 @@ from unicodedata import normalize
 
 import regex
 
-from structrag.formatting.windows import BEGIN, END
+from structrag.formatting.marks import between_marks, without_marks
 from structrag.reading.escaping import escaped_line
 from structrag.reading.markdown import markdown_headings
 from structrag.text.scripts import SPACELESS
@@ -80,18 +80,27 @@ def if_lossless(before: str, after: str, source: Sequence[str]) -> str:
 def bare(answer: str, core: str) -> str:
     """The Markdown in an answer, without what the model put around it.
 
-    The marks go, and a fence (with a line of introduction) around all of it. The fence stays
-    where the core has one itself, and where words of the core would go with it.
+    What stands before the mark of the beginning and behind that of the end goes, unless words of
+    the core would go with it; all marks go, however misspelt. So does a fence (with a line of
+    introduction) around all of it, except where the core has one itself, and where words would be
+    lost.
     """
-    if BEGIN not in core and END not in core:
-        if BEGIN in answer:
-            answer = answer.partition(BEGIN)[2]
-        answer = answer.partition(END)[0]
-    answer = answer.strip()
+    answer = _core_part(answer, core).strip()
     whole = _FENCED.fullmatch(answer)
     if whole and not core.lstrip().startswith(("```", "~~~")):
         return if_lossless(answer, whole[2].strip(), forms(core))
     return answer
+
+
+def _core_part(answer: str, core: str) -> str:
+    """What stands between the marks, or all but the marks where words would go."""
+    part, whole = between_marks(answer, core), without_marks(answer, core)
+    if part == whole:
+        return part
+    source = forms(core)
+    more = missing(source, forms(part)).total() - missing(source, forms(whole)).total()
+    # Common words of the padding may make good for some that the part lacks.
+    return part if more <= (1 - RECALL) * len(source) else whole
 
 
 def fault_of(core: str, answer: str) -> str:

@@ -1,0 +1,114 @@
+"""The marks around what a model is to convert, taken out of its answer.
+
+Models repeat them, often misspelt: `<<BEGIN>>`, `<<< begin >>>`, `&lt;END&gt;`, **END**.
+"""
+
+from __future__ import annotations
+
+import re
+from difflib import SequenceMatcher
+
+_LESS = r"(?:[<＜«‹≪〈《]|&lt;)"
+_GREATER = r"(?:[>＞»›≫〉》]|&gt;)"
+_DRESS = r"[ \t\\/*_`'\"|:.!\[\](){}#=~-]"  # what may stand around the word, on its line
+_LETTERS = r"(?<![^\W\d_])([A-Za-z]{2,8})(?![^\W\d_])"
+# A word with angle brackets in front of it, behind it, or both; those may be on lines of their own.
+_BRACKETED = re.compile(
+    rf"(?:{_LESS}\\?){{1,8}}{_DRESS}{{0,4}}\n?{_DRESS}{{0,4}}{_LETTERS}"
+    rf"(?:{_DRESS}{{0,4}}\n?{_DRESS}{{0,4}}\\?(?:{_GREATER}\\?){{1,8}})?"
+    rf"|{_LETTERS}{_DRESS}{{0,4}}\n?{_DRESS}{{0,4}}(?:{_GREATER}\\?){{1,8}}"
+)
+_ANGLE = re.compile(f"{_LESS}|{_GREATER}")
+# A word alone on its line, in whatever dress; and a line of nothing but angle brackets.
+_ALONE = re.compile(rf"^{_DRESS}*{_LETTERS}{_DRESS}*$", re.MULTILINE)
+_BRACKETS_ALONE = re.compile(
+    rf"^{_DRESS}*(?:(?:{_LESS}[ \t\\]*){{2,}}|(?:{_GREATER}[ \t\\]*){{2,}}){_DRESS}*$", re.MULTILINE
+)
+# How alike a word must be to that of a mark (difflib's ratio): one letter more, less or elsewhere.
+_ALIKE = {"begin": 0.75, "end": 0.65}
+
+
+def between_marks(answer: str, core: str) -> str:
+    """The part of an answer between its first marks, and no other marks in it.
+
+    `core` is what was to be converted: what it holds itself is no mark. Without a mark of the
+    beginning the part begins with the answer, without one of the end it ends with it.
+    """
+    marks = _marks(answer, core)
+    starts = [end for _, end, name in marks if name == "begin"]
+    start = starts[0] if starts else 0
+    ends = [begin for begin, _, name in marks if name == "end" and begin >= start]
+    return _without(answer, marks, start, ends[0] if ends else len(answer))
+
+
+def without_marks(answer: str, core: str) -> str:
+    """The answer without marks, and nothing else left out."""
+    return _without(answer, _marks(answer, core), 0, len(answer))
+
+
+def _without(answer: str, marks: list[tuple[int, int, str]], start: int, end: int) -> str:
+    parts = []
+    position = start
+    for first, last, _ in marks:
+        if first >= start and last <= end:
+            parts.append(answer[position:first])
+            position = last
+    return "".join([*parts, answer[position:end]])
+
+
+def _marks(answer: str, core: str) -> list[tuple[int, int, str]]:
+    """The place of each mark in an answer, and which it is: "begin", "end" or ""."""
+    source = _plain(core)
+    words = set(re.findall(r"[a-z]+", core.casefold()))
+    places: list[tuple[int, int, str]] = []
+    for match in _BRACKETED.finditer(answer):
+        word = (match[1] or match[2]).casefold()
+        name = _name(word)
+        # One bracket is much used otherwise: then the word must be spelt right.
+        is_mark = name == word or (name and len(_ANGLE.findall(match[0])) > 1)
+        if is_mark and _plain(match[0]) not in source:
+            places.append((*_whole_line(answer, *match.span()), name))
+    for match in _ALONE.finditer(answer):
+        name = _name(match[1].casefold())
+        # The source may have the word, but then hardly in capitals on a line of its own.
+        in_source = match[1] in core if match[1].isupper() else match[1].casefold() in words
+        if name and not in_source:
+            places.append((*match.span(), name))
+    for match in _BRACKETS_ALONE.finditer(answer):
+        if _plain(match[0]) not in source:
+            places.append((*match.span(), ""))
+    return _merged(sorted(places))
+
+
+def _merged(places: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """The places, those that overlap as one."""
+    merged: list[tuple[int, int, str]] = []
+    for first, last, name in places:
+        if merged and first < merged[-1][1]:
+            before, end, named = merged.pop()
+            merged.append((before, max(end, last), named or name))
+        else:
+            merged.append((first, last, name))
+    return merged
+
+
+def _whole_line(answer: str, start: int, end: int) -> tuple[int, int]:
+    """The place of a mark with its line, if nothing else but dress stands there."""
+    first = answer.rfind("\n", 0, start) + 1
+    last = answer.find("\n", end)
+    last = len(answer) if last < 0 else last
+    around = answer[first:start] + answer[end:last]
+    return (first, last) if re.fullmatch(rf"{_DRESS}*", around) else (start, end)
+
+
+def _name(word: str) -> str:
+    """The mark that a word stands for, however misspelt; "" for another word."""
+    for name, least in _ALIKE.items():
+        if SequenceMatcher(None, word, name).ratio() >= least:
+            return name
+    return ""
+
+
+def _plain(text: str) -> str:
+    """A text in small letters without white space and backslashes."""
+    return re.sub(r"[\s\\]+", "", text).casefold()

@@ -1,0 +1,124 @@
+"""Marks in answers: however they are misspelt, none stays in a document."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from window_making import core_of, numbered, small
+
+from structrag.formatting.answers import bare
+from structrag.formatting.marks import between_marks, without_marks
+from structrag.formatting.windows import BEGIN, END
+
+CORE = "The pump moves water.\n\nIt is cleaned once a year, and in the end it is oiled."
+
+
+@pytest.mark.parametrize(
+    ("begin", "end"),
+    [
+        ("<<<BEGIN>>", "<<<END>>"),
+        ("<<BEGIN>>", "<<END>>"),
+        ("<BEGIN>", "</BEGIN>\n<END>"),
+        ("<<< BEGIN >>>", "<<< END >>>"),
+        ("<<<begin>>>", "<<<end>>>"),
+        ("<<<BEGIN", "END>>>"),
+        ("BEGIN>>>", "<<<END"),
+        ("<<<BEGN>>>", "<<<EDN>>>"),
+        ("<<<BEGINN>>>", "<<<ENDE>>>"),
+        ("&lt;&lt;&lt;BEGIN&gt;&gt;&gt;", "&lt;END&gt;"),
+        (r"\<\<\<BEGIN\>\>\>", r"\<<<END\>>>"),
+        ("**<<<BEGIN>>>**", "`<<<END>>>`"),
+        ("«BEGIN»", "《END》"),
+        ("＜＜＜BEGIN＞＞＞", "＜＜＜END＞＞＞"),
+        ("<<<\nBEGIN\n>>>", "<<<\nEND\n>>>"),
+        ("BEGIN", "END"),
+        ("**BEGIN**", "--- END ---"),
+        ("[BEGIN]", "[END]"),
+        ("# BEGIN", "# END"),
+        ("<<<BEGIN>>>\n<<<BEGIN>>>", "<<<END>>>\n<<<END>>>"),
+        ("<<<", ">>>"),
+    ],
+)
+def test_misspelt_marks_are_taken_out(begin: str, end: str) -> None:
+    assert bare(f"{begin}\n{CORE}\n{end}", CORE) == CORE
+    assert bare(f"Sure!\n\n{begin}\n{CORE}", CORE).endswith(CORE)
+    formatted = small(lambda prompt: f"{begin}\n{core_of(prompt)}\n{end}").format(numbered(100))
+    assert formatted.document.text.split() == numbered(100).split()
+    assert formatted.report.retries == formatted.report.fallbacks == 0
+
+
+def test_in_a_line_only_marks_with_brackets_go() -> None:
+    assert bare(f"{BEGIN} {CORE} {END}", CORE) == CORE
+    assert bare(f"<<BEGN>> {CORE}<<end>>", CORE) == CORE
+    text = "We begin and end here."
+    assert bare(text, "Other words.") == text
+
+
+@pytest.mark.parametrize(
+    "core",
+    [
+        "Write <<<BEGIN>>> and <<<END>>> around it.",
+        "if x:\n  BEGIN\n    work\n  END",
+        "<end>\n\nThe tag.",
+        "begin\n\nThe word alone.",
+        "It is said <<and>> done.",
+    ],
+)
+def test_what_the_source_has_stays(core: str) -> None:
+    assert bare(core, core) == core
+    assert without_marks(core, core) == core
+
+
+def test_what_stands_outside_goes_unless_words_would_go() -> None:
+    assert bare(f"Here you are:\n<<BEGIN>>\n{CORE}\n<<END>>\nAnything else?", CORE) == CORE
+    first, _, second = CORE.partition("\n\n")
+    assert bare(f"{first}\n{END}\n{second}", CORE).split() == CORE.split()
+    assert between_marks(f"{first}\n{END}\n{second}", CORE).strip() == first
+
+
+LETTER = st.sampled_from("abcdefghijklmnopqrstuvwxyz")
+
+
+@st.composite
+def misspelt(draw: st.DrawFn, word: str) -> str:
+    """A mark with a letter changed, other brackets, other case and something around it."""
+    i = draw(st.integers(0, len(word) - 1))
+    change = draw(st.sampled_from(["none", "drop", "double", "swap", "insert"]))
+    if change == "drop":
+        word = word[:i] + word[i + 1 :]
+    elif change == "double":
+        word = word[: i + 1] + word[i:]
+    elif change == "swap":
+        word = word[:i] + word[i : i + 2][::-1] + word[i + 2 :]
+    elif change == "insert":
+        word = word[:i] + draw(LETTER).upper() + word[i:]
+    word = draw(st.sampled_from([word, word.lower(), word.title()]))
+    less, greater = draw(
+        st.sampled_from([("<", ">"), ("＜", "＞"), ("&lt;", "&gt;"), ("\\<", "\\>")])
+    )
+    space = draw(st.sampled_from(["", " ", "\n"]))
+    left, right = draw(st.tuples(st.integers(0, 4), st.integers(0, 4)).filter(lambda n: sum(n) > 1))
+    mark = f"{less * left}{space}{word}{space}{greater * right}"
+    dress = draw(st.sampled_from(["{}", "**{}**", "`{}`", "- {}", "# {}", "  {}  "]))
+    return dress.format(mark)
+
+
+@given(begin=misspelt("BEGIN"), end=misspelt("END"), inline=st.booleans())
+def test_no_mark_stays_however_it_is_misspelt(begin: str, end: str, inline: bool) -> None:
+    gap = " " if inline else "\n"
+    answer = bare(f"{begin}{gap}{CORE}{gap}{end}", CORE)
+    assert re.findall(r"\w+", answer) == re.findall(r"\w+", CORE), answer
+    assert not re.search(r"[<>＜＞]|&[lg]t;", answer), answer
+
+
+@pytest.mark.parametrize(
+    "part", ["<", "<<<", "BEGIN\n", "<begin ", "\\<", "- ", "\n", "&lt;", "a>"]
+)
+def test_long_answers_take_time_in_proportion(part: str) -> None:
+    started = time.process_time()
+    bare(part * 20_000, CORE)
+    assert time.process_time() - started < 5
