@@ -1,6 +1,7 @@
 # make demo   index the project's own documentation and answer three questions (DOC=path Q="question" for your own files,
 #             LIGHT=1 without any model)
 # make test   install everything and run the whole suite
+# make torture   an hour of mutated documents, killed savers, tampered indexes (MINUTES=5, PROMISE=kills, RECORD=1)
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
@@ -13,7 +14,7 @@ else
 DEMO_STAMP := $(VENV)/.installed-light
 endif
 
-.PHONY: install demo test lint docs bench clean
+.PHONY: install demo test torture lint docs bench clean
 
 install: $(VENV)/.installed-dev
 
@@ -42,6 +43,10 @@ demo: $(DEMO_STAMP)
 
 test: install
 	$(BIN)/python -m pytest
+
+torture: install
+	PYTHONPATH=tests $(BIN)/python -m torture $(if $(MINUTES),--minutes $(MINUTES)) \
+	  $(if $(PROMISE),--promise $(PROMISE)) $(if $(RECORD),--record)
 
 lint: install
 	$(BIN)/ruff check .

@@ -330,5 +330,5 @@ PROMISE = Promise(
     case,
     cases=8_000,
     short=64,
-    share=5,
+    share=4,
 )

@@ -2,6 +2,27 @@
 
 from __future__ import annotations
 
-from torture import documents, full_volume, kills, models, savers, tampering
+from torture import (
+    documents,
+    full_volume,
+    growth_of_time,
+    kills,
+    models,
+    savers,
+    tampering,
+    threads,
+)
 
-ALL = [module.PROMISE for module in (documents, kills, savers, tampering, full_volume, models)]
+ALL = [
+    module.PROMISE
+    for module in (
+        documents,
+        growth_of_time,
+        kills,
+        savers,
+        tampering,
+        full_volume,
+        models,
+        threads,
+    )
+]

@@ -126,5 +126,5 @@ PROMISE = Promise(
     case,
     cases=500,
     short=12,
-    share=4,
+    share=3,
 )

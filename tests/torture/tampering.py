@@ -15,7 +15,7 @@ from torture.indexes import answers, documents, index_of, load
 from torture.promise import Promise, random_of
 
 PAGE = 4096
-LARGE = 100  # from this case on, every fourth index has files above the block of a checksum
+LARGE = 60  # from this case on, every fourth index has files above the block of a checksum
 KINDS = ("small", "lsa", "changed")
 
 
@@ -180,5 +180,5 @@ PROMISE = Promise(
     case,
     cases=1_000,
     short=60,
-    share=5,
+    share=4,
 )
