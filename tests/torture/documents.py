@@ -329,11 +329,19 @@ def case(number: int) -> None:
         check_llama_index(rng, document)
 
 
+def _prepare() -> None:
+    """Import the frameworks and read the samples, before processes are forked."""
+    _langchain(), _llama_index(), pdf_seeds()
+    for number in range(3):
+        case(number)
+
+
 PROMISE = Promise(
     "documents",
     "mutated documents through the splitters: nothing lost, exact places, limits, equal runs",
     case,
     cases=100_000,
-    short=120,
+    short=100,
     share=20,
+    prepare=_prepare,
 )

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from torture.promise import NotHere, Promise, random_of
-
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
 from structrag.chunks.hiqa.splitter import HiQASplitter
@@ -16,6 +14,7 @@ from structrag.chunks.pic.splitter import PICSplitter
 from structrag.formatting.formatter import HiQAFormatter
 from structrag.reading.files import read_text
 from structrag.reading.sections import parse
+from torture.promise import NotHere, Promise, random_of
 
 SHORT, LONG = 60_000, 2_000_000  # characters of the longest text
 FORMATS = ("markdown", "html", "text")

@@ -22,6 +22,7 @@ class Promise:
     short: int  # cases of the short form
     share: float  # of the whole time, in the long form
     seconds: float = 60.0  # a case that takes longer is broken
+    prepare: Callable[[], object] = tuple  # loads once what the processes share
 
 
 @dataclass

@@ -77,6 +77,7 @@ def run(promise: Promise, *, cases: int, seconds: float, workers: int) -> Tally:
     """Try cases 0, 1, ... side by side; none is begun after the time is over."""
     tally = Tally()
     begin = time.monotonic()
+    promise.prepare()
     size = max(1, min(100, cases // (workers * 4)))
     batches = iter(range(start, min(start + size, cases)) for start in range(0, cases, size))
     while not tally.not_here and _one_pool(promise, batches, tally, begin + seconds, workers):
