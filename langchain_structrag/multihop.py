@@ -179,6 +179,8 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
         llm: A chat model or LLM that asks and answers; None: the model of the retriever or its
             index.
         max_followups: Most follow-ups.
+        min_followups: A final answer that comes before so many follow-ups is not taken; the
+            question itself is looked up instead. 0: a model may answer from memory.
         token_budget: Tokens of all prompts and answers of a question; no new round begins that
             would reach beyond it. None: no limit.
         evidence_tokens: Tokens of evidence in one prompt.
@@ -194,6 +196,7 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
         llm: Any = None,
         *,
         max_followups: int = 4,
+        min_followups: int = 1,
         token_budget: int | None = None,
         evidence_tokens: int = 3000,
         prompts: SelfAskPrompts | None = None,
@@ -202,6 +205,7 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
         self._settings: dict[str, Any] = {
             "llm": as_language_model(llm),
             "max_followups": max_followups,
+            "min_followups": min_followups,
             "token_budget": token_budget,
             "evidence_tokens": evidence_tokens,
             "prompts": prompts,

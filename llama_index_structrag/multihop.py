@@ -195,6 +195,8 @@ class SelfAskQueryEngine(BaseQueryEngine):
             `max_tokens` of `HiQARetriever`: see `evidence_tokens`), or any LlamaIndex retriever.
         llm: A LlamaIndex LLM that asks and answers; None: the model of the retriever or its index.
         max_followups: Most follow-ups.
+        min_followups: A final answer that comes before so many follow-ups is not taken; the
+            question itself is looked up instead. 0: a model may answer from memory.
         token_budget: Tokens of all prompts and answers of a question; no new round begins that
             would reach beyond it. None: no limit.
         evidence_tokens: Tokens of evidence in one prompt.
@@ -213,6 +215,7 @@ class SelfAskQueryEngine(BaseQueryEngine):
         llm: Any = None,
         *,
         max_followups: int = 4,
+        min_followups: int = 1,
         token_budget: int | None = None,
         evidence_tokens: int = EVIDENCE_TOKENS,
         prompts: SelfAskPrompts | None = None,
@@ -224,6 +227,7 @@ class SelfAskQueryEngine(BaseQueryEngine):
         self._settings: dict[str, Any] = {
             "llm": core_model(llm),
             "max_followups": max_followups,
+            "min_followups": min_followups,
             "token_budget": token_budget,
             "evidence_tokens": evidence_tokens,
         }

@@ -172,6 +172,7 @@ def test_models_that_fail_or_are_missing() -> None:
         (lambda: SelfAsk("bm25", MODEL), "retriever"),  # type: ignore[arg-type]
         (lambda: SelfAsk(Words(), 3), "llm"),
         (lambda: SelfAsk(Words(), MODEL, max_followups=0), "max_followups"),
+        (lambda: SelfAsk(Words(), MODEL, min_followups=5), "min_followups"),
         (lambda: SelfAsk(Words(), MODEL, token_budget=-1), "token_budget"),
         (lambda: SelfAsk(Words(), MODEL).invoke(7), "input"),
         (lambda: SelfAsk(Words(), MODEL).invoke({"query": "q"}), "input"),

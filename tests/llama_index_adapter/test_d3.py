@@ -387,6 +387,7 @@ def test_without_a_model_or_with_a_dead_one_it_says_so() -> None:
     [
         ({"retriever": 3}, "retriever must be a LlamaIndex retriever"),
         ({"max_followups": 0}, "max_followups must be"),
+        ({"min_followups": 5}, "min_followups must be"),
         ({"token_budget": -1}, "token_budget must be"),
         ({"llm": 3}, "llm must be"),
     ],

@@ -88,7 +88,7 @@ class SelfAskResult:
         question: The question.
         answer: "Unanswerable" when nothing was found; "" when the last calls failed.
         evidence: The chunks of all hops in order of first use, each once; none when the model
-            answered without a follow-up.
+            answered without a follow-up (`min_followups=0`).
         trace: The hops, in order.
         stopped: Why no further follow-up was asked: "final_answer" (the model gave it),
             "max_followups", "repeated_followup", "empty_answers" (two in a row), "token_budget", or

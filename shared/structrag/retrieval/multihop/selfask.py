@@ -8,7 +8,7 @@ from typing import Any
 
 from structrag.asking.requests import Ask, Failed, LanguageModel, Steps
 from structrag.asking.steps import together
-from structrag.errors import ModelFailed, NoModel, check_at_least
+from structrag.errors import InvalidParameter, ModelFailed, NoModel, check_at_least
 from structrag.index.routes import check_query
 from structrag.models.llm import as_language_model
 from structrag.records import Hit
@@ -100,6 +100,8 @@ class SelfAsk:
         llm: Asks and answers: a function `str -> str` or a `LanguageModel`; None: the retriever's
             own model (or its index's).
         max_followups: Most follow-ups.
+        min_followups: A final answer that comes before so many follow-ups is not taken; the
+            question itself is looked up instead. 0: a model may answer from memory (the paper).
         token_budget: Tokens of all prompts and answers of a question, the retriever's included; no
             new round begins that would reach beyond it. A round that has begun is finished, and the
             direct question is always asked. None: no limit.
@@ -113,11 +115,18 @@ class SelfAsk:
         llm: Any = None,
         *,
         max_followups: int = 4,
+        min_followups: int = 1,
         token_budget: int | None = None,
         evidence_tokens: int = EVIDENCE_TOKENS,
         prompts: SelfAskPrompts | None = None,
     ) -> None:
         check_at_least("max_followups", max_followups, 1)
+        check_at_least("min_followups", min_followups, 0)
+        if min_followups > max_followups:
+            raise InvalidParameter(
+                f"min_followups must be at most max_followups, {max_followups}; got "
+                f"{min_followups}."
+            )
         check_at_least("evidence_tokens", evidence_tokens, 1)
         if token_budget is not None:
             check_at_least("token_budget", token_budget, 0)
@@ -125,6 +134,7 @@ class SelfAsk:
         self.retriever = retriever
         self.llm: LanguageModel | None = as_language_model(llm)
         self.max_followups = max_followups
+        self.min_followups = min_followups
         self.token_budget = token_budget
         self.evidence_tokens = evidence_tokens
         self.prompts = prompts or SelfAskPrompts()
@@ -181,10 +191,12 @@ class SelfAsk:
             if self._is_too_much(state.tokens + count_tokens(prompt)):
                 return "token_budget", ""
             kind, text = yield from self._next(state, prompt)
-            if kind == "final":
-                return "final_answer", text
             if not kind:
                 return "no_reply", ""
+            if kind == "final":
+                if len(state.trace) >= self.min_followups:
+                    return "final_answer", text
+                text = state.question  # what was made up without evidence is not taken
             if fold(text) in asked:
                 return "repeated_followup", ""
             if len(state.trace) >= self.max_followups:

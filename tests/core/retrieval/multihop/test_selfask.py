@@ -298,6 +298,9 @@ def test_bad_input_is_named() -> None:
         SelfAsk(object(), None)  # type: ignore[arg-type]
     with pytest.raises(InvalidParameter, match="max_followups"):
         SelfAsk(retriever, max_followups=0)
+    for least in (-1, 5, True):
+        with pytest.raises(InvalidParameter, match="min_followups"):
+            SelfAsk(retriever, min_followups=least)
     with pytest.raises(InvalidParameter, match="token_budget"):
         SelfAsk(retriever, token_budget=-1)
     with pytest.raises(InvalidParameter, match="evidence_tokens"):
@@ -375,6 +378,36 @@ def test_the_token_budget_counts_the_retriever() -> None:
     assert tight.stopped == "token_budget"
 
 
+def made_up(prompt: str) -> str:
+    """Gives a final answer at once, and what follow-ups are answered only from evidence."""
+    if is_next(prompt):
+        return "So the final answer is: Paris"
+    return "Bergen" if "Bergen" in prompt else UNANSWERABLE
+
+
+def test_a_final_answer_before_any_retrieval_is_not_taken() -> None:
+    retriever = MultiViewRetriever(index_of())
+    model = ScriptedModel(made_up)
+    result = SelfAsk(retriever, model).answer(QUESTION)
+    assert [hop.follow_up for hop in result.trace] == [QUESTION]
+    assert result.evidence and result.trace[0].answer == "Bergen"
+    assert result.stopped == "final_answer"  # the model saw the evidence's answer before it
+    assert "Intermediate answer: Bergen" in model.prompts[-1]
+    twice = SelfAsk(retriever, ScriptedModel(made_up), min_followups=2).answer(QUESTION)
+    assert (twice.stopped, len(twice.trace), twice.answer) == ("repeated_followup", 1, "Bergen")
+
+
+def test_from_memory_only_if_that_is_allowed() -> None:
+    retriever = MultiViewRetriever(index_of())
+    result = SelfAsk(retriever, ScriptedModel(made_up), min_followups=0).answer(QUESTION)
+    assert (result.answer, result.trace, result.evidence) == ("Paris", [], [])
+
+
+def test_a_final_answer_after_a_follow_up_is_taken_at_once() -> None:
+    result = SelfAsk(MultiViewRetriever(index_of()), ScriptedModel(two_hops)).answer(QUESTION)
+    assert (result.stopped, len(result.trace), result.answer) == ("final_answer", 2, "Bergen")
+
+
 def test_self_ask(tmp_path: Path) -> None:
     index = D3Index(embedder=HashEmbedder())
     index.add([guide()])
@@ -382,9 +415,8 @@ def test_self_ask(tmp_path: Path) -> None:
     found = []
     for _ in range(3):
         before = llm.calls
-        result = SelfAsk(D3Retriever(index, llm=llm.model, cache=Cache(tmp_path / "c"))).answer(
-            "Where to?"
-        )
+        retriever = D3Retriever(index, llm=llm.model, cache=Cache(tmp_path / "c"))
+        result = SelfAsk(retriever, min_followups=0).answer("Where to?")
         found.append((result.stopped, llm.calls - before))
     assert [stopped for stopped, _ in found] == ["no_reply", "final_answer", "final_answer"]
     assert found[2][1] == 0
