@@ -31,11 +31,15 @@ from structrag.hosts.models import (
     is_plain,
     is_setting,
     listed,
+    margin_model,
+    other_settings,
     reading_limit,
     settings_of,
     shown,
     telling,
+    weights_held,
 )
+from structrag.models.transformers_margin import TransformersMargin
 from structrag.text.tokens import TokenCounter, count_tokens
 
 _callbacks: ContextVar[BaseCallbackManager | None] = ContextVar("structrag_callbacks", default=None)
@@ -163,10 +167,13 @@ class LangChainModel:
         default_factory=LogProbabilities, init=False, repr=False, compare=False
     )
 
+    _weigher: TransformersMargin | None = field(default=None, init=False, repr=False, compare=False)
+
     def __post_init__(self) -> None:
         check_answers(self.model)
         if not self.name:
             object.__setattr__(self, "name", model_name(self.model, self.config))
+        object.__setattr__(self, "_weigher", margin_model(self.model))
         if gives_strings(self.model):
             self._log_probabilities.works = -1  # none come with a plain string
 
@@ -181,8 +188,11 @@ class LangChainModel:
     def choose(self, prompt: str, options: tuple[str, str]) -> float | None:
         """The margin of the first option over the second.
 
-        By the log-probabilities of the answer; None for a model without them.
+        By the log-probabilities of the answer, or by the logits of a model of transformers that
+        runs in this process; None for a model without them.
         """
+        if self._weigher is not None:
+            return self._weigher.choose(prompt, options)
 
         def call(parameters: Mapping[str, Any]) -> Any:
             return self.model.bind(**parameters).invoke(prompt, self._config())
@@ -191,6 +201,8 @@ class LangChainModel:
 
     async def achoose(self, prompt: str, options: tuple[str, str]) -> float | None:
         """`choose` by the model's own async call."""
+        if self._weigher is not None:
+            return await asyncio.to_thread(self._weigher.choose, prompt, options)
 
         async def call(parameters: Mapping[str, Any]) -> Any:
             return await self.model.bind(**parameters).ainvoke(prompt, self._config())
@@ -389,7 +401,8 @@ def _model(model: Any, bound: Mapping[str, Any]) -> str:
     rest = {**others, **parameters, **bound}
     shown_settings |= _digests({name: rest[name] for name in rest if name not in shown_settings})
     if names:
-        return f"{type(model).__name__}({listed(shown_settings)})"
+        rest_of_fields = {**other_settings(model, {*settings, *rest}), **weights_held(model)}
+        return f"{type(model).__name__}({listed({**shown_settings, **rest_of_fields})})"
     if not parameters:
         shown_settings = {**_attributes(model), **shown_settings}
     return f"{class_path(model)}({listed(shown_settings)})"

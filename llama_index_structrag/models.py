@@ -17,10 +17,13 @@ from structrag.hosts.models import (
     LogProbabilities,
     class_path,
     listed,
+    margin_model,
+    other_settings,
     reading_limit,
     settings_of,
     shown,
     telling,
+    weights_held,
 )
 from structrag.models.embedders import as_embedder
 from structrag.models.llm import as_language_model
@@ -139,21 +142,29 @@ class LlamaIndexModel:
             raise InvalidParameter(f"llm must be a LlamaIndex LLM; got {type(llm).__name__}.")
         self.llm = llm
         self._log_probabilities = LogProbabilities()
+        self._weigher = margin_model(llm)
         self.name = name or _llm_name(llm)
 
     def complete(self, prompt: str) -> str:
-        """The model's answer to a prompt."""
+        """The model's answer to a prompt; a chat model gets it as a user's message."""
+        if self.llm.metadata.is_chat_model:
+            return self.llm.chat([ChatMessage(content=prompt)]).message.content or ""
         return self.llm.complete(prompt).text
 
     async def acomplete(self, prompt: str) -> str:
         """`complete` with the model's asynchronous call."""
+        if self.llm.metadata.is_chat_model:
+            return (await self.llm.achat([ChatMessage(content=prompt)])).message.content or ""
         return (await self.llm.acomplete(prompt)).text
 
     def choose(self, prompt: str, options: tuple[str, str]) -> float | None:
         """The margin of the first option over the second.
 
-        By the log-probabilities of the answer; None for a model without them.
+        By the log-probabilities of the answer, or by the logits of a model of transformers that
+        runs in this process; None for a model without them.
         """
+        if self._weigher is not None:
+            return self._weigher.choose(prompt, options)
 
         def call(parameters: Mapping[str, Any]) -> Any:
             if self.llm.metadata.is_chat_model:
@@ -164,6 +175,8 @@ class LlamaIndexModel:
 
     async def achoose(self, prompt: str, options: tuple[str, str]) -> float | None:
         """`choose` with the model's asynchronous call."""
+        if self._weigher is not None:
+            return await asyncio.to_thread(self._weigher.choose, prompt, options)
 
         async def call(parameters: Mapping[str, Any]) -> Any:
             if self.llm.metadata.is_chat_model:
@@ -203,7 +216,9 @@ def _name(model: Any, model_name: str | None, settings: Sequence[str]) -> str:
         value = getattr(model, name, None)
         if value and not _is_default(value):
             parts.append(f"{name}={shown(value)}")
-    return ":".join(parts)
+    names_shown = {*settings, *_OTHER_SETTINGS, "model", "model_name"}
+    others = {**other_settings(model, names_shown), **weights_held(model)}
+    return ":".join([*parts, *(f"{name}={value}" for name, value in others.items())])
 
 
 def _attributes(model: Any) -> dict[str, str]:

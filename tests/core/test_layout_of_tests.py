@@ -22,7 +22,6 @@ ELSEWHERE = {
     "evaluation/estimates": "evaluation/test_comparing, cli/test_tables",
     "evaluation/searched": "evaluation/test_labelled: chunks searched and measured",
     "hosts/images": "the adapters' tests: images as their hosts take them",
-    "hosts/models": "the adapters' tests: their models' names, limits, margins and failures",
     "index/tables": "index/test_store: rows of a store",
     "reading/drafts": "a record",
     "reading/html/text": "reading/html/test_flow: the text that is written",

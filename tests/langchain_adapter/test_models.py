@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler, CallbackManager
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
-from langchain_core.language_models import FakeListChatModel, FakeListLLM
+from langchain_core.language_models import LLM, FakeListChatModel, FakeListLLM
 from langchain_fakes import Chat
+from small_models import small_causal_model, small_tokenizer
 
 from langchain_structrag import LangChainEmbedder, LangChainModel
 from langchain_structrag.models import as_embedder, as_language_model, inner_callbacks
 from structrag.asking.requests import Ask, Embed, Failed
 from structrag.asking.runner import Runner
 from structrag.errors import InvalidParameter
+from structrag.models.transformers_margin import TransformersMargin
 
 
 class Recorder(BaseCallbackHandler):
@@ -187,3 +190,63 @@ async def test_async_embedding_does_not_block_the_loop() -> None:
         await asyncio.sleep(0.01)
         ticks += 1
     assert ticks >= 5
+
+
+class Served(Chat):
+    """A model behind a server, as ChatOpenAI."""
+
+    base_url: str = "http://localhost:1/v1"
+    presence_penalty: float | None = None
+    answered_calls: int = 0
+
+
+def test_the_server_and_how_answers_are_drawn_are_in_the_name() -> None:
+    models = [
+        Served(),
+        Served(base_url="http://localhost:2/v1"),
+        Served(base_url="http://user:secret@localhost:2/v1"),
+        Served(presence_penalty=0.5),
+    ]
+    names = [LangChainModel(model).name for model in models]
+    assert len(set(names)) == len(names)
+    assert not any("secret" in name or "localhost" in name for name in names)
+    assert LangChainModel(Served(base_url="http://localhost:1/v1")).name == names[0]
+    assert LangChainModel(Served(answered_calls=7)).name == names[0]
+
+
+class Pipeline(LLM):
+    """Holds a pipeline of transformers and repeats the prompt, as HuggingFacePipeline does."""
+
+    pipeline: Any = None
+    model_id: str = "small"
+
+    @property
+    def _llm_type(self) -> str:
+        return "pipeline"
+
+    def _call(self, prompt: str, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> str:
+        return f"{prompt} Dogs."
+
+
+def pipeline(seed: int = 0) -> Any:
+    return SimpleNamespace(model=small_causal_model(seed), tokenizer=small_tokenizer())
+
+
+async def test_a_model_of_transformers_gives_margins() -> None:
+    pytest.importorskip("torch", reason="the extra 'models' is not installed")
+    loaded = pipeline()
+    adapted = LangChainModel(Pipeline(pipeline=loaded))
+    expected = TransformersMargin(loaded.model, loaded.tokenizer).choose("cats eat", ("1", "2"))
+    assert adapted.choose("cats eat", ("1", "2")) == pytest.approx(expected)
+    assert await adapted.achoose("cats eat", ("1", "2")) == pytest.approx(expected)
+    assert adapted.name == LangChainModel(Pipeline(pipeline=pipeline())).name
+    assert adapted.name != LangChainModel(Pipeline(pipeline=pipeline(1))).name
+    assert "weights=float32#" in adapted.name
+
+
+async def test_a_prompt_that_is_repeated_is_no_answer() -> None:
+    def asking() -> Any:
+        return (yield [Ask("Which animal barks at strangers, the cat or the dog?")])
+
+    runner = Runner(llm=LangChainModel(Pipeline()))
+    assert runner.run(asking()) == await runner.arun(asking()) == ["Dogs."]

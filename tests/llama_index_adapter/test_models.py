@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from llama_index.core import MockEmbedding
-from llama_index.core.llms import MockLLM
+from llama_index.core.bridge.pydantic import Field, PrivateAttr
+from llama_index.core.llms import (
+    ChatMessage,
+    ChatResponse,
+    CompletionResponse,
+    LLMMetadata,
+    MessageRole,
+    MockLLM,
+)
 from llama_index_fakes import HashEmbedding, ScriptedLLM
+from small_models import small_causal_model, small_tokenizer
 
 from llama_index_structrag import LlamaIndexEmbedder, LlamaIndexModel
 from structrag.errors import InvalidParameter
+from structrag.models.transformers_margin import TransformersMargin
 
 
 async def test_the_embedder_uses_batches_and_query_embeddings():
@@ -61,3 +73,96 @@ def test_other_objects_are_refused():
         LlamaIndexEmbedder("model")  # type: ignore[arg-type]
     with pytest.raises(InvalidParameter, match="llm must be a LlamaIndex LLM; got str"):
         LlamaIndexModel("model")  # type: ignore[arg-type]
+
+
+class Chat(ScriptedLLM):
+    """A model with a chat template: a bare completion is empty."""
+
+    is_chat: bool = True
+    api_base: str = "http://localhost:1/v1"
+    generate_kwargs: dict[str, Any] = Field(default_factory=dict)
+    presence_penalty: float = 0.0
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata(model_name="chat-1", is_chat_model=self.is_chat)
+
+    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+        return CompletionResponse(text="" if self.is_chat else "completed")
+
+    def chat(self, messages: Any, **kwargs: Any) -> ChatResponse:
+        self.prompts.append(messages[0].content)
+        assert messages[0].role == MessageRole.USER
+        return ChatResponse(message=ChatMessage(role="assistant", content=self.answer))
+
+    async def achat(self, messages: Any, **kwargs: Any) -> ChatResponse:
+        self.async_calls += 1
+        return self.chat(messages)
+
+
+async def test_a_chat_model_is_asked_as_one():
+    model = Chat(answer="An answer.")
+    adapted = LlamaIndexModel(model)
+    assert adapted.complete("p") == await adapted.acomplete("q") == "An answer."
+    assert (model.prompts, model.async_calls) == (["p", "q"], 1)
+    model.answer = None  # type: ignore[assignment]
+    assert adapted.complete("p") == ""
+    assert LlamaIndexModel(Chat(is_chat=False)).complete("p") == "completed"
+
+
+def test_the_server_and_how_answers_are_drawn_are_in_the_name():
+    models = [
+        Chat(),
+        Chat(api_base="http://localhost:2/v1"),
+        Chat(api_base="http://user:secret@localhost:2/v1"),
+        Chat(presence_penalty=0.5),
+        Chat(generate_kwargs={"top_k": 5}),
+    ]
+    names = [LlamaIndexModel(model).name for model in models]
+    assert len(set(names)) == len(names)
+    assert not any("secret" in name or "localhost" in name for name in names)
+    assert LlamaIndexModel(Chat(api_base="http://localhost:1/v1")).name == names[0]
+    models[0].async_calls = 7  # what a model counts tells nothing of its answers
+    assert LlamaIndexModel(models[0]).name == names[0]
+
+
+class WithOwnMethod(Chat):
+    """Holds a bound method of itself, as HuggingFaceLLM does."""
+
+    def model_post_init(self, context: Any) -> None:
+        self.messages_to_prompt = self.templated
+        self.completion_to_prompt = self.templated_text
+
+    def templated(self, messages: Any) -> str:
+        return ""
+
+    def templated_text(self, text: str) -> str:
+        return text
+
+
+def test_a_model_that_holds_a_method_of_its_own_has_a_name():
+    name = LlamaIndexModel(WithOwnMethod()).name
+    assert name == LlamaIndexModel(WithOwnMethod()).name != LlamaIndexModel(Chat()).name
+    assert name != LlamaIndexModel(WithOwnMethod(presence_penalty=0.5)).name
+
+
+class Local(Chat):
+    """Keeps a model of transformers where HuggingFaceLLM does."""
+
+    _model: Any = PrivateAttr()
+    _tokenizer: Any = PrivateAttr()
+
+    def __init__(self, model: Any, tokenizer: Any) -> None:
+        super().__init__()
+        self._model, self._tokenizer = model, tokenizer
+
+
+async def test_a_model_of_transformers_gives_margins():
+    pytest.importorskip("torch", reason="the extra 'models' is not installed")
+    model, tokenizer = small_causal_model(), small_tokenizer()
+    adapted = LlamaIndexModel(Local(model, tokenizer))
+    expected = TransformersMargin(model, tokenizer).choose("cats eat .", ("1", "2"))
+    assert adapted.choose("cats eat .", ("1", "2")) == pytest.approx(expected)
+    assert await adapted.achoose("cats eat .", ("1", "2")) == pytest.approx(expected)
+    assert adapted.name != LlamaIndexModel(Local(small_causal_model(1), tokenizer)).name
+    assert "weights=float32#" in adapted.name

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from structrag.asking.cache import Cache, cache_key
+from structrag.asking.replies.echo import without_echo
 from structrag.asking.requests import Ask, Choose, Failed, LanguageModel, acall
 from structrag.errors import InvalidAnswer, ModelFailed, NoModel, StructragError
 
@@ -67,11 +68,12 @@ def ask_key(model: str, request: Ask | Choose) -> str:
 def usable_answer(request: Ask | Choose, answer: Any) -> Any:
     """The model's answer as the request promises it, else `Failed`.
 
-    To a prompt a string, to a choice a margin from -1 to 1 or None.
+    To a prompt a string, without the prompt itself where the model repeats it; to a choice a margin
+    from -1 to 1 or None.
     """
     if isinstance(request, Ask):
         if isinstance(answer, str):
-            return answer
+            return without_echo(request.prompt, answer)
         return Failed(
             InvalidAnswer(f"The language model must return a string; got {type(answer).__name__}.")
         )

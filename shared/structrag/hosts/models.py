@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,6 +18,8 @@ from structrag.asking.steps import adrive, drive
 from structrag.errors import check_at_least
 from structrag.models.embedders import model_label
 from structrag.models.margins import two_way_of_top
+from structrag.models.transformers_margin import TransformersMargin
+from structrag.models.weights import encoder_label, weights_label
 from structrag.text.tokens import TokenCounter, count_tokens
 
 # Words in the name of an attribute whose value is left out.
@@ -33,6 +35,11 @@ OPERATIONAL = frozenset({
     "http_client", "max_retries", "metadata", "num_workers", "output_version", "profile",
     "rate_limiter", "request_timeout", "show_progress", "show_progress_bar", "stream",
     "streaming", "tags", "timeout", "verbose",
+})  # fmt: skip
+# Words in the name of a field in which a model keeps what it did.
+RECORDS = frozenset({
+    "answer", "answers", "async", "call", "calls", "count", "counter", "history", "last", "total",
+    "usage", "used",
 })  # fmt: skip
 
 
@@ -65,6 +72,30 @@ def settings_of(value: Any) -> dict[str, Any]:
     else:
         settings = _settings_held(value)
     return {name: part for name, part in settings.items() if part is not None and is_setting(name)}
+
+
+def other_settings(value: Any, shown_names: Collection[str]) -> dict[str, str]:
+    """The settings of a model that a name does not show yet, as one digest.
+
+    Where the server is, and how answers are drawn: all fields of plain types, and mappings of them,
+    that are not as the class sets them, without counters and other records. Without any, nothing.
+    """
+    fields: Any = getattr(type(value), "model_fields", {})
+    others = {
+        name: part
+        for name, part in settings_of(value).items()
+        if name not in shown_names
+        and RECORDS.isdisjoint(_words(name))
+        and _is_changed(getattr(fields.get(name), "default", None), part)
+    }
+    return {"settings": digest(_described(others))} if others else {}
+
+
+def _is_changed(default: Any, value: Any) -> bool:
+    """Whether a plain setting or a mapping is there, and not the default."""
+    if isinstance(value, Mapping):
+        return bool(value) and value != default
+    return is_plain(value) and value != "" and value != default
 
 
 def is_plain(value: Any) -> bool:
@@ -205,12 +236,69 @@ def _is_limit(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
+def margin_model(model: Any) -> TransformersMargin | None:
+    """What weighs options by a model of transformers that the host's model holds.
+
+    So do HuggingFacePipeline, ChatHuggingFace and HuggingFaceLLM. None where there is none, or it
+    is no causal one.
+    """
+    transformer, tokenizer = transformer_of(model)
+    return None if transformer is None else TransformersMargin(transformer, tokenizer)
+
+
+def transformer_of(model: Any) -> tuple[Any, Any]:
+    """The causal language model of transformers that a host's model holds, and its tokenizer.
+
+    Both None where it holds none.
+    """
+    pipeline = _pipeline(model)
+    pairs = [
+        (getattr(model, "_model", None), getattr(model, "_tokenizer", None)),
+        (getattr(pipeline, "model", None), getattr(pipeline, "tokenizer", None)),
+    ]
+    for transformer, tokenizer in pairs:
+        is_encoder_decoder = getattr(
+            getattr(transformer, "config", None), "is_encoder_decoder", True
+        )
+        if hasattr(transformer, "forward") and hasattr(tokenizer, "encode"):
+            return (None, None) if is_encoder_decoder else (transformer, tokenizer)
+    return None, None
+
+
+def _pipeline(model: Any) -> Any:
+    """The pipeline of transformers that a host's model holds, itself or one level deeper."""
+    holder = getattr(model, "llm", None)
+    return getattr(model, "pipeline", None) or getattr(holder, "pipeline", None)
+
+
+def weights_held(model: Any) -> dict[str, str]:
+    """What tells a model in this process from others of its name, as it stands in a name.
+
+    The weights that the host's model or embedding model holds, and how it draws answers.
+    """
+    encoder, (transformer, _) = _encoder(model), transformer_of(model)
+    if encoder is not None:
+        return _filled({"weights": encoder_label(encoder)})
+    if transformer is None:
+        return {}
+    drawing: Any = getattr(transformer, "generation_config", None)
+    changed = drawing.to_diff_dict() if hasattr(drawing, "to_diff_dict") else {}
+    changed.pop("transformers_version", None)
+    settings = [changed, getattr(_pipeline(model), "_forward_params", None)]
+    return _filled({"weights": weights_label(transformer), "drawing": digest(_described(settings))})
+
+
+def _filled(settings: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in settings.items() if value}
+
+
 # The most likely first tokens of an answer with their log-probabilities.
 Top = Sequence[tuple[str, float]]
 
 PARAMETERS: tuple[dict[str, Any], ...] = (
     {"logprobs": True, "top_logprobs": 20, "max_tokens": 1, "temperature": 0},
     {"logprobs": True, "top_logprobs": 20},  # for models that refuse one of the others
+    {},  # what is refused then too was not refused for its parameters
 )
 REFUSED = {400, 404, 422}  # HTTP status codes for a parameter that is not known
 
@@ -236,7 +324,8 @@ class LogProbabilities:
 
         `read` takes the log-probabilities out of an answer, [] if there are none. The margin is
         None for a model without them, and where neither option is among them. A call that failed
-        for another reason than its parameters is raised, and decides nothing.
+        for another reason than its parameters is raised, and decides nothing: a prompt that is too
+        long is refused without any parameter too.
         """
         if self.works == -1:
             return None
@@ -244,7 +333,8 @@ class LogProbabilities:
         for number in numbers:
             answer = yield PARAMETERS[number]
             if isinstance(answer, Exception):
-                if self.works is None and _is_refusal(answer):
+                is_last = number + 1 == len(PARAMETERS)
+                if self.works is None and _is_refusal(answer) and not is_last:
                     continue
                 raise answer
             top = read(answer)

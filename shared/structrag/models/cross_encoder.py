@@ -12,6 +12,7 @@ import numpy as np
 from structrag.asking.scoring_plan import scorer_name
 from structrag.errors import InvalidAnswer, InvalidParameter, check_at_least, require
 from structrag.models.loading import load_local
+from structrag.models.weights import weights_settings
 from structrag.records import Block
 from structrag.text.cutting import Cutter
 from structrag.text.tokens import count_tokens
@@ -67,7 +68,8 @@ class CrossEncoderScorer:
             )
         config = getattr(self.model, "config", None)
         label = getattr(config, "_name_or_path", "") or getattr(self.model, "name", "")
-        self.name = self.name or scorer_name(label, self.window_tokens)
+        settings = (*weights_settings(self.model), self.window_tokens)
+        self.name = self.name or scorer_name(label, *settings)
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """One score for each text, in the order given. No text gives none.

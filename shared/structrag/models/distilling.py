@@ -22,7 +22,6 @@ import warnings
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +35,7 @@ from structrag.asking.requests import Array, Progress
 from structrag.errors import InvalidParameter, check_at_least, require
 from structrag.models.embedders import as_embedder
 from structrag.models.static_files import load_model, save_model
+from structrag.models.weights import weights_label
 
 NAME = "structrag_name"  # where the configuration of a static model holds its name
 VERSION = "1"  # changes when the same encoder would give other vectors
@@ -94,7 +94,12 @@ def distil(
     by_id = tokenizer is None and hasattr(
         getattr(getattr(model, "model", None), "tokenizer", None), "backend_tokenizer"
     )
-    settings = (_weights_print(model), bare.to_str(), str(dimensions), str(by_id))
+    settings = (
+        weights_label(getattr(model, "model", None)),
+        bare.to_str(),
+        str(dimensions),
+        str(by_id),
+    )
     key = cache_key("static", VERSION, model.name, *settings)
     place = _place(cache, model.name, key)
     with _LOCK:
@@ -302,23 +307,6 @@ def _unknown_token(tokenizer: Any) -> int | None:
         unknown: int | None = tokenizer.token_to_id(model["unk_token"])
         return unknown
     return model.get("unk_id")  # type: ignore[no-any-return]
-
-
-def _weights_print(model: Any) -> str:
-    """A digest of some values of all weights; "" without weights.
-
-    It tells two encoders of one name apart.
-    """
-    inner: Any = getattr(model, "model", None)
-    if not hasattr(inner, "state_dict"):
-        return ""
-    digest = sha256()
-    for name, tensor in inner.state_dict().items():
-        flat = tensor.detach().reshape(-1)
-        sample = flat[:: max(1, len(flat) // 64)].double().cpu().numpy()
-        digest.update(f"{name} {tuple(tensor.shape)}".encode())
-        digest.update(sample.tobytes())
-    return digest.hexdigest()
 
 
 def _place(cache: str | os.PathLike[str] | bool, name: str, key: str) -> Path | None:

@@ -21,6 +21,7 @@ from structrag.asking.naming import setting_name
 from structrag.asking.requests import Array, Embedder, TokenVectors
 from structrag.errors import InvalidParameter, require
 from structrag.models.token_vectors import reader_of
+from structrag.models.weights import encoder_label
 from structrag.text.terms import Tokenizer
 from structrag.text.tokens import without_lone_surrogates
 
@@ -42,7 +43,9 @@ class SentenceTransformerEmbedder:
         query_prompt, document_prompt: Put in front of queries and documents ("query: " and
             "passage: " for E5); None: the model's own prompts named "query" and "document" or
             "passage" if it has them.
-        name: For cache keys; default: the model's name or folder name, with the prompts.
+        name: For cache keys; default: the model's name or folder name with the prompts, its
+            backend, the type of its numbers and a digest of the weights (`weights_label`), so that
+            the same model rounded, quantised or trained on has another one.
         batch_size: Most texts in one pass of the model, which reads all of them as long as the
             longest; None: 16 on a processor, where that padding costs most, 64 elsewhere.
 
@@ -73,7 +76,7 @@ class SentenceTransformerEmbedder:
             self._set("document_prompt", document_prompt)
         if not self.name:
             both = f"{self.query_prompt}|{self.document_prompt}"
-            self._set("name", f"sentence-transformers/{label}|{both}")
+            self._set("name", f"sentence-transformers/{label}|{both}|{encoder_label(self.model)}")
 
     def _set(self, attribute: str, value: Any) -> None:
         """Fill in a default; the object is frozen from then on."""

@@ -13,6 +13,7 @@ from typing import Any
 from structrag.asking.scoring_plan import scorer_name
 from structrag.errors import InvalidParameter, check_at_least, require
 from structrag.models.loading import load_pair
+from structrag.models.weights import weights_settings
 from structrag.records import Block
 from structrag.text.cutting import Cutter, Piece
 
@@ -43,8 +44,9 @@ class MonoT5:
             Portuguese ones.
         batch_size: Most inputs in one forward pass; they are sorted by length.
         max_tokens: Most tokens of an input, its end token included.
-        name: For cache keys; default: the model's name or path with the words and `max_tokens`.
-            "", for a model that has none: its scores are not cached.
+        name: For cache keys; default: the model's name or path with the type of its numbers, a
+            digest of its weights, the words and `max_tokens`. "", for a model that has no name: its
+            scores are not cached.
 
     Raises:
         InvalidParameter: there is no such model on this machine, it is no encoder-decoder, or a
@@ -78,7 +80,8 @@ class MonoT5:
         if self.tokenizer is None:
             raise InvalidParameter("tokenizer must be given with a model object; got None.")
         label = getattr(config, "_name_or_path", "")
-        self.name = self.name or scorer_name(label, self.true, self.false, self.max_tokens)
+        settings = (*weights_settings(self.model), self.true, self.false, self.max_tokens)
+        self.name = self.name or scorer_name(label, *settings)
         self._words = (self._word("false", self.false), self._word("true", self.true))
         if self._words[0] == self._words[1]:
             raise InvalidParameter(

@@ -12,6 +12,7 @@ from typing import Any
 
 from structrag.errors import InvalidParameter, check_at_least, require
 from structrag.models.loading import load_pair
+from structrag.models.weights import weights_settings
 
 
 @dataclass(eq=False)
@@ -76,7 +77,8 @@ class TransformersSummariser:
             self.length_penalty,
             self.no_repeat_ngram_size,
         )
-        self.name = self.name or f"{label}{settings}"
+        weights = "".join(f"|{part}" for part in weights_settings(self.model[0]))
+        self.name = self.name or f"{label}{settings}{weights}"
 
     def complete(self, prompt: str) -> str:
         """The summary of a text; "" for a blank one.

@@ -14,6 +14,7 @@ import numpy as np
 from structrag.asking.requests import Array, TokenEncoder, TokenVectors
 from structrag.errors import InvalidParameter, check_at_least, require
 from structrag.models.loading import load_pair
+from structrag.models.weights import weights_settings
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PROBE = "a"  # any text, to see which special tokens a tokenizer puts around it
@@ -181,7 +182,8 @@ class TransformersTokens:
         model, tokenizer: Objects of transformers, or names or folders for `from_pretrained`. The
             name of the model, given as such, is the name of its tokenizer too. Nothing is
             downloaded. The tokenizer must be a fast one, as the others give no offsets.
-        name: Of the model; default: its name or folder name.
+        name: Of the model; default: its name or folder name. The prompts, the type of its numbers
+            and a digest of its weights are added.
         max_tokens: What the model reads at once; default: the positions its configuration gives.
         batch_size: Most texts in one pass of the model.
         query_prompt, document_prompt: Put in front of queries and documents; their tokens are left
@@ -218,7 +220,8 @@ class TransformersTokens:
         if self.max_tokens is None:
             self.max_tokens = getattr(config, "max_position_embeddings", None) or _LONGEST
         label = self.name or getattr(config, "_name_or_path", "") or type(self.model).__name__
-        self.name = f"tokens/{label}|{self.query_prompt}|{self.document_prompt}"
+        parts = (label, self.query_prompt, self.document_prompt, *weights_settings(self.model))
+        self.name = f"tokens/{'|'.join(parts)}"
 
     def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> list[TokenVectors]:
         """The token vectors of each text."""

@@ -1,0 +1,45 @@
+"""Answers that begin with the prompt, as pipelines of transformers give them."""
+
+from __future__ import annotations
+
+import re
+
+# An answer to a shorter prompt may begin with the same words and be one.
+SHORTEST = 40
+LONGEST_LEAD = 2000  # characters of a chat template in front of the prompt
+# What chat templates write around turns.
+_MARK = r"(?:<\|[^|<>\n]{1,40}\|>|<[a-z_]{1,20}_of_turn>|</?s>|\[/?INST\]|<</?SYS>>)"
+_TEMPLATE = re.compile(_MARK)
+_TURN = re.compile(rf"\s*(?:{_MARK}\s*(?:(?:assistant|model)\b\s*)?)+", re.IGNORECASE)
+_LAST_MARKS = re.compile(rf"(?:\s*{_MARK})+\s*\Z")
+
+
+def without_echo(prompt: str, answer: str) -> str:
+    """The answer without the prompt in front of it, and without the marks of a chat template.
+
+    Example:
+        >>> prompt = "Which animal barks? Answer with one word, nothing else."
+        >>> without_echo(prompt, prompt + " Dogs")
+        'Dogs'
+        >>> chat = "<|im_start|>user\\n" + prompt + "<|im_end|>\\n<|im_start|>assistant\\nDogs"
+        >>> without_echo(prompt, chat)
+        'Dogs'
+
+    An answer without an echo stays as it is, and so does one to a prompt below 40 characters. An
+    answer that is nothing but the echo is empty.
+    """
+    asked = prompt.strip()
+    if len(asked) < SHORTEST:
+        return answer
+    place = answer.find(asked, 0, LONGEST_LEAD + len(asked))
+    if place < 0:
+        return answer
+    lead, rest = answer[:place], answer[place + len(asked) :]
+    in_template = _TEMPLATE.search(lead)
+    # A model may quote the prompt within an answer: then it is no echo.
+    if lead.strip() and not in_template:
+        return answer
+    turn = _TURN.match(rest) if in_template else None
+    if turn is not None:
+        rest = _LAST_MARKS.sub("", rest[turn.end() :])
+    return rest.strip()

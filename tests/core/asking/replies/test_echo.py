@@ -1,0 +1,65 @@
+"""Answers that repeat the prompt: what is stripped, and what is left alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from structrag.asking.replies.echo import without_echo
+from structrag.asking.requests import Ask
+from structrag.asking.runner import Runner
+from structrag.models.llm import FunctionModel
+
+PROMPT = 'Summarise the text. Answer with JSON: {"summary": "..."}\n\nText:\nPumps move water.\n'
+ANSWER = '{"summary": "Pumps."}'
+CHATML = (
+    "<|im_start|>system\nYou are a helpful AI assistant.<|im_end|>\n<|im_start|>user\n"
+    f"{PROMPT.strip()}<|im_end|>\n<|im_start|>assistant\n{ANSWER}"
+)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        PROMPT + ANSWER,
+        PROMPT.strip() + " " + ANSWER,
+        CHATML,
+        CHATML + "<|im_end|>",
+        f"<s>[INST] {PROMPT}[/INST] {ANSWER}</s>",
+        f"<start_of_turn>user\n{PROMPT}<end_of_turn>\n<start_of_turn>model\n{ANSWER}",
+        f"<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n\n{PROMPT.strip()}<|eot_id|>"
+        f"<|start_header_id|>assistant<|end_header_id|>\n\n{ANSWER}<|eot_id|>",
+    ],
+)
+def test_the_prompt_in_front_is_stripped(answer: str) -> None:
+    assert without_echo(PROMPT, answer) == ANSWER
+
+
+@pytest.mark.parametrize("answer", [PROMPT, PROMPT.strip(), CHATML.removesuffix(ANSWER)])
+def test_an_echo_alone_is_no_answer(answer: str) -> None:
+    assert without_echo(PROMPT, answer) == ""
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        ANSWER,
+        "",
+        f"You asked: {PROMPT}My answer is no.",
+        PROMPT[:60],
+        "<|im_start|>assistant\n" + ANSWER,
+    ],
+)
+def test_other_answers_stay_as_they_are(answer: str) -> None:
+    assert without_echo(PROMPT, answer) == answer
+
+
+def test_an_answer_to_a_short_prompt_may_begin_with_it() -> None:
+    assert without_echo("What is water?", "What is water? A liquid.") == "What is water? A liquid."
+
+
+def test_what_a_runner_gives_and_keeps_has_no_echo() -> None:
+    def steps():
+        return (yield [Ask(PROMPT)])
+
+    runner = Runner(llm=FunctionModel(lambda prompt: prompt + ANSWER, name="echo"))
+    assert runner.run(steps()) == [ANSWER]

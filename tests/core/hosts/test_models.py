@@ -1,0 +1,99 @@
+"""What both adapters share of models: log-probabilities that are tried out, and held models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from structrag.hosts.models import PARAMETERS, LogProbabilities, transformer_of
+
+TOP = [("1", -0.1), ("2", -2.3)]
+
+
+class Refused(Exception):
+    status_code = 400
+
+
+class Server:
+    """Refuses prompts above 100 characters, and the parameters it does not know, alike."""
+
+    def __init__(self, knows: bool = True, tells: bool = True) -> None:
+        self.knows, self.tells = knows, tells
+        self.calls: list[Mapping[str, Any]] = []
+
+    def ask(self, prompt: str, parameters: Mapping[str, Any]) -> Any:
+        self.calls.append(parameters)
+        if len(prompt) > 100:
+            raise Refused("request (400 tokens) exceeds the available context size")
+        if parameters and not self.knows:
+            raise Refused("unknown parameter: 'logprobs'")
+        return TOP if parameters and self.tells else []
+
+
+def margin(weighing: LogProbabilities, server: Server, prompt: str) -> float | None:
+    return weighing.margin(
+        ("1", "2"), lambda answer: answer, lambda parameters: server.ask(prompt, parameters)
+    )
+
+
+def test_a_first_prompt_that_is_too_long_does_not_turn_log_probabilities_off() -> None:
+    weighing, server = LogProbabilities(), Server()
+    with pytest.raises(Refused, match="context size"):
+        margin(weighing, server, "x" * 101)
+    assert weighing.works is None
+    assert margin(weighing, server, "short") == pytest.approx(0.8, abs=0.01)
+    assert weighing.works == 0
+    with pytest.raises(Refused, match="context size"):
+        margin(weighing, server, "x" * 101)
+    assert margin(weighing, server, "short") is not None
+
+
+async def test_it_is_so_on_an_event_loop_too() -> None:
+    weighing, server = LogProbabilities(), Server()
+
+    async def ask(parameters: Mapping[str, Any]) -> Any:
+        return server.ask("x" * 101, parameters)
+
+    with pytest.raises(Refused, match="context size"):
+        await weighing.amargin(("1", "2"), lambda answer: answer, ask)
+    assert weighing.works is None
+
+
+def test_parameters_that_are_refused_turn_them_off_once() -> None:
+    weighing, server = LogProbabilities(), Server(knows=False)
+    assert margin(weighing, server, "short") is None
+    assert weighing.works == -1 and server.calls == [*PARAMETERS]
+    assert margin(weighing, server, "short") is None and len(server.calls) == len(PARAMETERS)
+
+
+class Causal:
+    config = SimpleNamespace(is_encoder_decoder=False)
+
+    def forward(self) -> None: ...
+
+
+class Tokens:
+    def encode(self, text: str) -> list[int]:
+        return [1]
+
+
+def test_models_of_transformers_are_found_where_hosts_keep_them() -> None:
+    model, tokenizer = Causal(), Tokens()
+    pipeline = SimpleNamespace(model=model, tokenizer=tokenizer)
+    for host in (
+        SimpleNamespace(pipeline=pipeline),
+        SimpleNamespace(llm=SimpleNamespace(pipeline=pipeline)),
+        SimpleNamespace(_model=model, _tokenizer=tokenizer),
+    ):
+        assert transformer_of(host) == (model, tokenizer)
+    summariser = Causal()
+    summariser.config = SimpleNamespace(is_encoder_decoder=True)
+    for host in (
+        SimpleNamespace(model="gpt", pipeline=None),
+        SimpleNamespace(_model=summariser, _tokenizer=tokenizer),
+        SimpleNamespace(_model=model, _tokenizer=None),
+    ):
+        assert transformer_of(host) == (None, None)
