@@ -22,6 +22,7 @@ LONGEST = 60  # characters of a value in the table; prompts are longer, and test
 MUTABLE = {
     "asking.Call",
     "asking.Usage",
+    "asking._Outcome",
     "chunks.AdaptiveThreshold",
     "chunks.DocumentGaps",
     "chunks.GapModel",
@@ -30,6 +31,7 @@ MUTABLE = {
     "chunks.Supplement",
     "formatting.Converted",
     "hosts.LogProbabilities",
+    "index._Answers",
     "models.CrossEncoderScorer",
     "models.MonoT5",
     "models.PrefixReader",
