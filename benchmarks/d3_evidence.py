@@ -15,6 +15,7 @@ from benchmarks.datasets import Dataset, Question
 from benchmarks.quality_tables import markdown_table
 from structrag.asking.cache import Cache
 from structrag.asking.requests import Steps
+from structrag.asking.runner import Runner
 from structrag.evaluation import (
     SpanMeasure,
     evidence_f1,
@@ -24,12 +25,14 @@ from structrag.evaluation import (
     spans_of,
 )
 from structrag.index.index import Index
+from structrag.index.levels import query_vectors
+from structrag.index.snapshot import Reader
 from structrag.records import Chunk
 from structrag.retrieval.d3.condensing import SectionSplitter
-from structrag.retrieval.d3.index import D3Index
+from structrag.retrieval.d3.index import PARAGRAPHS, D3Index
 from structrag.retrieval.d3.layout import row_mask
 from structrag.retrieval.d3.retriever import D3Retriever
-from structrag.retrieval.d3.scoring import fused_scores, own_vectors
+from structrag.retrieval.d3.scoring import fused_scores
 from structrag.text.tokens import count_tokens
 
 BUDGET, TOP = 1000, 3
@@ -82,7 +85,9 @@ def evidence_scores(dataset: Dataset, embedder: Any, cache: Cache | None) -> dic
     for question in dataset.questions:
         where = {"doc_id": document_of(question)}
         paragraphs = index.paragraphs.chunks(document_of(question))
-        for name, ranking in plain_rankings(index.paragraphs, question.question, where).items():
+        for name, ranking in plain_rankings(
+            index.searched(PARAGRAPHS), index.runner, question.question, where
+        ).items():
             figures = ranking_figures(question, ranking, paragraphs, measure)
             found.setdefault(name, Measured()).note(
                 **figures, paragraphs=len(paragraphs), parts=0, within=1
@@ -100,16 +105,17 @@ def evidence_scores(dataset: Dataset, embedder: Any, cache: Cache | None) -> dic
     return found
 
 
-def plain_rankings(index: Index, question: str, where: Any) -> dict[str, list[Chunk]]:
+def plain_rankings(
+    reader: Reader, runner: Runner, question: str, where: Any
+) -> dict[str, list[Chunk]]:
     """All chunks that a question may find, best first: by BM25, by vectors, and by the mean of both
     brought to [0, 1]."""
-    scores = index.run(
-        _scores_steps(index, question, row_mask(index.store.select(where), len(index)))
-    )
+    mask = row_mask(reader.select(where), len(reader))
+    scores = runner.run(_scores_steps(reader, question, mask))
 
     def ranked(value: Callable[[dict[str, float]], float]) -> list[Chunk]:
         order = sorted(scores, key=lambda row: (-round(value(scores[row]), 9), row))
-        return [index.store.chunk(row) for row in order if value(scores[row]) > 0]
+        return [reader.chunk(row) for row in order if value(scores[row]) > 0]
 
     return {
         "BM25": ranked(lambda each: each["bm25"]),
@@ -118,9 +124,9 @@ def plain_rankings(index: Index, question: str, where: Any) -> dict[str, list[Ch
     }
 
 
-def _scores_steps(index: Index, question: str, mask: Any) -> Steps[dict[int, dict[str, float]]]:
-    vector = yield from own_vectors(index, index.query_vector(question))
-    return fused_scores(index, question, vector, mask)
+def _scores_steps(reader: Reader, question: str, mask: Any) -> Steps[dict[int, dict[str, float]]]:
+    (vector,) = yield from query_vectors(reader, question)
+    return fused_scores(reader, question, vector, mask)
 
 
 def ranking_figures(
@@ -171,9 +177,9 @@ def summary_scores(
         index.add(dataset.documents)
         shares = []
         for question in dataset.questions:
-            ranking = plain_rankings(index, question.question, {"doc_id": document_of(question)})[
-                "fused"
-            ]
+            where = {"doc_id": document_of(question)}
+            rankings = plain_rankings(index.reader(), index.runner, question.question, where)
+            ranking = rankings["fused"]
             hit = [
                 [
                     each.doc_id == doc_id and each.start < end and start < each.end

@@ -14,6 +14,7 @@ from typing import Any
 from benchmarks.hiqa_scores import Ranking, Search
 from structrag.asking.requests import Steps
 from structrag.index.index import Index
+from structrag.index.snapshot import Reader
 from structrag.retrieval.hiqa.keywords import KeywordTable
 from structrag.retrieval.hiqa.pool import PoolSource
 from structrag.retrieval.hiqa.retriever import POOL, HiQARetriever
@@ -42,9 +43,12 @@ def hiqa(index: Index, n: int = POOL, **settings: Any) -> Search:
 class QuestionAlone(PoolSource):
     """The segments of a question by its own vector, as published."""
 
-    def query_vectors(self, query: str, table: KeywordTable | None) -> Steps[tuple[Any, Any]]:
+    def query_vectors(
+        self, reader: Reader, query: str, table: KeywordTable | None
+    ) -> Steps[tuple[Any, Any]]:
         """The question's alone, its keywords included."""
-        return (yield from self.index.query_vector(query)), None
+        (vector,) = yield from self.index.query_vectors(reader, query)
+        return vector, None
 
 
 def hiqa_alone(index: Index, n: int = POOL) -> Search:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from numpy.typing import NDArray
 
 from structrag.index.entries import Entry, Vectors
 from structrag.index.index import Index
-from structrag.index.store import Store
 from structrag.models.embedders import FunctionEmbedder
 from structrag.records import Chunk, Document
 
@@ -37,12 +35,12 @@ class Made:
     matrices: dict[str, Floats]  # view -> (sections, DIMENSION) unit vectors
 
 
-def make(sections: int, *, n_queries: int = 5, seed: int = 0) -> Made:
+def make(sections: int, *, n_queries: int = 5, seed: int = 0, dtype: str = "float32") -> Made:
     """An index of random sections: words by Zipf's law over 50,000, random unit vectors of 384
     dimensions, three views."""
     random = np.random.default_rng(seed)
     vector = _unit(random.standard_normal((1, DIMENSION)))[0]
-    index = empty_index(vector)
+    index = empty_index(vector, dtype=dtype)
     texts: dict[str, list[str]] = {view: [] for view in VIEWS}
     blocks: dict[str, list[Floats]] = {view: [] for view in VIEWS}
     for number in range(0, sections, SECTIONS_PER_DOCUMENT):
@@ -55,18 +53,6 @@ def make(sections: int, *, n_queries: int = 5, seed: int = 0) -> Made:
     return Made(
         index, queries, vector, texts, {view: np.concatenate(blocks[view]) for view in VIEWS}
     )
-
-
-def halved(made: Made, folder: Path) -> Made:
-    """The same sections with float16 vectors; `folder` is used to copy the store."""
-    made.index.save(folder)
-    index = empty_index(made.vector, dtype="float16")
-    store = Store.load(folder)
-    store.settings = replace(store.settings, dtype="float16")
-    for view, matrix in made.matrices.items():
-        store.replace_vectors(view, matrix, np.arange(len(matrix)))
-    index.store = store
-    return replace(made, index=index)
 
 
 def empty_index(vector: Floats, *, dtype: str = "float32") -> Index:

@@ -14,7 +14,6 @@ from langchain_structrag.retrieving import IndexRetriever
 from structrag.asking.cache import Cache
 from structrag.asking.requests import Progress, Usage
 from structrag.hosts.metadata import D3_KEYS, chunk_notes, score_notes
-from structrag.index.index import Index
 from structrag.records import Hit
 from structrag.retrieval.d3.estimating import Estimate
 from structrag.retrieval.d3.index import D3Index
@@ -154,9 +153,6 @@ class D3Retriever(IndexRetriever):
         notes = {key: value for key, value in score_notes(hit).items() if value}
         document.metadata.update({**chunk_notes(hit.chunk, D3_KEYS), **notes})
         return document
-
-    def _searched(self) -> Index:
-        return self.index.paragraphs
 
     @classmethod
     def _shared_options(cls) -> tuple[str, ...]:

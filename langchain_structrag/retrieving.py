@@ -100,15 +100,11 @@ class IndexRetriever(BaseRetriever):
 
     def _document(self, hit: Hit) -> Document:
         """A hit as a plain document."""
-        return hit_document(hit, self._searched().store)
+        return hit_document(hit, self.index.store)
 
     def _stepped(self) -> tuple[Retriever, Callable[[Hit], Document]]:
         """The retriever of the core, and how its hits become documents."""
         return self._core(), self._document
-
-    def _searched(self) -> Index:
-        """The index that the hits come from."""
-        return self.index  # type: ignore[no-any-return]
 
     def _get_relevant_documents(
         self,
@@ -271,7 +267,7 @@ class IndexRetriever(BaseRetriever):
 
     def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
         params = super()._get_ls_params(**kwargs)
-        embedder, store = self._searched().embedder, vectorstore_of(self._searched())
+        embedder, store = self.index.embedder, vectorstore_of(self.index)
         if isinstance(embedder, LangChainEmbedder):
             params["ls_embedding_provider"] = type(embedder.embeddings).__name__
             params["ls_embedding_model"] = embedder.name
@@ -324,9 +320,9 @@ def core_documents(documents: Iterable[Document], format: str) -> Iterator[core.
         yield read_document(host, format=format, id=name)
 
 
-def vectorstore_of(index: Index) -> VectorStore | None:
+def vectorstore_of(index: Any) -> VectorStore | None:
     """The LangChain store an index searches, if it was given one."""
-    store = index.dense_store
+    store = getattr(index, "dense_store", None)  # D3 has none
     return store.vectorstore if isinstance(store, LangChainDenseStore) else None
 
 

@@ -17,7 +17,6 @@ from structrag.asking.cache import Cache
 from structrag.asking.requests import Progress, Usage
 from structrag.errors import InvalidParameter
 from structrag.hosts.metadata import D3_KEYS, chunk_notes
-from structrag.index.store import Store
 from structrag.records import Hit
 from structrag.retrieval.d3.estimating import Estimate
 from structrag.retrieval.d3.index import D3AddReport, D3Index
@@ -172,11 +171,6 @@ class D3Retriever(IndexRetriever):
         notes = {key: value for key, value in super()._notes(hit).items() if value}
         return {**chunk_notes(hit.chunk, D3_KEYS), **notes}
 
-    @property
-    def _store(self) -> Store:
-        store: Store = self.index.paragraphs.store
-        return store
-
     @classmethod
     def _new_index(cls, *, embed_model: Any = None, llm: Any = None, **options: Any) -> D3Index:
         return D3Index(**_models(embed_model, llm, options), **options)
@@ -194,8 +188,7 @@ class D3Retriever(IndexRetriever):
         return D3Index.load(persist_dir, **_models(embed_model, llm, options), **options)
 
     def _built(self, report: D3AddReport) -> IndexBuildEndEvent:
-        chunks = report.paragraphs.chunks
-        facts = {**asdict(report.sections), "chunks": chunks, "usage": report.usage}
+        facts = {**asdict(report), "chunks": report.paragraphs}
         return IndexBuildEndEvent.model_validate(facts)
 
     def _get_prompts(self) -> PromptDictType:

@@ -8,6 +8,7 @@
     │   └── NoModel      (RuntimeError) something was asked of a model that was not given
     ├── BudgetExceeded   (RuntimeError) the run reached the call budget it was given
     ├── IndexDamaged     (RuntimeError) a saved index is incomplete, altered or not ours
+    ├── SaveFailed       (OSError)      the system refused to write, for example a full volume
     └── MissingExtra     (ImportError)  an optional package is not installed
 
 A message names the parameter, what is allowed, what came, and what to do next.
@@ -60,6 +61,10 @@ class BudgetExceeded(StructragError, RuntimeError):
 
 class IndexDamaged(StructragError, RuntimeError):
     """A saved index is incomplete, altered or not one of ours."""
+
+
+class SaveFailed(StructragError, OSError):
+    """The system refused to write; what was there before is unchanged."""
 
 
 class MissingExtra(StructragError, ImportError):

@@ -22,7 +22,6 @@ ELSEWHERE = {
     "evaluation/estimates": "evaluation/test_comparing, cli/test_tables",
     "evaluation/searched": "evaluation/test_labelled: chunks searched and measured",
     "hosts/images": "the adapters' tests: images as their hosts take them",
-    "index/tables": "index/test_store: rows of a store",
     "reading/drafts": "a record",
     "reading/html/text": "reading/html/test_flow: the text that is written",
     "reading/pdf/document": "reading/pdf/test_reader: documents of PDF files",
@@ -31,8 +30,6 @@ ELSEWHERE = {
     "retrieval/d3/estimating": "retrieval/d3/test_retriever: estimates bound the cost",
     "retrieval/d3/index": "retrieval/d3/test_retriever: what is searched",
     "retrieval/d3/outlines": "retrieval/d3/test_layout, retrieval/d3/test_routing: shown in calls",
-    "retrieval/d3/saving": "retrieval/d3/test_retriever: saved and opened",
-    "retrieval/d3/turns": "retrieval/d3/test_retriever: calls one after the other",
 }
 # The same of the adapters.
 ELSEWHERE_IN_ADAPTERS = {

@@ -7,7 +7,6 @@ from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from structrag.index.routes import row_numbers
 from structrag.index.store import Store
 from structrag.records import Chunk, Document
 
@@ -18,13 +17,14 @@ def chunk_at(store: Store, doc_id: str, start: int, end: int) -> Chunk | None:
     None if there is no such document, or no one chunk that does. Of chunks that overlap, the last
     one that begins at or before `start` counts.
     """
-    if doc_id not in store:
+    reader = store.reader()
+    if doc_id not in reader:
         return None
-    rows = row_numbers(store.select({"doc_id": doc_id}), len(store))
-    place = bisect_right(rows, start, key=lambda row: store.chunk(row).start) - 1
+    rows = reader.rows_of(doc_id)
+    place = bisect_right(rows, start, key=lambda row: reader.chunk(row).start) - 1
     if place < 0:  # every chunk begins behind `start`
         return None
-    chunk = store.chunk(rows[place])
+    chunk = reader.chunk(rows[place])
     return chunk if end <= chunk.end else None
 
 

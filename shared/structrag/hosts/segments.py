@@ -76,10 +76,11 @@ def indexed_segments(store: Store, view: str) -> Iterator[tuple[Chunk, str]]:
 
     Chunks that lack the view are left out.
     """
-    for row in range(len(store)):
-        text = store.view_text(row, view)
+    reader = store.reader()
+    for row in range(len(reader)):
+        text = reader.view_text(row, view)
         if text:
-            yield store.chunk(row), text
+            yield reader.chunk(row), text
 
 
 def with_segments(index: Index, splitter: Any = None) -> Index:

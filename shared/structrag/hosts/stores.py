@@ -13,6 +13,7 @@ from structrag.hosts.metadata import CHUNK_KEY, DOCUMENT_KEY, VIEW_KEY
 from structrag.index.entries import Entry
 from structrag.index.index import Index
 from structrag.index.routes import row_numbers
+from structrag.index.snapshot import Reader
 from structrag.records import Chunk
 
 Match = tuple[str | None, float]  # a chunk's id, None for what is not of the index, and its score
@@ -25,7 +26,7 @@ def paged_steps(
 
     Filters differ from store to store. So each turn yields how many results to ask for, and is
     sent that many, or all there are, best first. It asks for twice as many each time. The ranking
-    is by rows of the index, each once, at most `request.n`; a blank query has none.
+    is by ids of chunks, each once, at most `request.n`; a blank query has none.
 
     Args:
         index: Whose chunks count; None or empty: there are none.
@@ -35,12 +36,13 @@ def paged_steps(
     """
     if index is None or not len(index) or not request.query.strip():
         return []
-    allowed = set(row_numbers(index.store.select(request.where), len(index)))
+    reader = index.store.reader()
+    allowed = set(row_numbers(reader.select(request.where), len(reader)))
     asked = first or request.n
     while True:
         asked = min(asked, most or asked)
         matches = yield asked
-        ranking = _rows(index, matches, allowed)[: request.n]
+        ranking = _allowed(reader, matches, allowed)[: request.n]
         is_complete = len(ranking) >= min(request.n, len(allowed))
         if is_complete or len(matches) < asked or asked == most:
             return ranking
@@ -113,13 +115,10 @@ def entry_vectors(entry: Entry) -> Iterator[tuple[Chunk, str, int, str, list[flo
             yield chunk, view, next(numbers[owner]), text, vector.tolist()
 
 
-def _rows(index: Index, matches: Sequence[Match], allowed: set[int]) -> Ranking:
-    """The allowed rows of the matches, each once, with its best score."""
+def _allowed(reader: Reader, matches: Sequence[Match], allowed: set[int]) -> Ranking:
+    """The matches in allowed rows, each chunk once, with its best score."""
     scores: dict[str | int, float] = {}
     for chunk_id, score in matches:
-        if chunk_id is None:
-            continue
-        row = index.store.row_of(chunk_id)
-        if row is not None and row in allowed:
-            scores.setdefault(row, score)  # the first is the best
+        if chunk_id is not None and reader.row_of(chunk_id) in allowed:
+            scores.setdefault(chunk_id, score)  # the first is the best
     return list(scores.items())

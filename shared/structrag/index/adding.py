@@ -104,6 +104,7 @@ class Adding:
         self.before = usage.as_dict()
         self.added = self.replaced = self.unchanged = self.chunks = 0
         self.reasons: dict[str, str] = {}  # what fell back in this call -> why, the first time
+        self.rows: Counter[str] = Counter()  # at the store's further levels
 
     def _check(self, document: Document, known_only: bool) -> None:
         if not isinstance(document, Document):
@@ -159,6 +160,7 @@ class Adding:
             self.replaced += not is_new
             self.added += is_new
             self.chunks += len(entry.chunks)
+            self.rows.update({name: len(level.chunks) for name, level in entry.levels.items()})
 
     def report(self) -> AddReport:
         """The counts of this call."""

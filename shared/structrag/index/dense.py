@@ -7,13 +7,17 @@ the matrix was searched.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structrag.errors import InvalidAnswer, check_choice
-from structrag.index.ranking import FloatArray, as_ranking, nth_best
+from structrag.index.blocks import Column
+from structrag.index.ranking import FloatArray, RowMap, merged_ranking, nth_best
 
 DTYPES = ("float32", "float16")
 _BLOCK = 4096  # vectors converted at a time
@@ -91,123 +95,62 @@ def _of(view: str) -> str:
     return f" of view {view!r}" if view else ""
 
 
-class DenseIndex:
-    """Exact cosine search over unit vectors.
-
-    Example:
-        >>> index = DenseIndex.from_vectors([[3.0, 0.0], [1.0, 1.0], [0.0, 2.0]])
-        >>> [(row, round(score, 2)) for row, score in index.search([1.0, 0.0], 2)]
-        [(0, 1.0), (1, 0.71)]
+class VectorTable:
+    """The unit vectors of one view of one segment; nothing in it changes.
 
     `matrix` (m, d) holds what `unit_vectors` gives. `owner` (m,) says which row each vector belongs
-    to, ascending. A row's score is the best of its vectors; a row without a vector is not found.
-    Scores lie in [-1, 1], up to the rounding of the dtype. A zero vector, in the index or as query,
-    scores 0.
+    to, ascending. The vectors of one row are a group, in the order of rows.
     """
 
-    def __init__(self, matrix: NDArray[Any], owner: NDArray[np.int32], *, view: str = "") -> None:
+    def __init__(self, matrix: Column, owner: Column) -> None:
         self.matrix = matrix
         self.owner = owner
-        self.view = view
-        changes = np.flatnonzero(np.diff(owner)) + 1
-        starts = np.concatenate([np.zeros(min(1, len(owner)), dtype=np.int64), changes])
-        self._rows: NDArray[np.int32] = owner[starts]  # the rows that have vectors
-        # Where each such row's vectors begin, and where the last one's end.
-        self._bounds: NDArray[np.int64] = np.append(starts, len(owner))
-
-    @classmethod
-    def from_vectors(
-        cls,
-        matrix: ArrayLike,
-        owner: ArrayLike | None = None,
-        *,
-        n_rows: int | None = None,
-        dtype: str = "float32",
-    ) -> DenseIndex:
-        """Normalise, check and index; without `owner` vector i belongs to row i."""
-        unit = unit_vectors(matrix, dtype=check_choice("dtype", dtype, DTYPES))
-        rows = np.arange(len(unit)) if owner is None else owner
-        return cls(unit, check_owner(rows, len(unit), len(unit) if n_rows is None else n_rows))
-
-    def __len__(self) -> int:
-        """The number of vectors."""
-        return len(self.matrix)
 
     @property
     def dimension(self) -> int:
-        """The length of each vector."""
-        return int(self.matrix.shape[1])
+        """The length of each vector; 0 where there are none."""
+        return int(self.matrix.values.shape[1])
 
-    def search(
-        self, vector: ArrayLike, n: int, where: slice | NDArray[np.bool_] | None = None
-    ) -> list[tuple[int, float]]:
-        """The best rows and their scores.
+    @cached_property
+    def _groups(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        owner = self.owner.all()
+        changes = np.flatnonzero(np.diff(owner)) + 1
+        starts = np.concatenate([np.zeros(min(1, len(owner)), dtype=np.int64), changes])
+        return owner[starts], np.append(starts, len(owner))
 
-        At most `n` (row, score) pairs within the rows of `where`, best first, equal scores (to nine
-        decimals) by row. Raises InvalidAnswer for a query vector of another dimension or with NaN
-        or infinity.
-        """
-        query = self._query(vector)
-        groups = self._groups(where)
-        if n <= 0 or not len(groups):
-            return []
-        searched_span = groups[-1] - groups[0] + 1
-        # A product over the whole span would be wasted on a mask that keeps few of its rows.
-        if n < len(groups) and len(groups) * _SPARSE > searched_span:
-            groups = self._candidates(query, groups, n)
-        return as_ranking(self._rows[groups], self._exact(query, groups), n)
+    @property
+    def rows(self) -> NDArray[np.int32]:
+        """The row of each group, ascending: the rows that have vectors."""
+        return self._groups[0]
 
-    def scores(self, vector: ArrayLike, n_rows: int) -> FloatArray:
-        """The score of every row, -inf for a row without a vector.
+    @property
+    def bounds(self) -> NDArray[np.int64]:
+        """Where each group's vectors begin, and where the last one's end."""
+        return self._groups[1]
 
-        Shape (n_rows,), float64.
-        """
-        query = self._query(vector)
-        scores = np.full(n_rows, -np.inf)
-        groups = self._groups(None)
-        if len(groups):
-            scores[self._rows] = self._exact(query, groups)
-        return scores
-
-    def _query(self, vector: ArrayLike) -> NDArray[np.float32]:
-        query = np.asarray(vector)
-        if query.ndim != 1 or (len(self.matrix) and query.shape != (self.dimension,)):
-            raise InvalidAnswer(
-                f"The query vector for the index{_of(self.view)} must have shape "
-                f"({self.dimension},); got {query.shape}. Use the embedder that the index was "
-                "built with."
-            )
-        unit: NDArray[np.float32] = unit_vectors(query[None, :], view=self.view)[0]
-        return unit
-
-    def _groups(self, where: slice | NDArray[np.bool_] | None) -> NDArray[np.int64]:
-        """Positions in `_rows` of the rows to search, ascending."""
+    def groups(self, where: slice | NDArray[np.bool_] | None) -> NDArray[np.int64]:
+        """The groups of the rows to search, ascending."""
         if isinstance(where, np.ndarray):
-            return np.flatnonzero(where[self._rows])
+            return np.flatnonzero(where[self.rows])
         if where is None:
-            return np.arange(len(self._rows))
-        first, last = np.searchsorted(self._rows, (where.start, where.stop))
+            return np.arange(len(self.rows))
+        first, last = np.searchsorted(self.rows, (where.start, where.stop))
         return np.arange(first, last)
 
-    def _candidates(
-        self, query: NDArray[np.float32], groups: NDArray[np.int64], n: int
-    ) -> NDArray[np.int64]:
-        """The groups that may be among the best, by float32 products."""
+    def near(self, query: NDArray[np.float32], groups: NDArray[np.int64]) -> NDArray[Any]:
+        """The scores of groups, at least one, by float32 products; exact where they are few."""
+        # A product over the whole span would be wasted on a mask that keeps few of its rows.
+        if len(groups) * _SPARSE <= groups[-1] - groups[0] + 1:
+            return self.exact(query, groups)
         first, last = int(groups[0]), int(groups[-1]) + 1
-        bounds = self._bounds[first : last + 1]
+        bounds = self.bounds[first : last + 1]
         near = self._product(query, int(bounds[0]), int(bounds[-1]))
         if len(near) > last - first:
             near = np.maximum.reduceat(near, bounds[:-1] - bounds[0])
-        if len(groups) < last - first:
-            near = near[groups - first]
-        limit = nth_best(near, n)
-        # Twice the error bound of a float32 product of two unit vectors.
-        error = self.dimension * 2.0**-23
-        chosen: NDArray[np.int64] = groups[near >= limit - error]
-        return chosen
+        return near[groups - first] if len(groups) < last - first else near
 
     def _product(self, query: NDArray[np.float32], start: int, stop: int) -> NDArray[np.float32]:
-        matrix = self.matrix[start:stop]
+        matrix = self.matrix.part(start, stop)
         if matrix.dtype != np.float16:
             product: NDArray[np.float32] = matrix @ query
             return product
@@ -218,13 +161,13 @@ class DenseIndex:
             product[at : at + _HALF_BLOCK] = _widen(block, wide[: len(block)]) @ query
         return product
 
-    def _exact(self, query: NDArray[np.float32], groups: NDArray[np.int64]) -> FloatArray:
+    def exact(self, query: NDArray[np.float32], groups: NDArray[np.int64]) -> FloatArray:
         """The scores of groups in float64, each independent of the others."""
         wide_query = query.astype(np.float64)
-        starts, stops = self._bounds[groups], self._bounds[groups + 1]
+        starts, stops = self.bounds[groups], self.bounds[groups + 1]
         counts = stops - starts
         firsts = np.cumsum(counts) - counts  # of each group's vectors among those scored
-        source = self.matrix[starts[0] : stops[-1]]
+        source = self.matrix.part(int(starts[0]), int(stops[-1]))
         # Groups that follow each other are read as one run, others vector by vector.
         positions = None
         if len(groups) < groups[-1] - groups[0] + 1:
@@ -238,6 +181,123 @@ class DenseIndex:
         if len(scores) > len(groups):
             scores = np.maximum.reduceat(scores, firsts)
         return scores
+
+
+@dataclass(frozen=True, slots=True)
+class VectorPart:
+    """The vectors of one segment, and where its rows stand among all."""
+
+    table: VectorTable
+    place: RowMap
+
+
+class DenseIndex:
+    """Exact cosine search over unit vectors.
+
+    Example:
+        >>> index = DenseIndex.from_vectors([[3.0, 0.0], [1.0, 1.0], [0.0, 2.0]])
+        >>> [(row, round(score, 2)) for row, score in index.search([1.0, 0.0], 2)]
+        [(0, 1.0), (1, 0.71)]
+
+    The vectors lie in one or more parts of one dimension. A row's score is the best of its vectors;
+    a row without a vector is not found. Scores lie in [-1, 1], up to the rounding of the dtype. A
+    zero vector, in the index or as query, scores 0.
+    """
+
+    def __init__(self, parts: Sequence[VectorPart], *, view: str = "") -> None:
+        self.parts = [part for part in parts if len(part.table.matrix)]
+        self.view = view
+
+    @classmethod
+    def from_vectors(
+        cls,
+        matrix: ArrayLike,
+        owner: ArrayLike | None = None,
+        *,
+        n_rows: int | None = None,
+        dtype: str = "float32",
+        view: str = "",
+    ) -> DenseIndex:
+        """Normalise, check and index; without `owner` vector i belongs to row i."""
+        unit = unit_vectors(matrix, dtype=check_choice("dtype", dtype, DTYPES), view=view)
+        rows = np.arange(len(unit)) if owner is None else owner
+        n_rows = len(unit) if n_rows is None else n_rows
+        owners = check_owner(rows, len(unit), n_rows, view=view)
+        table = VectorTable(Column(unit), Column(owners))
+        return cls([VectorPart(table, RowMap(n_rows))], view=view)
+
+    def __len__(self) -> int:
+        """The number of vectors, those of deleted rows among them."""
+        return sum(len(part.table.matrix) for part in self.parts)
+
+    @property
+    def dimension(self) -> int:
+        """The length of each vector; 0 where there are none."""
+        return self.parts[0].table.dimension if self.parts else 0
+
+    def search(
+        self, vector: ArrayLike, n: int, where: slice | NDArray[np.bool_] | None = None
+    ) -> list[tuple[int, float]]:
+        """The best rows and their scores.
+
+        At most `n` (row, score) pairs within the rows of `where`, best first, equal scores (to nine
+        decimals) by row. Raises InvalidAnswer for a query vector of another dimension or with NaN
+        or infinity.
+        """
+        query = self._query(vector)
+        searched = []  # the parts with rows to search, and their groups
+        for part in self.parts:
+            groups = part.table.groups(part.place.local(where))
+            if len(groups):
+                searched.append((part, groups))
+        if n <= 0 or not searched:
+            return []
+        if n < sum(len(groups) for _, groups in searched):
+            searched = self._candidates(query, searched, n)
+        scored = []
+        for part, groups in searched:
+            positions = part.place.positions_of(part.table.rows[groups])
+            scored.append((positions, part.table.exact(query, groups)))
+        return merged_ranking(scored, n)
+
+    def scores(self, vector: ArrayLike, n_rows: int) -> FloatArray:
+        """The score of every row, -inf for a row without a vector.
+
+        Shape (n_rows,), float64.
+        """
+        scores = np.full(n_rows, -np.inf)
+        for row, score in self.search(vector, n_rows):
+            scores[row] = score
+        return scores
+
+    def _query(self, vector: ArrayLike) -> NDArray[np.float32]:
+        query = np.asarray(vector)
+        if query.ndim != 1 or (self.parts and query.shape != (self.dimension,)):
+            raise InvalidAnswer(
+                f"The query vector for the index{_of(self.view)} must have shape "
+                f"({self.dimension},); got {query.shape}. Use the embedder that the index was "
+                "built with."
+            )
+        unit: NDArray[np.float32] = unit_vectors(query[None, :], view=self.view)[0]
+        return unit
+
+    def _candidates(
+        self,
+        query: NDArray[np.float32],
+        searched: Sequence[tuple[VectorPart, NDArray[np.int64]]],
+        n: int,
+    ) -> list[tuple[VectorPart, NDArray[np.int64]]]:
+        """The groups that may be among the best, by float32 products."""
+        near = [part.table.near(query, groups) for part, groups in searched]
+        limit = nth_best(near[0] if len(near) == 1 else np.concatenate(near), n)
+        # Twice the error bound of a float32 product of two unit vectors.
+        lowest = limit - self.dimension * 2.0**-23
+        candidates = []
+        for (part, groups), scores in zip(searched, near, strict=True):
+            hopeful = groups[scores >= lowest]
+            if len(hopeful):
+                candidates.append((part, hopeful))
+        return candidates
 
 
 def _widen(block: NDArray[np.float16], out: NDArray[np.int32]) -> NDArray[np.float32]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from hashlib import sha256
 from typing import Any
 
@@ -31,8 +31,17 @@ class Vectors:
 
 
 @dataclass(frozen=True, slots=True)
+class Level:
+    """The chunks of a document at another level, such as its sections beside its paragraphs."""
+
+    chunks: tuple[Chunk, ...]
+    views: Mapping[str, tuple[str | None, ...]]  # as in `Entry`
+    vectors: Mapping[str, Vectors]
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
-    """One document prepared for the store."""
+    """One document prepared for the store: its chunks at the store's first level, and the rest."""
 
     document: Document  # id, title, format and meta are kept, the text is not
     fingerprint: str  # what the entry was made from, text and settings: equal means unchanged
@@ -41,6 +50,14 @@ class Entry:
     views: Mapping[str, tuple[str | None, ...]]
     vectors: Mapping[str, Vectors]  # view -> vectors; may lack views
     degraded: int = 0  # how many views lack what a failed call should have given
+    levels: Mapping[str, Level] = field(default_factory=dict)  # the store's further levels by name
+    # further facts about the document by name; the first axis differs between documents
+    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+    def level(self, name: str) -> Level:
+        """The chunks of the level of this name; the first level where there is no other."""
+        first = Level(self.chunks, self.views, self.vectors)
+        return self.levels.get(name, first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,35 +69,36 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """An entry checked and brought into row order (chunk start, end, id)."""
+class LevelRows:
+    """The chunks of one level of a document in row order (chunk start, end, id)."""
 
-    record: dict[str, Any]  # the document's id, title, format and meta
     rows: list[Row]
     # view -> unit vectors and their rows
     vectors: dict[str, tuple[NDArray[Any], NDArray[np.int32]]]
 
 
-def prepare(entry: Entry, views: Sequence[str], dtype: str) -> Prepared:
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """An entry checked and brought into row order."""
+
+    record: dict[str, Any]  # the document's id, title, format and meta
+    levels: dict[str, LevelRows]
+    arrays: dict[str, NDArray[Any]]
+
+
+def prepare(entry: Entry, levels: Mapping[str, Sequence[str]], dtype: str) -> Prepared:
     """Check an entry without the store, and convert it.
 
-    Raises InvalidParameter for chunks or texts that do not fit together and for metadata that JSON
-    cannot hold, InvalidAnswer for unusable vectors.
+    `levels` are the views of each level. Raises InvalidParameter for chunks or texts that do not
+    fit together and for metadata that JSON cannot hold, InvalidAnswer for unusable vectors.
     """
-    document, chunks = entry.document, entry.chunks
-    _check_views(entry, views)
-    seen: set[str] = set()
-    for chunk in chunks:
-        if chunk.doc_id != document.id:
-            raise InvalidParameter(
-                f"chunk {chunk.id!r} belongs to document {chunk.doc_id!r}, not to {document.id!r}."
-            )
-        if chunk.id in seen:
-            raise InvalidParameter(
-                f"chunk ids must differ; document {document.id!r} has {chunk.id!r} twice."
-            )
-        seen.add(chunk.id)
-    order = sorted(range(len(chunks)), key=lambda i: (chunks[i].start, chunks[i].end, chunks[i].id))
+    document = entry.document
+    if set(entry.levels) != set(list(levels)[1:]):
+        raise InvalidParameter(
+            f"levels must be {', '.join(map(repr, levels))} for this store; document "
+            f"{document.id!r} has {sorted(entry.levels)} besides the first. Build a new store to "
+            "change the levels."
+        )
     return Prepared(
         record={
             "id": document.id,
@@ -88,11 +106,34 @@ def prepare(entry: Entry, views: Sequence[str], dtype: str) -> Prepared:
             "format": document.format,
             "meta": plain_json(dict(document.meta), f"meta of document {document.id!r}"),
         },
-        rows=[
-            Row(_as_saved(chunks[i]), {view: entry.views[view][i] for view in views}) for i in order
-        ],
-        vectors={view: _prepare_vectors(entry, view, order, dtype) for view in entry.vectors},
+        levels={
+            name: _prepare_level(document.id, entry.level(name), views, dtype)
+            for name, views in levels.items()
+        },
+        arrays={name: np.asarray(array) for name, array in entry.arrays.items()},
     )
+
+
+def _prepare_level(name: str, level: Level, views: Sequence[str], dtype: str) -> LevelRows:
+    chunks = level.chunks
+    _check_views(name, level, views)
+    seen: set[str] = set()
+    for chunk in chunks:
+        if chunk.doc_id != name:
+            raise InvalidParameter(
+                f"chunk {chunk.id!r} belongs to document {chunk.doc_id!r}, not to {name!r}."
+            )
+        if chunk.id in seen:
+            raise InvalidParameter(
+                f"chunk ids must differ; document {name!r} has {chunk.id!r} twice."
+            )
+        seen.add(chunk.id)
+    order = sorted(range(len(chunks)), key=lambda i: (chunks[i].start, chunks[i].end, chunks[i].id))
+    rows = [
+        Row(_as_saved(chunks[i]), {view: level.views[view][i] for view in views}) for i in order
+    ]
+    vectors = {view: _prepare_vectors(name, level, view, order, dtype) for view in level.vectors}
+    return LevelRows(rows, vectors)
 
 
 def _as_saved(chunk: Chunk) -> Chunk:
@@ -102,27 +143,26 @@ def _as_saved(chunk: Chunk) -> Chunk:
     return Chunk(**{**plain, "path": tuple(plain["path"])})
 
 
-def _check_views(entry: Entry, views: Sequence[str]) -> None:
-    name = entry.document.id
-    if set(entry.views) != set(views) or not set(entry.vectors) <= set(views):
+def _check_views(name: str, level: Level, views: Sequence[str]) -> None:
+    if set(level.views) != set(views) or not set(level.vectors) <= set(views):
         raise InvalidParameter(
             f"views must be {', '.join(map(repr, views))} for this store; document {name!r} has "
-            f"texts for {sorted(entry.views)} and vectors for {sorted(entry.vectors)}. "
+            f"texts for {sorted(level.views)} and vectors for {sorted(level.vectors)}. "
             "Build a new store to change the views."
         )
-    for view, texts in entry.views.items():
-        if len(texts) != len(entry.chunks):
+    for view, texts in level.views.items():
+        if len(texts) != len(level.chunks):
             raise InvalidParameter(
                 f"view {view!r} needs one text per chunk; document {name!r} has "
-                f"{len(entry.chunks)} chunks and {len(texts)} texts."
+                f"{len(level.chunks)} chunks and {len(texts)} texts."
             )
 
 
 def _prepare_vectors(
-    entry: Entry, view: str, order: list[int], dtype: str
+    name: str, level: Level, view: str, order: list[int], dtype: str
 ) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    vectors = entry.vectors[view]
-    place = f"{view}, document {entry.document.id}"
+    vectors = level.vectors[view]
+    place = f"{view}, document {name}"
     owner = np.asarray(vectors.owner)
     if not len(owner) and not np.size(vectors.matrix):
         return np.empty((0, 0), dtype=dtype), owner.astype(np.int32)

@@ -8,14 +8,11 @@ from __future__ import annotations
 import asyncio
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from threading import RLock
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
 from structrag.asking.naming import has_name, setting_name
-from structrag.asking.requests import Embed, Ranking, Request, Search, Steps, Usage
+from structrag.asking.requests import Request, Search, Steps, Usage
 from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking, AskingOptions, asking_of
 from structrag.chunks.content_aware import ContentAwareSplitter
@@ -23,8 +20,16 @@ from structrag.errors import IndexDamaged, InvalidParameter, check_at_least, che
 from structrag.index.adding import Adding, AddReport, Preparation, Splitter
 from structrag.index.entries import ALGORITHM_VERSION, fingerprint
 from structrag.index.estimating import Estimate, estimate
-from structrag.index.routes import DenseStore, HostVectors, OwnRoute, check_query, checked_k
-from structrag.index.storage import manifest_config
+from structrag.index.levels import SearchedLevel, query_vectors
+from structrag.index.routes import (
+    DenseStore,
+    HostVectors,
+    OwnRoute,
+    check_query,
+    checked_k,
+    ranked_rows,
+)
+from structrag.index.snapshot import Reader
 from structrag.index.store import Store
 from structrag.index.views import VIEWS, Prompts, ViewSettings
 from structrag.models.embedders import as_embedder
@@ -36,7 +41,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 T = TypeVar("T")
-ATTEMPTS = 5  # of one search, when documents keep changing under it
 _SAVED = ("preset", "language", "dtype", "lexical")  # options that a saved index restores
 
 __all__ = ["ALGORITHM_VERSION", "AddReport", "Index"]
@@ -122,8 +126,7 @@ class Index:
         self._check_embedder_for(dense_store)
         self.host = HostVectors(dense_store, self.view_settings.names)
         self.kept: dict[str, dict[Request, Any]] = {}  # answers, of documents with failed calls
-        self._fitted_at: int | None = None  # `store.changes` when the embedder was last fitted
-        self._fitting = RLock()
+        self.level = SearchedLevel(self.store, None if dense_store else self.embedder)
 
     def _check_embedder_for(self, dense_store: DenseStore | None) -> None:
         """Refuse to give a host's store vectors that change with every document."""
@@ -282,91 +285,61 @@ class Index:
         k = checked_k(k)
         name = f"{route}:{view}"
 
-        def attempt() -> Steps[list[Hit]]:
-            vector = (yield from self.query_vector(query)) if route == "dense" else None
-            (ranking,) = yield [Search(name, query, vector, k, where)]
-            hits = []
-            for rank, (row, score) in enumerate(self.rows(ranking).items(), start=1):
-                chunk = self.store.chunk(row)
-                hits.append(Hit(chunk, score, rank, {name: rank}, {name: score}, {name: score}))
-            return hits
+        reader = self.reader()
+        vector = None
+        if route == "dense":
+            (vector,) = yield from self.query_vectors(reader, query)
+        (ranking,) = yield [self.request(reader, name, query, vector, k, where)]
+        hits = []
+        for rank, (row, score) in enumerate(ranked_rows(reader, ranking).items(), start=1):
+            chunk = reader.chunk(row)
+            hits.append(Hit(chunk, score, rank, {name: rank}, {name: score}, {name: score}))
+        return hits
 
-        return (yield from self.steady_steps(attempt))
+    def reader(self) -> Reader:
+        """The index as it is now, to be searched; later changes do not touch it.
 
-    def steady_steps(self, attempt: Callable[[], Steps[T]]) -> Steps[T]:
-        """The result of a search, begun anew where documents change meanwhile.
-
-        Rows change with documents. After a few attempts the last one's result stands, or its error.
+        A corpus-dependent embedder has been fitted to what is there.
         """
-        for _ in range(ATTEMPTS - 1):
-            changes = self.store.changes
-            try:
-                result = yield from attempt()
-            except InvalidParameter:
-                # A document of `where` may be gone: only an index that stayed the same is to blame.
-                if self.store.changes == changes:
-                    raise
-                continue
-            if self.store.changes == changes:
-                return result
-        return (yield from attempt())
+        return self.level.reader()
 
-    def query_vector(self, query: str) -> Steps[Any]:
-        """The query's vector, or None where there is none.
+    def query_vectors(self, reader: Reader, *queries: str) -> Steps[list[Any]]:
+        """The queries' vectors in one call, to search a reader; the first is not blank.
 
-        That is for a store that embeds itself, an empty index, a blank query, and one of no known
-        word (zeros).
+        None for a query of no known word (zeros); all are None for a store that embeds itself, an
+        empty index and a blank query.
         """
-        return (yield from self.query_vectors(query))[0]
-
-    def query_vectors(self, *queries: str) -> Steps[list[Any]]:
-        """`query_vector` of several queries in one call; the first is not blank."""
-        if not self.host.wants_our_vectors or not len(self.store) or not queries[0].strip():
+        if not self.host.wants_our_vectors:
             return [None] * len(queries)
-        self._refit()
-        (matrix,) = yield [Embed(queries, query=True)]
-        return [vector if any(vector) else None for vector in matrix]
+        return (yield from query_vectors(reader, *queries))
 
-    def routes(self) -> dict[str, Any]:
-        """Every route by its name, such as "dense:raw" and "bm25:summary"."""
-        own_route = OwnRoute(self.store)
-        kinds = {"dense": self.dense_store or own_route, "bm25": own_route}
-        return {f"{kind}:{view}": route for kind, route in kinds.items() for view in self.views}
+    def request(
+        self, reader: Reader, route: str, query: str, vector: Any, n: int, where: Any
+    ) -> Search:
+        """A search of one route, answered by a reader or the host's store.
 
-    def rows(self, ranking: Ranking) -> dict[int, float]:
-        """A ranking as row -> score, in its order.
-
-        Each chunk is there once, with its best score. Chunks this index does not hold are left out.
+        `where` is what `search` takes; for a reader also rows that it has selected.
         """
-        scores: dict[Any, float] = dict(ranking)
-        # Our own routes give rows, each once: there is nothing to look up.
-        if len(scores) == len(ranking) and set(map(type, scores)) == {int}:
-            return scores
-        scores = {}
-        for key, score in ranking:
-            row = self.store.row_of(key) if isinstance(key, str) else key
-            scores.setdefault(row, score)
-        scores.pop(None, None)
-        return scores
+        if route.startswith("dense") and self.dense_store is not None:
+            return Search(route, query, vector, n, where, self.dense_store)
+        return Search(route, query, vector, n, where, OwnRoute(reader))
 
     def run(self, steps: Steps[T]) -> T:
         """Drive steps with this index's models and routes."""
-        return self._runner().run(steps)
+        return self.runner.run(steps)
 
     async def arun(self, steps: Steps[T]) -> T:
         """`run` on an event loop."""
-        return await self._runner().arun(steps)
-
-    def _runner(self) -> Runner:
-        self.runner.routes = self.routes()
-        return self.runner
+        return await self.runner.arun(steps)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to a folder, moved into place when complete.
 
-        A host's vector store is saved by its own means.
+        Only documents that are not there yet are written. The vectors of LSA are not: they are made
+        again when the index is first searched. A host's vector store is saved by its own means.
+        Raises InvalidParameter where the path holds something else, SaveFailed where the system
+        refuses to write; what was there before is unchanged then.
         """
-        self._refit()
         config = self._config()
         if not has_name(f"{config['embedder']}{config['settings']}"):
             warnings.warn(
@@ -392,20 +365,20 @@ class Index:
         Models are not saved: pass the same `embedder` (and `llm`, `splitter`) again.
 
         Args:
-            verify: Compare the checksums of all files, not only the small ones.
+            verify: Check all bytes now; else a block of a file is checked when it is first read.
             embedder: The embedder it was built with.
             options: As for `Index`; views, preset, language, dtype and lexical are the saved ones.
 
         Raises:
-            IndexDamaged: there is no index, or it is incomplete, altered, not ours or of a newer
-                release.
+            IndexDamaged: there is no index, or it is incomplete, altered, not ours or of another
+                release's format. An altered block is noticed when it is first read.
             InvalidParameter: the embedder, or a saved option, is another one than the index was
                 built with.
         """
-        config = manifest_config(path)
-        index = cls(embedder=embedder, **_with_saved(path, config, options))
-        _check_embedder(path, config, index.embedder.name)
-        index.store = Store.load(path, verify=verify)
+        store = Store.load(path, verify=verify)
+        index = cls(embedder=embedder, **_with_saved(path, store.config, options))
+        check_embedder(path, store.config, index.embedder.name)
+        index.store = index.level.store = store
         return index
 
     def _config(self) -> dict[str, Any]:
@@ -420,17 +393,6 @@ class Index:
             "llm": self.runner.llm.name if self.runner.llm else None,
             "settings": self.settings_name(),
         }
-
-    def _refit(self) -> None:
-        """Fit a corpus-dependent embedder to what is stored; replace its vectors."""
-        if not hasattr(self.embedder, "fit") or self.dense_store is not None:
-            return
-        with self._fitting:
-            # What changes the store during the fit is seen by the next search.
-            changes = self.store.changes
-            if changes != self._fitted_at:
-                self.embedder = self.runner.embedder = _fitted(self.store, self.embedder)
-                self._fitted_at = changes
 
     def settings_name(self) -> str:
         """Everything besides the document that decides what is indexed, as one string."""
@@ -477,7 +439,7 @@ def _with_saved(
     return {**options, **saved}
 
 
-def _check_embedder(path: str | os.PathLike[str], config: Mapping[str, Any], name: str) -> None:
+def check_embedder(path: str | os.PathLike[str], config: Mapping[str, Any], name: str) -> None:
     """Raise InvalidParameter unless `name` is the embedder the index was built with."""
     if name != config["embedder"] and not has_name(config["embedder"]):
         raise InvalidParameter(
@@ -490,19 +452,3 @@ def _check_embedder(path: str | os.PathLike[str], config: Mapping[str, Any], nam
             f"embedder must be the one the index at {os.fspath(path)!r} was built with, "
             f"{config['embedder']!r}; got {name!r}. Pass that one, or build a new index."
         )
-
-
-def _fitted(store: Store, embedder: Any) -> Any:
-    """The embedder fitted to all stored texts, whose vectors it replaces."""
-    texts: dict[str, dict[int, str]] = {}  # view -> row -> text
-    for view in store.views:
-        texts[view] = {}
-        for row in range(len(store)):
-            text = store.view_text(row, view)
-            if text:  # not every chunk is in every view
-                texts[view][row] = text
-    fitted = embedder.fit([text for of_view in texts.values() for text in of_view.values()])
-    for view, of_view in texts.items():
-        matrix = fitted.embed(list(of_view.values()))
-        store.replace_vectors(view, matrix, np.array(list(of_view), dtype=np.int32))
-    return fitted

@@ -11,20 +11,23 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag.index.blocks import Column
 from structrag.index.ranking import (
     SCORE_DIGITS,
     FloatArray,
     IntArray,
-    as_ranking,
+    RowMap,
     concatenated,
+    merged_ranking,
     nth_best,
 )
 from structrag.text.terms import Tokenizer
@@ -43,16 +46,30 @@ class Term:
     weight: float  # it adds weight x count / (count + K) to a row's score, so less than this
 
 
+@dataclass(frozen=True, slots=True)
+class LengthNorm:
+    """The K of BM25 as a line over a row's length."""
+
+    lengths: NDArray[np.int32]  # of every row of a segment
+    base: float
+    slope: float
+
+    def of(self, rows: NDArray[Any]) -> FloatArray:
+        """The K of some rows."""
+        k = np.multiply(self.lengths.take(rows), self.slope, dtype=np.float64)
+        k += self.base
+        return k
+
+
 def add_terms(
-    terms: Sequence[Term], k: FloatArray, rows: IntArray, scores: FloatArray, n: int
+    terms: Sequence[Term], norm: LengthNorm, rows: IntArray, scores: FloatArray, n: int
 ) -> tuple[IntArray, FloatArray]:
     """Add all terms to the scores of rows; gives what is left.
 
-    `rows` ascend, `scores` are changed in place, `k` has the K of every row, and the terms are
-    added in the order given. Where n < len(rows), rows that cannot be among the `n` best may be
-    left out, for which no weight may be below 0. Give the rarest terms first: what the others can
-    still add is soon less than what the best rows are ahead by, and then few rows are left to
-    score.
+    `rows` ascend, `scores` are changed in place, and the terms are added in the order given. Where
+    n < len(rows), rows that cannot be among the `n` best may be left out, for which no weight may
+    be below 0. Give the rarest terms first: what the others can still add is soon less than what
+    the best rows are ahead by, and then few rows are left to score.
     """
     left = sum(term.weight for term in terms)
     for term in terms:
@@ -64,8 +81,8 @@ def add_terms(
                     rows, scores = rows[hopeful], scores[hopeful]
         left -= term.weight
         at, held = _common(rows, term.rows)
-        counts = term.counts[held]
-        parts = k[rows[at]]
+        counts, held_rows = term.counts[held], term.rows[held]
+        parts = norm.of(held_rows)
         parts += counts
         np.divide(counts, parts, out=parts)
         parts *= term.weight
@@ -183,25 +200,63 @@ def join_rows(parts: Sequence[TermRows]) -> TermRows:
     )
 
 
-@dataclass(frozen=True, slots=True)
+class Vocabulary(Protocol):
+    """Terms and their numbers in the postings of one segment, from 0."""
+
+    def get(self, term: str, /) -> int | None: ...
+
+    def items(self) -> Iterable[tuple[str, int]]: ...
+
+
+@dataclass(frozen=True)
 class Postings:
     """Which rows hold each term.
 
     Term t is in `rows[indptr[t]:indptr[t + 1]]`, ascending, with its `counts` there.
     """
 
-    lengths: NDArray[np.int32]  # (n,) as in TermRows
-    indptr: NDArray[np.int64]  # (number of terms + 1,)
-    rows: NDArray[np.int32]
-    counts: NDArray[np.int32]
+    lengths: Column  # (n,) int32, as in TermRows
+    indptr: Column  # (number of terms + 1,) int64
+    rows: Column  # int32
+    counts: Column  # int32
+
+    @property
+    def n_terms(self) -> int:
+        """How many terms the postings know; later numbers are unknown."""
+        return len(self.indptr) - 1
+
+    @cached_property
+    def size(self) -> tuple[int, int]:
+        """How many rows there are, and their terms together, repeats included."""
+        lengths = self.lengths.all()
+        lengths = lengths[lengths != ABSENT]
+        return len(lengths), int(lengths.sum(dtype=np.int64))
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The four arrays by their names."""
+        return {name: getattr(self, name).all() for name in POSTINGS}
+
+    @classmethod
+    def of(cls, **arrays: NDArray[Any]) -> Postings:
+        """Postings of plain arrays."""
+        return cls(**{name: Column(array) for name, array in arrays.items()})
 
     def select(self, terms: NDArray[np.int64]) -> Postings:
         """The same rows with only `terms`, renumbered in the order given."""
-        starts = self.indptr[terms]
-        widths = self.indptr[terms + 1] - starts
+        old = self.indptr.all()
+        starts = old[terms]
+        widths = old[terms + 1] - starts
         indptr = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(widths)])
         source = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], widths)
-        return Postings(self.lengths, indptr, self.rows[source], self.counts[source])
+        return Postings.of(
+            lengths=self.lengths.all(),
+            indptr=indptr,
+            rows=self.rows.all()[source],
+            counts=self.counts.all()[source],
+        )
+
+
+POSTINGS = {"lengths": "int32", "indptr": "int64", "rows": "int32", "counts": "int32"}
 
 
 def to_postings(rows: TermRows, n_terms: int) -> Postings:
@@ -209,16 +264,20 @@ def to_postings(rows: TermRows, n_terms: int) -> Postings:
     indptr, indices, counts = _transpose(
         rows.indptr, rows.terms, rows.counts, len(rows.lengths), n_terms
     )
-    return Postings(rows.lengths, indptr, indices, counts)
+    return Postings.of(lengths=rows.lengths, indptr=indptr, rows=indices, counts=counts)
 
 
 def to_rows(postings: Postings) -> TermRows:
-    """Turn counts by term back into counts by row."""
-    n_terms = len(postings.indptr) - 1
+    """Turn counts by term into counts by row."""
+    lengths = postings.lengths.all()
     indptr, indices, counts = _transpose(
-        postings.indptr, postings.rows, postings.counts, n_terms, len(postings.lengths)
+        postings.indptr.all(),
+        postings.rows.all(),
+        postings.counts.all(),
+        postings.n_terms,
+        len(lengths),
     )
-    return TermRows(np.asarray(postings.lengths), indptr, indices, counts)
+    return TermRows(lengths, indptr, indices, counts)
 
 
 def _transpose(
@@ -236,6 +295,41 @@ def _transpose(
     return turned.indptr.astype(np.int64), turned.indices.astype(np.int32), turned.data
 
 
+@dataclass(frozen=True)
+class LexicalPart:
+    """The postings of one view of one segment, and where its rows stand among all."""
+
+    postings: Postings
+    vocabulary: Vocabulary
+    place: RowMap
+
+    @cached_property
+    def size(self) -> tuple[int, int]:
+        """How many rows there are, and their terms together, repeats included."""
+        if self.place.positions is None:
+            return self.postings.size
+        lengths = self.postings.lengths.all()
+        lengths = lengths[(self.place.positions >= 0) & (lengths != ABSENT)]
+        return len(lengths), int(lengths.sum(dtype=np.int64))
+
+    def posting(self, term: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The rows that hold a term, deleted ones among them, and how often they do."""
+        number = self.vocabulary.get(term)
+        if number is None or number >= self.postings.n_terms:
+            return _NO_ROWS, _NO_ROWS
+        first, last = self.postings.indptr.part(number, number + 2).tolist()
+        return self.postings.rows.part(first, last), self.postings.counts.part(first, last)
+
+    def frequency(self, rows: NDArray[np.int32]) -> int:
+        """How many of some rows are not deleted."""
+        if self.place.positions is None:
+            return len(rows)
+        return int(np.count_nonzero(self.place.positions[rows] >= 0))
+
+
+_NO_ROWS: NDArray[np.int32] = np.empty(0, dtype=np.int32)
+
+
 class LexicalIndex:
     """BM25 search over term counts.
 
@@ -244,20 +338,18 @@ class LexicalIndex:
         >>> [row for row, score in index.search("pump", 3)]
         [0]
 
-    Absent rows do not count in any statistic and are never found. `vocabulary` maps a term to its
-    number in the postings; terms with a higher number than these know are unknown.
+    The counts lie in one or more parts, which are scored by the statistics of all. Absent rows do
+    not count in any statistic and are never found.
     """
 
     def __init__(
         self,
-        postings: Postings,
-        vocabulary: Mapping[str, int],
+        parts: Sequence[LexicalPart],
         *,
         bm25: Bm25 | None = None,
         tokenizer: Tokenizer | None = None,
     ) -> None:
-        self.postings = postings
-        self.vocabulary = vocabulary
+        self.parts = list(parts)
         self.bm25 = bm25 or Bm25()
         self.tokenizer = tokenizer or Tokenizer()
 
@@ -275,20 +367,26 @@ class LexicalIndex:
         """
         vocabulary: dict[str, int] = {}
         rows = count_terms(texts, tokenizer or Tokenizer(), vocabulary)
-        return cls(to_postings(rows, len(vocabulary)), vocabulary, bm25=bm25, tokenizer=tokenizer)
+        postings = to_postings(rows, len(vocabulary))
+        part = LexicalPart(postings, vocabulary, RowMap(len(rows.lengths)))
+        return cls([part], bm25=bm25, tokenizer=tokenizer)
 
     def __len__(self) -> int:
-        return len(self.postings.lengths)
+        """The number of rows, absent ones among them."""
+        return sum(part.place.n_live for part in self.parts)
 
     def scores(self, query: str) -> FloatArray:
-        """The BM25 score of every row, (n,) float64.
+        """The BM25 score of every row, float64.
 
         0 for rows without a query term, for absent rows and for a query without terms. A term given
         twice counts twice.
         """
-        n = len(self)
-        terms = self._terms(Counter(self.tokenizer(query)))
-        return add_terms(terms, self._k, np.arange(n), np.zeros(n), n)[1]
+        scores = np.zeros(len(self))
+        for part, terms, norm in self._weighted(Counter(self.tokenizer(query))):
+            rows = part.place.live_rows()
+            _, part_scores = add_terms(terms, norm, rows, np.zeros(len(rows)), len(rows))
+            scores[part.place.positions_of(rows)] = part_scores
+        return scores
 
     def search(
         self, query: str, n: int, where: slice | NDArray[np.bool_] | None = None
@@ -301,70 +399,107 @@ class LexicalIndex:
         is.
         """
         counts = Counter(self.tokenizer(query))
-        rows, scores = self._searched(where)
-        if not counts or not len(rows) or n <= 0:
+        if not counts or n <= 0:
             return []
-        terms = self._terms(counts)
+        ranked = []
+        for part, terms, norm in self._weighted(counts):
+            rows, scores = _searched(part, where)
+            if len(rows):
+                rows, scores = self._found(terms, norm, rows, scores, n)
+                ranked.append((part.place.positions_of(rows), scores))
+        return merged_ranking(ranked, n) if ranked else []
+
+    def _found(
+        self,
+        terms: Sequence[Term],
+        norm: LengthNorm,
+        rows: IntArray,
+        scores: FloatArray,
+        n: int,
+    ) -> tuple[IntArray, FloatArray]:
+        """The rows of a part that are found, with their scores; at least the `n` best."""
         if self.bm25.method == "okapi":
             # Every row is ranked, so none may be left out early.
-            scores[self.postings.lengths[rows] == ABSENT] = -np.inf
-            rows, scores = add_terms(terms, self._k, rows, scores, len(rows))
-            ranked = np.flatnonzero(scores > -np.inf)
+            scores[norm.lengths[rows] == ABSENT] = -np.inf
+            rows, scores = add_terms(terms, norm, rows, scores, len(rows))
+            lowest = -np.inf
         else:
-            rows, scores = add_terms(terms, self._k, rows, scores, n)
-            ranked = np.flatnonzero(scores > 0)
-        return as_ranking(rows[ranked], scores[ranked], n)
+            rows, scores = add_terms(terms, norm, rows, scores, n)
+            lowest = 0.0
+        ranked = np.flatnonzero(scores > lowest)
+        if len(ranked) > n:
+            # What is clearly behind the n-th best of its own part is behind in the whole too.
+            best = nth_best(scores[ranked], n) - 10.0**-SCORE_DIGITS
+            ranked = ranked[scores[ranked] >= best]
+        return rows[ranked], scores[ranked]
 
-    def _searched(self, where: slice | NDArray[np.bool_] | None) -> tuple[IntArray, FloatArray]:
-        """The rows to search, ascending, and what they score before any term."""
-        if isinstance(where, np.ndarray):
-            if np.count_nonzero(where) * FEW < len(where):
-                rows = np.flatnonzero(where)
-                return rows, np.zeros(len(rows))
-            # Rows that follow each other are added faster than they are looked up one by one.
-            return np.arange(len(self)), np.where(where, 0.0, -np.inf)
-        start, stop, _ = (where or slice(None)).indices(len(self))
-        rows = np.arange(start, max(start, stop))
-        return rows, np.zeros(len(rows))
+    def _weighted(
+        self, query: Mapping[str, int]
+    ) -> Iterator[tuple[LexicalPart, list[Term], LengthNorm]]:
+        """Each part with the terms of a query, the rarest first, and its norm.
 
-    def _terms(self, query: Mapping[str, int]) -> list[Term]:
-        """The terms of a query that rows hold, the rarest first."""
-        n_terms = len(self.postings.indptr) - 1
-        terms = []
-        for term, times in query.items():
-            number = self.vocabulary.get(term, n_terms)
-            if number < n_terms:
-                first, last = self.postings.indptr[number : number + 2].tolist()
-                rows, counts = self.postings.rows[first:last], self.postings.counts[first:last]
-                terms.append(Term(rows, counts, times * self._idf(last - first)))
-        return sorted(terms, key=lambda term: len(term.rows))
+        The order of the terms is the same in all parts, so that equal rows get equal scores.
+        """
+        postings = {term: [part.posting(term) for part in self.parts] for term in query}
+        frequencies = {}
+        for term, by_part in postings.items():
+            counted = zip(self.parts, by_part, strict=True)
+            frequencies[term] = sum(part.frequency(rows) for part, (rows, _) in counted)
+        held = [term for term in query if frequencies[term]]
+        held.sort(key=lambda term: frequencies[term])
+        weights = {term: query[term] * self._idf(frequencies[term]) for term in held}
+        n_rows, n_terms = self._size
+        average = n_terms / n_rows if n_rows else 0.0
+        base = self.bm25.saturation * (1 - self.bm25.b)
+        slope = self.bm25.saturation * self.bm25.b / average if average else 0.0
+        for i, part in enumerate(self.parts):
+            terms = [Term(*postings[term][i], weights[term]) for term in held]
+            norm = LengthNorm(part.postings.lengths.all(), base, slope)
+            yield part, [term for term in terms if len(term.rows)], norm
 
     def _idf(self, df: int) -> float:
         """A term's idf from its `df` rows, times Okapi's k1 + 1."""
-        if df == 0:
-            return 0.0
+        n_rows = self._size[0]
         if self.bm25.method == "lucene":
-            return math.log(1 + (self._n_rows - df + 0.5) / (df + 0.5))
-        idf = math.log(self._n_rows - df + 0.5) - math.log(df + 0.5)
+            return math.log(1 + (n_rows - df + 0.5) / (df + 0.5))
+        idf = math.log(n_rows - df + 0.5) - math.log(df + 0.5)
         return (idf if idf >= 0 else OKAPI_FLOOR * self._mean_idf) * (self.bm25.saturation + 1)
 
     @cached_property
-    def _n_rows(self) -> int:
-        return int(np.count_nonzero(self.postings.lengths != ABSENT))
-
-    @cached_property
-    def _k(self) -> FloatArray:
-        """K of every row."""
-        lengths = np.maximum(self.postings.lengths, 0).astype(np.float64)
-        average = float(lengths.sum()) / self._n_rows if self._n_rows else 0.0
-        relative: FloatArray = lengths / average if average else lengths
-        k: FloatArray = self.bm25.saturation * (1 - self.bm25.b + self.bm25.b * relative)
-        return k
+    def _size(self) -> tuple[int, int]:
+        """How many rows there are in all, and their terms together."""
+        sizes = [part.size for part in self.parts]
+        return sum(rows for rows, _ in sizes), sum(terms for _, terms in sizes)
 
     @cached_property
     def _mean_idf(self) -> float:
         """Okapi's plain idf, averaged over the terms in use."""
-        df = np.diff(self.postings.indptr)
-        df = df[df > 0]
-        idf = np.log(self._n_rows - df + 0.5) - np.log(df + 0.5)
+        totals: Counter[str] = Counter()
+        for part in self.parts:
+            live, postings = part.place.live, part.postings
+            counted = np.ones(len(postings.rows)) if live is None else live[postings.rows.all()]
+            sums = np.concatenate([[0], np.cumsum(counted, dtype=np.int64)])
+            bounds = sums[postings.indptr.all()]
+            frequencies = np.diff(bounds).tolist()
+            for term, number in part.vocabulary.items():
+                if number < len(frequencies) and frequencies[number]:
+                    totals[term] += frequencies[number]
+        df = np.array(list(totals.values()))
+        idf = np.log(self._size[0] - df + 0.5) - np.log(df + 0.5)
         return math.fsum(idf.tolist()) / len(idf)
+
+
+def _searched(
+    part: LexicalPart, where: slice | NDArray[np.bool_] | None
+) -> tuple[IntArray, FloatArray]:
+    """The rows of a part to search, ascending, and what they score before any term."""
+    selection, n_rows = part.place.local(where), part.place.n_rows
+    if isinstance(selection, np.ndarray):
+        if np.count_nonzero(selection) * FEW < n_rows:
+            rows = np.flatnonzero(selection)
+            return rows, np.zeros(len(rows))
+        # Rows that follow each other are added faster than they are looked up one by one.
+        return np.arange(n_rows), np.where(selection, 0.0, -np.inf)
+    start, stop, _ = (selection or slice(None)).indices(n_rows)
+    rows = np.arange(start, max(start, stop))
+    return rows, np.zeros(len(rows))

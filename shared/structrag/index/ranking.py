@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -59,3 +60,73 @@ def as_ranking(rows: NDArray[Any], scores: FloatArray, n: int) -> list[tuple[int
 def concatenated(arrays: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
     """The arrays joined, as `dtype`; an empty array for none."""
     return np.concatenate(arrays).astype(dtype, copy=False) if arrays else np.empty(0, dtype=dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class RowMap:
+    """Where the rows of one segment stand among all rows of a level.
+
+    Example:
+        >>> RowMap(3, offset=10).positions_of(np.array([0, 2])).tolist()
+        [10, 12]
+
+    Attributes:
+        n_rows: How many rows the segment has.
+        offset: The position of row 0, where the rows follow each other.
+        positions: (n_rows,) ascending, where they do not; -1 for a row that is deleted.
+    """
+
+    n_rows: int
+    offset: int = 0
+    positions: IntArray | None = None
+
+    def positions_of(self, rows: NDArray[Any]) -> IntArray:
+        """The positions of some rows, none of them deleted."""
+        if self.positions is None:
+            return np.asarray(rows, dtype=np.int64) + self.offset
+        positions: IntArray = self.positions[rows]
+        return positions
+
+    @property
+    def live(self) -> NDArray[np.bool_] | None:
+        """Which rows are not deleted, (n_rows,); None: all are there."""
+        return None if self.positions is None else self.positions >= 0
+
+    @property
+    def n_live(self) -> int:
+        """How many rows are not deleted."""
+        return self.n_rows if self.positions is None else int((self.positions >= 0).sum())
+
+    def live_rows(self) -> IntArray:
+        """The rows that are not deleted, ascending."""
+        if self.positions is None:
+            return np.arange(self.n_rows)
+        return np.flatnonzero(self.positions >= 0)
+
+    def local(self, where: slice | NDArray[np.bool_] | None) -> slice | NDArray[np.bool_] | None:
+        """A selection of positions as a selection of the segment's own rows."""
+        if self.positions is None:
+            if isinstance(where, slice):
+                start, stop = where.start - self.offset, where.stop - self.offset
+                return slice(max(0, start), min(self.n_rows, max(0, stop)))
+            return None if where is None else where[self.offset : self.offset + self.n_rows]
+        live: NDArray[np.bool_] = self.positions >= 0
+        if isinstance(where, slice):
+            live &= (self.positions >= where.start) & (self.positions < where.stop)
+            return live
+        if where is not None:
+            live[live] = where[self.positions[live]]
+        return live
+
+
+def merged_ranking(parts: Sequence[tuple[IntArray, FloatArray]], n: int) -> list[tuple[int, float]]:
+    """The `n` best of several parts' positions and scores."""
+    if len(parts) == 1:
+        positions, scores = parts[0]
+    else:
+        positions = concatenated([positions for positions, _ in parts], np.int64)
+        scores = concatenated([scores for _, scores in parts], np.float64)
+    if len(positions) > 1 and (np.diff(positions) < 0).any():
+        order = np.argsort(positions)
+        positions, scores = positions[order], scores[order]
+    return as_ranking(positions, scores, n)

@@ -13,6 +13,7 @@ from structrag.asking.requests import Ranking, Search
 from structrag.errors import InvalidParameter, check_at_least
 from structrag.index.entries import Entry
 from structrag.index.selection import Selection
+from structrag.index.snapshot import Reader
 from structrag.index.store import Store
 from structrag.records import Chunk
 
@@ -98,10 +99,10 @@ class HostVectors:
 
 @dataclass(frozen=True, slots=True)
 class OwnRoute:
-    """Searches the index's own store; it names chunks by their rows."""
+    """Searches an index as it was at one moment; it names chunks by their rows."""
 
     is_ours: ClassVar[bool] = True
-    store: Store
+    reader: Reader
 
     def search(self, request: Search) -> Ranking:
         """Chunks by cosine or BM25.
@@ -110,10 +111,28 @@ class OwnRoute:
         """
         kind, _, view = request.route.partition(":")
         if kind == "bm25":
-            return [*self.store.search_lexical(view, request.query, request.n, request.where)]
+            return [*self.reader.search_lexical(view, request.query, request.n, request.where)]
         if request.vector is None:
             return []
-        return [*self.store.search_dense(view, request.vector, request.n, request.where)]
+        return [*self.reader.search_dense(view, request.vector, request.n, request.where)]
+
+
+def ranked_rows(reader: Reader, ranking: Ranking) -> dict[int, float]:
+    """A ranking as row -> score, in its order.
+
+    Each chunk is there once, with its best score. Chunks that the reader does not hold are left
+    out.
+    """
+    scores: dict[Any, float] = dict(ranking)
+    # Our own routes give rows, each once: there is nothing to look up.
+    if len(scores) == len(ranking) and set(map(type, scores)) == {int}:
+        return scores
+    scores = {}
+    for key, score in ranking:
+        row = reader.row_of(key) if isinstance(key, str) else key
+        scores.setdefault(row, score)
+    scores.pop(None, None)
+    return scores
 
 
 def row_numbers(selection: Selection | None, n_rows: int) -> Sequence[int]:

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structrag.errors import InvalidParameter
-from structrag.index.tables import Member
 
 Selection = slice | NDArray[np.bool_]  # rows start to stop, or one truth value per row
 Condition = Mapping[str, Any] | Callable[[dict[str, Any]], bool]
 
 
-def select_rows(members: Mapping[str, Member], n_rows: int, where: Condition) -> Selection:
+class Documents(Protocol):
+    """The documents of an index at one moment, as conditions see them."""
+
+    def __len__(self) -> int:
+        """The number of rows."""
+
+    def __contains__(self, doc_id: object) -> bool: ...
+
+    def rows_of(self, doc_id: str) -> range:
+        """The rows of a document."""
+
+    def records(self) -> Iterable[tuple[Mapping[str, Any], range]]:
+        """Every document's record, with "id" and "meta", and its rows, in row order."""
+
+
+def select_rows(documents: Documents, where: Condition) -> Selection:
     """The rows of the documents that meet a condition.
 
     A slice if they follow each other, else a mask (n_rows,). A mapping asks each of its keys,
@@ -25,30 +39,29 @@ def select_rows(members: Mapping[str, Member], n_rows: int, where: Condition) ->
     document has, and for a callable that raises.
     """
     if isinstance(where, Mapping):
-        chosen = _meeting(members, {key: _as_list(value) for key, value in where.items()})
+        chosen = _meeting(documents, {key: _as_list(value) for key, value in where.items()})
     elif callable(where):
-        chosen = [member for member in members.values() if _asked(where, member)]
+        chosen = [rows for record, rows in documents.records() if _asked(where, record)]
     else:
         raise InvalidParameter(
             "where must be None, a dict such as {'doc_id': 'report'}, or a callable on a "
             f"document's metadata; got {where!r}."
         )
-    return _rows_of(sorted(chosen, key=lambda member: member.start), n_rows)
+    return _rows_of(sorted(chosen, key=lambda rows: rows.start), len(documents))
 
 
-def _meeting(
-    members: Mapping[str, Member], allowed_values: Mapping[str, list[Any]]
-) -> list[Member]:
-    """The documents that have one of the allowed values under every key."""
-    _check_keys(members, allowed_values)
+def _meeting(documents: Documents, allowed_values: Mapping[str, list[Any]]) -> list[range]:
+    """The rows of the documents that have one of the allowed values under every key."""
     if set(allowed_values) == {"doc_id"}:
         # Ids are looked up, so that a search in one document does not read all records.
         ids = dict.fromkeys(allowed_values["doc_id"])
-        return [members[doc_id] for doc_id in ids if doc_id in members]
+        return [documents.rows_of(doc_id) for doc_id in ids if doc_id in documents]
+    records = list(documents.records())
+    _check_keys([record for record, _ in records], allowed_values)
     return [
-        member
-        for member in members.values()
-        if all(_meets(member, key, values) for key, values in allowed_values.items())
+        rows
+        for record, rows in records
+        if all(_meets(record, key, values) for key, values in allowed_values.items())
     ]
 
 
@@ -74,29 +87,25 @@ def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
 
 
-def _facts(member: Member) -> dict[str, Any]:
-    return {**member.record["meta"], "doc_id": member.record["id"]}
-
-
-def _asked(where: Callable[[dict[str, Any]], bool], member: Member) -> bool:
+def _asked(where: Callable[[dict[str, Any]], bool], record: Mapping[str, Any]) -> bool:
     try:
-        return bool(where(_facts(member)))
+        return bool(where({**record["meta"], "doc_id": record["id"]}))
     except Exception as error:
         raise InvalidParameter(
             "where must be a function that answers for every document; for "
-            f"{member.record['id']!r} it raised {type(error).__name__}: {error}. "
+            f"{record['id']!r} it raised {type(error).__name__}: {error}. "
             "Use metadata.get(key) for keys that some documents lack."
         ) from error
 
 
-def _check_keys(members: Mapping[str, Member], keys: Iterable[str]) -> None:
+def _check_keys(records: Sequence[Mapping[str, Any]], keys: Iterable[str]) -> None:
     unknown = {key for key in keys if key != "doc_id"}
-    for member in members.values():
-        unknown -= member.record["meta"].keys()
+    for record in records:
+        unknown -= record["meta"].keys()
         if not unknown:
             return
-    if unknown and members:
-        metadata_keys = {key for member in members.values() for key in member.record["meta"]}
+    if unknown and records:
+        metadata_keys = {key for record in records for key in record["meta"]}
         allowed = sorted(metadata_keys | {"doc_id"})
         raise InvalidParameter(
             f"where must use keys of the documents' metadata: {', '.join(map(repr, allowed))}; got "
@@ -104,21 +113,21 @@ def _check_keys(members: Mapping[str, Member], keys: Iterable[str]) -> None:
         )
 
 
-def _meets(member: Member, key: str, values: list[Any]) -> bool:
-    meta = member.record["meta"]
+def _meets(record: Mapping[str, Any], key: str, values: list[Any]) -> bool:
+    meta = record["meta"]
     if key == "doc_id":
-        return member.record["id"] in values
+        return record["id"] in values
     return key in meta and any(item in values for item in _as_list(meta[key]))
 
 
-def _rows_of(chosen: list[Member], n_rows: int) -> Selection:
-    chosen = [member for member in chosen if member.n_rows]
+def _rows_of(chosen: list[range], n_rows: int) -> Selection:
+    chosen = [rows for rows in chosen if rows]
     if not chosen:
         return slice(0, 0)
     first, last = chosen[0].start, chosen[-1].stop
-    if last - first == sum(member.n_rows for member in chosen):
+    if last - first == sum(map(len, chosen)):
         return slice(first, last)
     mask = np.zeros(n_rows, dtype=bool)
-    for member in chosen:
-        mask[member.start : member.stop] = True
+    for rows in chosen:
+        mask[rows.start : rows.stop] = True
     return mask

@@ -1,12 +1,13 @@
-"""Folders of files with a manifest: written aside, moved, checked when opened.
+"""Saved indexes: a manifest, and the files of the segments that it names.
 
-    index/manifest.json   format, version, configuration, the data folder's name,
-                          size and sha256 of each file
-    index/data-.../       the files; each save over an existing index makes a new folder
+    index/manifest.json          format, version, settings, configuration; every segment with the
+                                 numbers of its deleted documents; a checksum
+    index/segments/<name>.seg    a segment; its name is the digest of its content
 
-A new index is built in a folder beside its place and renamed. Over an existing one the new data
-folder is completed first, then the manifest is replaced in one step, then the old data folder is
-removed. So whatever interrupts a save, the path holds the old index, or the new one, or nothing.
+Segments never change, so a save writes those that are new, then replaces the manifest in one step,
+then removes files that it does not name. A new index is built in a folder beside its place and
+renamed. So whatever interrupts a save, the path holds the old index, or the new one, or nothing.
+Savers at one path take turns, and the last one wins whole. Readers keep what they have mapped.
 """
 
 from __future__ import annotations
@@ -15,45 +16,79 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import numpy as np
-from numpy.typing import NDArray
 
-from structrag.errors import IndexDamaged, InvalidParameter
+from structrag.errors import IndexDamaged, InvalidParameter, SaveFailed, StructragError
+from structrag.index.lexical import Bm25
+from structrag.index.segments import Merge, Segment, open_segment, segment_path
+from structrag.index.snapshot import Live, Settings
+from structrag.text.terms import Tokenizer
 
 FORMAT = "structrag-index"
-VERSION = 2
+VERSION = 3
 MANIFEST = "manifest.json"
-SMALL_FILE = 1 << 20  # bytes; the checksum of a file up to this size is checked at every load
+SEGMENTS = "segments"
+ABANDONED_AFTER = 60.0  # seconds without a change
+ATTEMPTS = 20  # of loading, while other processes save at the same path
 
-Writer = Callable[[Path], None]  # writes one file at the path it is given
+Place = str | os.PathLike[str]
 
 
-def write_index(
-    path: str | os.PathLike[str], writers: Mapping[str, Writer], header: Mapping[str, Any]
-) -> None:
-    """Write an index folder: a file per writer, `header` in the manifest.
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What a saved index consists of."""
 
-    Raises InvalidParameter if `path` is a file or a folder with something else in it; then nothing
-    is changed.
+    settings: Settings
+    segments: Sequence[Segment]
+    live: Sequence[Live]  # of each segment
+    config: Mapping[str, Any]
+
+
+def save_index(path: Place, saved: Saved) -> Segment | None:
+    """Write an index folder; give the file of the segments that were in memory, joined.
+
+    None if all had files already.
+
+    Raises:
+        InvalidParameter: `path` is a file or a folder with something else in it.
+        SaveFailed: the system refused, for example because the volume is full.
+
+    Whatever it raises, what was at the path is there unchanged.
     """
     place = Path(path)
     _check_place(place)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    if (place / MANIFEST).exists():
-        _replace(place, writers, header)
-        return
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        _remove_abandoned(place)
+        name = _replace(place, saved) if (place / MANIFEST).exists() else _create(place, saved)
+    except OSError as error:
+        raise SaveFailed(
+            f"The index could not be saved at {str(place)!r}: {error}. What was there before is "
+            "unchanged, and the index in memory too. Free some space or choose another path, and "
+            "save again."
+        ) from error
+    return None if name is None else open_segment(segment_path(place / SEGMENTS, name), name)
+
+
+def _create(place: Path, saved: Saved) -> str | None:
+    """Build the index beside its place and move it there."""
     aside = place.parent / f".{place.name}-{uuid4().hex}"
     aside.mkdir()
     try:
-        _write_manifest(aside, header, "data-1", _write_data(aside / "data-1", writers))
-        if not _moved(aside, place):
-            _replace(place, writers, header)
+        # A folder of which a file is open cannot be moved on Windows.
+        with nullcontext() if os.name == "nt" else _one_saver(aside):
+            name = _write(aside, saved)
+            if _moved(aside, place):
+                return name
+        return _replace(place, saved)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 
@@ -68,47 +103,158 @@ def _moved(folder: Path, place: Path) -> bool:
         if (place / MANIFEST).exists():
             return False
         raise
+    _sync_folder(place.parent)
     return True
 
 
-def _replace(place: Path, writers: Mapping[str, Writer], header: Mapping[str, Any]) -> None:
+def _replace(place: Path, saved: Saved) -> str | None:
     with _one_saver(place):
-        number = 1
-        while (place / f"data-{number}").exists():
-            number += 1
-        data = place / f"data-{number}"
         try:
-            _write_manifest(place, header, data.name, _write_data(data, writers))
-        except BaseException:
-            shutil.rmtree(data, ignore_errors=True)
-            raise
-        # No other saver is at work: what is there besides is outdated, or of one that was killed.
-        for folder in place.glob("data-*"):
-            if folder != data:
+            name = _write(place, saved)
+        finally:
+            # No other saver is at work: what is not named is outdated, or was left half-written.
+            _remove_unnamed(place)
+        return name
+
+
+def _write(place: Path, saved: Saved) -> str | None:
+    """Write the segments that are not there, then the manifest."""
+    folder = place / SEGMENTS
+    folder.mkdir(exist_ok=True)
+    records = []
+    in_memory: list[tuple[Segment, Live]] = []
+    for segment, live in zip(saved.segments, saved.live, strict=True):
+        if segment.name is None:
+            in_memory.append((segment, live))
+            continue
+        _put_file(folder, segment)
+        dead = [] if live is None else np.flatnonzero(~live).tolist()
+        records.append((int(segment.keys[0]), segment.name, segment.size, dead))
+    name = None
+    if in_memory:
+        merge = Merge([segment for segment, _ in in_memory], [live for _, live in in_memory])
+        written = merge.write(folder)
+        name = written.name
+        records.append((int(written.keys[0]), written.name or "", written.size, []))
+    _write_manifest(place, saved, sorted(records))
+    return name
+
+
+def _put_file(folder: Path, segment: Segment) -> None:
+    """Have the file of a segment in a folder."""
+    path = segment_path(folder, segment.name or "")
+    if path.exists() and path.stat().st_size == segment.size:
+        return
+    part = folder / f"part-{uuid4().hex}"
+    try:
+        try:
+            os.link(segment.path or "", part)
+        except OSError:  # another volume, or a file that is only mapped any more
+            segment.copy_file(part)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _write_manifest(
+    place: Path, saved: Saved, records: Sequence[tuple[int, str, int, list[int]]]
+) -> None:
+    settings = saved.settings
+    bm25 = settings.bm25
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "config": dict(saved.config),
+        "store": {
+            "levels": {name: list(views) for name, views in settings.levels.items()},
+            "dtype": settings.dtype,
+            "bm25": {"method": bm25.method, "k1": bm25.k1, "b": bm25.b},
+            "tokenizer": settings.tokenizer.to_json(),
+        },
+        "segments": [{"name": name, "size": size, "dead": dead} for _, name, size, dead in records],
+    }
+    manifest["checksum"] = _checksum(manifest)
+    part = place / f"{MANIFEST}.part"
+    try:
+        with open(part, "wb") as file:
+            file.write(json.dumps(manifest, indent=1, allow_nan=False).encode())
+            file.flush()
+            os.fsync(file.fileno())
+        _sync_folder(place / SEGMENTS)
+        os.replace(part, place / MANIFEST)
+        _sync_folder(place)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the names in a folder on disk, where the system can do that."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _remove_unnamed(place: Path) -> None:
+    """Remove what the manifest does not name; nothing where it cannot be read."""
+    with suppress(StructragError, OSError):
+        names = {f"{record['name']}.seg" for record in read_manifest(place)["segments"]}
+        for path in (place / SEGMENTS).iterdir():
+            if path.name not in names:
+                path.unlink(missing_ok=True)
+        for folder in place.glob("data-*"):  # of an earlier format
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_abandoned(place: Path) -> None:
+    """Remove folders beside the place that interrupted first saves have left.
+
+    A saver at work holds the lock of its folder, but for the moment before it takes it.
+    """
+    if os.name == "nt":  # where no lock tells them from those at work
+        return
+    for folder in place.parent.glob(f".{place.name}-" + "[0-9a-f]" * 32):
+        with suppress(OSError, _Taken):
+            if time.time() - folder.stat().st_mtime < ABANDONED_AFTER:
+                continue
+            with _one_saver(folder, wait=False):
                 shutil.rmtree(folder, ignore_errors=True)
 
 
+class _Taken(Exception):
+    """Another saver has the lock."""
+
+
 @contextmanager
-def _one_saver(place: Path) -> Iterator[None]:
+def _one_saver(place: Path, *, wait: bool = True) -> Iterator[None]:
     """Let those who save over one index take turns.
 
-    They are threads and processes alike.
-
-    The system gives the lock back when its holder ends, however that happens.
+    They are threads and processes alike. Without `wait`, _Taken is raised where another has the
+    turn. The system gives the lock back when its holder ends, however that happens.
     """
     try:
         import fcntl
     except ImportError:  # Windows, where folders cannot be opened: a file stands for the folder
         import msvcrt
 
+        lock: Any = msvcrt  # whose names exist on Windows only
         with open(place / ".lock", "ab") as file:
-            lock: Any = msvcrt  # whose names exist on Windows only
-            lock.locking(file.fileno(), lock.LK_LOCK, 1)
+            try:
+                lock.locking(file.fileno(), lock.LK_LOCK if wait else lock.LK_NBLCK, 1)
+            except OSError:
+                if not wait:
+                    raise _Taken from None
+                raise
             yield
         return
     descriptor = os.open(place, os.O_RDONLY)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            raise _Taken from None
         yield
     finally:
         os.close(descriptor)
@@ -135,41 +281,9 @@ def _check_place(place: Path) -> None:
         )
 
 
-def _write_data(folder: Path, writers: Mapping[str, Writer]) -> dict[str, dict[str, Any]]:
-    folder.mkdir()
-    files = {}
-    for name, write in writers.items():
-        write(folder / name)
-        with open(folder / name, "rb+") as file:
-            os.fsync(file.fileno())
-        files[name] = {"size": (folder / name).stat().st_size, "sha256": _sha256(folder / name)}
-    return files
-
-
-def _write_manifest(
-    folder: Path, header: Mapping[str, Any], data: str, files: Mapping[str, Any]
-) -> None:
-    manifest = {"format": FORMAT, "version": VERSION, **header, "data": data, "files": files}
-    manifest["checksum"] = _checksum(manifest)
-    part = folder / f"{MANIFEST}.part"
-    with open(part, "wb") as file:
-        file.write(json.dumps(manifest, indent=1, allow_nan=False).encode())
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(part, folder / MANIFEST)
-
-
 def _checksum(manifest: Mapping[str, Any]) -> str:
     rest = {key: value for key, value in manifest.items() if key != "checksum"}
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -185,7 +299,7 @@ def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise IndexDamaged(
             f"There is no saved index at {str(place)!r}: it has no {MANIFEST}. Check the path."
         ) from None
-    except ValueError:
+    except (ValueError, RecursionError, OSError):
         raise _damaged(place, f"{MANIFEST} is not readable") from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise IndexDamaged(
@@ -204,35 +318,55 @@ def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
     return manifest
 
 
-def manifest_config(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The configuration that was saved with an index.
+def load_index(path: Place, *, verify: bool = False) -> Saved:
+    """Open what `save_index` wrote. Files are mapped, nothing is rebuilt.
 
-    Raises IndexDamaged as `read_manifest` does.
+    Another process may save here meanwhile: then the new index is opened. Raises IndexDamaged if
+    there is no index, or it is not ours, incomplete, altered or of another format. `verify` checks
+    all bytes at once; else a block is checked when it is first read.
     """
-    config: dict[str, Any] = read_manifest(path)["config"]
-    return config
-
-
-def checked_files(
-    path: str | os.PathLike[str], manifest: Mapping[str, Any], *, verify: bool = False
-) -> Path:
-    """The data folder, after comparing its files with the manifest.
-
-    Sizes are always compared, checksums for small files, and with `verify` for all. Raises
-    IndexDamaged.
-    """
-    place = Path(path)
-    data = place / Path(str(manifest["data"])).name
-    for name, expected in manifest["files"].items():
+    manifest = read_manifest(path)
+    for _ in range(ATTEMPTS - 1):
         try:
-            size = (data / name).stat().st_size
-        except OSError:
-            raise _damaged(place, f"{name} is missing") from None
-        if size != expected["size"]:
-            raise _damaged(place, f"{name} has {size} bytes instead of {expected['size']}")
-        if (verify or size <= SMALL_FILE) and _sha256(data / name) != expected["sha256"]:
-            raise _damaged(place, f"the content of {name} has changed")
-    return data
+            return _load(Path(path), manifest, verify=verify)
+        except IndexDamaged:
+            latest = read_manifest(path)
+            if latest == manifest:
+                raise
+            manifest = latest
+    return _load(Path(path), manifest, verify=verify)
+
+
+def _load(place: Path, manifest: Mapping[str, Any], *, verify: bool) -> Saved:
+    try:
+        saved = manifest["store"]
+        settings = Settings(
+            levels={name: tuple(views) for name, views in saved["levels"].items()},
+            dtype=saved["dtype"],
+            bm25=Bm25(**saved["bm25"]),
+            tokenizer=Tokenizer.from_json(saved["tokenizer"]),
+        )
+        segments = []
+        live: list[Live] = []
+        for record in manifest["segments"]:
+            segments.append(_open(place, record, settings, verify=verify))
+            alive = None
+            if record["dead"]:
+                alive = np.ones(len(segments[-1]), dtype=bool)
+                alive[record["dead"]] = False
+            live.append(alive)
+        return Saved(settings, segments, live, manifest["config"])
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise _damaged(place, f"its {MANIFEST} makes no sense ({error!r})") from error
+
+
+def _open(place: Path, record: Mapping[str, Any], settings: Settings, *, verify: bool) -> Segment:
+    path = segment_path(place / SEGMENTS, Path(record["name"]).name)
+    segment = open_segment(path, record["name"], verify=verify)
+    levels = {name: tuple(level.postings) for name, level in segment.levels.items()}
+    if segment.size != record["size"] or levels != settings.levels:
+        raise _damaged(place, f"{path.name} does not fit the {MANIFEST}")
+    return segment
 
 
 def _damaged(place: Path, what: str) -> IndexDamaged:
@@ -240,22 +374,3 @@ def _damaged(place: Path, what: str) -> IndexDamaged:
         f"The index at {str(place)!r} is damaged: {what}. Restore it from a copy, or build it "
         "again."
     )
-
-
-def load_array(file: Path, *, dtype: str, ndim: int) -> NDArray[Any]:
-    """A saved array as a read-only memory map.
-
-    An empty one, which cannot be mapped, is a plain array. Raises IndexDamaged if the file holds
-    anything else.
-    """
-    place = file.parent.parent
-    try:
-        array: NDArray[Any] = np.load(file, mmap_mode="r")
-    except (ValueError, EOFError, OSError):
-        try:
-            array = np.load(file)
-        except (ValueError, EOFError, OSError):
-            raise _damaged(place, f"{file.name} is not readable") from None
-    if array.dtype != np.dtype(dtype) or array.ndim != ndim:
-        raise _damaged(place, f"{file.name} holds {array.dtype} of {array.ndim} dimensions")
-    return array

@@ -2,46 +2,55 @@
 
 It knows no models.
 
-Rows number the chunks: documents in the order they were first put (a replaced one keeps its place),
-then chunk start. Changes are cheap and take effect together at the next search, which turns the
-term counts and joins the vectors once.
+Documents wait in a buffer until somebody looks, or until it is full; then they become a segment,
+which never changes. A deleted or replaced document is marked in its segment. Searches read a
+snapshot. Small segments are joined as they come, large ones by a thread in the background; what is
+large lies in a file and is mapped, so that memory stays bounded while documents are added.
 """
 
 from __future__ import annotations
 
 import os
-from bisect import bisect_right
+import shutil
+import tempfile
+import threading
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from threading import RLock
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from structrag.errors import InvalidAnswer, InvalidParameter, check_at_least, check_choice
-from structrag.index.dense import DTYPES, DenseIndex, check_owner, unit_vectors
+from structrag.errors import IndexDamaged, InvalidAnswer, InvalidParameter, check_choice
+from structrag.index.dense import DTYPES
 from structrag.index.entries import Entry, Prepared, Row, plain_json, prepare
 from structrag.index.lexical import Bm25, count_terms
-from structrag.index.saved import load_store, save_store
-from structrag.index.selection import Condition, Selection, check_selection, select_rows
-from structrag.index.tables import Content, Member, Settings, Tables, assemble, empty_tables
+from structrag.index.segments import Merge, PendingDocument, Segment, StoredDocument, segment_of
+from structrag.index.selection import Selection
+from structrag.index.snapshot import Live, Reader, Settings, Snapshot, Where
+from structrag.index.storage import Saved, load_index, save_index
 from structrag.records import Chunk, Document
 from structrag.text.terms import Tokenizer
 
-Where = Condition | Selection | None  # what `Store.select` takes, or what it gave
+FIRST_LEVEL = "chunks"
+BUFFER_BYTES = 64 << 20  # of documents that wait; then they become a segment in a file
+FAN = 8  # so many segments of about one size are joined
+INLINE_ROWS = 8192  # joined segments of up to so many rows are made at once, in memory
+LARGEST_ROWS = 1 << 20  # segments are not joined beyond this
 
 
 class Store:
     """Chunks of documents, searchable by vectors and BM25 in several views.
 
-    Every document has the same views. Searches may run in several threads; changes and saving take
-    turns.
+    Every document has the same levels and views. Searches may run in several threads; changes and
+    saving take turns.
     """
 
     def __init__(
         self,
-        views: Sequence[str],
+        views: Sequence[str] | Mapping[str, Sequence[str]],
         *,
         dtype: str = "float32",
         lexical: str = "lucene",
@@ -52,84 +61,121 @@ class Store:
     ) -> None:
         """An empty store.
 
-        `dtype` is how vectors are kept, "float32" or "float16" (half the memory, scores to about
-        three decimals); `lexical`, `k1` and `b` are as in `Bm25`; `config` is saved with the index
-        and given back by `load`.
+        `views` are those of the chunks, or of each level of chunks by its name, the first level
+        first. `dtype` is how vectors are kept, "float32" or "float16" (half the memory, scores to
+        about three decimals); `lexical`, `k1` and `b` are as in `Bm25`; `config` is saved with the
+        index and given back by `load`.
         """
-        if isinstance(views, str) or not views or len(set(views)) != len(views):
-            raise InvalidParameter(
-                f"views must be one or more different names, such as ('raw',); got {views!r}."
-            )
+        levels = views if isinstance(views, Mapping) else {FIRST_LEVEL: views}
+        for names in levels.values():
+            if isinstance(names, str) or not names or len(set(names)) != len(names):
+                raise InvalidParameter(
+                    f"views must be one or more different names, such as ('raw',); got {names!r}."
+                )
         self.settings = Settings(
-            tuple(views),
+            {name: tuple(of_level) for name, of_level in levels.items()},
             check_choice("dtype", dtype, DTYPES),
             Bm25(lexical, k1, b),
             tokenizer or Tokenizer(),
         )
         self.config: dict[str, Any] = plain_json(dict(config or {}), "config")
-        self.changes = 0  # documents added or deleted so far; rows hold while it stays
-        self._lock = RLock()
-        self._vocabulary: dict[str, int] = {}
-        self._members: dict[str, Member] = {}
-        self._tables = empty_tables(self.settings, self._vocabulary)
-        self._order: tuple[list[int], list[str]] | None = (
-            [],
-            [],
-        )  # documents' first rows and ids; None: has changes
-        self._row_of: dict[str, int] | None = None
+        self.changes = 0  # documents added or deleted so far
+        self._lock = threading.RLock()
+        self._saving = threading.Lock()
+        self._segments: list[Segment] = []
+        self._live: list[Live] = []  # of each segment, which documents live
+        self._next_key = 0
+        self._pending: dict[str, PendingDocument] = {}
+        self._pending_bytes = 0
+        self._vocabulary: dict[str, int] = {}  # of the pending documents
+        self._snapshot: Snapshot | None = Snapshot(self.settings, [], [], 0)
+        self._folder: Path | None = None  # of files that are not saved yet
+        self._merging: threading.Thread | None = None
+
+    # -- documents
 
     @property
     def views(self) -> tuple[str, ...]:
-        return self.settings.views
+        """Those of the first level."""
+        return tuple(next(iter(self.settings.levels.values())))
 
     @property
     def document_ids(self) -> list[str]:
         """In row order."""
-        return list(self._members)
+        return self.reader().document_ids
 
     def __len__(self) -> int:
-        """The number of chunks."""
-        if self._order is not None:
-            return self._tables.n_rows
-        return sum(member.n_rows for member in list(self._members.values()))
+        """The number of chunks of the first level."""
+        return len(self.reader())
 
     def __contains__(self, doc_id: object) -> bool:
-        return doc_id in self._members
+        return isinstance(doc_id, str) and self._stored(doc_id) is not None
 
     def document(self, doc_id: str) -> Document:
         """The document's id, title, format and meta; its `text` is empty. Raises InvalidParameter
         if unknown."""
-        if doc_id not in self._members:
+        stored = self._stored(doc_id)
+        if stored is None:
             raise InvalidParameter(f"doc_id must be a document of the store; {doc_id!r} is not.")
-        return Document(text="", **self._members[doc_id].record)
+        return Document(text="", **stored.record)
 
     def fingerprint(self, doc_id: str) -> str | None:
         """What the document's entry was made from; None for an unknown document."""
-        member = self._members.get(doc_id)
-        return member.fingerprint if member else None
+        stored = self._stored(doc_id)
+        return stored.fingerprint if stored else None
 
     def degraded(self, doc_id: str) -> int:
         """How many views of a document lack what a failed call should have given.
 
         They are to be made again. 0 for a document that is not there.
         """
-        member = self._members.get(doc_id)
-        return member.degraded if member else 0
+        stored = self._stored(doc_id)
+        return stored.degraded if stored else 0
+
+    def _stored(self, doc_id: str) -> StoredDocument | None:
+        with self._lock:
+            pending = self._pending.get(doc_id)
+            if pending is not None:
+                return pending.document
+            place = self._find(doc_id)
+            return None if place is None else self._segments[place[0]].document(place[1])
+
+    def _find(self, doc_id: str) -> tuple[int, int] | None:
+        """The segment of a document that does not wait, and its number there."""
+        return Snapshot(self.settings, self._segments, self._live, self.changes).find(doc_id)
+
+    def _rows(self, doc_id: str, level: str) -> Sequence[Row]:
+        """The rows of a document that is there."""
+        pending = self._pending.get(doc_id)
+        if pending is not None:
+            return pending.levels[level].rows
+        place = self._find(doc_id)
+        if place is None:
+            return []
+        table = self._segments[place[0]].levels[level]
+        return [table.row(row) for row in table.rows_of(place[1])]
 
     def holds(self, entry: Entry) -> bool:
-        """Whether the document is there as in the entry, vectors aside.
+        """Whether the document is there as in the entry, vectors and arrays aside.
 
         That is with the same fingerprint, chunks and texts, and as many views to be made again.
         """
-        member = self._members.get(entry.document.id)
-        if member is None or member.fingerprint != entry.fingerprint:
-            return False
-        if member.degraded != entry.degraded:
-            return False
-        rows = prepare(replace(entry, vectors={}), self.views, self.settings.dtype).rows
-        return len(rows) == member.n_rows and all(
-            row == member.rows[member.first + i] for i, row in enumerate(rows)
-        )
+        with self._lock:
+            doc_id = entry.document.id
+            stored = self._stored(doc_id)
+            if stored is None or stored.fingerprint != entry.fingerprint:
+                return False
+            if stored.degraded != entry.degraded:
+                return False
+            levels = {name: replace(level, vectors={}) for name, level in entry.levels.items()}
+            bare = replace(entry, vectors={}, levels=levels)
+            prepared = prepare(bare, self.settings.levels, self.settings.dtype)
+            return all(
+                level.rows == list(self._rows(doc_id, name))
+                for name, level in prepared.levels.items()
+            )
+
+    # -- changes
 
     def put(self, entry: Entry) -> None:
         """Add a document, or replace the one with its id in place.
@@ -138,57 +184,32 @@ class Store:
         metadata that cannot be kept, InvalidAnswer for unusable vectors or vectors of another
         dimension than the store's.
         """
-        prepared = prepare(entry, self.views, self.settings.dtype)
+        prepared = prepare(entry, self.settings.levels, self.settings.dtype)
+        doc_id = entry.document.id
         with self._lock:
-            widths = self._check_widths(prepared)
+            self._check_widths(prepared)
+            self._check_arrays(prepared)
             terms = {
-                view: count_terms(
-                    (row.texts[view] for row in prepared.rows),
-                    self.settings.tokenizer,
-                    self._vocabulary,
-                )
-                for view in self.views
+                name: {
+                    view: count_terms(
+                        [row.texts[view] for row in prepared.levels[name].rows],
+                        self.settings.tokenizer,
+                        self._vocabulary,
+                    )
+                    for view in views
+                }
+                for name, views in self.settings.levels.items()
             }
-            self._begin_change()
-            self._members[entry.document.id] = Member(
-                record=prepared.record,
-                fingerprint=entry.fingerprint,
-                degraded=entry.degraded,
-                widths=widths,
-                rows=prepared.rows,
-                first=0,
-                n_rows=len(prepared.rows),
-                start=0,
-                pending=Content(terms, prepared.vectors),
-            )
-
-    def _begin_change(self) -> None:
-        self.changes += 1
-        if self._order is not None:
-            self._members = dict(self._members)  # a search in another thread keeps the one it has
-            self._order = self._row_of = None
-
-    def _check_widths(self, prepared: Prepared) -> dict[str, int]:
-        widths = {
-            view: int(matrix.shape[1])
-            for view, (matrix, _) in prepared.vectors.items()
-            if len(matrix)
-        }
-        name = prepared.record["id"]
-        for view, width in widths.items():
-            others = (
-                m.widths[view]
-                for other, m in self._members.items()
-                if other != name and view in m.widths
-            )
-            expected = next(others, width)
-            if width != expected:
-                raise InvalidAnswer(
-                    f"The vectors of view {view!r} must have {expected} dimensions like the "
-                    f"store's; document {name!r} brings {width}. Use the embedder the store was "
-                    "built with, or build a new store."
-                )
-        return widths
+            key = self._take_out(doc_id)
+            if key is None:
+                key, self._next_key = self._next_key, self._next_key + 1
+            stored = StoredDocument(prepared.record, entry.fingerprint, entry.degraded)
+            pending = PendingDocument(key, stored, prepared.levels, terms, prepared.arrays)
+            self._pending[doc_id] = pending
+            self._pending_bytes += pending.n_bytes
+            self._changed()
+            if self._pending_bytes > BUFFER_BYTES:
+                self._flush()
 
     def delete(self, doc_id: str) -> bool:
         """Remove a document; no view finds it any more.
@@ -196,169 +217,307 @@ class Store:
         False if there is none of this id.
         """
         with self._lock:
-            if doc_id not in self._members:
+            if self._take_out(doc_id) is None:
                 return False
-            self._begin_change()
-            del self._members[doc_id]
+            self._changed()
             return True
 
-    def _ready(self) -> tuple[dict[str, Member], Tables, list[int], list[str]]:
-        """Members and tables after all changes, members' first rows and ids."""
+    def _changed(self) -> None:
+        self.changes += 1
+        self._snapshot = None
+
+    def _take_out(self, doc_id: str) -> int | None:
+        """Remove a document and return its key; None without one."""
+        pending = self._pending.pop(doc_id, None)
+        if pending is not None:
+            self._pending_bytes -= pending.n_bytes
+            return pending.key
+        place = self._find(doc_id)
+        if place is None:
+            return None
+        i, number = place
+        old = self._live[i]
+        alive = np.ones(len(self._segments[i]), dtype=bool) if old is None else old.copy()
+        alive[number] = False
+        self._live[i] = alive
+        return int(self._segments[i].keys[number])
+
+    def _check_widths(self, prepared: Prepared) -> None:
+        """Raise InvalidAnswer for vectors of another dimension than those of other documents."""
+        name = prepared.record["id"]
+        for level, of_level in prepared.levels.items():
+            for view, (matrix, _) in of_level.vectors.items():
+                if not len(matrix):
+                    continue
+                width = int(matrix.shape[1])
+                expected = self._width(level, view, width, name)
+                if width != expected:
+                    raise InvalidAnswer(
+                        f"The vectors of view {view!r} must have {expected} dimensions like the "
+                        f"store's; document {name!r} brings {width}. Use the embedder the store "
+                        "was built with, or build a new store."
+                    )
+
+    def _width(self, level: str, view: str, width: int, doc_id: str) -> int:
+        """The dimension of other documents' vectors in a view; `width` where there are none."""
+        for name, pending in self._pending.items():
+            matrix, _ = pending.levels[level].vectors.get(view, (np.empty((0, 0)), None))
+            if len(matrix) and name != doc_id:
+                return int(matrix.shape[1])
+        for segment, live in zip(self._segments, self._live, strict=True):
+            table = segment.levels[level].vectors[view]
+            if not len(table.matrix) or table.dimension == width:
+                continue
+            # Vectors of this document's own earlier version, or of deleted ones, do not count.
+            for number in range(len(segment)) if live is None else np.flatnonzero(live).tolist():
+                is_other = segment.document(number).record["id"] != doc_id
+                if is_other and segment.has_vectors(level, view, number):
+                    return table.dimension
+        return width
+
+    def _check_arrays(self, prepared: Prepared) -> None:
+        """Raise InvalidParameter for arrays that cannot be joined with those of others."""
+        for name, array in prepared.arrays.items():
+            others = [p.arrays[name] for p in self._pending.values() if name in p.arrays]
+            others += [s.arrays[name][1].values for s in self._segments if name in s.arrays]
+            for other in others[:1]:
+                if array.dtype != other.dtype or array.shape[1:] != other.shape[1:]:
+                    raise InvalidParameter(
+                        f"arrays[{name!r}] must be like those of other documents, {other.dtype} "
+                        f"of shape (n, {', '.join(map(str, other.shape[1:]))}); document "
+                        f"{prepared.record['id']!r} brings {array.dtype} of shape {array.shape}. "
+                        "Build a new store."
+                    )
+
+    # -- segments
+
+    def snapshot(self) -> Snapshot:
+        """What the store holds now; later changes do not touch it."""
+        snapshot = self._snapshot
+        if snapshot is None:
+            with self._lock:
+                if self._snapshot is None:
+                    self._flush()
+                    self._tidy()
+                    self._snapshot = Snapshot(
+                        self.settings, self._segments, self._live, self.changes
+                    )
+                snapshot = self._snapshot
+        return snapshot
+
+    def _flush(self) -> None:
+        """Make a segment of the documents that wait; one that is large goes to a file."""
+        if not self._pending:
+            return
+        segment = segment_of(
+            self._pending.values(), self.settings.levels, self._vocabulary, self.settings.dtype
+        )
+        if self._pending_bytes > BUFFER_BYTES // 2:
+            segment = self._in_file(Merge([segment], [None]))
+        self._segments.append(segment)
+        self._live.append(None)
+        self._pending, self._pending_bytes, self._vocabulary = {}, 0, {}
+
+    def _in_file(self, merge: Merge) -> Segment:
+        """A merged segment in a file of its own; in memory where the system has no room."""
+        try:
+            if self._folder is None:
+                self._folder = Path(tempfile.mkdtemp(prefix="structrag-"))
+                weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+            segment = merge.write(self._folder)
+        except OSError:
+            return merge.in_memory()
+        if segment.path is not None:
+            weakref.finalize(segment, Path.unlink, segment.path, missing_ok=True)
+        return segment
+
+    def _tidy(self) -> None:
+        """Drop dead segments, and join small ones of about one size."""
+        self._keep([i for i, alive in enumerate(self._live) if alive is None or alive.any()])
+        while True:
+            crowd = self._crowd()
+            if not crowd:
+                return
+            n_rows = sum(self._segments[i].n_rows for i in crowd)
+            if n_rows > INLINE_ROWS:
+                self._merge_in_background()
+                return
+            segments = [self._segments[i] for i in crowd]
+            live = [self._live[i] for i in crowd]
+            self._install(segments, live, Merge(segments, live).in_memory())
+
+    def _keep(self, numbers: Sequence[int]) -> None:
+        self._segments = [self._segments[i] for i in numbers]
+        self._live = [self._live[i] for i in numbers]
+
+    def _crowd(self) -> list[int]:
+        """The segments to be joined next, the smallest first; none where all is well."""
+        by_size: dict[int, list[int]] = {}
+        for i, segment in enumerate(self._segments):
+            if segment.n_rows <= LARGEST_ROWS // 2:
+                size = (segment.n_rows * FAN).bit_length() // (FAN.bit_length() - 1)
+                by_size.setdefault(size, []).append(i)
+        for size in sorted(by_size):
+            if len(by_size[size]) >= FAN:
+                return by_size[size][:FAN]
+        # A segment of which most is deleted is made anew without it.
+        for i, alive in enumerate(self._live):
+            if alive is not None and 2 * np.count_nonzero(alive) < len(alive):
+                return [i]
+        return []
+
+    def _install(self, segments: Sequence[Segment], live: Sequence[Live], merged: Segment) -> bool:
+        """Put a merged segment in the place of those it was made of.
+
+        Documents that were deleted since are marked in it. False, and nothing changes, where one of
+        the segments is gone.
+        """
         with self._lock:
-            if self._order is None:
-                self._members, self._tables = assemble(
-                    self._members, self._tables, self.settings, self._vocabulary
-                )
-                self._order = (
-                    [member.start for member in self._members.values()],
-                    list(self._members),
-                )
-            return self._members, self._tables, *self._order
+            try:
+                places = [self._place(segment) for segment in segments]
+            except ValueError:
+                return False
+            alive: Live = None
+            for i, before in zip(places, live, strict=True):
+                now = self._live[i]
+                if now is None or now is before:
+                    continue
+                gone = ~now if before is None else before & ~now
+                alive = np.ones(len(merged), dtype=bool) if alive is None else alive
+                alive[np.isin(merged.keys, self._segments[i].keys[gone])] = False
+            self._segments.append(merged)
+            self._live.append(alive)
+            self._keep([i for i in range(len(self._segments)) if i not in places])
+            self._snapshot = None  # the same rows, read from fewer places
+            return True
+
+    def _place(self, segment: Segment) -> int:
+        for i, other in enumerate(self._segments):
+            if other is segment:
+                return i
+        raise ValueError(segment.name)
+
+    def _merge_in_background(self) -> None:
+        if self._merging is None or not self._merging.is_alive():
+            self._merging = threading.Thread(
+                target=_merge_crowds, args=(weakref.ref(self),), daemon=True
+            )
+            self._merging.start()
+
+    def _merge_crowd(self) -> bool:
+        """Join one crowd of segments; False if there is none."""
+        with self._lock:
+            crowd = self._crowd()
+            segments = [self._segments[i] for i in crowd]
+            live = [self._live[i] for i in crowd]
+        if not segments:
+            return False
+        return self._install(segments, live, self._in_file(Merge(segments, live)))
+
+    def compact(self) -> None:
+        """Join all segments into one, without what is deleted.
+
+        Rows, rankings and scores stay as they are. Equal content gives an equal saved index then,
+        whatever its history.
+        """
+        with self._lock:
+            self._flush()
+            self._keep([i for i, alive in enumerate(self._live) if alive is None or alive.any()])
+            if not self._segments:
+                self._snapshot = None
+                return
+            segments, live = list(self._segments), list(self._live)
+            count = sum(
+                len(segment) if alive is None else int(np.count_nonzero(alive))
+                for segment, alive in zip(segments, live, strict=True)
+            )
+            merged = self._in_file(Merge(segments, live, keys=np.arange(count)))
+            self._segments, self._live, self._next_key = [merged], [None], count
+            self._snapshot = None
+
+    # -- what a snapshot answers
+
+    def reader(self, level: str | None = None) -> Reader:
+        """One level as it is now, by default the first; later changes do not touch it."""
+        return self.snapshot().reader(level)
 
     def chunk(self, row: int) -> Chunk:
-        """The chunk at a row, as JSON keeps it.
-
-        Tuples in `extras` have become lists. It is the store's own: do not change its `extras`.
-        """
-        return self._row(row).chunk
+        """As in `Reader`, of the first level now. So do the methods that follow."""
+        return self.reader().chunk(row)
 
     def chunks(self, doc_id: str | None = None) -> list[Chunk]:
-        """The chunks of a document, or all, in row order.
-
-        Raises InvalidParameter for a document that is not there.
-        """
-        members = self._ready()[0]
-        if doc_id is not None and doc_id not in members:
-            raise InvalidParameter(
-                "doc_id must be the id of a document that is in the index, or None for all; got "
-                f"{doc_id!r}. `document_ids` lists them."
-            )
-        documents = members.values() if doc_id is None else [members[doc_id]]
-        chunks: list[Chunk] = []
-        for member in documents:
-            rows = range(member.first, member.first + member.n_rows)
-            chunks.extend(member.rows[row].chunk for row in rows)
-        return chunks
+        return self.reader().chunks(doc_id)
 
     def view_text(self, row: int, view: str) -> str | None:
-        """The index text of a chunk in a view; None without one."""
-        return self._row(row).texts[check_choice("view", view, self.views)]
-
-    def _row(self, row: int) -> Row:
-        members, tables, starts, names = self._ready()
-        if not 0 <= row < tables.n_rows:
-            raise InvalidParameter(f"row must be from 0 to {tables.n_rows - 1}; got {row!r}.")
-        member = members[names[bisect_right(starts, row) - 1]]
-        return member.rows[member.first + row - member.start]
+        return self.reader().view_text(row, view)
 
     def row_of(self, chunk_id: str) -> int | None:
-        """The row of a chunk; None without one of this id.
-
-        Of equal ids in several documents the first counts. The first call after a change reads all
-        chunks once.
-        """
-        self._ready()
-        with self._lock:
-            if self._row_of is None:
-                self._row_of = {self.chunk(row).id: row for row in reversed(range(len(self)))}
-            return self._row_of.get(chunk_id)
+        return self.reader().row_of(chunk_id)
 
     def select(self, where: Where) -> Selection | None:
-        """The rows that a condition allows; None for all.
-
-        `where` is None, a dict of conditions such as `{"doc_id": "report"}` or `{"year": [2020,
-        2021]}` on the documents' ids and metadata (`select_rows` has the rules), or a callable that
-        is given a document's metadata and "doc_id" as one dict. Raises InvalidParameter for a key
-        that no document has.
-        """
-        if where is None:
-            return None
-        members, tables = self._ready()[:2]
-        if isinstance(where, slice | np.ndarray):
-            return check_selection(where, tables.n_rows)
-        return select_rows(members, tables.n_rows, where)
+        return self.reader().select(where)
 
     def search_dense(
         self, view: str, vector: ArrayLike, n: int, where: Where = None
     ) -> list[tuple[int, float]]:
-        """The best rows of a view by cosine, as (row, score) pairs.
-
-        Equal scores are ordered by row; chunks without a vector are not found. Raises InvalidAnswer
-        for a query vector of another dimension or with NaN or infinity.
-        """
-        tables = self._searchable(view, n)
-        return tables.dense[view].search(vector, n, self.select(where))
+        return self.reader().search_dense(view, vector, n, where)
 
     def search_lexical(
         self, view: str, query: str, n: int, where: Where = None
     ) -> list[tuple[int, float]]:
-        """The best rows of a view by BM25, as (row, score) pairs.
+        return self.reader().search_lexical(view, query, n, where)
 
-        Equal scores are ordered by row.         Only scores above 0 are found; with
-        `lexical="okapi"` every chunk that has the view is ranked.
-        """
-        tables = self._searchable(view, n)
-        return tables.lexical[view].search(query, n, self.select(where))
-
-    def _searchable(self, view: str, n: int) -> Tables:
-        check_choice("view", view, self.views)
-        check_at_least("n", n, 0)
-        return self._ready()[1]
-
-    def replace_vectors(self, view: str, matrix: ArrayLike, owner: ArrayLike) -> None:
-        """Give a view other vectors, all at once.
-
-        For embedders that are refitted on the whole corpus.
-
-        `matrix` (m, d) of any d, `owner` (m,) the rows they belong to, ascending. Raises
-        InvalidAnswer and changes nothing if they are unusable.
-        """
-        check_choice("view", view, self.views)
-        unit = unit_vectors(matrix, dtype=self.settings.dtype, view=view)
-        with self._lock:
-            members, tables = self._ready()[:2]
-            rows = check_owner(owner, len(unit), tables.n_rows, view=view)
-            dense = DenseIndex(unit, rows, view=view)
-            replaced = {}
-            for name, member in members.items():
-                widths = {other: width for other, width in member.widths.items() if other != view}
-                low, high = np.searchsorted(rows, (member.start, member.stop))
-                if low < high:
-                    widths[view] = dense.dimension
-                replaced[name] = replace(member, widths=widths)
-            self._members, self._tables = (
-                replaced,
-                replace(tables, dense={**tables.dense, view: dense}),
-            )
+    # -- files
 
     def save(
         self, path: str | os.PathLike[str], *, config: Mapping[str, Any] | None = None
     ) -> None:
         """Write the store to a folder.
 
-        An index that is there is replaced when the new one is complete.
+        Only what is not there yet is written. An index that is there is replaced when the new one
+        is complete; the last of several savers wins. Searches and changes go on meanwhile.
 
         `config` (JSON values) replaces the store's own. Raises InvalidParameter if `path` holds
-        something else.
+        something else, SaveFailed where the system refuses to write.
         """
-        if config is not None:
-            self.config = plain_json(dict(config), "config")
-        with self._lock:
-            members, tables = self._ready()[:2]
-            save_store(path, self.settings, members.values(), tables, self._vocabulary, self.config)
+        with self._saving:
+            with self._lock:
+                if config is not None:
+                    self.config = plain_json(dict(config), "config")
+                self.snapshot()
+                segments, live = list(self._segments), list(self._live)
+                saved = Saved(self.settings, segments, live, self.config)
+            written = save_index(path, saved)
+            if written is not None:
+                new = [i for i, segment in enumerate(segments) if segment.name is None]
+                self._install([segments[i] for i in new], [live[i] for i in new], written)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, verify: bool = False) -> Store:
         """Open a saved store, which can be changed and saved again.
 
-        Arrays and chunks are memory-mapped, nothing is rebuilt.
-
-        `verify` compares the checksums of all files, not only the small ones. Raises IndexDamaged
-        if there is no index, or it is not ours, incomplete, altered or of a newer release.
+        Files are mapped, nothing is rebuilt. Every block of them is checked when it is first read,
+        or with `verify` at once. Raises IndexDamaged if there is no index, or it is not ours,
+        incomplete, altered or of another format; an altered block, when it is read.
         """
-        settings, members, tables, vocabulary, config = load_store(path, verify=verify)
-        store = cls(settings.views)
-        store.settings, store.config = settings, config
-        store._members, store._tables, store._vocabulary = members, tables, vocabulary
-        store._order = ([member.start for member in members.values()], list(members))
+        saved = load_index(path, verify=verify)
+        store = cls(saved.settings.levels, config=saved.config)
+        store.settings = saved.settings
+        store._segments, store._live = list(saved.segments), list(saved.live)
+        keys = [int(segment.keys[-1]) for segment in saved.segments if len(segment)]
+        store._next_key = max(keys, default=-1) + 1
+        store._snapshot = None
         return store
+
+
+def _merge_crowds(reference: weakref.ref[Store]) -> None:
+    """Join segments of a store until all is well, or the store is gone."""
+    try:
+        while True:
+            store = reference()
+            if store is None or not store._merge_crowd():
+                return
+            del store
+    except (IndexDamaged, MemoryError):
+        # The segments stay apart; whoever reads the damaged block is told.
+        return

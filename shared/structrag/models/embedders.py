@@ -195,7 +195,9 @@ class LsaEmbedder:
         rank = min(self.dimensions, matrix.shape[0] - 1, matrix.shape[1] - 1)
         if min(matrix.shape) < 3 or rank < 2:
             return LsaEmbedder(self.dimensions, self.tokenizer, vectorizer)
-        reduction = TruncatedSVD(rank, random_state=0, n_iter=4).fit(matrix)
+        # Equal texts have no variance, by which the reduction divides for a figure nobody reads.
+        with np.errstate(invalid="ignore", divide="ignore"):
+            reduction = TruncatedSVD(rank, random_state=0, n_iter=4).fit(matrix)
         return LsaEmbedder(self.dimensions, self.tokenizer, vectorizer, reduction)
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Array:

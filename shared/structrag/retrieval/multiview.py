@@ -8,10 +8,11 @@ from itertools import chain, islice
 from math import prod
 from typing import Any
 
-from structrag.asking.requests import Search, Steps, T
+from structrag.asking.requests import Steps, T
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.index.index import Index
-from structrag.index.routes import check_query, row_numbers
+from structrag.index.routes import check_query, ranked_rows, row_numbers
+from structrag.index.snapshot import Reader
 from structrag.records import Hit
 from structrag.retrieval.fusion import (
     FloatArray,
@@ -104,7 +105,27 @@ class MultiViewRetriever(Retriever):
         """`search` as steps."""
         check_query(query)
         most = self.k if k is None else _checked_k(k, self.preset)
-        return (yield from self.index.steady_steps(lambda: self._attempt(query, most, where)))
+        reader = self.index.reader()
+        rows = reader.select(where)
+        vector = None
+        if "dense" in self.kinds:
+            (vector,) = yield from self.index.query_vectors(reader, query)
+        n = max(POOL, int(most) + 1)
+        requests = []
+        for route in self.routes:
+            # A host's store of vectors knows no rows, and is given the condition itself.
+            is_host = route.startswith("dense") and self.index.dense_store is not None
+            among = where if is_host else rows
+            requests.append(self.index.request(reader, route, query, vector, n, among))
+        rankings = yield requests
+        by_route = [ranked_rows(reader, ranking) for ranking in rankings]
+        routes = dict(zip(self.routes, by_route, strict=True))
+        fused = self._fused(routes)
+        parts = self._parts(routes, fused)
+        chosen = self._chosen(routes, fused, parts, most)
+        if self.fusion != "union":
+            chosen = _topped_up(chosen, int(most), row_numbers(rows, len(reader)))
+        return self._hits(reader, chosen, routes, fused, parts, self._tops(routes, fused, most))
 
     def run(self, steps: Steps[T]) -> T:
         """Drive steps with the index's models and routes."""
@@ -113,27 +134,6 @@ class MultiViewRetriever(Retriever):
     async def arun(self, steps: Steps[T]) -> T:
         """`run` on an event loop."""
         return await self.index.arun(steps)
-
-    def _attempt(self, query: str, k: float, where: Any) -> Steps[list[Hit]]:
-        store = self.index.store
-        rows = store.select(where)
-        vector = None
-        if "dense" in self.kinds:
-            vector = yield from self.index.query_vector(query)
-        n = max(POOL, int(k) + 1)
-        # A host's store of vectors knows no rows, and is given the condition itself.
-        among = where if self.index.dense_store is not None else rows
-        rankings = yield [
-            Search(route, query, vector, n, among if route.startswith("dense") else rows)
-            for route in self.routes
-        ]
-        routes = dict(zip(self.routes, map(self.index.rows, rankings), strict=True))
-        fused = self._fused(routes)
-        parts = self._parts(routes, fused)
-        chosen = self._chosen(routes, fused, parts, k)
-        if self.fusion != "union":
-            chosen = _topped_up(chosen, int(k), row_numbers(rows, len(store)))
-        return self._hits(chosen, routes, fused, parts, self._tops(routes, fused, k))
 
     def _fused(self, routes: ByRoute) -> Mapping[str, Collection[int]]:
         """The rankings that are fused: the routes', or with "union" the views'."""
@@ -199,6 +199,7 @@ class MultiViewRetriever(Retriever):
 
     def _hits(
         self,
+        reader: Reader,
         chosen: Sequence[tuple[int, float]],
         routes: ByRoute,
         fused: Mapping[str, Collection[int]],
@@ -210,7 +211,7 @@ class MultiViewRetriever(Retriever):
         fused_ranks = ranks if fused is routes else _ranks(fused, rows)
         hits: list[tuple[int, Hit]] = []
         for rank, (row, score) in enumerate(chosen, start=1):
-            chunk = self.index.store.chunk(row)
+            chunk = reader.chunk(row)
             views_hit = [view for view, top in tops.items() if row in top]
             row_ranks = _of_row(row, ranks)
             hit = Hit(

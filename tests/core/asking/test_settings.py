@@ -78,4 +78,4 @@ def test_one_record_serves_an_index_and_what_searches_it(tmp_path: Path) -> None
     assert retriever.runner.cache is record.cache  # without one of its own, the index's
     index.save(tmp_path / "d3")
     again = D3Index.load(tmp_path / "d3", embedder=first, asking=record)
-    assert again.paragraphs.runner.asking is record
+    assert again.runner.asking is record

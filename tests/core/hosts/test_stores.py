@@ -60,28 +60,29 @@ def chunk_ids(index: Index) -> list[str]:
 
 def test_one_page_is_enough_where_all_results_count(index: Index) -> None:
     ids = chunk_ids(index)
-    assert search(index, ids) == ([(0, 1.0), (1, 0.5)], [2])
+    assert search(index, ids) == ([(ids[0], 1.0), (ids[1], 0.5)], [2])
 
 
 def test_strangers_are_passed_over_and_more_is_asked_for(index: Index) -> None:
     ids = chunk_ids(index)
     results = [None, "stranger", None, ids[4], ids[4], None, None, ids[2]]
     ranking, asked = search(index, results)
-    assert [row for row, _ in ranking] == [4, 2]
+    assert [name for name, _ in ranking] == [ids[4], ids[2]]
     assert ranking[0][1] == 0.25  # of equal rows the better score
     assert asked == [2, 4, 8]
 
 
 def test_a_condition_narrows_and_ends_the_search_where_its_rows_are_there(index: Index) -> None:
-    ranking, asked = search(index, chunk_ids(index), n=3, where={"doc_id": "d1"})
-    assert ([row for row, _ in ranking], asked) == ([1], [3])
+    ids = chunk_ids(index)
+    ranking, asked = search(index, ids, n=3, where={"doc_id": "d1"})
+    assert ([name for name, _ in ranking], asked) == ([ids[1]], [3])
 
 
 def test_it_ends_where_the_store_has_no_more_or_gives_no_more(index: Index) -> None:
     ids = chunk_ids(index)
     assert search(index, ids[:1], n=4)[1] == [4]
     assert search(index, [None] * 9, n=1, most=3) == ([], [1, 2, 3])
-    assert search(index, ids, n=5, most=3) == ([(i, 1 / (i + 1)) for i in range(3)], [3])
+    assert search(index, ids, n=5, most=3) == ([(ids[i], 1 / (i + 1)) for i in range(3)], [3])
 
 
 def test_the_first_question_may_be_larger(index: Index) -> None:

@@ -8,7 +8,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structrag.errors import InvalidAnswer, InvalidParameter
-from structrag.index.dense import DenseIndex, _widen, check_owner, unit_vectors
+from structrag.index.blocks import Column
+from structrag.index.dense import (
+    DenseIndex,
+    VectorPart,
+    VectorTable,
+    _widen,
+    check_owner,
+    unit_vectors,
+)
+from structrag.index.ranking import RowMap
+
+
+def kept(index: DenseIndex) -> np.ndarray:
+    """The vectors of an index of one part."""
+    (part,) = index.parts
+    return part.table.matrix.all()
 
 
 def reference(
@@ -99,7 +114,7 @@ def test_near_ties_are_ordered_by_exact_scores_not_by_the_float32_product() -> N
     for dtype in ("float32", "float16"):
         index = DenseIndex.from_vectors(matrix, dtype=dtype)
         target = unit_vectors(query[None, :])[0].astype(np.float64)
-        scores = np.einsum("ij,j->i", index.matrix.astype(np.float64), target)
+        scores = np.einsum("ij,j->i", kept(index).astype(np.float64), target)
         expected = np.lexsort((np.arange(3000), -np.round(scores, 9)))[:10]
         assert [row for row, _ in index.search(query, 10)] == expected.tolist()
 
@@ -126,6 +141,33 @@ def test_a_row_has_the_score_of_its_best_window() -> None:
     )
 
 
+@given(st.lists(st.integers(0, 8), min_size=1, max_size=5), st.integers(1, 12), st.data())
+def test_parts_with_deleted_rows_rank_as_one_index_of_the_rest(
+    sizes: list[int], n: int, data: st.DataObject
+) -> None:
+    total = sum(sizes)
+    alive = np.array(data.draw(st.lists(st.booleans(), min_size=total, max_size=total)), bool)
+    order = data.draw(st.permutations(range(total)))  # segments may lie between each other
+    matrix = unit_vectors(random_vectors(max(total, 1), 4))[:total]
+    parts, places, first = [], {}, 0
+    for size in sizes:
+        rows = sorted(order[first : first + size])
+        live = [row for row in rows if alive[row]]
+        places.update({row: int(alive[:row].sum()) for row in live})
+        positions = np.array([places.get(row, -1) for row in rows], dtype=np.int64)
+        table = VectorTable(Column(matrix[rows]), Column(np.arange(size, dtype=np.int32)))
+        parts.append(VectorPart(table, RowMap(size, 0, positions)))
+        first += size
+    index = DenseIndex(parts)
+    fresh = DenseIndex.from_vectors(matrix[alive])
+    query = [1.0, 2.0, -1.0, 0.5]
+    assert index.search(query, n) == fresh.search(query, n)
+    mask = np.arange(alive.sum()) % 3 != 0
+    assert index.search(query, n, mask) == fresh.search(query, n, mask)
+    run = slice(1, max(1, int(alive.sum()) - 1))
+    assert index.search(query, n, run) == fresh.search(query, n, run)
+
+
 def test_float16_is_read_exactly() -> None:
     every = np.arange(65536, dtype=np.uint16).view(np.float16)
     finite = every[np.isfinite(every)].reshape(1, -1)
@@ -137,10 +179,10 @@ def test_float16_is_read_exactly() -> None:
 def test_float16_ranks_as_its_own_vectors_say() -> None:
     matrix = random_vectors(2000, 32)
     half = DenseIndex.from_vectors(matrix, dtype="float16")
-    assert half.matrix.dtype == np.float16
+    assert kept(half).dtype == np.float16
     query = random_vectors(1, 32, seed=2)[0]
     target = unit_vectors(query[None, :])[0].astype(np.float64)
-    scores = half.matrix.astype(np.float64) @ target
+    scores = kept(half).astype(np.float64) @ target
     assert [row for row, _ in half.search(query, 50)] == np.argsort(-scores, kind="stable")[
         :50
     ].tolist()

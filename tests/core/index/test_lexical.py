@@ -18,7 +18,9 @@ from structrag.index.lexical import (
     ABSENT,
     FEW,
     Bm25,
+    LengthNorm,
     LexicalIndex,
+    LexicalPart,
     Term,
     add_terms,
     count_terms,
@@ -26,6 +28,7 @@ from structrag.index.lexical import (
     to_postings,
     to_rows,
 )
+from structrag.index.ranking import RowMap
 from structrag.text.terms import (
     Tokenizer,
 )
@@ -145,12 +148,47 @@ def test_joined_and_turned_rows_equal_rows_counted_at_once(parts: list[list[str]
     vocabulary: dict[str, int] = {}
     joined = join_rows([count_terms(part, PLAIN, vocabulary) for part in parts])
     texts = [text for part in parts for text in part]
-    index = LexicalIndex(to_postings(joined, len(vocabulary)), vocabulary, tokenizer=PLAIN)
+    postings = to_postings(joined, len(vocabulary))
+    part = LexicalPart(postings, vocabulary, RowMap(len(texts)))
+    index = LexicalIndex([part], tokenizer=PLAIN)
     fresh = LexicalIndex.from_texts(texts, tokenizer=PLAIN)
     assert index.scores("alpha beta the").tolist() == fresh.scores("alpha beta the").tolist()
-    back = to_rows(index.postings)
-    assert to_postings(back, len(vocabulary)).rows.tolist() == index.postings.rows.tolist()
+    back = to_rows(postings)
+    again = to_postings(back, len(vocabulary))
+    assert again.rows.all().tolist() == postings.rows.all().tolist()
     assert back.lengths.tolist() == joined.lengths.tolist()
+
+
+@given(
+    st.lists(TEXTS, min_size=1, max_size=4),
+    st.lists(WORDS, max_size=3).map(" ".join),
+    st.sampled_from(["lucene", "okapi"]),
+    st.data(),
+)
+def test_parts_with_deleted_rows_score_as_one_index_of_the_rest(
+    parts: list[list[str]], query: str, method: str, data: st.DataObject
+) -> None:
+    total = sum(map(len, parts))
+    alive = np.array(data.draw(st.lists(st.booleans(), min_size=total, max_size=total)), dtype=bool)
+    indexed, rest, first = [], [], 0
+    for texts in parts:
+        live = alive[first : first + len(texts)]
+        first += len(texts)
+        positions = np.where(live, len(rest) + np.cumsum(live) - 1, -1)
+        rest += [text for text, is_alive in zip(texts, live, strict=True) if is_alive]
+        vocabulary: dict[str, int] = {}
+        postings = to_postings(count_terms(texts, PLAIN, vocabulary), len(vocabulary))
+        indexed.append(LexicalPart(postings, vocabulary, RowMap(len(texts), 0, positions)))
+    index = LexicalIndex(indexed, bm25=Bm25(method), tokenizer=PLAIN)
+    fresh = LexicalIndex.from_texts(rest, bm25=Bm25(method), tokenizer=PLAIN)
+    assert len(index) == len(rest)
+    for n in (1, 3, 99):
+        assert index.search(query, n) == fresh.search(query, n)
+    assert index.scores(query).tolist() == fresh.scores(query).tolist()
+    mask = np.arange(len(rest)) % 2 == 0
+    assert index.search(query, 99, mask) == fresh.search(query, 99, mask)
+    run = slice(1, max(1, len(rest) - 1))
+    assert index.search(query, 99, run) == fresh.search(query, 99, run)
 
 
 def test_large_counts_are_exact() -> None:
@@ -260,7 +298,7 @@ def test_the_first_of_a_large_index_are_those_of_the_scores_of_all_rows_to_the_l
     scores = index.scores(query)
     mask = np.random.default_rng(n).random(len(index)) < share
     kept = (
-        mask & (index.postings.lengths != ABSENT)
+        mask & (index.parts[0].postings.lengths.all() != ABSENT)
         if index.bm25.method == "okapi"
         else mask & (scores > 0)
     )
@@ -271,6 +309,11 @@ def test_the_first_of_a_large_index_are_those_of_the_scores_of_all_rows_to_the_l
     )
 
 
+def plain_norm(size: int) -> LengthNorm:
+    """A K of 1 for every row."""
+    return LengthNorm(np.zeros(size, dtype=np.int32), 1.0, 0.0)
+
+
 def term(rows: Sequence[int], weight: float) -> Term:
     return Term(np.array(rows, dtype=np.int32), np.ones(len(rows), dtype=np.int32), weight)
 
@@ -278,16 +321,16 @@ def term(rows: Sequence[int], weight: float) -> Term:
 def test_a_frequent_term_that_cannot_change_who_is_best_is_looked_up_in_few_rows() -> None:
     size = 10 * FEW
     terms = [term([3, 40], 5.0), term(range(size), 0.1)]
-    rows, scores = add_terms(terms, np.ones(size), np.arange(size), np.zeros(size), 2)
+    rows, scores = add_terms(terms, plain_norm(size), np.arange(size), np.zeros(size), 2)
     assert rows.tolist() == [3, 40] and scores.tolist() == [2.55, 2.55]
-    rows, scores = add_terms(terms, np.ones(size), np.arange(size), np.zeros(size), 3)
+    rows, scores = add_terms(terms, plain_norm(size), np.arange(size), np.zeros(size), 3)
     assert len(rows) == size and scores[[3, 40, 41]].tolist() == [2.55, 2.55, 0.05]
 
 
 def test_a_row_that_can_still_catch_up_stays() -> None:
     size = 10 * FEW
     terms = [term([3, 40], 2.0), term([60], 1.8), term([7], 0.1), Term(*frequent(size, 60), 0.9)]
-    rows, scores = add_terms(terms, np.ones(size), np.arange(size), np.zeros(size), 2)
+    rows, scores = add_terms(terms, plain_norm(size), np.arange(size), np.zeros(size), 2)
     assert rows.tolist() == [3, 40, 60]
     assert scores.tolist() == pytest.approx([1.45, 1.45, 0.9 + 0.9 * 99 / 100])
 

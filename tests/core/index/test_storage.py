@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -10,13 +13,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from store_making import VIEWS, answers, chunk, entry, small_store
 
-from structrag.errors import IndexDamaged, InvalidParameter
+from structrag.errors import IndexDamaged, InvalidParameter, SaveFailed
 from structrag.index.entries import Entry
-from structrag.index.storage import VERSION, manifest_config
+from structrag.index.storage import VERSION, _checksum, read_manifest
 from structrag.index.store import Store
 from structrag.records import Document
 from structrag.text.terms import Tokenizer
@@ -58,24 +60,17 @@ def test_results_are_equal_after_loading_in_a_new_process(
     assert modules == "[]"  # nothing was rebuilt, no stop words were looked up
     loaded = Store.load(tmp_path / "index", verify=True)
     assert answers(loaded) == answers(store)
-    assert loaded.config == manifest_config(tmp_path / "index") == {"model": "m"}
+    assert loaded.config == {"model": "m"}
 
 
 def test_a_loaded_store_is_mapped_and_can_be_changed_and_saved_over_itself(tmp_path: Path) -> None:
     path = tmp_path / "index"
     small_store().save(path)
     loaded = Store.load(path)
-    dense, postings = loaded._tables.dense["raw"], loaded._tables.lexical["raw"].postings
-    for array in (
-        dense.matrix,
-        dense.owner,
-        postings.rows,
-        postings.counts,
-        postings.indptr,
-        postings.lengths,
-    ):
-        assert isinstance(array, np.memmap)
-        assert not array.flags.writeable
+    reader = loaded.reader()
+    table, postings = reader.dense("raw").parts[0].table, reader.lexical("raw").parts[0].postings
+    for column in (table.matrix, table.owner, postings.rows, postings.counts, postings.lengths):
+        assert not column.values.flags.writeable and not column.values.flags.owndata
     before = answers(loaded)
     loaded.save(path)
     assert answers(loaded) == answers(Store.load(path)) == before
@@ -85,8 +80,11 @@ def test_a_loaded_store_is_mapped_and_can_be_changed_and_saved_over_itself(tmp_p
     again = Store.load(path, verify=True)
     assert answers(again) == answers(loaded)
     assert again.document_ids == ["a", "b"]
-    assert sorted(entry.name for entry in path.iterdir()) == ["data-1", "manifest.json"]
-    assert "banana" not in json.loads((path / "data-1" / "terms.json").read_text())
+    assert sorted(entry.name for entry in path.iterdir()) == ["manifest.json", "segments"]
+    again.compact()
+    again.save(path)
+    (file,) = (path / "segments").iterdir()
+    assert b"banana" not in file.read_bytes()
 
 
 def test_any_character_survives(tmp_path: Path) -> None:
@@ -113,53 +111,121 @@ def saved(tmp_path: Path) -> Path:
     return tmp_path / "index"
 
 
-FILES = [
-    "documents.jsonl",
-    "chunks.jsonl",
-    "chunks.npy",
-    "terms.json",
-    "lexical-0-rows.npy",
-    "dense-0-matrix.npy",
-]
+def segment_file(path: Path) -> Path:
+    (file,) = (path / "segments").iterdir()
+    return file
 
 
-@pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("harm", ["truncate", "extend", "flip", "remove", "folder"])
-def test_a_damaged_file_is_refused(tmp_path: Path, name: str, harm: str) -> None:
+@pytest.mark.parametrize(
+    "harm", ["truncate", "extend", "flip the end", "remove", "folder", "empty"]
+)
+def test_a_damaged_file_is_refused(tmp_path: Path, harm: str) -> None:
     path = saved(tmp_path)
-    file = path / "data-1" / name
+    file = segment_file(path)
     content = bytearray(file.read_bytes())
     if harm == "truncate":
         file.write_bytes(content[:-1])
+    elif harm == "empty":
+        file.write_bytes(b"")
     elif harm == "extend":
         file.write_bytes(content + b" ")
-    elif harm == "flip":
-        content[len(content) // 2] ^= 1
+    elif harm == "flip the end":
+        content[-40] ^= 1
         file.write_bytes(content)
     else:
         file.unlink()
         if harm == "folder":
             file.mkdir()
-    with pytest.raises(IndexDamaged, match=f"{name}.*build it again"):
+    with pytest.raises(IndexDamaged, match=f"{file.name}.*build it again"):
         Store.load(path)
 
 
-def test_a_large_file_is_checked_when_asked(
+@pytest.mark.parametrize("seed", range(60))
+def test_no_flipped_bit_goes_unnoticed(tmp_path: Path, seed: int) -> None:
+    path = saved(tmp_path)
+    file = segment_file(path)
+    content = bytearray(file.read_bytes())
+    content[len(content) * seed // 60] ^= 1 << seed % 8
+    file.write_bytes(content)
+    with pytest.raises(IndexDamaged, match=r"seg.* is damaged"):
+        answers(Store.load(path))
+    with pytest.raises(IndexDamaged, match=r"seg.* is damaged"):
+        Store.load(path, verify=True)
+
+
+def test_a_sealed_manifest_that_makes_no_sense(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    manifest = json.loads((path / "manifest.json").read_text())
+    for key, value in [
+        ("store", {}),
+        ("segments", [{}]),
+        ("segments", 3),
+        ("segments", [{**manifest["segments"][0], "dead": [99]}]),
+        ("store", {**manifest["store"], "levels": {"chunks": ["raw"]}}),
+        ("store", {**manifest["store"], "dtype": 5, "bm25": {"method": "x"}}),
+    ]:
+        altered = {**manifest, key: value}
+        altered["checksum"] = _checksum(altered)
+        (path / "manifest.json").write_text(json.dumps(altered))
+        with pytest.raises(IndexDamaged, match=r"manifest\.json"):
+            Store.load(path)
+    (path / "manifest.json").write_text("[" * 100_000)
+    with pytest.raises(IndexDamaged, match=r"manifest\.json is not readable"):
+        Store.load(path)
+
+
+def test_only_what_is_new_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "index"
+    store = small_store()
+    store.save(path)
+    first = segment_file(path)
+    before = first.stat().st_mtime_ns
+    store.put(entry("d", ["fig fig"]))
+    store.delete("a")
+    store.save(path)
+    assert len(list((path / "segments").iterdir())) == 2
+    assert first.stat().st_mtime_ns == before
+    assert answers(Store.load(path, verify=True)) == answers(store)
+    elsewhere = tmp_path / "elsewhere"
+    Store.load(path).save(elsewhere)
+    assert answers(Store.load(elsewhere, verify=True)) == answers(store)
+    shutil.rmtree(path)  # what is mapped can be saved although its files are gone
+    loaded = Store.load(elsewhere)
+    shutil.rmtree(elsewhere)
+    loaded.save(path)
+    assert answers(Store.load(path, verify=True)) == answers(store)
+
+
+def test_a_reader_goes_on_while_the_index_is_replaced(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    reader = Store.load(path)
+    other = Store(VIEWS)
+    other.put(entry("z", ["apple"]))
+    other.save(path)
+    assert answers(reader) == answers(small_store())
+    assert Store.load(path).document_ids == ["z"]
+
+
+def test_a_refused_write_changes_nothing_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("structrag.index.storage.SMALL_FILE", 0)
     path = saved(tmp_path)
-    file = path / "data-1" / "dense-0-matrix.npy"
-    content = bytearray(file.read_bytes())
-    content[-2] ^= 64
-    file.write_bytes(content)
-    Store.load(path)
-    with pytest.raises(IndexDamaged, match=r"the content of dense-0-matrix\.npy has changed"):
-        Store.load(path, verify=True)
-    content[0] ^= 1  # now not even an array
-    file.write_bytes(content)
-    with pytest.raises(IndexDamaged, match=r"dense-0-matrix\.npy is not readable"):
-        Store.load(path)
+    store = Store.load(path)
+    store.put(entry("d", ["fig"]))
+    before = sorted(tmp_path.rglob("*"))
+
+    def full(*arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    for stage in ("_write_manifest", "_put_file"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"structrag.index.storage.{stage}", full)
+            with pytest.raises(SaveFailed, match=r"No space left on device.*save again"):
+                store.save(path)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert answers(Store.load(path, verify=True)) == answers(small_store())
+    store.save(path)
+    assert answers(Store.load(path)) == answers(store)
 
 
 @pytest.mark.parametrize("at", range(20, 3000, 149))
@@ -195,7 +261,7 @@ def test_foreign_missing_and_newer_indexes(tmp_path: Path) -> None:
             Store.load(path)
     (path / "manifest.json").write_text(json.dumps({"format": "faiss"}))
     with pytest.raises(IndexDamaged, match="not an index of structrag"):
-        manifest_config(path)
+        read_manifest(path)
     (path / "manifest.json").write_text("{")
     with pytest.raises(IndexDamaged, match=r"manifest\.json is not readable"):
         Store.load(path)
@@ -230,7 +296,12 @@ def test_saving_refuses_a_place_that_holds_something_else(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("exists", [True, False])
 @pytest.mark.parametrize(
-    "stage", ["structrag.index.saved._write_lines", "structrag.index.storage._write_manifest"]
+    "stage",
+    [
+        "structrag.index.blocks._write_array",
+        "structrag.index.storage._write_manifest",
+        "os.replace",
+    ],
 )
 def test_an_interrupted_save_leaves_what_was_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exists: bool, stage: str
@@ -254,13 +325,23 @@ def test_an_interrupted_save_leaves_what_was_there(
         assert answers(Store.load(path, verify=True)) == answers(old)
 
 
-def test_a_killed_save_leaves_the_old_index_and_the_next_one_tidies_up(tmp_path: Path) -> None:
+def test_what_killed_saves_left_is_removed_by_the_next(tmp_path: Path) -> None:
     path = saved(tmp_path)
-    (path / "data-2").mkdir()
-    (path / "data-2" / "chunks.jsonl").write_text("half a line")
+    (path / "segments" / "part-1").write_text("half a file")
+    (path / "segments" / "0123.seg").write_text("not named by the manifest")
+    abandoned = tmp_path / f".index-{'0' * 32}"
+    abandoned.mkdir()
+    os.utime(abandoned, (0, 0))
+    (tmp_path / f".index-{'1' * 32}").mkdir()  # a saver that has just begun
+    (tmp_path / ".index-mine").mkdir()
     assert answers(Store.load(path, verify=True)) == answers(small_store())
     Store.load(path).save(path)
-    assert sorted(entry.name for entry in path.iterdir()) == ["data-3", "manifest.json"]
+    assert len(list((path / "segments").iterdir())) == 1
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == [
+        f".index-{'1' * 32}",
+        ".index-mine",
+        "index",
+    ]
     assert answers(Store.load(path, verify=True)) == answers(small_store())
 
 
@@ -291,7 +372,7 @@ def test_two_savers_and_several_loaders_at_one_path(tmp_path: Path) -> None:
         thread.join()
     assert failures == []
     load()
-    assert len(list(path.glob("data-*"))) == 1
+    assert len(list((path / "segments").iterdir())) == 1
 
 
 def test_first_savers_at_one_path(tmp_path: Path) -> None:

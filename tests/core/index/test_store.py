@@ -7,13 +7,12 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from store_making import VIEWS, WORDS, answers, entry, small_store
 
-from structrag.errors import InvalidAnswer, InvalidParameter
+from structrag.errors import InvalidParameter
 from structrag.index.entries import Entry, Vectors
 from structrag.index.store import Store
 from structrag.records import Document
@@ -72,7 +71,7 @@ STEPS = st.lists(
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(
     steps=STEPS,
     lexical=st.sampled_from(["lucene", "okapi"]),
@@ -99,8 +98,10 @@ def test_any_history_equals_a_fresh_store(
     for doc in wanted.values():
         fresh.put(doc)
     assert answers(store) == answers(fresh)
-    store.save(folder / "one")
-    fresh.save(folder / "two")
+    for saved, name in ((store, "one"), (fresh, "two")):
+        saved.compact()
+        saved.save(folder / name)
+    assert answers(store) == answers(fresh)
     assert (folder / "one" / "manifest.json").read_bytes() == (
         folder / "two" / "manifest.json"
     ).read_bytes()
@@ -141,23 +142,6 @@ def test_the_only_document_may_change_its_dimension() -> None:
     store.put(entry("a", ["apple"]))
     store.put(replace(entry("a", ["apple"]), vectors={"raw": Vectors([[1.0, 0.0]], [0])}))
     assert store.search_dense("raw", [2.0, 0.0], 1) == [(0, 1.0)]
-
-
-def test_refitted_vectors_replace_a_view() -> None:
-    store = small_store()
-    store.replace_vectors("raw", np.eye(6, 4), np.arange(6))
-    store.replace_vectors("keywords", [[1.0, 0.0]], [5])
-    assert [row for row, _ in store.search_dense("raw", [0, 0, 1, 0], 1)] == [2]
-    assert store.search_dense("keywords", [1.0, 1.0], 9) == [(5, pytest.approx(0.5**0.5))]
-    with pytest.raises(InvalidAnswer, match="from 0 to 5"):
-        store.replace_vectors("raw", [[1.0]], [6])
-    with pytest.raises(InvalidAnswer, match="must have 2 dimensions"):
-        store.put(replace(entry("d", ["pear"]), vectors={"keywords": Vectors([[1.0]], [0])}))
-    store.delete("a")
-    assert store.search_dense("keywords", [1.0, 1.0], 9) == [(3, pytest.approx(0.5**0.5))]
-    store.delete("c")
-    store.put(replace(entry("d", ["pear"]), vectors={"keywords": Vectors([[1.0]], [0])}))
-    assert store.search_dense("keywords", [1.0], 9) == [(3, 1.0)]
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_an_index_gives_it_the_text_alone(folder: Path) -> None:
     index = D3Index(llm=summariser)
     index.add([read_text(f"# Birds\n\n{body}\n", format="markdown")])
     assert index.usage.calls == 1
-    assert index.sections.store.chunk(0).extras["summary"] == summariser.complete(body.strip())
+    assert index.sections.chunk(0).extras["summary"] == summariser.complete(body.strip())
 
 
 def test_it_is_not_downloaded(tmp_path: Path) -> None:

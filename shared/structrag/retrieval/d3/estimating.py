@@ -60,7 +60,7 @@ def estimate(
     expected, upper = StageCost(), StageCost()
     rows = everything
     if router == "scores" or not is_direct(scope.outline, selection):
-        scores = lexical_part_scores(scope.index.parts, question, scope.part_mask)
+        scores = lexical_part_scores(scope.parts, question, scope.part_mask)
         rows = _likely(scope, router, scores, routing, everything)
         expected, upper = _route_costs(question, scope, router, scores, routing)
     likely = _select_cost(question, scope, rows, strategy, selection, ANSWER_TOKENS)
@@ -130,8 +130,7 @@ def _select_cost(
 ) -> StageCost:
     if strategy == "fused":
         return StageCost(scored=len(rows))
-    store = scope.index.paragraphs.store
-    cost = selection_cost(question, [store.chunk(row) for row in rows], selection)
+    cost = selection_cost(question, [scope.paragraphs.chunk(row) for row in rows], selection)
     if not set(selection.stages) & set(ASKING):
         return cost
     return replace(cost, answer_tokens=min(answer_tokens, selection.answer_tokens) * cost.calls)

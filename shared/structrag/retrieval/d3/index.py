@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from structrag.asking.requests import COUNTS, Usage, fallbacks_line
+from structrag.asking.naming import setting_name
+from structrag.asking.requests import Request, Steps, Usage, fallbacks_line
+from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking, AskingOptions, as_cache, asking_of
+from structrag.asking.steps import together
 from structrag.errors import IndexDamaged, check_choice
-from structrag.index.adding import Splitter
-from structrag.index.index import AddReport, Index
+from structrag.index.adding import Adding, Preparation, Prepared, Splitter, prepare_steps
+from structrag.index.entries import Level, fingerprint
+from structrag.index.index import check_embedder
+from structrag.index.levels import SearchedLevel
+from structrag.index.routes import HostVectors
+from structrag.index.snapshot import Reader, Snapshot
+from structrag.index.store import Store
+from structrag.index.views import ViewSettings
 from structrag.models.embedders import as_embedder
 from structrag.models.llm import as_language_model
 from structrag.models.summariser import TransformersSummariser
@@ -22,40 +31,89 @@ from structrag.records import Document
 from structrag.retrieval.d3.condensing import SectionSplitter
 from structrag.retrieval.d3.layout import Layout, build_layout
 from structrag.retrieval.d3.paragraphs import PART_TOKENS, ParagraphSplitter, PartSplitter
-from structrag.retrieval.d3.saving import save_folder, saved_options
-from structrag.retrieval.d3.turns import Turns
+from structrag.text.terms import tokenizer_for
 from structrag.text.tokens import TokenCounter, count_tokens
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
+SECTIONS, PARTS, PARAGRAPHS = "sections", "parts", "paragraphs"
+LEVELS = {PARAGRAPHS: ("raw",), SECTIONS: ("raw",), PARTS: ("raw",)}  # each with its views
+
+
 @dataclass(frozen=True, slots=True)
 class D3AddReport:
-    """What adding documents did, by unit; `documents` are counted in `sections`."""
+    """What adding documents did.
 
-    sections: AddReport
-    parts: AddReport
-    paragraphs: AddReport
+    Example:
+        >>> from structrag import D3Index, read_text
+        >>> report = D3Index().add([read_text("# Pump\\n\\nIt leaks.", format="markdown")])
+        >>> report.added, report.sections, report.paragraphs
+        (1, 1, 1)
+    """
 
-    @property
-    def usage(self) -> dict[str, Any]:
-        """What all three cost together, as `Usage.as_dict`."""
-        total = Usage()
-        for report in (self.sections, self.parts, self.paragraphs):
-            counts = {name: report.usage[name] for name in COUNTS}
-            fallbacks = Counter(report.usage["fallbacks"])
-            total += Usage(**counts, fallbacks=fallbacks, reasons=report.usage["reasons"])
-        return total.as_dict()
+    added: int
+    replaced: int
+    unchanged: int
+    sections: int  # of the added and replaced documents
+    parts: int
+    paragraphs: int
+    usage: dict[str, Any]  # what it cost, as `Usage.as_dict`
 
     def __str__(self) -> str:
-        report = self.sections
-        why = fallbacks_line(report.usage["fallbacks"], report.usage["reasons"])
+        why = fallbacks_line(self.usage["fallbacks"], self.usage["reasons"])
         return (
-            f"{report.added} documents added, {report.replaced} replaced, {report.unchanged} "
-            f"unchanged; {report.chunks} sections, {self.parts.chunks} parts, "
-            f"{self.paragraphs.chunks} paragraphs; {report.usage['calls']} language-model calls"
+            f"{self.added} documents added, {self.replaced} replaced, {self.unchanged} "
+            f"unchanged; {self.sections} sections, {self.parts} parts, "
+            f"{self.paragraphs} paragraphs; {self.usage['calls']} language-model calls"
             + (f"; fell back: {why}" if why else "")
+        )
+
+
+class _D3Adding(Adding):
+    """One call of `D3Index.add`: a document is prepared at all levels, and is one entry."""
+
+    def __init__(
+        self, documents: Iterable[Document], by_level: Mapping[str, Preparation], **options: Any
+    ) -> None:
+        super().__init__(documents, how=by_level[PARAGRAPHS], **options)
+        self.by_level = by_level
+
+    def steps(self, group: list[tuple[Document, str]]) -> Steps[Prepared]:
+        """Prepare a group at all levels."""
+        prepared: list[Prepared] = yield from together(
+            [prepare_steps(group, how) for how in self.by_level.values()]
+        )
+        by_level = dict(zip(self.by_level, prepared, strict=True))
+        entries = []
+        for i, paragraphs in enumerate(by_level[PARAGRAPHS].entries):
+            levels = {}
+            for name in (SECTIONS, PARTS):
+                entry = by_level[name].entries[i]
+                levels[name] = Level(entry.chunks, entry.views, entry.vectors)
+            degraded = sum(of_level.entries[i].degraded for of_level in prepared)
+            entries.append(replace(paragraphs, levels=levels, degraded=degraded))
+        new = [entry for entry in entries if not self.store.holds(entry)]
+        fallbacks: Counter[str] = Counter()
+        reasons: dict[str, str] = {}
+        for of_level in prepared:
+            fallbacks += of_level.fallbacks
+            reasons = {**of_level.reasons, **reasons}
+        return Prepared(new, fallbacks, reasons, len(entries) - len(new))
+
+    def d3_report(self) -> D3AddReport:
+        """The counts of this call."""
+        report = self.report()
+        rows = self.rows
+        return D3AddReport(
+            report.added,
+            report.replaced,
+            report.unchanged,
+            rows[SECTIONS],
+            rows[PARTS],
+            report.chunks,
+            report.usage,
         )
 
 
@@ -66,13 +124,13 @@ class D3Index:
         >>> from structrag import read_text
         >>> text = "# Pump\\n\\nIt leaks.\\n\\n# Valve\\n\\nIt is made of brass.\\n"
         >>> report = D3Index().add([read_text(text, format="markdown")])
-        >>> report.sections.chunks, report.paragraphs.chunks
+        >>> report.sections, report.paragraphs
         (2, 2)
 
-    These are three `Index` objects that always hold the same documents. `sections` has each section
-    as path and summary, which the language model is shown; `parts` runs of whole paragraphs, by
-    which routing works without a language model; `paragraphs` the units of evidence. A document is
-    in all three or in none, and one that has not changed is left alone.
+    A document is one entry of a store, at three levels. `sections` has each section as path and
+    summary, which the language model is shown; `parts` runs of whole paragraphs, by which routing
+    works without a language model; `paragraphs` the units of evidence. A document is there at all
+    levels or not at all, and one that has not changed is left alone.
 
     Args:
         embedder: Of parts and paragraphs, what `as_embedder` takes; None: LSA over each.
@@ -85,7 +143,7 @@ class D3Index:
         window_tokens: As in `SectionSplitter`.
         part_tokens: As `max_tokens` in `PartSplitter`.
         exclude_titles, plain_headings, counter, language: As in `SectionSplitter`.
-        dtype, asking, options: As in `Index`; one cache serves all three.
+        dtype, asking, options: As in `Index`.
     """
 
     def __init__(
@@ -142,159 +200,153 @@ class D3Index:
             "language": language,
             "exclude_titles": list(reading.exclude_titles),
         }
-        self._options: dict[str, Any] = {
-            "language": language,
-            "dtype": dtype,
-            "asking": asking,
-        }
         self._splitters: dict[str, Splitter] = {
-            "sections": splitter,
-            "parts": PartSplitter(part_tokens, splitter.paragraph_tokens, **reading.options()),
-            "paragraphs": ParagraphSplitter(splitter.paragraph_tokens, **reading.options()),
+            PARAGRAPHS: ParagraphSplitter(splitter.paragraph_tokens, **reading.options()),
+            SECTIONS: splitter,
+            PARTS: PartSplitter(part_tokens, splitter.paragraph_tokens, **reading.options()),
         }
-        self._models = {
-            "sections": {"llm": llm},
-            "parts": {"embedder": embedder},
-            "paragraphs": {"embedder": embedder},
-        }
-        if embedder is not None:
-            shared = as_embedder(embedder)
-            self._models["parts"] = self._models["paragraphs"] = {"embedder": shared}
-        self.sections, self.parts, self.paragraphs = (self._index(name) for name in self._splitters)
-        self._layout: tuple[tuple[int, ...], Layout] | None = None
-        self._changing = Turns()
+        self.embedder = as_embedder(embedder)
+        self.runner = Runner(llm=llm, embedder=self.embedder, asking=asking)
+        self.language = language
+        self.store = Store(LEVELS, dtype=dtype, tokenizer=tokenizer_for(language))
+        self.host = HostVectors(None, LEVELS[PARAGRAPHS])
+        self._levels = self._searched_levels()
+        self.kept: dict[str, dict[str, dict[Request, Any]]] = {name: {} for name in LEVELS}
+        self._layout: Layout | None = None
 
-    def _index(self, name: str, path: Path | None = None, *, verify: bool = False) -> Index:
-        options: dict[str, Any] = {
-            **self._options,
-            **self._models[name],
-            "splitter": self._splitters[name],
+    def _searched_levels(self) -> dict[str, SearchedLevel]:
+        # Sections are read by the language model, and not searched.
+        embedders = {PARAGRAPHS: self.embedder, SECTIONS: None, PARTS: self.embedder}
+        return {
+            name: SearchedLevel(self.store, embedder, name) for name, embedder in embedders.items()
         }
-        if path is None:
-            return Index(views=("raw",), **options)
-        del options["dtype"]  # a saved index has its own
-        return Index.load(path / name, verify=verify, **options)
 
     @property
-    def indexes(self) -> tuple[Index, Index, Index]:
-        """Sections, parts and paragraphs."""
-        return self.sections, self.parts, self.paragraphs
+    def sections(self) -> Reader:
+        """The sections there are now, without their text."""
+        return self.store.reader(SECTIONS)
+
+    @property
+    def parts(self) -> Reader:
+        """The runs of paragraphs there are now."""
+        return self.store.reader(PARTS)
+
+    @property
+    def paragraphs(self) -> Reader:
+        """The paragraphs there are now."""
+        return self.store.reader(PARAGRAPHS)
+
+    def searched(self, level: str, snapshot: Snapshot | None = None) -> Reader:
+        """A level to be searched by vectors, as it is now or in a snapshot."""
+        return self._levels[level].reader(snapshot)
 
     @property
     def document_ids(self) -> list[str]:
         """In the order of their first adding."""
-        return self.paragraphs.document_ids
+        return self.store.document_ids
 
     @property
     def usage(self) -> Usage:
-        """What indexing and the questions' vectors have cost.
+        """What indexing has cost.
 
         Since this was made or loaded, and without what a retriever asks.
         """
-        return sum((index.usage for index in self.indexes), Usage())
+        return self.runner.usage
 
     def __len__(self) -> int:
         """The number of paragraphs."""
         return len(self.paragraphs)
 
     def add(self, documents: Iterable[Document]) -> D3AddReport:
-        """Add documents, or replace those that changed.
-
-        It waits for another call that is changing the index. Errors are those of `Index.add`; a
-        document that one of the three failed on is in none. InvalidParameter on an event loop where
-        an `aadd` is under way.
-        """
-        return self._add(documents, known_only=False)
+        """Add documents, or replace those that changed. Errors are those of `Index.add`."""
+        return self._add(self._adding(documents))
 
     def update(self, documents: Iterable[Document]) -> D3AddReport:
         """`add` for documents that must be there already.
 
         InvalidParameter, and nothing has changed, if one is not.
         """
-        return self._add(documents, known_only=True)
-
-    def _add(self, documents: Iterable[Document], *, known_only: bool) -> D3AddReport:
-        batch = documents if isinstance(documents, Document) else list(documents)
-        with self._changing.taken():
-            try:
-                reports = [
-                    index.update(batch) if known_only else index.add(batch)
-                    for index in self.indexes
-                ]
-            except BaseException:
-                self._make_whole(batch)
-                raise
-        return D3AddReport(*reports)
+        return self._add(self._adding(documents, known_only=True))
 
     async def aadd(self, documents: Iterable[Document]) -> D3AddReport:
         """`add` on an event loop."""
-        return await self._aadd(documents, known_only=False)
+        return await self._aadd(self._adding(documents))
 
     async def aupdate(self, documents: Iterable[Document]) -> D3AddReport:
         """`update` on an event loop."""
-        return await self._aadd(documents, known_only=True)
+        return await self._aadd(self._adding(documents, known_only=True))
 
-    async def _aadd(self, documents: Iterable[Document], *, known_only: bool) -> D3AddReport:
-        batch: Any = documents if isinstance(documents, Document) else list(documents)
-        async with self._changing.awaited():
-            try:
-                reports = [
-                    await (index.aupdate(batch) if known_only else index.aadd(batch))
-                    for index in self.indexes
-                ]
-            except BaseException:
-                self._make_whole(batch)
-                raise
-        return D3AddReport(*reports)
+    def _add(self, work: _D3Adding) -> D3AddReport:
+        for group in work.groups():
+            work.put(self.runner.run(work.steps(group)))
+        return work.d3_report()
 
-    def _make_whole(self, documents: Any) -> None:
-        """Take out documents that a failure left in different versions."""
-        if isinstance(documents, Document):  # not in a list, which was the failure
-            return
-        for document in documents:
-            if not isinstance(document, Document):
-                continue
-            if not any(document.id in index.store for index in self.indexes):
-                continue
-            new = [
-                index.store.fingerprint(document.id) == index.fingerprint(document)
-                for index in self.indexes
-            ]
-            if any(new) and not all(new):
-                self._delete(document.id)
+    async def _aadd(self, work: _D3Adding) -> D3AddReport:
+        for group in work.groups():
+            prepared = await self.runner.arun(work.steps(group))
+            await asyncio.to_thread(work.put, prepared)
+        return work.d3_report()
+
+    def _adding(self, documents: Iterable[Document], *, known_only: bool = False) -> _D3Adding:
+        """One call of `add` or `update`, its documents checked."""
+        return _D3Adding(
+            documents,
+            {name: self._preparation(name) for name in LEVELS},
+            store=self.store,
+            host=self.host,
+            usage=self.usage,
+            fingerprint=self.fingerprint,
+            known_only=known_only,
+        )
+
+    def _preparation(self, level: str) -> Preparation:
+        """How documents are prepared at a level."""
+        has_vectors = level != SECTIONS and not hasattr(self.embedder, "fit")
+        keeps = self.runner.cache is None and self.runner.llm is not None
+        return Preparation(
+            self._splitters[level],
+            ViewSettings(
+                names=LEVELS[level],
+                use_llm=self.runner.llm is not None,
+                language=self.language,
+            ),
+            self.embedder if has_vectors else None,
+            "windows",
+            None,
+            kept=self.kept[level] if keeps else None,
+        )
+
+    def fingerprint(self, document: Document) -> str:
+        """What decides a document's entry: itself, every setting and model name."""
+        llm = self.runner.llm.name if self.runner.llm else None
+        settings = [list(self._splitters.values()), llm, self.embedder.name]
+        return fingerprint(document, setting_name(settings))
 
     def delete(self, doc_id: str) -> bool:
         """Remove a document; False if there is none of this id."""
-        with self._changing.taken():
-            return self._delete(doc_id)
+        for answers in self.kept.values():
+            answers.pop(doc_id, None)
+        return self.store.delete(doc_id)
 
-    def _delete(self, doc_id: str) -> bool:
-        deleted = [index.delete(doc_id) for index in self.indexes]
-        return any(deleted)
+    def layout(self, snapshot: Snapshot | None = None) -> Layout:
+        """The sections with their paragraphs, put together once after a change.
 
-    @property
-    def changes(self) -> tuple[int, ...]:
-        """Differs after documents were added or deleted; rows hold while it stays."""
-        return tuple(index.store.changes for index in self.indexes)
-
-    def layout(self) -> Layout:
-        """The sections with their paragraphs, put together once after a change."""
-        changes = self.changes
-        if self._layout is not None and self._layout[0] == changes:
-            return self._layout[1]
-        layout = build_layout(self.sections.store, self.parts.store, self.paragraphs.store)
-        self._layout = (changes, layout)
+        Those of now, or of a snapshot.
+        """
+        snapshot = snapshot or self.store.snapshot()
+        layout = self._layout
+        if layout is None or layout.changes != snapshot.changes:
+            layout = self._layout = build_layout(
+                snapshot.reader(SECTIONS), snapshot.reader(PARTS), snapshot.reader(PARAGRAPHS)
+            )
         return layout
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to a folder, moved into place when complete.
 
-        Raises InvalidParameter if `path` is a file, or a folder that holds something else; then
-        nothing is changed.
+        As `Index.save`.
         """
-        savers = [index.save for index in self.indexes]
-        with self._changing.taken():
-            save_folder(Path(path), dict(zip(self._splitters, savers, strict=True)), self._saved)
+        self.store.save(path, config={"d3": self._saved, "embedder": self.embedder.name})
 
     @classmethod
     def load(
@@ -315,18 +367,21 @@ class D3Index:
         incomplete, altered, not ours or of a newer release; InvalidParameter if the embedder is
         another one than it was built with.
         """
+        store = Store.load(path, verify=verify)
+        config = store.config
+        if not {"d3", "embedder"} <= config.keys():
+            raise IndexDamaged(
+                f"{os.fspath(path)!r} was not saved by D3Index.save: its manifest lacks the "
+                "settings. Open it with Index.load."
+            )
         index = cls(
             embedder=embedder,
             llm=llm,
             counter=counter,
             asking=asking_of(asking, options),
-            **saved_options(Path(path)),
+            **config["d3"],
         )
-        index.sections, index.parts, index.paragraphs = (
-            index._index(name, Path(path), verify=verify) for name in index._splitters
-        )
-        if len({tuple(level.document_ids) for level in index.indexes}) != 1:
-            raise IndexDamaged(
-                f"{os.fspath(path)!r} holds parts of different indexes; build it again."
-            )
+        check_embedder(path, config, index.embedder.name)
+        index.store = store
+        index._levels = index._searched_levels()
         return index

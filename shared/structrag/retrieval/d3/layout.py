@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structrag.index.selection import Selection
-from structrag.index.store import Store
+from structrag.index.snapshot import Reader
 from structrag.text.heading_path import is_same_title
 
 
@@ -49,6 +49,7 @@ class OutlineSection:
 class Layout:
     """The sections of an index, and the paragraph rows of each part."""
 
+    changes: int  # of the index when this was put together
     sections: tuple[OutlineSection, ...]  # by row of the section store
     parts: NDArray[np.int64]  # (number of parts, 2): the paragraph rows [first, last) of each
     tokens: NDArray[np.int64]  # (number of paragraphs,): how many each has
@@ -61,7 +62,7 @@ class Layout:
         return bisect_left(self.sections, paragraph + 1, key=lambda section: section.rows.start) - 1
 
 
-def build_layout(sections: Store, parts: Store, paragraphs: Store) -> Layout:
+def build_layout(sections: Reader, parts: Reader, paragraphs: Reader) -> Layout:
     """The layout of three stores that hold the same documents."""
     tokens: list[int] = []
     # document -> its first row, and where its paragraphs start
@@ -101,6 +102,7 @@ def build_layout(sections: Store, parts: Store, paragraphs: Store) -> Layout:
         )
     spans = [rows(*part.span) for part in map(parts.chunk, range(len(parts)))]
     return Layout(
+        sections.changes,
         tuple(outline),
         np.array(spans, dtype=np.int64).reshape(-1, 2),
         np.array(tokens, dtype=np.int64),

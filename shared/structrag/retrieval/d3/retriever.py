@@ -13,7 +13,7 @@ from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking, AskingOptions, asking_of
 from structrag.asking.steps import together
 from structrag.errors import InvalidParameter, check_at_least, check_choice
-from structrag.index.index import ATTEMPTS
+from structrag.index.levels import query_vectors
 from structrag.index.routes import check_query, checked_k
 from structrag.models.cross_encoder import as_cross_encoder
 from structrag.models.llm import as_language_model
@@ -118,7 +118,7 @@ class D3Retriever(Retriever):
         asking = asking_of(asking, options)
         if asking.cache is None:
             asking = replace(asking, cache=index.cache)
-        embedder: Any = index.paragraphs.embedder
+        embedder: Any = index.embedder
         if hasattr(embedder, "fit"):  # fitted to the index's own texts; see `own_vectors`
             embedder = None
         self.runner = Runner(llm=model, embedder=embedder, asking=asking)
@@ -186,45 +186,18 @@ class D3Retriever(Retriever):
     def result_steps(
         self, question: str, k: float | None = None, *, where: Any = None
     ) -> Steps[D3Result]:
-        """`result` as steps.
-
-        They begin anew, a few times at most, where documents change under way.
-        """
+        """`result` as steps."""
         check_query(question)
         most = self.k if k is None else checked_k(k)
-        for attempt in range(1, ATTEMPTS + 1):
-            changes = self.index.changes
-            try:
-                result = yield from self._attempt(question, most, where)
-            except (InvalidParameter, IndexError):
-                # Rows that are gone; where nothing changed, the error is the caller's.
-                if self.index.changes == changes or attempt == ATTEMPTS:
-                    raise
-                continue
-            if self.index.changes == changes:
-                break
-        return result
-
-    def _results_steps(
-        self, questions: Sequence[str], k: float | None, where: Any
-    ) -> Steps[list[D3Result]]:
-        if isinstance(questions, str):
-            raise InvalidParameter(
-                f"questions must be a list of questions; got one, {questions!r}. Put it in a list."
-            )
-        return together([self.result_steps(question, k, where=where) for question in questions])
-
-    def _attempt(self, question: str, k: int | None, where: Any) -> Steps[D3Result]:
-        selection = self.selection if k is None else replace(self.selection, k=k)
+        selection = self.selection if most is None else replace(self.selection, k=most)
         scope = Scope(self.index, where)
         if not question.strip() or not scope.outline:
             return D3Result(question, cost={"route": StageCost(), "select": StageCost()})
         routed = yield from routed_steps(
             question, scope, self.router, self.routing, selection, self.cross_encoder
         )
-        evidence, details = yield from self._selected(question, scope, routed, selection, k)
-        store = self.index.paragraphs.store
-        chunks = [store.chunk(routed.rows[place]) for place in evidence.positions]
+        evidence, details = yield from self._selected(question, scope, routed, selection, most)
+        chunks = [scope.paragraphs.chunk(routed.rows[place]) for place in evidence.positions]
         hits = hits_of(chunks, evidence.scores, details)
         if self.join_adjacent:
             hits = joined(hits, self.routing.counter)
@@ -237,14 +210,23 @@ class D3Retriever(Retriever):
             {"route": routed.route.cost, "select": evidence.cost},
         )
 
+    def _results_steps(
+        self, questions: Sequence[str], k: float | None, where: Any
+    ) -> Steps[list[D3Result]]:
+        if isinstance(questions, str):
+            raise InvalidParameter(
+                f"questions must be a list of questions; got one, {questions!r}. Put it in a list."
+            )
+        return together([self.result_steps(question, k, where=where) for question in questions])
+
     def _selected(
         self, question: str, scope: Scope, routed: Routed, selection: Selection, k: int | None
     ) -> Steps[tuple[Evidence, list[Details]]]:
-        paragraphs = self.index.paragraphs
+        paragraphs = scope.paragraphs
         if self.strategy != FUSED:
-            chunks = [paragraphs.store.chunk(row) for row in routed.rows]
+            chunks = [paragraphs.chunk(row) for row in routed.rows]
             if "dense" in selection.stages:
-                yield from own_vectors(paragraphs, paragraphs.query_vector(question))
+                yield from query_vectors(paragraphs, question)
             steps = select_steps(question, chunks, selection)
             return (yield from own_vectors(paragraphs, steps)), []
         if not routed.rows:

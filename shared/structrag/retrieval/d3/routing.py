@@ -17,8 +17,9 @@ from structrag.asking.replies.ids import parse_ids, usable_ids
 from structrag.asking.replies.titles import parse_names, usable_names
 from structrag.asking.requests import Ask, Score, Steps
 from structrag.index.ranking import SCORE_DIGITS
+from structrag.index.snapshot import Reader
 from structrag.retrieval.d3.costs import StageCost
-from structrag.retrieval.d3.index import D3Index
+from structrag.retrieval.d3.index import PARAGRAPHS, PARTS, SECTIONS, D3Index
 from structrag.retrieval.d3.layout import Layout, OutlineSection, descendants, paths_of, row_mask
 from structrag.retrieval.d3.outlines import Routing, Window, section_name, windows
 from structrag.retrieval.d3.reranking import keep
@@ -32,15 +33,23 @@ LABEL_TOKENS = 4  # of a paragraph's id in a call
 
 
 class Scope:
-    """The part of an index that a question is asked of."""
+    """The part of an index that a question is asked of, at one moment."""
 
     def __init__(self, index: D3Index, where: Any) -> None:
         self.index = index
-        self.layout: Layout = index.layout()
-        sections, parts = index.sections.store, index.parts.store
+        self.paragraphs = index.searched(PARAGRAPHS)
+        snapshot = self.paragraphs.snapshot
+        self.layout: Layout = index.layout(snapshot)
+        sections = snapshot.reader(SECTIONS)
+        parts = snapshot.reader(PARTS)
         self.places = np.flatnonzero(row_mask(sections.select(where), len(sections))).tolist()
         self.part_mask = row_mask(parts.select(where), len(parts))
         self.outline: list[OutlineSection] = [self.layout.sections[place] for place in self.places]
+
+    @cached_property
+    def parts(self) -> Reader:
+        """The parts, to be searched; fitting LSA to them waits until they are."""
+        return self.index.searched(PARTS, self.paragraphs.snapshot)
 
     @cached_property
     def position_of(self) -> dict[int, int]:
@@ -140,7 +149,7 @@ def routed_steps(
         return (yield from _read_steps(question, scope, routing))
     if router == "cross_encoder":
         return (yield from _ranked_steps(question, scope, routing, cross_encoder))
-    scores = yield from part_scores_steps(scope.index.parts, question, scope.part_mask)
+    scores = yield from part_scores_steps(scope.parts, question, scope.part_mask)
     routed = by_scores(scope, scores, routing)
     if routed.rows or routing.on_empty != "all":
         return routed
@@ -191,7 +200,7 @@ def _read_steps(question: str, scope: Scope, routing: Routing) -> Steps[Routed]:
     chosen = set(tally.chosen)
     scores: dict[int, float] = {}
     if tally.failed:
-        scores = yield from part_scores_steps(scope.index.parts, question, scope.part_mask)
+        scores = yield from part_scores_steps(scope.parts, question, scope.part_mask)
         by_section = scope.section_scores(scores)
         for window in tally.failed:
             chosen.update(stand_in(window.positions, by_section))
@@ -205,7 +214,7 @@ def _read_steps(question: str, scope: Scope, routing: Routing) -> Steps[Routed]:
         route = _route(scope, everything, tally, len(scores), "all")
         return Routed(route, scope.rows(everything))
     if not scores:
-        scores = yield from part_scores_steps(scope.index.parts, question, scope.part_mask)
+        scores = yield from part_scores_steps(scope.parts, question, scope.part_mask)
     routed = by_scores(scope, scores, routing)
     route = _route(scope, [], tally, len(scores), routed.route.how)
     route = replace(route, sections=routed.route.sections, scores=routed.route.scores)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from structrag.asking.requests import Embed, Request, Steps, T
 from structrag.asking.steps import intercept
-from structrag.index.index import Index
+from structrag.index.levels import query_vectors
 from structrag.index.ranking import FloatArray, best_positions
+from structrag.index.snapshot import Reader
 from structrag.retrieval.d3.layout import Layout
 from structrag.retrieval.fusion import maxnorm, minmax
 
@@ -21,16 +22,15 @@ Mask = NDArray[np.bool_]
 PART_WEIGHT = 0.25  # of the score of a paragraph's part, beside 1 for its own
 
 
-def own_vectors(index: Index, steps: Steps[T]) -> Steps[T]:
-    """The same steps, embedded by the index's own fitted embedder.
+def own_vectors(reader: Reader, steps: Steps[T]) -> Steps[T]:
+    """The same steps, embedded by what made the reader's vectors.
 
-    Such an embedder (LSA) is known to no runner.
+    An embedder fitted to an index (LSA) is known to no runner.
     """
 
     def answer(request: Request) -> Steps[Any]:
-        embedder: Any = index.embedder
-        if isinstance(request, Embed) and hasattr(embedder, "fit"):
-            return embedder.embed(request.texts, query=request.query)
+        if isinstance(request, Embed) and request.embedder is None:
+            request = replace(request, embedder=reader.basis)
         return (yield [request])[0]
 
     return intercept(steps, answer)
@@ -46,27 +46,27 @@ class ParagraphScore:
 
 
 def route_scores(
-    index: Index, question: str, vector: Any, mask: Mask
+    reader: Reader, question: str, vector: Any, mask: Mask
 ) -> dict[str, dict[int, float]]:
     """Route ("bm25", "dense") -> row of the mask -> its own score.
 
     A row that the route did not find is left out.
     """
-    store, n = index.store, int(np.count_nonzero(mask))
-    bm25 = store.search_lexical("raw", question, n, mask)
-    dense = [] if vector is None else store.search_dense("raw", vector, n, mask)
+    n = int(np.count_nonzero(mask))
+    bm25 = reader.search_lexical("raw", question, n, mask)
+    dense = [] if vector is None else reader.search_dense("raw", vector, n, mask)
     return {"bm25": dict(bm25), "dense": dict(dense)}
 
 
 def fused_scores(
-    index: Index, question: str, vector: Any, mask: Mask
+    reader: Reader, question: str, vector: Any, mask: Mask
 ) -> dict[int, dict[str, float]]:
     """Row of the mask -> "bm25" and "dense", in [0, 1] each.
 
     They are normalised over the rows of the mask, as they are summed. A row that a route did not
     find has 0 from it.
     """
-    return _normalised(route_scores(index, question, vector, mask), mask)
+    return _normalised(route_scores(reader, question, vector, mask), mask)
 
 
 def _normalised(
@@ -80,7 +80,7 @@ def _normalised(
     return scores
 
 
-def part_scores_steps(index: Index, question: str, mask: Mask) -> Steps[dict[int, float]]:
+def part_scores_steps(reader: Reader, question: str, mask: Mask) -> Steps[dict[int, float]]:
     """The score of each part of the mask, in [0, 1].
 
     It is the mean of BM25 and cosine, both normalised. The index texts of parts begin with the
@@ -88,14 +88,14 @@ def part_scores_steps(index: Index, question: str, mask: Mask) -> Steps[dict[int
     """
     if not mask.any():
         return {}
-    vector = yield from own_vectors(index, index.query_vector(question))
-    by_row = fused_scores(index, question, vector, mask)
+    (vector,) = yield from query_vectors(reader, question)
+    by_row = fused_scores(reader, question, vector, mask)
     return {row: (scores["bm25"] + scores["dense"]) / 2 for row, scores in by_row.items()}
 
 
-def lexical_part_scores(index: Index, question: str, mask: Mask) -> dict[int, float]:
+def lexical_part_scores(reader: Reader, question: str, mask: Mask) -> dict[int, float]:
     """Row of the mask -> its BM25, in [0, 1]. Nothing is embedded."""
-    by_row = fused_scores(index, question, None, mask)
+    by_row = fused_scores(reader, question, None, mask)
     return {row: scores["bm25"] for row, scores in by_row.items()}
 
 
@@ -126,18 +126,18 @@ def wide_route(
 
 
 def paragraph_scores_steps(
-    index: Index, question: str, rows: Sequence[int], parts: Mapping[int, float]
+    reader: Reader, question: str, rows: Sequence[int], parts: Mapping[int, float]
 ) -> Steps[dict[int, ParagraphScore]]:
     """Row -> its score of BM25, cosine and its part's score.
 
     BM25 and cosine are brought to [0, 1] over the rows. `parts` are the scores of the parts by
     paragraph row; a row that is not there counts 0.
     """
-    mask = np.zeros(len(index), dtype=bool)
+    mask = np.zeros(len(reader), dtype=bool)
     mask[list(rows)] = True
-    vector = yield from own_vectors(index, index.query_vector(question))
+    (vector,) = yield from query_vectors(reader, question)
     by_route: dict[str, Mapping[int, float]] = {
-        **route_scores(index, question, vector, mask),
+        **route_scores(reader, question, vector, mask),
         "route": parts,
     }
     weights = {"bm25": 0.5, "dense": 0.5, "route": PART_WEIGHT}

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from structrag.errors import InvalidParameter
 from structrag.index.ranking import concatenated
 from structrag.index.selection import Selection
-from structrag.index.store import Store
+from structrag.index.snapshot import Reader
 from structrag.records import Chunk, Document
 from structrag.retrieval.hiqa.keyword_names import (
     Names,
@@ -59,7 +59,7 @@ class Scan:
 class KeywordTable:
     """The keywords of a collection at one time, by their keys. Nothing in it changes."""
 
-    changes: int  # `Store.changes` at that time
+    changes: int  # `Reader.changes` at that time
     names: Names
     written: Mapping[str, str]  # as the caller wrote it, or the first document's title
     documents: Mapping[str, int]  # how many hold it, in a segment's index text or in their title
@@ -153,39 +153,39 @@ class Keywords:
         self._table: KeywordTable | None = None
         self._lock = RLock()
 
-    def table(self, store: Store) -> KeywordTable:
-        """The table for what the store holds now.
+    def table(self, reader: Reader) -> KeywordTable:
+        """The table for what the reader holds.
 
         Only documents that are new or have changed are read.
         """
         with self._lock:
-            if self._table is None or self._table.changes != store.changes:
-                self._table = self._updated(store)
+            if self._table is None or self._table.changes != reader.changes:
+                self._table = self._updated(reader)
             return self._table
 
-    def _updated(self, store: Store) -> KeywordTable:
-        changes = store.changes
-        fingerprints = {doc_id: store.fingerprint(doc_id) for doc_id in store.document_ids}
+    def _updated(self, reader: Reader) -> KeywordTable:
+        fingerprints = {doc_id: reader.fingerprint(doc_id) for doc_id in reader.document_ids}
         scans = []
         for doc_id, fingerprint in fingerprints.items():
             scan = self._scans.get(doc_id)
             if scan and scan.fingerprint and scan.fingerprint == fingerprint:
                 scans.append(scan)
             else:
-                scans.append(self._read(store, doc_id))
+                scans.append(self._read(reader, doc_id))
         for scan in scans:
             for key, _ in scan.names:
                 self._numbers.setdefault(key, len(self._numbers))
         scans = self._searched(scans)
         self._scans = dict(zip(fingerprints, scans, strict=True))
-        return _table(changes, scans, self.listed, list(self._numbers))
+        return _table(reader.changes, scans, self.listed, list(self._numbers))
 
-    def _read(self, store: Store, doc_id: str) -> Scan:
-        """A document read from the store, no name looked for yet."""
-        content = _content(store, doc_id)
-        if content is None:
+    def _read(self, reader: Reader, doc_id: str) -> Scan:
+        """A document read from the index, no name looked for yet."""
+        chunks, document = reader.chunks(doc_id), reader.document(doc_id)
+        stored = reader.stored(doc_id)
+        if not chunks:
             return Scan(None, (), "", 0, _NO_SPANS, 0, 0, 0)
-        fingerprint, document, chunks = content
+        fingerprint = None if stored.degraded else stored.fingerprint
         tops = {chunk.path[0] for chunk in chunks if chunk.path}
         files = [document.meta.get(key) for key in _FILE_KEYS]
         names = self._names(
@@ -252,30 +252,6 @@ class Keywords:
                 matches.append((segment, start, end, self._numbers[key]))
         new = np.array(matches, dtype=np.int64).reshape(-1, 4).T
         return np.concatenate([scan.spans, new], axis=1)
-
-
-def _content(store: Store, doc_id: str) -> tuple[str | None, Document, list[Chunk]] | None:
-    """A document's fingerprint, itself and its chunks, all of one moment.
-
-    The fingerprint is None for an entry that the store calls degraded. None for a document that is
-    gone, or has no chunk.
-    """
-    while True:
-        changes = store.changes
-        fingerprint = None if store.degraded(doc_id) else store.fingerprint(doc_id)
-        rows = store.select({"doc_id": doc_id})
-        if doc_id not in store or not isinstance(rows, slice):
-            return None
-        try:
-            chunks = [store.chunk(row) for row in range(rows.start, rows.stop)]
-            document = store.document(doc_id)
-        except InvalidParameter:
-            # Another thread may have taken the rows away; then they are looked up again.
-            if store.changes == changes:
-                raise
-            continue
-        if store.changes == changes:
-            return fingerprint, document, chunks
 
 
 _NO_SPANS: NDArray[np.int64] = np.empty((4, 0), dtype=np.int64)

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structrag.asking.requests import Ranking, Route, Search, Steps
-from structrag.errors import InvalidParameter
 from structrag.index.index import Index
 from structrag.index.lexical import LexicalIndex
+from structrag.index.routes import ranked_rows
 from structrag.index.selection import Selection
+from structrag.index.snapshot import Reader
 from structrag.retrieval.hiqa.keywords import Keywords, KeywordTable
 from structrag.retrieval.hiqa.scores import Pool, keyword_ranks
 
@@ -35,20 +36,20 @@ class PoolSource:
     # the published code: vectors alone find, and BM25 knows nothing but what they found
     near_only: bool = False
 
-    def steps(self, query: str, n: int, where: Any) -> Steps[Pool]:
-        """The pool of a query; an empty one for a blank query.
+    def steps(self, reader: Reader, query: str, n: int, where: Any) -> Steps[Pool]:
+        """The pool of a query in a reader of the index; an empty one for a blank query.
 
         It has the best `n` by vectors, the best `n` by BM25, then segments with keywords up to 3n
         in all.
         """
-        table = self.keywords.table(self.index.store) if "keywords" in self.routes else None
-        if not query.strip() or not len(self.index):
+        table = self.keywords.table(reader) if "keywords" in self.routes else None
+        if not query.strip() or not len(reader):
             return _pool(_NO_ROWS, {}, {}, {}, None, [])
-        rows = self.index.store.select(where)
+        rows = reader.select(where)
         vector = rest = None
         if "dense" in self.routes:
-            vector, rest = yield from self.query_vectors(query, table)
-        dense, bm25 = yield from self._rankings(query, vector, n, where, rows)
+            vector, rest = yield from self.query_vectors(reader, query, table)
+        dense, bm25 = yield from self._rankings(reader, query, vector, n, where, rows)
         pooled = np.unique(np.fromiter([*dense, *bm25], dtype=np.int64))
         keys: list[str] = []
         if table:
@@ -57,11 +58,13 @@ class PoolSource:
             pooled = np.union1d(pooled, table.best(keys, missing, rows))
         if not len(pooled):
             return _pool(_NO_ROWS, {}, {}, {}, table, keys)
-        cosines, weights = self._completed(query, vector, pooled, dense, bm25, n)
+        cosines, weights = self._completed(reader, query, vector, pooled, dense, bm25, n)
         pool = _pool(pooled, cosines, weights, {"dense": dense, "bm25": bm25}, table, keys)
-        return self._reordered(pool, rest) if vector is not None and rest is not None else pool
+        if vector is None or rest is None:
+            return pool
+        return self._reordered(reader, pool, rest)
 
-    def _reordered(self, pool: Pool, rest: Any) -> Pool:
+    def _reordered(self, reader: Reader, pool: Pool, rest: Any) -> Pool:
         """Order the chunks with a keyword by the rest of the query.
 
         To their cosine is added the one with `rest`, the vector of the query without its keywords,
@@ -71,8 +74,8 @@ class PoolSource:
         holds = pool.held.any(axis=0) & ~np.isnan(pool.cosine)
         if holds.sum() < 2:
             return pool
-        among = self._mask(pool.rows[holds])
-        ranking = self.index.store.search_dense(self.view, rest, int(holds.sum()), among)
+        among = _mask(pool.rows[holds], len(reader))
+        ranking = reader.search_dense(self.view, rest, int(holds.sum()), among)
         by_row = dict(ranking)
         cosines = np.array([by_row.get(row, np.nan) for row in pool.rows.tolist()])
         holds &= ~np.isnan(cosines)
@@ -82,15 +85,9 @@ class PoolSource:
         shift[holds] = cosines[holds] - cosines[holds].mean()
         return replace(pool, shift=shift)
 
-    def _mask(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Rows, ascending and at least one, as mask over the index."""
-        mask = np.zeros(len(self.index.store), dtype=bool)
-        if rows[-1] >= len(mask):
-            raise InvalidParameter("Documents changed while the index was searched; search again.")
-        mask[rows] = True
-        return mask
-
-    def query_vectors(self, query: str, table: KeywordTable | None) -> Steps[tuple[Any, Any]]:
+    def query_vectors(
+        self, reader: Reader, query: str, table: KeywordTable | None
+    ) -> Steps[tuple[Any, Any]]:
         """The query's vector, and that of the query without its keywords.
 
         Either is None where there is none; the second also where a host has the vectors.
@@ -99,12 +96,19 @@ class PoolSource:
         rest = table.names.removed(query) if table and has_vectors else ""
         # Without a word left, or without a keyword, there is nothing else to ask.
         if not any(map(str.isalnum, rest)) or rest == " ".join(query.split()):
-            return (yield from self.index.query_vector(query)), None
-        whole, without = yield from self.index.query_vectors(query, rest)
+            (whole,) = yield from self.index.query_vectors(reader, query)
+            return whole, None
+        whole, without = yield from self.index.query_vectors(reader, query, rest)
         return whole, without
 
     def _rankings(
-        self, query: str, vector: Any, n: int, where: Any, rows: Selection | None
+        self,
+        reader: Reader,
+        query: str,
+        vector: Any,
+        n: int,
+        where: Any,
+        rows: Selection | None,
     ) -> Steps[tuple[Scores, Scores]]:
         """What the vectors and BM25 find within the rows.
 
@@ -113,20 +117,26 @@ class PoolSource:
         requests: dict[str, Search] = {}
         if "dense" in self.routes:
             among = where if self.index.dense_store is not None else rows
-            requests["dense"] = Search(f"dense:{self.view}", query, vector, n, among)
+            requests["dense"] = self.index.request(
+                reader, f"dense:{self.view}", query, vector, n, among
+            )
         if "bm25" in self.routes and not self.near_only:
-            among = rows if self.lexical is None else where
-            requests["bm25"] = Search(f"bm25:{self.view}", query, None, n, among, self.lexical)
+            route = f"bm25:{self.view}"
+            if self.lexical is None:
+                requests["bm25"] = self.index.request(reader, route, query, None, n, rows)
+            else:
+                requests["bm25"] = Search(route, query, None, n, where, self.lexical)
         answers = (yield list(requests.values())) if requests else []
         rankings: dict[str, Ranking] = dict(zip(requests, answers, strict=True))
-        dense = _within(self.index.rows(rankings.get("dense", [])), rows, n)
-        bm25 = _within(self.index.rows(rankings.get("bm25", [])), rows, n)
+        dense = _within(ranked_rows(reader, rankings.get("dense", [])), rows, n)
+        bm25 = _within(ranked_rows(reader, rankings.get("bm25", [])), rows, n)
         if self.lexical is not None:  # a host may also give chunks without any score
             bm25 = {row: score for row, score in bm25.items() if score > 0}
         return dense, bm25
 
     def _completed(
         self,
+        reader: Reader,
         query: str,
         vector: Any,
         pooled: NDArray[np.int64],
@@ -138,20 +148,27 @@ class PoolSource:
 
         A route that found fewer than `n` rows has given all its scores.
         """
-        store, rows = self.index.store, pooled.tolist()
+        rows = pooled.tolist()
         if self.near_only:
-            texts = [store.view_text(row, self.view) for row in rows]
-            settings = store.settings
+            texts = [reader.view_text(row, self.view) for row in rows]
+            settings = reader.settings
             lexical = LexicalIndex.from_texts(
                 texts, bm25=settings.bm25, tokenizer=settings.tokenizer
             )
             return dense, dict(zip(rows, lexical.scores(query).tolist(), strict=True))
-        among = self._mask(pooled)
+        among = _mask(pooled, len(reader))
         if vector is not None and self.index.dense_store is None and n <= len(dense) < len(pooled):
-            dense = dict(store.search_dense(self.view, vector, len(pooled), among))
+            dense = dict(reader.search_dense(self.view, vector, len(pooled), among))
         if "bm25" in self.routes and self.lexical is None and n <= len(bm25) < len(pooled):
-            bm25 = dict(store.search_lexical(self.view, query, len(pooled), among))
+            bm25 = dict(reader.search_lexical(self.view, query, len(pooled), among))
         return dense, bm25
+
+
+def _mask(rows: NDArray[np.int64], n_rows: int) -> NDArray[np.bool_]:
+    """Some rows as a mask over all of them."""
+    mask = np.zeros(n_rows, dtype=bool)
+    mask[rows] = True
+    return mask
 
 
 def _within(ranking: Mapping[int, float], rows: Selection | None, n: int) -> Scores:

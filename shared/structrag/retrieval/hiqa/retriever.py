@@ -14,6 +14,7 @@ from structrag.errors import InvalidParameter, check_choice
 from structrag.index.index import Index
 from structrag.index.ranking import best_positions
 from structrag.index.routes import check_query, checked_k
+from structrag.index.snapshot import Reader
 from structrag.records import Hit
 from structrag.retrieval.hiqa.keywords import Keywords, KeywordTable, NameFinder
 from structrag.retrieval.hiqa.pool import PoolSource
@@ -153,7 +154,26 @@ class HiQARetriever(Retriever):
         """`search` as steps."""
         check_query(query)
         most = self.k if k is None else checked_k(k)
-        return (yield from self.index.steady_steps(lambda: self._attempt(query, most, where)))
+        reader = self.index.reader()
+        pool = yield from self.source.steps(reader, query, self._pool_size(most), where)
+        if self.fusion == "rrf":
+            parts = rank_parts(pool)
+        elif self.preset == "code":
+            parts = weighted_parts(pool, CODE_WEIGHTS)
+        else:
+            alpha, beta = self._weights_of(reader)
+            parts = score_parts(pool, alpha_for(pool, alpha), beta)
+        best = best_positions(parts.sum(axis=0), len(pool.rows)).tolist()
+        compares = self.diversify is not None and len(pool.keywords) > 1
+        # The published code takes turns for a single keyword too.
+        if compares or (self.preset == "code" and pool.keywords):
+            best = in_turn(best, pool.held, most)
+        hits = [
+            self._hit(reader, pool, parts, i, rank) for rank, i in enumerate(best[:most], start=1)
+        ]
+        if self.order == "document":
+            hits = [hits[i] for i in np.argsort(pool.rows[best[:most]])]
+        return hits
 
     def run(self, steps: Steps[T]) -> T:
         """Drive steps with the index's models and routes."""
@@ -167,15 +187,19 @@ class HiQARetriever(Retriever):
         """The chunks among which a search for `k` hits chooses, with scores."""
         check_query(query)
         n = self._pool_size(k)
-        return (yield from self.index.steady_steps(lambda: self.source.steps(query, n, where)))
+        return (yield from self.source.steps(self.index.reader(), query, n, where))
 
     def weights(self) -> tuple[float, float]:
         """alpha and beta as numbers, "auto" worked out for the index now."""
+        return self._weights_of(self.index.store.reader())
+
+    def _weights_of(self, reader: Reader) -> tuple[float, float]:
+        """alpha and beta as numbers for what a reader holds."""
         alpha, beta = self.alpha, self.beta
         if isinstance(alpha, str):
-            alpha = auto_alpha(self._table().structure)
+            alpha = auto_alpha(self._table(reader).structure)
         if isinstance(beta, str):
-            beta = auto_beta(self._table().n_documents, self._table().pages)
+            beta = auto_beta(self._table(reader).n_documents, self._table(reader).pages)
         return alpha, beta
 
     def keyword_statistics(self) -> dict[str, tuple[int, int]]:
@@ -183,7 +207,7 @@ class HiQARetriever(Retriever):
 
         Both the caller's keywords and the detected ones are counted.
         """
-        return self._table().statistics()
+        return self._table(self.index.store.reader()).statistics()
 
     def tune(self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr") -> TuningReport:
         """Fit alpha and beta to labelled questions, and use them henceforth.
@@ -209,41 +233,22 @@ class HiQARetriever(Retriever):
         def pool_steps(question: LabelledQuestion) -> Steps[Pool]:
             return self.pool_steps(question.question, where=question.where)
 
-        return tune_steps(questions, pool_steps, self.index.store, k=self.k, metric=metric)
+        return tune_steps(questions, pool_steps, self.index.store.reader(), k=self.k, metric=metric)
 
     def _tuned(self, report: TuningReport) -> TuningReport:
         self.alpha, self.beta = report.alpha, report.beta
         return report
 
-    def _table(self) -> KeywordTable:
-        return self.source.keywords.table(self.index.store)
+    def _table(self, reader: Reader) -> KeywordTable:
+        return self.source.keywords.table(reader)
 
     def _pool_size(self, k: float | None) -> int:
         return max(POOL, self.k if k is None else checked_k(k))
 
-    def _attempt(self, query: str, k: int, where: Any) -> Steps[list[Hit]]:
-        pool = yield from self.source.steps(query, self._pool_size(k), where)
-        if self.fusion == "rrf":
-            parts = rank_parts(pool)
-        elif self.preset == "code":
-            parts = weighted_parts(pool, CODE_WEIGHTS)
-        else:
-            alpha, beta = self.weights()
-            parts = score_parts(pool, alpha_for(pool, alpha), beta)
-        best = best_positions(parts.sum(axis=0), len(pool.rows)).tolist()
-        compares = self.diversify is not None and len(pool.keywords) > 1
-        # The published code takes turns for a single keyword too.
-        if compares or (self.preset == "code" and pool.keywords):
-            best = in_turn(best, pool.held, k)
-        hits = [self._hit(pool, parts, i, rank) for rank, i in enumerate(best[:k], start=1)]
-        if self.order == "document":
-            hits = [hits[i] for i in np.argsort(pool.rows[best[:k]])]
-        return hits
-
-    def _hit(self, pool: Pool, parts: FloatArray, i: int, rank: int) -> Hit:
+    def _hit(self, reader: Reader, pool: Pool, parts: FloatArray, i: int, rank: int) -> Hit:
         row = int(pool.rows[i])
         keywords = [pool.keywords[number] for number in np.flatnonzero(pool.held[:, i])]
-        chunk = self.index.store.chunk(row)
+        chunk = reader.chunk(row)
         return Hit(
             replace(chunk, extras={**chunk.extras, "keywords": keywords}),
             float(parts[:, i].sum()),

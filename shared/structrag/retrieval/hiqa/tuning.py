@@ -16,7 +16,7 @@ from structrag.asking.requests import Steps
 from structrag.asking.steps import together
 from structrag.errors import InvalidParameter, check_choice
 from structrag.index.ranking import SCORE_DIGITS
-from structrag.index.store import Store
+from structrag.index.snapshot import Reader
 from structrag.records import Chunk
 from structrag.retrieval.hiqa.scores import FloatArray, Pool, alpha_for, normalised
 
@@ -91,7 +91,7 @@ class TuningReport:
 def tune_steps(
     questions: Iterable[LabelledQuestion],
     pool_steps: Callable[[LabelledQuestion], Steps[Pool]],
-    store: Store,
+    reader: Reader,
     *,
     k: int,
     metric: str = "mrr",
@@ -122,7 +122,7 @@ def tune_steps(
         batch = questions[first : first + _TOGETHER]
         pools = yield from together([pool_steps(question) for question in batch])
         for question, pool in zip(batch, pools, strict=True):
-            gains = _gains(store, pool, question.relevant)
+            gains = _gains(reader, pool, question.relevant)
             out_of_reach += not gains.any()
             rows.append(_values(pool, gains, grid, metric, k))
     values = np.stack(rows)
@@ -140,11 +140,11 @@ def _check(questions: Sequence[LabelledQuestion]) -> None:
             )
 
 
-def _gains(store: Store, pool: Pool, relevant: Collection[Relevant]) -> FloatArray:
+def _gains(reader: Reader, pool: Pool, relevant: Collection[Relevant]) -> FloatArray:
     """The share of each relevant item in each segment, (items, n)."""
     gains = np.zeros((len(relevant), len(pool.rows)))
     for column, row in enumerate(pool.rows.tolist()):
-        chunk = store.chunk(row)
+        chunk = reader.chunk(row)
         for line, item in enumerate(relevant):
             gains[line, column] = _gain(chunk, item)
     return gains

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from structrag import Document, Index
 from structrag.errors import InvalidParameter
+from structrag.index.snapshot import Reader
 from structrag.retrieval.hiqa.keyword_names import (
     Names,
 )
@@ -120,7 +121,7 @@ changes = st.lists(
 def content(retriever: HiQARetriever) -> Any:
     """The whole table, rows by the ids of their chunks."""
     index = retriever.index
-    table = retriever.source.keywords.table(index.store)
+    table = retriever.source.keywords.table(index.reader())
     rows = {
         key: {index.store.chunk(int(row)).id for row in found} for key, found in table.rows.items()
     }
@@ -172,11 +173,8 @@ def test_a_change_reads_what_changed_and_a_query_only_its_hits(
     retriever = HiQARetriever(index, k=3)
     retriever.search("Nova A7 battery")
     read: list[int] = []
-    chunk, view_text = index.store.chunk, index.store.view_text
-    monkeypatch.setattr(index.store, "chunk", lambda row: (read.append(row), chunk(row))[1])
-    monkeypatch.setattr(
-        index.store, "view_text", lambda row, view: (read.append(row), view_text(row, view))[1]
-    )
+    row_at = Reader._row
+    monkeypatch.setattr(Reader, "_row", lambda self, row: (read.append(row), row_at(self, row))[1])
     assert len(retriever.search("Nova A8 battery")) == len(read) == 3
     read.clear()
     index.add([document("new", "Vega C9", "Better than the Nova A7.")])
@@ -184,7 +182,9 @@ def test_a_change_reads_what_changed_and_a_query_only_its_hits(
     assert read == [len(index) - 1]
 
 
-def test_documents_whose_views_fell_back_are_read_again() -> None:
+def test_documents_whose_views_fell_back_are_read_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     index = Index(
         embedder=HashEmbedder(), llm=ScriptedModel(OSError("no model")), views=("raw", "summary")
     )
@@ -195,8 +195,10 @@ def test_documents_whose_views_fell_back_are_read_again() -> None:
     retriever = HiQARetriever(index)
     before = retriever.keyword_statistics()
     read: list[str] = []
-    select = index.store.select
-    index.store.select = lambda where: (read.append(where["doc_id"]), select(where))[1]  # type: ignore[method-assign]
+    chunks = Reader.chunks
+    monkeypatch.setattr(
+        Reader, "chunks", lambda self, doc_id: (read.append(doc_id), chunks(self, doc_id))[1]
+    )
     index.add([Document("# Other", id="d2", format="markdown")])
     assert retriever.keyword_statistics().items() >= before.items()
     assert index.store.degraded("d0") and read == ["d0", "d2"]

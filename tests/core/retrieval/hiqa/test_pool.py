@@ -9,14 +9,16 @@ import pytest
 from doubles import HashEmbedder
 
 from structrag import Document, HiQARetriever, Index
+from structrag.index.snapshot import Reader
 from structrag.retrieval.hiqa.pool import PoolSource
 
 
 class Alone(PoolSource):
     """By the query's own vector."""
 
-    def query_vectors(self, query: str, table: Any) -> Any:
-        return (yield from self.index.query_vector(query)), None
+    def query_vectors(self, reader: Reader, query: str, table: Any) -> Any:
+        (vector,) = yield from self.index.query_vectors(reader, query)
+        return vector, None
 
 
 NAMES = [f"Nova {letter}10" for letter in "ABCDE"]
@@ -44,8 +46,8 @@ def test_the_rest_orders_chunks_that_hold_the_name_and_leaves_their_mean() -> No
     index = phones(HashEmbedder())
     source = retriever(index).source
     query = "How long does the Nova C10 last?"
-    with_rest = index.run(source.steps(query, 50, None))
-    alone = index.run(Alone(**vars(source)).steps(query, 50, None))
+    with_rest = index.run(source.steps(index.reader(), query, 50, None))
+    alone = index.run(Alone(**vars(source)).steps(index.reader(), query, 50, None))
     holds = alone.held.any(axis=0)
     assert 0 < holds.sum() < len(holds)
     assert np.array_equal(with_rest.cosine, alone.cosine) and alone.shift == 0.0
@@ -71,7 +73,7 @@ def test_one_chunk_with_the_name_keeps_its_score() -> None:
     )
     source = retriever(index).source
     pools = [
-        index.run(each.steps("Who makes the Nova C10?", 50, None))
+        index.run(each.steps(index.reader(), "Who makes the Nova C10?", 50, None))
         for each in (source, Alone(**vars(source)))
     ]
     assert np.array_equal(pools[0].cosine, pools[1].cosine)

@@ -1,0 +1,78 @@
+"""A level of a store as it is searched, with an embedder that may be fitted to it."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from structrag.asking.requests import Embed, Steps
+from structrag.index.snapshot import Reader, Snapshot
+from structrag.index.store import Store
+
+
+class SearchedLevel:
+    """One level of a store, to be searched by the vectors of an embedder.
+
+    An embedder with `fit` (LSA) is fitted to the level's texts when they are first searched and
+    after every change. Its vectors belong to that fit, so a reader carries both.
+
+    Args:
+        store: Whose level it is.
+        embedder: Of the level's vectors; None: it has none, or a host keeps them.
+        level: Its name; None: the first.
+    """
+
+    def __init__(self, store: Store, embedder: Any, level: str | None = None) -> None:
+        self.store = store
+        self.embedder = embedder
+        self.level = level
+        self._fitted: Reader | None = None
+        self._fitting = Lock()
+
+    def reader(self, snapshot: Snapshot | None = None) -> Reader:
+        """The level as it is now, or in a snapshot; later changes do not touch it."""
+        if not hasattr(self.embedder, "fit"):
+            return (snapshot or self.store.snapshot()).reader(self.level)
+        changes = self.store.changes if snapshot is None else snapshot.changes
+        fitted = self._fitted
+        if fitted is not None and self._serves(fitted, changes, snapshot):
+            return fitted
+        with self._fitting:
+            # Another thread may have fitted meanwhile what was there when this one asked.
+            if self._fitted is None or not self._serves(self._fitted, changes, snapshot):
+                current = snapshot or self.store.snapshot()
+                self._fitted = fitted_reader(current.reader(self.level), self.embedder)
+            return self._fitted
+
+    @staticmethod
+    def _serves(fitted: Reader, changes: int, snapshot: Snapshot | None) -> bool:
+        """Whether a fit is not outdated; for a snapshot only its own serves."""
+        return fitted.changes == changes if snapshot else fitted.changes >= changes
+
+
+def fitted_reader(reader: Reader, embedder: Any) -> Reader:
+    """A reader with vectors of the embedder fitted to all its texts."""
+    texts: dict[str, dict[int, str]] = {view: {} for view in reader.views}  # view -> row -> text
+    for row in range(len(reader)):
+        for view, text in reader.view_texts(row).items():
+            if text:  # not every chunk is in every view
+                texts[view][row] = text
+    fitted = embedder.fit([text for of_view in texts.values() for text in of_view.values()])
+    vectors = {}
+    for view, of_view in texts.items():
+        owner = np.array(list(of_view), dtype=np.int32)
+        vectors[view] = fitted.embed(list(of_view.values())), owner
+    return reader.with_vectors(vectors, fitted)
+
+
+def query_vectors(reader: Reader, *queries: str) -> Steps[list[Any]]:
+    """The queries' vectors in one call, to search a reader; the first is not blank.
+
+    None for a query of no known word (zeros); all are None for an empty reader and a blank query.
+    """
+    if not len(reader) or not queries[0].strip():
+        return [None] * len(queries)
+    (matrix,) = yield [Embed(queries, query=True, embedder=reader.basis)]
+    return [vector if any(vector) else None for vector in matrix]

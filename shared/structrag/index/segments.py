@@ -1,0 +1,612 @@
+"""Segments: some documents with all their rows, vectors and term counts. Nothing in one changes.
+
+A segment lies in memory, or in a file that is mapped. Its documents are in the order of their keys,
+so that rows that stand one behind the other in a segment do so in the whole index too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate, chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+from structrag.index.blocks import ArrayFile, Column, Pieces, write_arrays
+from structrag.index.dense import VectorTable
+from structrag.index.entries import LevelRows, Row, dump_json, line_of, parse_json, row_of
+from structrag.index.lexical import (
+    POSTINGS,
+    Postings,
+    TermRows,
+    Vocabulary,
+    join_rows,
+    to_postings,
+    to_rows,
+)
+from structrag.index.ranking import IntArray, concatenated
+
+Levels = Mapping[str, Sequence[str]]  # level -> its views
+# (runs, 3) int64: the number of a segment, the first document or row of a run there, and its end
+Runs = IntArray
+ROW_BYTES = 2000  # about what a row needs in memory besides its text and vectors
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """What is kept of a document besides its rows."""
+
+    record: Mapping[str, Any]  # id, title, format, meta
+    fingerprint: str
+    degraded: int
+
+
+@dataclass(frozen=True, slots=True)
+class PendingDocument:
+    """A document that waits to become part of a segment."""
+
+    key: int
+    document: StoredDocument
+    levels: Mapping[str, LevelRows]
+    terms: Mapping[str, Mapping[str, TermRows]]  # level -> view -> term counts
+    arrays: Mapping[str, NDArray[Any]]
+
+    @property
+    def n_bytes(self) -> int:
+        """About how much memory it takes."""
+        size = sum(array.nbytes for array in self.arrays.values())
+        for level in self.levels.values():
+            size += sum(matrix.nbytes for matrix, _ in level.vectors.values())
+            size += sum(ROW_BYTES + 2 * len(row.chunk.text) for row in level.rows)
+        return size
+
+
+class Lines:
+    """Lines of JSON in a file, parsed when asked for.
+
+    `bounds` are the bytes where each line begins and where the last one ends.
+    """
+
+    def __init__(self, text: Column, bounds: Column) -> None:
+        self.text = text
+        self.bounds = bounds
+
+    def __len__(self) -> int:
+        return len(self.bounds) - 1
+
+    def line(self, at: int) -> bytes:
+        """One line."""
+        first, last = self.bounds.part(at, at + 2).tolist()
+        return self.text.part(first, last).tobytes()
+
+    def part(self, first: int, last: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """The bytes of lines `first` to `last` (exclusive), and the length of each."""
+        bounds = self.bounds.part(first, last + 1)
+        text = self.text.part(int(bounds[0]), int(bounds[-1]))
+        return text, np.diff(bounds)
+
+
+def lines_of(lines: Iterable[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Lines joined, and the length of each."""
+    lines = list(lines)
+    text = np.frombuffer(b"".join(lines), dtype=np.uint8)
+    return text, np.array([len(line) for line in lines], dtype=np.int64)
+
+
+class ChunkIds:
+    """From the ids of chunks to their rows, by a hash of each."""
+
+    def __init__(self, hashes: Column, rows: Column) -> None:
+        self.hashes = hashes  # ascending
+        self.rows = rows
+
+    @classmethod
+    def of(cls, hashes: NDArray[np.uint64]) -> ChunkIds:
+        """Of the hashes of all rows, in their order."""
+        order = np.argsort(hashes, kind="stable")
+        return cls(Column(hashes[order]), Column(order.astype(np.int32)))
+
+    def of_rows(self) -> NDArray[np.uint64]:
+        """The hashes of all rows, in their order."""
+        hashes = np.empty(len(self.rows), dtype=np.uint64)
+        hashes[self.rows.all()] = self.hashes.all()
+        return hashes
+
+    def candidates(self, chunk_id: str) -> list[int]:
+        """The rows, ascending, that may have this id: nearly always one or none."""
+        hashes, wanted = self.hashes.all(), hash_of(chunk_id)
+        first = int(np.searchsorted(hashes, wanted, "left"))
+        last = int(np.searchsorted(hashes, wanted, "right"))
+        rows: list[int] = self.rows.part(first, last).tolist()
+        return rows
+
+
+def hash_of(chunk_id: str) -> np.uint64:
+    """The hash of a chunk's id."""
+    digest = xxhash.xxh3_64_intdigest(chunk_id.encode("utf-8", "surrogatepass"))
+    hashed: np.uint64 = np.uint64(digest)
+    return hashed
+
+
+class TermFile:
+    """The sorted terms of a segment in a file; their places are their numbers."""
+
+    def __init__(self, lines: Lines) -> None:
+        self._lines = lines
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        text, lengths = self._lines.part(0, len(self._lines))
+        content = text.tobytes()
+        ends = accumulate(lengths.tolist())
+        first = 0
+        numbers = {}
+        for number, end in enumerate(ends):
+            numbers[content[first:end].decode("utf-8", "surrogatepass")] = number
+            first = end
+        return numbers
+
+    def get(self, term: str, /) -> int | None:
+        """The number of a term, found by halving: most terms are never asked for."""
+        if "_numbers" in self.__dict__:
+            return self._numbers.get(term)
+        wanted = term.encode("utf-8", "surrogatepass")
+        low, high = 0, len(self._lines)
+        while low < high:
+            middle = (low + high) // 2
+            if self._lines.line(middle) < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        if low < len(self._lines) and self._lines.line(low) == wanted:
+            return low
+        return None
+
+    def items(self) -> Iterable[tuple[str, int]]:
+        return self._numbers.items()
+
+
+@dataclass(frozen=True)
+class LevelTable:
+    """The rows of one level of a segment."""
+
+    bounds: IntArray  # (documents + 1,): the first row of each document, and the end of the last
+    rows: Sequence[Row] | Lines
+    ids: ChunkIds
+    postings: Mapping[str, Postings]  # by view
+    vectors: Mapping[str, VectorTable]
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.bounds[-1])
+
+    def row(self, at: int) -> Row:
+        """One row."""
+        return row_of(self.rows.line(at)) if isinstance(self.rows, Lines) else self.rows[at]
+
+    def rows_of(self, document: int) -> range:
+        """The rows of a document."""
+        return range(*self.bounds[document : document + 2].tolist())
+
+    def lines(self, first: int, last: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Rows as they are written, and the length of each."""
+        if isinstance(self.rows, Lines):
+            return self.rows.part(first, last)
+        return lines_of(line_of(row) for row in self.rows[first:last])
+
+
+@dataclass(eq=False)
+class Segment:
+    """Documents with their rows.
+
+    `name` and `path` are those of its file, once there is one.
+    """
+
+    keys: IntArray  # (documents,) ascending: their order in the index
+    documents: Sequence[StoredDocument] | Lines
+    vocabulary: Vocabulary
+    levels: Mapping[str, LevelTable]
+    # name -> first item of each document with the end of the last, and the items
+    arrays: Mapping[str, tuple[Column, Column]]
+    name: str | None = None
+    path: Path | None = None
+    size: int = 0  # of the file, in bytes
+    file: ArrayFile | None = field(default=None, repr=False)
+    _facts: list[StoredDocument | None] = field(default_factory=list, repr=False)
+
+    def __len__(self) -> int:
+        """The number of documents."""
+        return len(self.keys)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows of all levels."""
+        return sum(level.n_rows for level in self.levels.values())
+
+    def document(self, number: int) -> StoredDocument:
+        """One document."""
+        if not isinstance(self.documents, Lines):
+            return self.documents[number]
+        if not self._facts:
+            self._facts = [None] * len(self)
+        document = self._facts[number]
+        if document is None:
+            document = self._facts[number] = _document_of(self.documents.line(number))
+        return document
+
+    @cached_property
+    def number_of(self) -> dict[str, int]:
+        """The numbers of the documents by their ids."""
+        return {self.document(number).record["id"]: number for number in range(len(self))}
+
+    def array(self, name: str, document: int) -> NDArray[Any] | None:
+        """What an array holds of a document; None where that is nothing."""
+        if name not in self.arrays:
+            return None
+        bounds, items = self.arrays[name]
+        part = items.part(*bounds.part(document, document + 2).tolist())
+        return part if len(part) else None
+
+    def copy_file(self, path: Path) -> None:
+        """Write the segment's file again elsewhere. Raises IndexDamaged if it has changed."""
+        if self.file is not None:
+            self.file.copy(path)
+
+    def has_vectors(self, level: str, view: str, document: int) -> bool:
+        """Whether a document has vectors there."""
+        table = self.levels[level]
+        rows = table.rows_of(document)
+        first, last = np.searchsorted(table.vectors[view].owner.all(), (rows.start, rows.stop))
+        return bool(first < last)
+
+
+def _document_line(document: StoredDocument) -> bytes:
+    return dump_json(
+        {
+            **document.record,
+            "fingerprint": document.fingerprint,
+            "degraded": document.degraded,
+        }
+    )
+
+
+def _document_of(line: bytes) -> StoredDocument:
+    saved = parse_json(line)
+    return StoredDocument(
+        record={name: saved[name] for name in ("id", "title", "format", "meta")},
+        fingerprint=saved["fingerprint"],
+        degraded=saved["degraded"],
+    )
+
+
+# -- from documents to a segment
+
+
+def segment_of(
+    documents: Iterable[PendingDocument], levels: Levels, vocabulary: dict[str, int], dtype: str
+) -> Segment:
+    """A segment in memory of documents whose terms are numbered by `vocabulary`."""
+    ordered = sorted(documents, key=lambda document: document.key)
+    tables = {}
+    for name, views in levels.items():
+        of_documents = [document.levels[name] for document in ordered]
+        counts = [len(level.rows) for level in of_documents]
+        rows = list(chain.from_iterable(level.rows for level in of_documents))
+        hashes = [hash_of(row.chunk.id) for row in rows]
+        postings = {}
+        for view in views:
+            terms = join_rows([document.terms[name][view] for document in ordered])
+            postings[view] = to_postings(terms, len(vocabulary))
+        tables[name] = LevelTable(
+            _bounds(counts),
+            rows,
+            ChunkIds.of(np.array(hashes, dtype=np.uint64)),
+            postings,
+            {view: _joined_vectors(of_documents, view, dtype) for view in views},
+        )
+    return Segment(
+        np.array([document.key for document in ordered], dtype=np.int64),
+        [document.document for document in ordered],
+        dict(vocabulary),
+        tables,
+        _joined_arrays([document.arrays for document in ordered]),
+    )
+
+
+def _bounds(counts: Iterable[int]) -> IntArray:
+    """Where each of several runs begins, and where the last one ends."""
+    return np.array([0, *accumulate(counts)], dtype=np.int64)
+
+
+def _joined_vectors(levels: Sequence[LevelRows], view: str, dtype: str) -> VectorTable:
+    pieces: list[NDArray[Any]] = []
+    owners: list[NDArray[Any]] = []
+    first = 0
+    for level in levels:
+        matrix, owner = level.vectors.get(view, (np.empty((0, 0)), np.empty(0, dtype=np.int32)))
+        if len(matrix):
+            pieces.append(matrix)
+            owners.append(owner + first)
+        first += len(level.rows)
+    matrix = concatenated(pieces, dtype) if pieces else np.empty((0, 0), dtype=dtype)
+    return VectorTable(Column(matrix), Column(concatenated(owners, np.int32)))
+
+
+def _joined_arrays(
+    documents: Sequence[Mapping[str, NDArray[Any]]],
+) -> dict[str, tuple[Column, Column]]:
+    arrays = {}
+    for name in sorted({name for document in documents for name in document}):
+        pieces = [document[name] for document in documents if name in document]
+        counts = [len(document[name]) if name in document else 0 for document in documents]
+        if any(counts):
+            arrays[name] = Column(_bounds(counts)), Column(np.concatenate(pieces))
+    return arrays
+
+
+# -- several segments as one
+
+
+def runs_of(segments: Sequence[Segment], live: Sequence[NDArray[np.bool_] | None]) -> Runs:
+    """The living documents of segments in the order of their keys, as runs."""
+    keys, owners, numbers = [], [], []
+    for i, segment in enumerate(segments):
+        alive = live[i]
+        of_segment = np.arange(len(segment)) if alive is None else np.flatnonzero(alive)
+        keys.append(segment.keys[of_segment])
+        owners.append(np.full(len(of_segment), i))
+        numbers.append(of_segment)
+    order = np.argsort(concatenated(keys, np.int64), kind="stable")
+    owner, number = concatenated(owners, np.int64)[order], concatenated(numbers, np.int64)[order]
+    breaks = np.flatnonzero((np.diff(owner) != 0) | (np.diff(number) != 1)) + 1
+    starts = np.concatenate([np.zeros(min(1, len(owner)), dtype=np.int64), breaks])
+    stops = np.append(breaks, len(owner))[: len(starts)]
+    runs: Runs = np.stack([owner[starts], number[starts], number[stops - 1] + 1], axis=1)
+    return runs
+
+
+def row_runs(runs: Runs, bounds: Sequence[IntArray]) -> Runs:
+    """The runs of rows of runs of documents; `bounds` are those of each segment's level."""
+    rows: Runs = runs.copy()
+    for i, of_segment in enumerate(bounds):
+        chosen = runs[:, 0] == i
+        rows[chosen, 1:] = of_segment[runs[chosen, 1:]]
+    return rows
+
+
+class Merge:
+    """Several segments as one, piece by piece.
+
+    The terms are those that living rows have, sorted; so equal content gives equal pieces whatever
+    its history.
+    """
+
+    def __init__(
+        self,
+        segments: Sequence[Segment],
+        live: Sequence[NDArray[np.bool_] | None],
+        *,
+        keys: IntArray | None = None,
+    ) -> None:
+        """`keys`: new ones, ascending, instead of the documents' own."""
+        self.segments = segments
+        self.runs = runs_of(segments, live)
+        runs = [segments[i].keys[first:last] for i, first, last in self.runs.tolist()]
+        self.keys = concatenated(runs, np.int64) if keys is None else keys
+        self.levels = segments[0].levels
+        self.terms, self.postings = self._merged_terms()
+
+    def _rows(self, level: str) -> list[list[int]]:
+        """The runs of a level's rows."""
+        bounds = [segment.levels[level].bounds for segment in self.segments]
+        runs: list[list[int]] = row_runs(self.runs, bounds).tolist()
+        return runs
+
+    def _merged_terms(self) -> tuple[list[str], dict[str, dict[str, Postings]]]:
+        items = [list(segment.vocabulary.items()) for segment in self.segments]
+        terms = sorted({term for of_segment in items for term, _ in of_segment})
+        number_of = {term: number for number, term in enumerate(terms)}
+        numbers = []  # of each segment: its own numbers -> the new ones
+        for of_segment in items:
+            new = np.empty(len(of_segment), dtype=np.int32)
+            for term, number in of_segment:
+                new[number] = number_of[term]
+            numbers.append(new)
+        postings: dict[str, dict[str, Postings]] = {}
+        used = np.zeros(len(terms), dtype=bool)
+        for name, level in self.levels.items():
+            postings[name] = {}
+            for view in level.postings:
+                merged = self._merged_postings(name, view, numbers, len(terms))
+                used |= np.diff(merged.indptr.all()) > 0
+                postings[name][view] = merged
+        if not used.all():
+            kept = np.flatnonzero(used)
+            terms = [terms[number] for number in kept.tolist()]
+            for by_view in postings.values():
+                for view, merged in by_view.items():
+                    by_view[view] = merged.select(kept)
+        return terms, postings
+
+    def _merged_postings(
+        self, level: str, view: str, numbers: Sequence[NDArray[np.int32]], n_terms: int
+    ) -> Postings:
+        tables = [to_rows(segment.levels[level].postings[view]) for segment in self.segments]
+        parts = []
+        for i, first, last in self._rows(level):
+            rows = tables[i].slice(first, last)
+            parts.append(TermRows(rows.lengths, rows.indptr, numbers[i][rows.terms], rows.counts))
+        return to_postings(join_rows(parts), n_terms)
+
+    def _lines(self, level: str) -> tuple[Pieces, IntArray]:
+        pieces, lengths = [np.empty(0, dtype=np.uint8)], []
+        for i, first, last in self._rows(level):
+            text, of_lines = self.segments[i].levels[level].lines(first, last)
+            pieces.append(text)
+            lengths.append(of_lines)
+        return pieces, _bounds(concatenated(lengths, np.int64).tolist())
+
+    def _vectors(self, level: str, view: str) -> tuple[Pieces, NDArray[np.int32]]:
+        pieces, owners = [], []
+        row = 0
+        empty = np.empty((0, 0))
+        for i, first, last in self._rows(level):
+            table = self.segments[i].levels[level].vectors[view]
+            owner = table.owner.all()
+            low, high = np.searchsorted(owner, (first, last)).tolist()
+            empty = table.matrix.values[:0, :0]
+            if low < high:
+                pieces.append(table.matrix.part(low, high))
+                owners.append(owner[low:high] - (first - row))
+            row += last - first
+        return pieces or [empty], concatenated(owners, np.int32)
+
+    def _hashes(self, level: str) -> ChunkIds:
+        of_segments = [segment.levels[level].ids.of_rows() for segment in self.segments]
+        runs = [of_segments[i][first:last] for i, first, last in self._rows(level)]
+        return ChunkIds.of(concatenated(runs, np.uint64))
+
+    def _level_bounds(self, level: str) -> IntArray:
+        counts = []
+        for i, first, last in self.runs.tolist():
+            counts.append(np.diff(self.segments[i].levels[level].bounds[first : last + 1]))
+        return _bounds(concatenated(counts, np.int64).tolist())
+
+    def _arrays(self) -> Iterator[tuple[str, Pieces, IntArray]]:
+        for name in sorted({name for segment in self.segments for name in segment.arrays}):
+            pieces, counts = [], []
+            for i, first, last in self.runs.tolist():
+                if name not in self.segments[i].arrays:
+                    counts.append(np.zeros(last - first, dtype=np.int64))
+                    continue
+                bounds, items = self.segments[i].arrays[name]
+                of_run = bounds.part(first, last + 1)
+                counts.append(np.diff(of_run))
+                pieces.append(items.part(int(of_run[0]), int(of_run[-1])))
+            if sum(map(len, pieces)):
+                yield name, pieces, _bounds(concatenated(counts, np.int64).tolist())
+
+    def _documents(self) -> Iterator[StoredDocument]:
+        for i, first, last in self.runs.tolist():
+            for number in range(first, last):
+                yield self.segments[i].document(number)
+
+    def in_memory(self) -> Segment:
+        """The merged segment, in memory."""
+        tables = {}
+        for name, level in self.levels.items():
+            rows: list[Row] = []
+            for i, first, last in self._rows(name):
+                table = self.segments[i].levels[name]
+                rows.extend(table.row(row) for row in range(first, last))
+            vectors = {}
+            for view in level.postings:
+                pieces, owner = self._vectors(name, view)
+                vectors[view] = VectorTable(Column(np.concatenate(pieces)), Column(owner))
+            tables[name] = LevelTable(
+                self._level_bounds(name), rows, self._hashes(name), self.postings[name], vectors
+            )
+        arrays = {
+            name: (Column(bounds), Column(np.concatenate(pieces)))
+            for name, pieces, bounds in self._arrays()
+        }
+        vocabulary = {term: number for number, term in enumerate(self.terms)}
+        return Segment(self.keys, list(self._documents()), vocabulary, tables, arrays)
+
+    def write(self, folder: Path) -> Segment:
+        """Write the merged segment to a file of the folder, and open it.
+
+        The file's name is the digest of its content.
+        """
+        arrays: dict[str, Pieces] = {"keys": [self.keys]}
+        _put_lines(arrays, "documents", *lines_of(map(_document_line, self._documents())))
+        encoded = (term.encode("utf-8", "surrogatepass") for term in self.terms)
+        _put_lines(arrays, "terms", *lines_of(encoded))
+        for name, level in self.levels.items():
+            text, bounds = self._lines(name)
+            ids = self._hashes(name)
+            arrays |= {
+                f"{name}/bounds": [self._level_bounds(name)],
+                f"{name}/rows": text,
+                f"{name}/rows.bounds": [bounds],
+                f"{name}/ids.hashes": [ids.hashes.all()],
+                f"{name}/ids.rows": [ids.rows.all()],
+            }
+            for view in level.postings:
+                place = f"{name}/{view}"
+                for array, values in self.postings[name][view].arrays().items():
+                    arrays[f"{place}/{array}"] = [values]
+                arrays[f"{place}/matrix"], owner = self._vectors(name, view)
+                arrays[f"{place}/owner"] = [owner]
+        names = []
+        for name, pieces, bounds in self._arrays():
+            names.append(name)
+            arrays |= {f"arrays/{name}": pieces, f"arrays/{name}.bounds": [bounds]}
+        meta = {
+            "levels": {name: list(level.postings) for name, level in self.levels.items()},
+            "arrays": names,
+        }
+        unnamed = folder / f"part-{id(self)}-{np.random.default_rng().integers(1 << 62)}"
+        digest = write_arrays(unnamed, arrays, meta)
+        path = segment_path(folder, digest)
+        unnamed.replace(path)
+        return open_segment(path, digest)
+
+
+def _put_lines(
+    arrays: dict[str, Pieces], name: str, text: NDArray[np.uint8], lengths: NDArray[np.int64]
+) -> None:
+    arrays |= {name: [text], f"{name}.bounds": [_bounds(lengths.tolist())]}
+
+
+def segment_path(folder: Path, name: str) -> Path:
+    """Where a segment's file lies."""
+    return folder / f"{name}.seg"
+
+
+def open_segment(path: Path, name: str, *, verify: bool = False) -> Segment:
+    """A segment from its file, mapped into memory. Raises IndexDamaged."""
+    file = ArrayFile(path, digest=name)
+    if verify:
+        file.verify()
+
+    def lines(place: str) -> Lines:
+        return Lines(file.column(place), file.column(f"{place}.bounds"))
+
+    levels = {}
+    for level, views in file.meta["levels"].items():
+        postings, vectors = {}, {}
+        for view in views:
+            place = f"{level}/{view}"
+            columns = {array: file.column(f"{place}/{array}") for array in POSTINGS}
+            postings[view] = Postings(**columns)
+            vectors[view] = VectorTable(
+                file.column(f"{place}/matrix"), file.column(f"{place}/owner")
+            )
+        levels[level] = LevelTable(
+            file.column(f"{level}/bounds").all(),
+            lines(f"{level}/rows"),
+            ChunkIds(file.column(f"{level}/ids.hashes"), file.column(f"{level}/ids.rows")),
+            postings,
+            vectors,
+        )
+    arrays = {
+        array: (file.column(f"arrays/{array}.bounds"), file.column(f"arrays/{array}"))
+        for array in file.meta["arrays"]
+    }
+    return Segment(
+        file.column("keys").all(),
+        lines("documents"),
+        TermFile(lines("terms")),
+        levels,
+        arrays,
+        name=name,
+        path=path,
+        size=file.size,
+        file=file,
+    )

@@ -1,0 +1,373 @@
+"""What a store held at one moment: segments, which of their documents live, and all rows' order.
+
+Nothing in a snapshot changes, so that a search that reads one is not disturbed by documents that
+come and go meanwhile.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag.index.dense import DenseIndex, VectorPart
+from structrag.index.entries import Row
+from structrag.index.lexical import Bm25, LexicalIndex, LexicalPart
+from structrag.index.ranking import IntArray, RowMap
+from structrag.index.segments import (
+    Levels,
+    LevelTable,
+    Runs,
+    Segment,
+    StoredDocument,
+    row_runs,
+    runs_of,
+)
+from structrag.index.selection import Condition, Selection, check_selection, select_rows
+from structrag.records import Chunk, Document
+from structrag.text.terms import Tokenizer
+
+Where = Condition | Selection | None  # what `Reader.select` takes, or what it gave
+Live = NDArray[np.bool_] | None  # which documents of a segment live; None: all
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a store is made with; fixed for its life."""
+
+    levels: Levels
+    dtype: str  # of the vectors: "float32" or "float16"
+    bm25: Bm25
+    tokenizer: Tokenizer
+
+
+class Snapshot:
+    """All levels of a store at one moment.
+
+    Args:
+        settings: Of the store.
+        segments: Whose documents are there.
+        live: Of each segment, which documents live.
+        changes: `Store.changes` at that moment.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        segments: Sequence[Segment],
+        live: Sequence[Live],
+        changes: int,
+    ) -> None:
+        self.settings = settings
+        self.segments = tuple(segments)
+        self.live = tuple(live)
+        self.changes = changes
+        self._readers: dict[str, Reader] = {}
+
+    def reader(self, level: str | None = None) -> Reader:
+        """One level, by default the first. Raises InvalidParameter for an unknown one."""
+        name = next(iter(self.settings.levels)) if level is None else level
+        check_choice("level", name, self.settings.levels)
+        if name not in self._readers:
+            self._readers[name] = Reader(self, name)
+        return self._readers[name]
+
+    @cached_property
+    def is_sequence(self) -> bool:
+        """Whether the documents of each segment come behind all of the one before it."""
+        last = -1
+        for segment in self.segments:
+            if len(segment) and segment.keys[0] <= last:
+                return False
+            last = int(segment.keys[-1]) if len(segment) else last
+        return True
+
+    @cached_property
+    def runs(self) -> Runs:
+        """The living documents in their order, as runs of one segment each."""
+        if self.is_sequence and all(alive is None for alive in self.live):
+            whole = [(i, 0, len(segment)) for i, segment in enumerate(self.segments)]
+            return np.array(whole, dtype=np.int64).reshape(-1, 3)
+        return runs_of(self.segments, self.live)
+
+    def find(self, doc_id: str) -> tuple[int, int] | None:
+        """The segment that holds a document, and the document's number there."""
+        # The newest first: an id may also be that of an earlier version, which lives no more.
+        for i in range(len(self.segments) - 1, -1, -1):
+            number = self.segments[i].number_of.get(doc_id)
+            alive = self.live[i]
+            if number is not None and (alive is None or alive[number]):
+                return i, number
+        return None
+
+    @cached_property
+    def document_ids(self) -> tuple[str, ...]:
+        """In the order of their first adding."""
+        return tuple(
+            self.segments[i].document(number).record["id"]
+            for i, first, last in self.runs.tolist()
+            for number in range(first, last)
+        )
+
+
+class Reader:
+    """One level of a store at one moment: its rows, and searches among them.
+
+    Rows number the chunks: documents in the order they were first put (a replaced one keeps its
+    place), then chunk start.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        level: str,
+        *,
+        fitted: Mapping[str, DenseIndex] | None = None,
+        basis: Any = None,
+    ) -> None:
+        """`fitted`: vectors in place of the stored ones; `basis`: the embedder that made them."""
+        self.snapshot = snapshot
+        self.level = level
+        self.settings = snapshot.settings
+        self.views = tuple(snapshot.settings.levels[level])
+        self.changes = snapshot.changes
+        self.basis = basis
+        self._dense: dict[str, DenseIndex] = dict(fitted or {})
+        self._lexical: dict[str, LexicalIndex] = {}
+
+    def with_vectors(
+        self, vectors: Mapping[str, tuple[ArrayLike, ArrayLike]], basis: Any
+    ) -> Reader:
+        """The same rows with other vectors, for embedders that are fitted to the whole corpus.
+
+        View -> `matrix` (m, d) and `owner` (m,), the rows they belong to, ascending. Raises
+        InvalidAnswer if they are unusable.
+        """
+        fitted = {}
+        for view, (matrix, owner) in vectors.items():
+            check_choice("view", view, self.views)
+            fitted[view] = DenseIndex.from_vectors(
+                matrix, owner, n_rows=len(self), dtype=self.settings.dtype, view=view
+            )
+        return Reader(self.snapshot, self.level, fitted=fitted, basis=basis)
+
+    # -- the order of rows
+
+    @cached_property
+    def _tables(self) -> list[LevelTable]:
+        return [segment.levels[self.level] for segment in self.snapshot.segments]
+
+    @cached_property
+    def _runs(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Of each run of rows: its first position (and the end), segment and first row there."""
+        rows = row_runs(self.snapshot.runs, [table.bounds for table in self._tables])
+        rows = rows[rows[:, 1] < rows[:, 2]]
+        starts = np.concatenate([[0], np.cumsum(rows[:, 2] - rows[:, 1])])
+        return starts, rows[:, 0], rows[:, 1]
+
+    @cached_property
+    def places(self) -> list[RowMap]:
+        """Where the rows of each segment stand."""
+        starts, owners, firsts = self._runs
+        sizes = np.diff(starts)
+        places = []
+        for i, table in enumerate(self._tables):
+            runs = np.flatnonzero(owners == i)
+            if len(runs) == 1 and sizes[runs[0]] == table.n_rows:
+                places.append(RowMap(table.n_rows, int(starts[runs[0]])))
+                continue
+            positions = np.full(table.n_rows, -1, dtype=np.int64)
+            rows = _ranges(firsts[runs], sizes[runs])
+            positions[rows] = _ranges(starts[:-1][runs], sizes[runs])
+            places.append(RowMap(table.n_rows, 0, positions))
+        return places
+
+    def __len__(self) -> int:
+        """The number of chunks."""
+        return int(self._runs[0][-1])
+
+    def _row(self, row: int) -> Row:
+        if not 0 <= row < len(self):
+            raise InvalidParameter(f"row must be from 0 to {len(self) - 1}; got {row!r}.")
+        starts, owners, firsts = self._runs
+        run = bisect_right(starts, row) - 1
+        table: LevelTable = self._tables[int(owners[run])]
+        return table.row(int(firsts[run] + row - starts[run]))
+
+    # -- documents and chunks
+
+    @property
+    def document_ids(self) -> list[str]:
+        """In row order."""
+        return list(self.snapshot.document_ids)
+
+    def __contains__(self, doc_id: object) -> bool:
+        return isinstance(doc_id, str) and self.snapshot.find(doc_id) is not None
+
+    def stored(self, doc_id: str) -> StoredDocument:
+        """What is kept of a document. Raises InvalidParameter if unknown."""
+        i, number = self._find(doc_id)
+        return self.snapshot.segments[i].document(number)
+
+    def document(self, doc_id: str) -> Document:
+        """The document's id, title, format and meta; its `text` is empty. Raises InvalidParameter
+        if unknown."""
+        return Document(text="", **self.stored(doc_id).record)
+
+    def fingerprint(self, doc_id: str) -> str | None:
+        """What the document's entry was made from; None for an unknown document."""
+        return self.stored(doc_id).fingerprint if doc_id in self else None
+
+    def array(self, doc_id: str, name: str) -> NDArray[Any] | None:
+        """A further array of a document (`Entry.arrays`); None where that is missing or empty."""
+        i, number = self._find(doc_id)
+        return self.snapshot.segments[i].array(name, number)
+
+    def _find(self, doc_id: str) -> tuple[int, int]:
+        place = self.snapshot.find(doc_id)
+        if place is None:
+            raise InvalidParameter(
+                f"doc_id must be the id of a document that is in the index; got {doc_id!r}. "
+                "`document_ids` lists them."
+            )
+        return place
+
+    def rows_of(self, doc_id: str) -> range:
+        """The rows of a document. Raises InvalidParameter if unknown."""
+        return self._span(*self._find(doc_id))
+
+    def records(self) -> Iterator[tuple[Mapping[str, Any], range]]:
+        """Every document's record, with "id" and "meta", and its rows, in row order."""
+        start = 0
+        for i, first, last in self.snapshot.runs.tolist():
+            segment, bounds = self.snapshot.segments[i], self._tables[i].bounds
+            sizes = np.diff(bounds[first : last + 1]).tolist()
+            for number, size in zip(range(first, last), sizes, strict=True):
+                yield segment.document(number).record, range(start, start + size)
+                start += size
+
+    def _span(self, segment: int, number: int) -> range:
+        rows = self._tables[segment].rows_of(number)
+        if not rows:
+            return range(0)
+        place = self.places[segment]
+        first = place.offset + rows.start
+        if place.positions is not None:
+            first = int(place.positions[rows.start])
+        return range(first, first + len(rows))
+
+    def chunk(self, row: int) -> Chunk:
+        """The chunk at a row, as JSON keeps it.
+
+        Tuples in `extras` have become lists. It is the store's own: do not change its `extras`.
+        """
+        return self._row(row).chunk
+
+    def chunks(self, doc_id: str | None = None) -> list[Chunk]:
+        """The chunks of a document, or all, in row order.
+
+        Raises InvalidParameter for a document that is not there.
+        """
+        rows = range(len(self)) if doc_id is None else self.rows_of(doc_id)
+        return [self.chunk(row) for row in rows]
+
+    def view_text(self, row: int, view: str) -> str | None:
+        """The index text of a chunk in a view; None without one."""
+        return self._row(row).texts[check_choice("view", view, self.views)]
+
+    def view_texts(self, row: int) -> Mapping[str, str | None]:
+        """The index texts of a chunk by view."""
+        return self._row(row).texts
+
+    def row_of(self, chunk_id: str) -> int | None:
+        """The row of a chunk; None without one of this id.
+
+        Of equal ids in several documents the first counts.
+        """
+        rows = []
+        for table, place in zip(self._tables, self.places, strict=True):
+            for row in table.ids.candidates(chunk_id):
+                position = int(place.positions_of(np.array([row]))[0])
+                if position >= 0 and table.row(row).chunk.id == chunk_id:
+                    rows.append(position)
+        return min(rows, default=None)
+
+    # -- searches
+
+    def select(self, where: Where) -> Selection | None:
+        """The rows that a condition allows; None for all.
+
+        `where` is None, a dict of conditions such as `{"doc_id": "report"}` or `{"year": [2020,
+        2021]}` on the documents' ids and metadata (`select_rows` has the rules), or a callable that
+        is given a document's metadata and "doc_id" as one dict. Raises InvalidParameter for a key
+        that no document has.
+        """
+        if where is None:
+            return None
+        if isinstance(where, slice | np.ndarray):
+            return check_selection(where, len(self))
+        return select_rows(self, where)
+
+    def dense(self, view: str) -> DenseIndex:
+        """The vectors of a view."""
+        if view not in self._dense:
+            parts = []
+            for table, place in zip(self._tables, self.places, strict=True):
+                vectors = table.vectors[view]
+                # Vectors of deleted rows alone do not count, nor does their dimension.
+                if place.positions is None or len(vectors.groups(place.live)):
+                    parts.append(VectorPart(vectors, place))
+            self._dense[view] = DenseIndex(parts, view=view)
+        return self._dense[view]
+
+    def lexical(self, view: str) -> LexicalIndex:
+        """The term counts of a view."""
+        if view not in self._lexical:
+            parts = [
+                LexicalPart(table.postings[view], segment.vocabulary, place)
+                for segment, table, place in zip(
+                    self.snapshot.segments, self._tables, self.places, strict=True
+                )
+            ]
+            self._lexical[view] = LexicalIndex(
+                parts, bm25=self.settings.bm25, tokenizer=self.settings.tokenizer
+            )
+        return self._lexical[view]
+
+    def search_dense(
+        self, view: str, vector: ArrayLike, n: int, where: Where = None
+    ) -> list[tuple[int, float]]:
+        """The best rows of a view by cosine, as (row, score) pairs.
+
+        Equal scores are ordered by row; chunks without a vector are not found. Raises InvalidAnswer
+        for a query vector of another dimension or with NaN or infinity.
+        """
+        self._check_search(view, n)
+        return self.dense(view).search(vector, n, self.select(where))
+
+    def search_lexical(
+        self, view: str, query: str, n: int, where: Where = None
+    ) -> list[tuple[int, float]]:
+        """The best rows of a view by BM25, as (row, score) pairs.
+
+        Equal scores are ordered by row. Only scores above 0 are found; with `lexical="okapi"` every
+        chunk that has the view is ranked.
+        """
+        self._check_search(view, n)
+        return self.lexical(view).search(query, n, self.select(where))
+
+    def _check_search(self, view: str, n: int) -> None:
+        check_choice("view", view, self.views)
+        check_at_least("n", n, 0)
+
+
+def _ranges(firsts: IntArray, sizes: IntArray) -> IntArray:
+    """The numbers of ranges that begin at `firsts`, one range behind the other."""
+    shifts = firsts - (np.cumsum(sizes) - sizes)
+    return np.repeat(shifts, sizes) + np.arange(int(sizes.sum()))

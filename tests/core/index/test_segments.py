@@ -1,0 +1,165 @@
+"""Segments: equal in memory and in a file, alone and merged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from store_making import VIEWS, WORDS, chunk, entry
+
+from structrag.index.entries import Entry, prepare
+from structrag.index.lexical import count_terms
+from structrag.index.segments import (
+    ChunkIds,
+    Merge,
+    PendingDocument,
+    Segment,
+    StoredDocument,
+    hash_of,
+    open_segment,
+    runs_of,
+    segment_of,
+    segment_path,
+)
+from structrag.text.terms import Tokenizer
+
+LEVELS = {"chunks": VIEWS}
+
+
+def segment(entries: dict[int, Entry]) -> Segment:
+    """A segment of entries by their keys."""
+    vocabulary: dict[str, int] = {}
+    documents = []
+    for key, of_document in entries.items():
+        prepared = prepare(of_document, LEVELS, "float32")
+        rows = prepared.levels["chunks"].rows
+        terms = {
+            view: count_terms([row.texts[view] for row in rows], Tokenizer(), vocabulary)
+            for view in VIEWS
+        }
+        stored = StoredDocument(prepared.record, of_document.fingerprint, of_document.degraded)
+        documents.append(
+            PendingDocument(key, stored, prepared.levels, {"chunks": terms}, prepared.arrays)
+        )
+    return segment_of(documents, LEVELS, vocabulary, "float32")
+
+
+def _listed(array: np.ndarray | None) -> object:
+    return None if array is None else array.tolist()
+
+
+def content(of: Segment) -> list[object]:
+    """Everything a segment holds, without the numbers of its terms."""
+    table = of.levels["chunks"]
+    numbers = dict(of.vocabulary.items())
+    terms = {}
+    for view, postings in table.postings.items():
+        for term in WORDS:
+            number = numbers.get(term)
+            if number is not None and number < postings.n_terms:
+                first, last = postings.indptr.part(number, number + 2).tolist()
+                rows, counts = postings.rows.part(first, last), postings.counts.part(first, last)
+                if len(rows):
+                    terms[view, term] = rows.tolist(), counts.tolist()
+                assert of.vocabulary.get(term) == number
+    return [
+        of.keys.tolist(),
+        [of.document(i) for i in range(len(of))],
+        [table.row(row) for row in range(table.n_rows)],
+        table.bounds.tolist(),
+        terms,
+        {view: postings.lengths.all().tolist() for view, postings in table.postings.items()},
+        {view: vectors.matrix.all().tolist() for view, vectors in table.vectors.items()},
+        {view: vectors.owner.all().tolist() for view, vectors in table.vectors.items()},
+        {name: [_listed(of.array(name, i)) for i in range(len(of))] for name in of.arrays},
+        table.ids.of_rows().tolist(),
+    ]
+
+
+TEXTS = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join), max_size=3)
+GROUPS = st.lists(
+    st.dictionaries(st.integers(0, 30), TEXTS, min_size=1, max_size=4), min_size=1, max_size=4
+)
+
+
+def with_array(name: str, texts: list[str]) -> Entry:
+    """An entry with an array besides; every other one has none."""
+    made = entry(name, texts)
+    if len(texts) % 2:
+        return made
+    return replace(made, arrays={"numbers": np.arange(2 * len(texts), dtype=np.int16)})
+
+
+@settings(deadline=None, max_examples=60)
+@given(groups=GROUPS, data=st.data())
+def test_merged_is_as_made_at_once(
+    groups: list[dict[int, list[str]]], data: st.DataObject, tmp_path_factory
+) -> None:  # type: ignore[no-untyped-def]
+    folder = tmp_path_factory.mktemp("segments")
+    segments, live, alive, keys = [], [], {}, set()
+    for number, group in enumerate(groups):
+        entries = {
+            key: with_array(f"{number} {key}", texts)
+            for key, texts in group.items()
+            if key not in keys
+        }
+        keys |= entries.keys()
+        if not entries:
+            continue
+        segments.append(segment(entries))
+        lives = {key: data.draw(st.booleans()) for key in entries}
+        live.append(np.array([lives[key] for key in sorted(entries)]))
+        alive |= {key: made for key, made in entries.items() if lives[key]}
+    if not alive:
+        return
+    expected = content(segment(alive))
+    merge = Merge(segments, live)
+    assert content(merge.in_memory()) == expected
+    written = merge.write(folder)
+    assert content(written) == expected
+    assert written.path == segment_path(folder, written.name or "")
+    assert list(folder.iterdir()) == [written.path]
+    again = Merge([written], [None])
+    assert again.write(folder).name == written.name  # equal content, equal file
+    opened = open_segment(segment_path(folder, written.name or ""), written.name or "", verify=True)
+    assert content(opened) == expected and opened.size == written.size
+    assert [opened.number_of[made.document.id] for _, made in sorted(alive.items())] == list(
+        range(len(alive))
+    )
+
+
+def test_runs_follow_the_keys() -> None:
+    first = segment({0: entry("a", ["fig"]), 1: entry("b", []), 5: entry("c", ["fig", "plum"])})
+    second = segment({3: entry("d", ["pear"]), 7: entry("e", ["pear"])})
+    runs = runs_of([first, second], [None, np.array([True, False])])
+    assert runs.tolist() == [[0, 0, 2], [1, 0, 1], [0, 2, 3]]
+
+
+def test_ids_with_one_hash_are_all_candidates() -> None:
+    hashes = np.array([hash_of("a"), hash_of("b"), hash_of("a")], dtype=np.uint64)
+    ids = ChunkIds.of(hashes)
+    assert ids.candidates("a") == [0, 2] and ids.candidates("b") == [1]
+    assert ids.candidates("c") == []
+    assert ids.of_rows().tolist() == hashes.tolist()
+
+
+def test_terms_of_a_file_are_found_by_halving(tmp_path: Path) -> None:
+    words = ["ähre", "\U0001f600", "zebra", "apfel", "\ud800x", "a"]
+    text = " ".join(words)
+    made = Entry(
+        entry("d", []).document,
+        "print",
+        (chunk("d", 0, text),),
+        {"raw": (text,), "keywords": (None,)},
+        {},
+    )
+    written = Merge([segment({0: made})], [None]).write(tmp_path)
+    tokenizer = Tokenizer()
+    terms = sorted(set(tokenizer(text)))
+    assert [written.vocabulary.get(term) for term in terms] == list(range(len(terms)))
+    assert written.vocabulary.get("zzz") is None and written.vocabulary.get("") is None
+    assert dict(written.vocabulary.items()) == {term: i for i, term in enumerate(terms)}
+    assert [written.vocabulary.get(term) for term in terms] == list(range(len(terms)))
