@@ -1,4 +1,4 @@
-"""Measure the library's speed: `python benchmarks/speed.py [parse|views|search|all] [--repeat N]`.
+"""Measure the library's speed: `python benchmarks/speed.py [parse|views|search|store|all] [--repeat N]`.
 
 Every figure is measured again and written to benchmarks/results/speed.json and speed.md; parts not
 asked for keep their last figures there. Ratios compare tasks that ran by turns in one process.
@@ -23,7 +23,7 @@ from benchmarks.datasets import DataMissing
 from benchmarks.machine import machine_line, versions_line
 from benchmarks.speed_tables import render
 
-PARTS = ("parse", "views", "search")
+PARTS = ("parse", "views", "search", "store")
 NEED_DATA = ("parse", "views")
 RESULTS = Path(__file__).resolve().parent / "results"
 
@@ -72,7 +72,7 @@ def save(folder: Path, part: str, record: dict[str, Any]) -> None:
     records = {name: records[name] for name in PARTS if name in records}
     path.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
     sections = "\n".join(part_markdown(name, value) for name, value in records.items())
-    command = "`python benchmarks/speed.py [parse|views|search|all]`"
+    command = "`python benchmarks/speed.py [parse|views|search|store|all]`"
     (folder / "speed.md").write_text(
         f"# Speed\n\nMeasured by {command}.\n\n{sections}", encoding="utf-8"
     )
