@@ -119,8 +119,10 @@ class ArrayFile:
         values = np.frombuffer(self._bytes, dtype=kind, count=count, offset=offset).reshape(shape)
         return Column(values, lambda first, last: self._check(offset + first, offset + last))
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._arrays
+    @property
+    def names(self) -> list[str]:
+        """Of the arrays."""
+        return list(self._arrays)
 
     def column(self, name: str) -> Column:
         """An array by its name. Raises IndexDamaged where it is not there."""

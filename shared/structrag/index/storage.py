@@ -2,7 +2,8 @@
 
     index/manifest.json          format, version, settings, configuration; every segment with the
                                  numbers of its deleted documents; a checksum
-    index/segments/<name>.seg    a segment; its name is the digest of its content
+    index/segments/<name>.seg    a segment; its name is the digest of its content; another file has
+                                 the arrays that belong to all documents, if there are any
 
 Segments never change, so a save writes those that are new, then replaces the manifest in one step,
 then removes files that it does not name. A new index is built in a folder beside its place and
@@ -19,14 +20,16 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import numpy as np
+from numpy.typing import NDArray
 
 from structrag.errors import IndexDamaged, InvalidParameter, SaveFailed, StructragError
+from structrag.index.blocks import ArrayFile, write_arrays
 from structrag.index.lexical import Bm25
 from structrag.index.segments import Merge, Segment, open_segment, segment_path
 from structrag.index.snapshot import Live, Settings
@@ -50,6 +53,7 @@ class Saved:
     segments: Sequence[Segment]
     live: Sequence[Live]  # of each segment
     config: Mapping[str, Any]
+    shared: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # of all documents together
 
 
 def save_index(path: Place, saved: Saved) -> Segment | None:
@@ -136,7 +140,16 @@ def _write(place: Path, saved: Saved) -> str | None:
         written = merge.write(folder)
         name = written.name
         records.append((int(written.keys[0]), written.name or "", written.size, []))
-    _write_manifest(place, saved, sorted(records))
+    shared = _write_shared(folder, saved.shared) if saved.shared else None
+    _write_manifest(place, saved, sorted(records), shared)
+    return name
+
+
+def _write_shared(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> str:
+    """Write the arrays of all documents, and return the name of their file."""
+    part = folder / f"part-{uuid4().hex}"
+    name = write_arrays(part, {name: [array] for name, array in arrays.items()}, {})
+    part.replace(segment_path(folder, name))
     return name
 
 
@@ -157,7 +170,10 @@ def _put_file(folder: Path, segment: Segment) -> None:
 
 
 def _write_manifest(
-    place: Path, saved: Saved, records: Sequence[tuple[int, str, int, list[int]]]
+    place: Path,
+    saved: Saved,
+    records: Sequence[tuple[int, str, int, list[int]]],
+    shared: str | None,
 ) -> None:
     settings = saved.settings
     bm25 = settings.bm25
@@ -200,7 +216,9 @@ def _sync_folder(folder: Path) -> None:
 def _remove_unnamed(place: Path) -> None:
     """Remove what the manifest does not name; nothing where it cannot be read."""
     with suppress(StructragError, OSError):
-        names = {f"{record['name']}.seg" for record in read_manifest(place)["segments"]}
+        manifest = read_manifest(place)
+        names = {f"{record['name']}.seg" for record in manifest["segments"]}
+        names.add(f"{manifest['shared']}.seg")
         for path in (place / SEGMENTS).iterdir():
             if path.name not in names:
                 path.unlink(missing_ok=True)
@@ -355,7 +373,12 @@ def _load(place: Path, manifest: Mapping[str, Any], *, verify: bool) -> Saved:
                 alive = np.ones(len(segments[-1]), dtype=bool)
                 alive[record["dead"]] = False
             live.append(alive)
-        return Saved(settings, segments, live, manifest["config"])
+        shared = {}
+        if manifest["shared"] is not None:
+            name = Path(manifest["shared"]).name
+            file = ArrayFile(segment_path(place / SEGMENTS, name), digest=name)
+            shared = {name: file.column(name).all() for name in file.names}
+        return Saved(settings, segments, live, manifest["config"], shared)
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise _damaged(place, f"its {MANIFEST} makes no sense ({error!r})") from error
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from structrag.errors import IndexDamaged, InvalidAnswer, InvalidParameter, check_choice
 from structrag.index.dense import DTYPES
@@ -79,6 +79,8 @@ class Store:
             tokenizer or Tokenizer(),
         )
         self.config: dict[str, Any] = plain_json(dict(config or {}), "config")
+        # Arrays that belong to all documents, such as what their vectors were made with; saved.
+        self.shared: dict[str, NDArray[Any]] = {}
         self.changes = 0  # documents added or deleted so far
         self._lock = threading.RLock()
         self._saving = threading.Lock()
@@ -486,7 +488,8 @@ class Store:
                     self.config = plain_json(dict(config), "config")
                 self.snapshot()
                 segments, live = list(self._segments), list(self._live)
-                saved = Saved(self.settings, segments, live, self.config)
+                shared = dict(self.shared)
+                saved = Saved(self.settings, segments, live, self.config, shared)
             written = save_index(path, saved)
             if written is not None:
                 new = [i for i, segment in enumerate(segments) if segment.name is None]
@@ -502,7 +505,7 @@ class Store:
         """
         saved = load_index(path, verify=verify)
         store = cls(saved.settings.levels, config=saved.config)
-        store.settings = saved.settings
+        store.settings, store.shared = saved.settings, dict(saved.shared)
         store._segments, store._live = list(saved.segments), list(saved.live)
         keys = [int(segment.keys[-1]) for segment in saved.segments if len(segment)]
         store._next_key = max(keys, default=-1) + 1

@@ -39,7 +39,7 @@ def test_what_was_written_comes_back(
     assert file.meta == {"note": "ä"} and file.digest == digest
     for name, array in arrays.items():
         column = file.column(name)
-        assert name in file and len(column) == len(array)
+        assert name in file.names and len(column) == len(array)
         assert column.values.dtype == array.dtype and column.values.shape == array.shape
         half = len(array) // 2
         assert np.array_equal(column.part(half, len(array)), array[half:])

@@ -196,6 +196,22 @@ def test_only_what_is_new_is_written(tmp_path: Path) -> None:
     assert answers(Store.load(path, verify=True)) == answers(store)
 
 
+def test_arrays_of_all_documents_are_saved_with_them(tmp_path: Path) -> None:
+    path = tmp_path / "index"
+    store = small_store()
+    store.shared["rotation"] = np.arange(6, dtype=np.float32).reshape(2, 3)
+    store.save(path)
+    store.save(path)
+    assert len(list((path / "segments").iterdir())) == 2
+    loaded = Store.load(path)
+    assert loaded.shared["rotation"].tolist() == [[0, 1, 2], [3, 4, 5]]
+    loaded.save(path)
+    assert Store.load(path, verify=True).shared.keys() == {"rotation"}
+    loaded.shared.clear()
+    loaded.save(path)
+    assert len(list((path / "segments").iterdir())) == 1 and not Store.load(path).shared
+
+
 def test_a_reader_goes_on_while_the_index_is_replaced(tmp_path: Path) -> None:
     path = saved(tmp_path)
     reader = Store.load(path)
