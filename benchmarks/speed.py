@@ -1,4 +1,6 @@
-"""Measure the library's speed: `python benchmarks/speed.py [parse|views|search|store|all] [--repeat N]`.
+"""Measure the library's speed: `python benchmarks/speed.py [PART] [--repeat N]`.
+
+Parts are parse, views, search and store; default all of them.
 
 Every figure is measured again and written to benchmarks/results/speed.json and speed.md; parts not
 asked for keep their last figures there. Ratios compare tasks that ran by turns in one process.

@@ -188,6 +188,7 @@ def _write_manifest(
             "tokenizer": settings.tokenizer.to_json(),
         },
         "segments": [{"name": name, "size": size, "dead": dead} for _, name, size, dead in records],
+        "shared": shared,
     }
     manifest["checksum"] = _checksum(manifest)
     part = place / f"{MANIFEST}.part"
