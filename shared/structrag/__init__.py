@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from structrag.records import Chunk, Document, Hit, Section
     from structrag.retrieval.d3.index import D3Index
     from structrag.retrieval.d3.retriever import D3Retriever
+    from structrag.retrieval.evidence.retriever import EvidenceRetriever
     from structrag.retrieval.hiqa.retriever import HiQARetriever
     from structrag.retrieval.multihop.selfask import SelfAsk
     from structrag.retrieval.multihop.twohop import TwoHop
@@ -44,6 +45,7 @@ _HOMES = {
     "D3Index": "structrag.retrieval.d3.index",
     "D3Retriever": "structrag.retrieval.d3.retriever",
     "Document": "structrag.records",
+    "EvidenceRetriever": "structrag.retrieval.evidence.retriever",
     "FixedSplitter": "structrag.chunks.fixed",
     "FunctionEmbedder": "structrag.models.embedders",
     "FunctionModel": "structrag.models.llm",
@@ -77,6 +79,7 @@ __all__ = [
     "D3Index",
     "D3Retriever",
     "Document",
+    "EvidenceRetriever",
     "FixedSplitter",
     "FunctionEmbedder",
     "FunctionModel",

@@ -38,7 +38,7 @@ def divide(outline: Outline, exclude_titles: Sequence[str] = ()) -> list[Divisio
     """
     text = outline.document.text
     filled = _filled(outline)
-    excluded = _excluded(outline, exclude_titles)
+    excluded = excluded_sections(outline, exclude_titles)
     divisions: list[Division] = []
     waiting: Section | None = None  # the first of the headings that wait for a body below them
     for section in outline.sections:
@@ -113,7 +113,7 @@ def _filled(outline: Outline) -> list[bool]:
     return filled
 
 
-def _excluded(outline: Outline, titles: Sequence[str]) -> set[int]:
+def excluded_sections(outline: Outline, titles: Sequence[str]) -> set[int]:
     """The ordinals of sections with these titles, and of those below."""
     unwanted = {" ".join(title.split()).casefold() for title in titles}
     excluded: set[int] = set()

@@ -32,7 +32,7 @@ class Part(NamedTuple):
     spans: list[tuple[int, int]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TokenReader:
     """How a model of PyTorch reads texts token by token.
 

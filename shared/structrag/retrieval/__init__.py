@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from structrag.retrieval.d3.outlines import Routing
     from structrag.retrieval.d3.retriever import D3Retriever
     from structrag.retrieval.d3.selection import Selection
+    from structrag.retrieval.evidence.retriever import EvidenceRetriever
     from structrag.retrieval.hiqa.retriever import HiQARetriever
     from structrag.retrieval.hiqa.tuning import LabelledQuestion
     from structrag.retrieval.multihop.selfask import SelfAsk
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "D3Index": "structrag.retrieval.d3.index",
     "D3Retriever": "structrag.retrieval.d3.retriever",
+    "EvidenceRetriever": "structrag.retrieval.evidence.retriever",
     "HiQARetriever": "structrag.retrieval.hiqa.retriever",
     "LabelledQuestion": "structrag.retrieval.hiqa.tuning",
     "MultiViewRetriever": "structrag.retrieval.multiview",
@@ -35,6 +37,7 @@ _HOMES = {
 __all__ = [
     "D3Index",
     "D3Retriever",
+    "EvidenceRetriever",
     "HiQARetriever",
     "LabelledQuestion",
     "MultiViewRetriever",

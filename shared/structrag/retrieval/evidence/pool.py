@@ -1,0 +1,261 @@
+"""The documents that a question is asked of, as one row of atoms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structrag.asking.requests import Array
+from structrag.retrieval.evidence.quantised import Quantised, products
+from structrag.retrieval.evidence.record import Record, section_runs
+from structrag.retrieval.evidence.windows import (
+    MAX_WIDTHS,
+    SUM_WIDTHS,
+    FloatArray,
+    IntArray,
+    Windows,
+    middles_of,
+    window_sums,
+    windows,
+)
+from structrag.text.stems import Keys
+
+_APART = 10 * MAX_WIDTHS[-1]  # reader tokens between documents, so that no window holds two
+_TOKENS = 8192  # tokens multiplied at once
+_NO_MATCH = -1.0  # the least cosine, for atoms without a token
+_ROWS = 8192  # atoms whose vectors are widened at once
+
+
+class Pool:
+    """Records put together.
+
+    Atoms, blocks and sections are numbered through all documents, in the order of `records`. What
+    does not depend on the question is worked out once.
+    """
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        self.records = tuple(records)
+        sizes = [len(record) for record in records]
+        self.firsts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])  # atom of each record
+        self.tokens = _joined([record.tokens for record in records], np.int64)
+        self.blocks = _numbered(
+            [record.blocks for record in records], [len(record.block_tokens) for record in records]
+        )
+        self.block_tokens = _joined([record.block_tokens for record in records], np.int64)
+        spans = [int(record.sections.max(initial=-1)) + 1 for record in records]
+        self.sections = _numbered([record.sections for record in records], spans)
+        self.section_offsets = np.concatenate([[0], np.cumsum(spans, dtype=np.int64)])
+
+    def __len__(self) -> int:
+        """The number of atoms."""
+        return int(self.firsts[-1])
+
+    def place(self, atom: int) -> tuple[int, int]:
+        """Which record an atom is of, and its number there."""
+        record = int(np.searchsorted(self.firsts, atom, "right")) - 1
+        return record, atom - int(self.firsts[record])
+
+    # -- windows
+
+    @cached_property
+    def windows(self) -> dict[int, Windows]:
+        """Width in reader tokens -> the windows of all atoms."""
+        middles, offset = [], 0.0
+        for record in self.records:
+            middles.append(middles_of(record.tokens) + offset)
+            offset += float(record.tokens.sum()) + _APART
+        all_middles = _joined(middles, np.float64)
+        return {width: windows(all_middles, width) for width in MAX_WIDTHS}
+
+    @cached_property
+    def section_windows(self) -> Windows:
+        """For each atom those of its section."""
+        return section_runs(self.sections)
+
+    @property
+    def summed(self) -> list[Windows]:
+        """Windows that are summed over, and the sections."""
+        return [*(self.windows[width] for width in SUM_WIDTHS), self.section_windows]
+
+    # -- vectors
+
+    @cached_property
+    def lengths(self) -> NDArray[np.float32]:
+        """Of the sums over `summed`: shape (atoms, windows + 1)."""
+        return _joined([record.lengths for record in self.records], np.float32)
+
+    def cosines(self, vector: Array) -> list[FloatArray]:
+        """Of a vector with the sums of vectors over windows, for each of `summed`.
+
+        Zeros where there are no vectors.
+        """
+        dots = np.zeros(len(self))
+        unit = vector / (float(np.linalg.norm(vector)) or 1.0)
+        for record, first in zip(self.records, self.firsts, strict=False):
+            for start in range(0, len(record), _ROWS):
+                rows = record.sums[start : start + _ROWS].astype(np.float32)
+                if rows.shape[1] == len(unit):
+                    dots[first + start : first + start + len(rows)] = rows @ unit
+        dots *= self.lengths[:, 0]
+        cosines = []
+        for column, of in enumerate(self.summed):
+            lengths = self.lengths[:, column].astype(np.float64)
+            sums = window_sums(dots, of)
+            cosines.append(np.divide(sums, lengths, out=np.zeros(len(sums)), where=lengths > 0))
+        return cosines
+
+    # -- tokens
+
+    @property
+    def has_tokens(self) -> bool:
+        """Whether there are vectors of tokens."""
+        return any(len(record.token_rows) for record in self.records)
+
+    def token_weights(self, ids: NDArray[np.int32]) -> FloatArray:
+        """The idf of tokens of a question, by the pieces that hold them."""
+        n = sum(int(record.pieces[0]) for record in self.records)
+        df = np.zeros(len(ids))
+        for record in self.records:
+            at = np.searchsorted(record.piece_ids, ids)
+            at_most = np.minimum(at, max(0, len(record.piece_ids) - 1))
+            if len(record.piece_ids):
+                same = record.piece_ids[at_most] == ids
+                df += np.where(same, record.piece_counts[at_most], 0)
+        weights: FloatArray = idf(n, df)
+        return weights
+
+    def matches(self, atoms: IntArray, queries: Array) -> NDArray[np.float32]:
+        """The best cosine of each query token within each of some atoms, which ascend.
+
+        `queries` (k, d) are unit vectors, rotated. Gives (len(atoms), k). An atom without a token
+        matches nothing: -1.
+        """
+        best = np.full((len(atoms), len(queries)), _NO_MATCH, dtype=np.float32)
+        for places, parts, counts in self._token_batches(atoms):
+            scores = products(parts, queries)
+            starts = np.concatenate([[0], np.cumsum(counts[:-1])]).astype(np.int64)
+            best[places] = np.maximum.reduceat(scores, starts, axis=0)
+        return best
+
+    def _token_batches(
+        self, atoms: IntArray
+    ) -> Iterator[tuple[IntArray, list[Quantised], IntArray]]:
+        """Atoms with tokens in batches: places in `atoms`, kept vectors, tokens of each atom."""
+        places: list[IntArray] = []
+        parts: list[Quantised] = []
+        counts: list[IntArray] = []
+        waiting = 0
+        for place, part, count in self._token_runs(atoms):
+            places.append(place)
+            parts.append(part)
+            counts.append(count)
+            waiting += len(part.rows)
+            if waiting >= _TOKENS:
+                yield np.concatenate(places), parts, np.concatenate(counts)
+                places, parts, counts, waiting = [], [], [], 0
+        if waiting:
+            yield np.concatenate(places), parts, np.concatenate(counts)
+
+    def _token_runs(self, atoms: IntArray) -> Iterator[tuple[IntArray, Quantised, IntArray]]:
+        """Runs of atoms that follow each other in a document, not much above a batch long."""
+        breaks = np.flatnonzero(np.diff(atoms) != 1) + 1
+        bounds = np.concatenate([[0], breaks, [len(atoms)]])
+        for low, high in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+            while low < high:
+                number, first = self.place(int(atoms[low]))
+                record = self.records[number]
+                last = min(first + high - low, len(record))
+                limit = record.token_firsts[first] + _TOKENS
+                by_limit = int(np.searchsorted(record.token_firsts, limit, "right")) - 1
+                last = max(first + 1, min(last, by_limit))
+                firsts = record.token_firsts[first : last + 1].astype(np.int64)
+                counts = np.diff(firsts)
+                filled = np.flatnonzero(counts)
+                if len(filled):
+                    tokens = slice(int(firsts[0]), int(firsts[-1]))
+                    part = Quantised(record.token_rows[tokens], record.token_scales[tokens])
+                    yield low + filled, part, counts[filled]
+                low += last - first
+
+    # -- stems
+
+    @cached_property
+    def _postings(self) -> tuple[Keys, IntArray, NDArray[np.int32]]:
+        """Stems, the atoms that hold them and how often, ordered by stem and atom."""
+        keys = _joined([record.stem_keys for record in self.records], np.uint64)
+        atoms = _joined(
+            [
+                record.stem_atoms + np.int64(first)
+                for record, first in zip(self.records, self.firsts, strict=False)
+            ],
+            np.int64,
+        )
+        counts = _joined([record.stem_counts for record in self.records], np.int32)
+        order = np.argsort(keys, kind="stable")
+        return keys[order], atoms[order], counts[order]
+
+    def stem_counts(self, key: np.uint64) -> NDArray[np.int32]:
+        """How often each atom holds a stem."""
+        keys, atoms, counts = self._postings
+        first, last = np.searchsorted(keys, key, "left"), np.searchsorted(keys, key, "right")
+        of_atoms = np.zeros(len(self), dtype=np.int32)
+        of_atoms[atoms[first:last]] = counts[first:last]
+        return of_atoms
+
+    @cached_property
+    def stem_lengths(self) -> list[FloatArray]:
+        """Stems in each atom's window, for each of `summed`."""
+        lengths = _joined([record.stem_lengths for record in self.records], np.float64)
+        return [window_sums(lengths, of) for of in self.summed]
+
+    @cached_property
+    def _titles(self) -> tuple[Keys, IntArray]:
+        """Stems of titles, and the sections on whose paths they stand, ordered by stem."""
+        keys = _joined([record.title_keys for record in self.records], np.uint64)
+        sections = [
+            np.where(
+                record.title_sections < next_offset - offset,
+                record.title_sections + offset,
+                -1,  # a section behind the last one that has an atom
+            )
+            for record, offset, next_offset in zip(
+                self.records, self.section_offsets[:-1], self.section_offsets[1:], strict=True
+            )
+        ]
+        numbers = _joined(sections, np.int64)
+        held = numbers >= 0
+        keys, numbers = keys[held], numbers[held]
+        order = np.argsort(keys, kind="stable")
+        return keys[order], numbers[order]
+
+    def titled(self, key: np.uint64) -> NDArray[np.bool_]:
+        """Which atoms have a stem in the titles above them."""
+        keys, sections = self._titles
+        first, last = np.searchsorted(keys, key, "left"), np.searchsorted(keys, key, "right")
+        has = np.zeros(int(self.section_offsets[-1]), dtype=bool)
+        has[sections[first:last]] = True
+        atoms: NDArray[np.bool_] = has[self.sections]
+        return atoms
+
+
+def idf(n: float, df: Any) -> Any:
+    """ln(1 + (n - df + .5) / (df + .5)), above 0 for any df up to n."""
+    return np.log1p((n - df + 0.5) / (df + 0.5))
+
+
+def _joined(arrays: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
+    """The arrays behind each other, those of rows of equal width."""
+    if not arrays:
+        return np.zeros(0, dtype=dtype)
+    return np.concatenate(arrays).astype(dtype, copy=False)
+
+
+def _numbered(numbers: Sequence[NDArray[Any]], counts: Sequence[int]) -> IntArray:
+    """Numbers of each record, made different from those of the records before."""
+    offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    pairs = zip(numbers, offsets, strict=False)
+    return _joined([of + offset for of, offset in pairs], np.int64)

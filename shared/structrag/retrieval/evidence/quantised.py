@@ -1,0 +1,76 @@
+"""Token vectors as they are kept: turned by a rotation, a byte a number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structrag.asking.requests import Array
+
+Number = TypeVar("Number", np.float32, np.float64)
+_LEVELS = 127
+_FITTED_ON = 50_000  # token vectors at most
+
+
+@dataclass(frozen=True, slots=True)
+class Quantised:
+    """Unit vectors, each a row of bytes times its scale.
+
+    Example:
+        >>> rotation = fit_rotation(np.eye(2, dtype=np.float32))
+        >>> kept = quantise(np.array([[3.0, 4.0]], dtype=np.float32), rotation)
+        >>> (kept.rows.astype(float) * kept.scales[:, None] @ rotation.T).round(2).tolist()
+        [[0.6, 0.8]]
+    """
+
+    rows: NDArray[np.int8]  # (n, d)
+    scales: NDArray[np.float32]  # (n,)
+
+
+def fit_rotation(vectors: Array, dimensions: int | None = None) -> Array:
+    """The principal axes of vectors as columns, the strongest first: shape (d, dimensions).
+
+    None: all d, so that products of rotated vectors are the products of the vectors. The vectors
+    are not centred; at most 50,000 of them are looked at, at even distances.
+    """
+    step = max(1, -(-len(vectors) // _FITTED_ON))
+    sample = unit_rows(vectors[::step].astype(np.float64))
+    _, axes = np.linalg.eigh(sample.T @ sample)
+    # the sign of an axis is of no matter; that of its largest number is made positive
+    strongest = np.abs(axes).argmax(axis=0)
+    axes = axes * np.where(axes[strongest, np.arange(len(axes))] < 0, -1.0, 1.0)
+    return np.ascontiguousarray(axes[:, ::-1][:, :dimensions], dtype=np.float32)
+
+
+def quantise(vectors: Array, rotation: Array) -> Quantised:
+    """The vectors at length 1, rotated and rounded; rows of zeros stay."""
+    turned = unit_rows(vectors) @ rotation
+    scales = np.abs(turned).max(axis=1, initial=0.0) / _LEVELS
+    divisors = np.where(scales > 0, scales, 1.0)[:, None]
+    rows = np.rint(turned / divisors).astype(np.int8)
+    return Quantised(rows, scales.astype(np.float32))
+
+
+def products(parts: Sequence[Quantised], queries: Array) -> Array:
+    """Products of kept vectors, those of all parts in their order, with rotated queries.
+
+    `queries` (k, d) gives (n, k), float32.
+    """
+    rows = np.concatenate([part.rows for part in parts]).astype(np.float32)
+    scales = np.concatenate([part.scales for part in parts])
+    result: Array = rows @ queries.T
+    result *= scales[:, None]
+    return result
+
+
+def unit_rows(vectors: NDArray[Number]) -> NDArray[Number]:
+    """The rows at length 1; rows of zeros stay."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    units: NDArray[Number] = np.divide(
+        vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0
+    )
+    return units

@@ -1,0 +1,174 @@
+"""What is kept of a document to find evidence in it: plain arrays, made by a pure function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structrag.asking.requests import Array, TokenVectors
+from structrag.chunks.fixed import FixedSplitter
+from structrag.reading.outline import Outline
+from structrag.reading.settings import Reading
+from structrag.records import Document
+from structrag.retrieval.evidence.atoms import find_atoms
+from structrag.retrieval.evidence.quantised import quantise, unit_rows
+from structrag.retrieval.evidence.windows import (
+    SUM_WIDTHS,
+    Windows,
+    middles_of,
+    window_sums,
+    windows,
+)
+from structrag.text.stems import count_stems
+
+PIECE = 200  # estimated tokens that the encoder is given at once
+
+Pieces = Sequence[tuple[int, int]]  # spans in characters
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The arrays of one document.
+
+    They say where its atoms are, which stems they hold, and which vectors. Atoms are numbered from
+    0, sections by their ordinals. Without an encoder of tokens there are no rows of tokens, and
+    without any encoder no vectors.
+    """
+
+    # atoms: see `Atoms`
+    starts: NDArray[np.int32]
+    ends: NDArray[np.int32]
+    tokens: NDArray[np.int32]
+    blocks: NDArray[np.int32]
+    sections: NDArray[np.int32]
+    block_tokens: NDArray[np.int32]
+    # stems: which (a hash), in which atom, how often; how many an atom holds
+    stem_keys: NDArray[np.uint64]
+    stem_atoms: NDArray[np.int32]
+    stem_counts: NDArray[np.int32]
+    stem_lengths: NDArray[np.int32]
+    # stems of the titles on the path of each section
+    title_keys: NDArray[np.uint64]
+    title_sections: NDArray[np.int32]
+    # tokens of the encoder: kept vectors, the first of each atom, which are in how many pieces
+    token_rows: NDArray[np.int8]  # (t, d)
+    token_scales: NDArray[np.float32]  # (t,)
+    token_firsts: NDArray[np.int32]  # (atoms + 1,)
+    piece_ids: NDArray[np.int32]
+    piece_counts: NDArray[np.int32]
+    pieces: NDArray[np.int32]  # (1,) how many there are
+    # sums of vectors by atom: unit vectors, and their lengths over each window and the section
+    sums: NDArray[np.float16]  # (atoms, d)
+    lengths: NDArray[np.float32]  # (atoms, windows + 1)
+
+    def __len__(self) -> int:
+        """The number of atoms."""
+        return len(self.starts)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def read_atoms(outline: Outline, reading: Reading) -> Record:
+    """A document's record without any vectors."""
+    text = outline.document.text
+    atoms = find_atoms(outline, reading)
+    texts = [text[start:end] for start, end in zip(atoms.starts, atoms.ends, strict=True)]
+    stems = count_stems(texts, language=reading.language)
+    paths = [" ".join(section.path) for section in outline.sections]
+    titles = count_stems(paths, language=reading.language)
+    return Record(
+        starts=atoms.starts,
+        ends=atoms.ends,
+        tokens=atoms.tokens,
+        blocks=atoms.blocks,
+        sections=atoms.sections,
+        block_tokens=atoms.block_tokens,
+        stem_keys=stems.keys,
+        stem_atoms=stems.texts,
+        stem_counts=stems.counts,
+        stem_lengths=stems.lengths,
+        title_keys=titles.keys,
+        title_sections=titles.texts,
+        token_rows=np.zeros((0, 0), dtype=np.int8),
+        token_scales=np.zeros(0, dtype=np.float32),
+        token_firsts=np.zeros(len(atoms) + 1, dtype=np.int32),
+        piece_ids=np.zeros(0, dtype=np.int32),
+        piece_counts=np.zeros(0, dtype=np.int32),
+        pieces=np.zeros(1, dtype=np.int32),
+        sums=np.zeros((len(atoms), 0), dtype=np.float16),
+        lengths=np.zeros((len(atoms), len(SUM_WIDTHS) + 1), dtype=np.float32),
+    )
+
+
+def find_pieces(document: Document, reading: Reading) -> Pieces:
+    """The spans that the encoder is given: they tile the text, at most 200 tokens each."""
+    splitter = FixedSplitter(
+        PIECE, language=reading.language, sentence_splitter=reading.sentence_splitter
+    )
+    return [(chunk.start, chunk.end) for chunk in splitter.split(document)]
+
+
+def with_tokens(
+    record: Record, pieces: Pieces, tokens: Sequence[TokenVectors], rotation: Array
+) -> Record:
+    """The record with the token vectors of its pieces, and with their sums by atom."""
+    offsets = [of.spans[:, 0] + start for (start, _), of in zip(pieces, tokens, strict=True)]
+    vectors = np.concatenate([of.vectors for of in tokens])
+    places = np.searchsorted(record.starts, np.concatenate(offsets), "right") - 1
+    # tokens of excluded sections and front matter belong to no atom
+    inside = places >= 0
+    inside[inside] &= np.concatenate(offsets)[inside] < record.ends[places[inside]]
+    places, vectors = places[inside], vectors[inside]
+    kept = quantise(vectors, rotation)
+    ids, counts = np.unique(
+        np.concatenate([np.unique(of.ids) for of in tokens]), return_counts=True
+    )
+    firsts = np.searchsorted(places, np.arange(len(record) + 1))
+    filled = np.flatnonzero(np.diff(firsts))
+    sums = np.zeros((len(record), vectors.shape[1]))
+    if len(filled):
+        sums[filled] = np.add.reduceat(vectors, firsts[filled], axis=0)
+    return replace(
+        with_sums(record, sums),
+        token_rows=kept.rows,
+        token_scales=kept.scales,
+        token_firsts=firsts.astype(np.int32),
+        piece_ids=ids.astype(np.int32),
+        piece_counts=counts.astype(np.int32),
+        pieces=np.array([len(pieces)], dtype=np.int32),
+    )
+
+
+def with_vectors(record: Record, vectors: Array) -> Record:
+    """The record with one vector an atom, each as heavy as its atom is long."""
+    return with_sums(record, unit_rows(vectors.astype(np.float64)) * record.tokens[:, None])
+
+
+def with_sums(record: Record, sums: NDArray[np.float64]) -> Record:
+    """The record with these sums of vectors by atom, shape (atoms, d)."""
+    columns = [_lengths(sums, windows(middles_of(record.tokens), width)) for width in SUM_WIDTHS]
+    columns.append(_lengths(sums, section_runs(record.sections)))
+    return replace(
+        record,
+        sums=unit_rows(sums).astype(np.float16),
+        lengths=np.stack(columns, axis=1).astype(np.float32),
+    )
+
+
+def section_runs(sections: NDArray[Any]) -> Windows:
+    """The atoms of the same section around each atom, as windows."""
+    changes = np.flatnonzero(np.diff(sections)) + 1
+    bounds = np.concatenate([[0], changes, [len(sections)]])
+    run = np.searchsorted(changes, np.arange(len(sections)), "right")
+    return Windows(bounds[run], bounds[run + 1])
+
+
+def _lengths(sums: NDArray[np.float64], of: Windows) -> NDArray[Any]:
+    lengths: NDArray[Any] = np.linalg.norm(window_sums(sums, of), axis=1)
+    return lengths

@@ -1,0 +1,631 @@
+"""Evidence within a token budget: sentences matched word by word, given as paragraphs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structrag.asking.naming import setting_name
+from structrag.asking.requests import (
+    Array,
+    Embed,
+    EmbedTokens,
+    Request,
+    Steps,
+    T,
+    TokenEncoder,
+    TokenVectors,
+    Usage,
+)
+from structrag.asking.runner import Runner
+from structrag.asking.settings import Asking, AskingOptions, asking_of
+from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag.index.adding import AddReport
+from structrag.index.entries import fingerprint
+from structrag.index.routes import check_query, checked_k
+from structrag.models.embedders import as_embedder
+from structrag.models.token_vectors import as_token_encoder
+from structrag.reading.outline import Outline
+from structrag.reading.settings import Reading
+from structrag.records import Block, Chunk, Document, Hit
+from structrag.retrieval.evidence.packing import Passage, pack
+from structrag.retrieval.evidence.pool import Pool
+from structrag.retrieval.evidence.quantised import fit_rotation
+from structrag.retrieval.evidence.record import (
+    Record,
+    find_pieces,
+    read_atoms,
+    with_tokens,
+    with_vectors,
+)
+from structrag.retrieval.evidence.scores import Question, Ranking, rank
+from structrag.retrieval.evidence.store import EvidenceStore, Stored, stored_document
+from structrag.retrieval.retriever import Retriever
+from structrag.text.heading_path import heading_context
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+VERSION = 1  # of what records hold: raised when the same document gives others
+GROUP = 256  # pieces of documents that are prepared together
+ORDERS = ("rank", "document")
+PATH_TOKENS = 64  # of a heading path that is shown
+
+
+class EvidenceRetriever(Retriever):
+    """Finds the passages that answer a question, within a reader's tokens.
+
+    Example:
+        >>> from structrag import read_text
+        >>> document = read_text("# Pumps\\n\\nThe blue pump leaks.\\n\\n# Cats\\n\\nCats sleep.")
+        >>> retriever = EvidenceRetriever.from_documents([document])
+        >>> (hit,) = retriever.search("Which pump leaks?", max_tokens=6)
+        >>> hit.chunk.text, hit.chunk.path, hit.rank
+        ('The blue pump leaks.', ('Pumps',), 1)
+
+    Every sentence, table row and heading is scored by how well the words around it match those of
+    the question. The best bring their paragraphs, until the tokens are used up. Each hit is an
+    exact slice of a document.
+
+    With an encoder that gives vectors of tokens (any of sentence-transformers with a fast
+    tokenizer, or `TransformersTokens`), the question's tokens are matched with those around each
+    sentence. With any other embedder the sentences' vectors are used instead, and the results are
+    not as good. docs/evidence.md has the formulas and figures.
+
+    Args:
+        embedding: What `as_embedder` takes. None: LSA over the documents, refitted when they
+            change.
+        token_encoder: Gives vectors of tokens beside an `embedding` that has none; then it embeds
+            all, and `embedding` the sentences.
+        max_tokens: Most tokens of the reader in all hits of a search together.
+        order: "rank" for the best first, or "document" for reading order.
+        context: Whether hits carry their heading path in front (`chunk.context`), which then
+            counts.
+        dimensions: Of the token vectors that are kept; None: all. Fewer take less memory and find
+            a little less.
+        reading, language: How text is read; `reading.counter` counts the reader's tokens. Give
+            `language` alone or in `reading`.
+        asking, options: An `Asking`, or its settings by their own names.
+
+    A hit's `parts` are what matched: "tokens", "vectors" and "stems" around its best sentence,
+    "section vectors" and "section stems" in its section, "titles" above it. They add up to the
+    score. Scores are for one search: they cannot be compared between questions.
+    """
+
+    def __init__(
+        self,
+        embedding: Any = None,
+        *,
+        token_encoder: TokenEncoder | None = None,
+        max_tokens: int = 1000,
+        order: str = "rank",
+        context: bool = False,
+        dimensions: int | None = None,
+        reading: Reading | None = None,
+        language: str = "english",
+        asking: Asking | None = None,
+        **options: Unpack[AskingOptions],
+    ) -> None:
+        check_at_least("max_tokens", max_tokens, 1)
+        if dimensions is not None:
+            check_at_least("dimensions", dimensions, 1)
+        self.max_tokens = max_tokens
+        self.order = check_choice("order", order, ORDERS)
+        self.context = context
+        self.dimensions = dimensions
+        self.reading = reading or Reading(language=language)
+        self.token_encoder = _token_encoder(embedding, token_encoder)
+        # One model is asked once: its sums of token vectors stand for vectors of sentences.
+        is_same = self.token_encoder is not None and token_encoder is None
+        self.embedder = None if is_same else as_embedder(embedding)
+        if self.embedder is not None and embedding is None and token_encoder is not None:
+            self.embedder = None
+        self.store = EvidenceStore()
+        self.runner = Runner(embedder=self.embedder, asking=asking_of(asking, options))
+        self._fitted_at: int | None = None  # `store.changes` when the embedder was last fitted
+        self._fitting = RLock()
+
+    @classmethod
+    def from_documents(
+        cls, documents: Iterable[Document], embedding: Any = None, **options: Any
+    ) -> EvidenceRetriever:
+        """A retriever that holds the documents; options are those of the class."""
+        retriever = cls(embedding, **options)
+        retriever.add(documents)
+        return retriever
+
+    # -- documents in and out
+
+    @property
+    def document_ids(self) -> list[str]:
+        """In the order of their first adding."""
+        return list(self.store.documents)
+
+    @property
+    def usage(self) -> Usage:
+        """What this retriever has cost since it was made or loaded."""
+        return self.runner.usage
+
+    def __len__(self) -> int:
+        """The number of documents."""
+        return len(self.store)
+
+    def add(self, documents: Iterable[Document]) -> AddReport:
+        """Add documents, or replace those that changed.
+
+        The report's `chunks` are sentences, rows and headings. A document is in whole or not at
+        all; those finished before an error are kept.
+
+        Raises:
+            InvalidParameter: two documents of one call have the same id, or metadata is not JSON;
+                nothing has changed.
+            InvalidAnswer: the model returned NaN, or arrays that do not fit together.
+            ModelFailed: the model raised; it is the cause.
+        """
+        return self.run(self._add_steps(documents))
+
+    async def aadd(self, documents: Iterable[Document]) -> AddReport:
+        """`add` on an event loop."""
+        return await self.arun(self._add_steps(documents))
+
+    def update(self, documents: Iterable[Document]) -> AddReport:
+        """`add` for documents that must be there already; else InvalidParameter is raised."""
+        return self.run(self._add_steps(documents, known_only=True))
+
+    async def aupdate(self, documents: Iterable[Document]) -> AddReport:
+        """`update` on an event loop."""
+        return await self.arun(self._add_steps(documents, known_only=True))
+
+    def delete(self, doc_id: str) -> bool:
+        """Remove a document; False if there is none of this id."""
+        return self.store.delete(doc_id)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write documents and vectors to a folder, moved into place when complete.
+
+        Raises InvalidParameter if `path` holds something else than an index.
+        """
+        self.store.save(path, self._config())
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        embedding: Any = None,
+        *,
+        verify: bool = False,
+        **options: Any,
+    ) -> EvidenceRetriever:
+        """Open a saved retriever; arrays are memory-mapped.
+
+        Models are not saved: pass the same `embedding` and options again. `verify` compares the
+        checksums of all files, not only the small ones.
+
+        Raises:
+            IndexDamaged: there is no index, or it is incomplete, altered or not ours.
+            InvalidParameter: a model or a setting is another one than it was built with.
+        """
+        retriever = cls(embedding, **options)
+        store, config = EvidenceStore.load(path, verify=verify)
+        for name, value in retriever._config().items():
+            if config.get(name) != value:
+                raise InvalidParameter(
+                    f"{name} must be what the index at {os.fspath(path)!r} was built with, "
+                    f"{config.get(name)!r}; got {value!r}. Pass that, or build a new index."
+                )
+        retriever.store = store
+        return retriever
+
+    def _config(self) -> dict[str, Any]:
+        """What decides the vectors and arrays, besides the documents."""
+        return {
+            "version": VERSION,
+            "embedding": self.embedder.name if self.embedder is not None else None,
+            "token_encoder": self.token_encoder.name if self.token_encoder is not None else None,
+            "dimensions": self.dimensions,
+            "reading": setting_name(self.reading),
+        }
+
+    def _add_steps(
+        self, documents: Iterable[Document], *, known_only: bool = False
+    ) -> Steps[AddReport]:
+        settings = setting_name(self._config())
+        prints = _checked(documents, settings, self.store if known_only else None)
+        before = self.usage.as_dict()
+        kept = self.store.documents
+        new = [(document, key) for document, key in prints if _is_new(kept, document, key)]
+        added = sum(document.id not in kept for document, _ in new)
+        atoms = 0
+        for group in _groups(self._prepared(document, key) for document, key in new):
+            records = yield from self._record_steps(group)
+            stored = [prepared.stored for prepared in group]
+            atoms += sum(map(len, records))
+            self.store.put(zip(stored, records, strict=True))
+        unchanged = len(prints) - len(new)
+        after = self.usage.as_dict()
+        spent = {name: after[name] - before[name] for name in after if name != "fallbacks"}
+        spent["fallbacks"] = {}  # nothing here falls back
+        return AddReport(added, len(new) - added, unchanged, atoms, spent)
+
+    def _prepared(self, document: Document, key: str) -> _Prepared:
+        outline = self.reading.outline(document)
+        pieces = find_pieces(document, self.reading)
+        return _Prepared(outline, stored_document(outline, pieces, key))
+
+    def _record_steps(self, group: Sequence[_Prepared]) -> Steps[list[Record]]:
+        """The records of documents, their texts embedded together."""
+        records = [read_atoms(prepared.outline, self.reading) for prepared in group]
+        requests: list[Request] = []
+        if self.token_encoder is not None:
+            requests.append(EmbedTokens(_piece_texts(group), self.token_encoder))
+        embeds = self.embedder is not None and not hasattr(self.embedder, "fit")
+        if embeds:
+            texts = []
+            for prepared, record in zip(group, records, strict=True):
+                texts += _texts(prepared.outline.document.text, record)
+            requests.append(Embed(tuple(texts)))
+        if not requests:
+            return records
+        answers = list((yield requests))
+        if self.token_encoder is not None:
+            records = self._with_tokens(group, records, answers.pop(0))
+        if embeds:
+            records = _with_vectors(records, answers.pop(0))
+        return records
+
+    def _with_tokens(
+        self,
+        group: Sequence[_Prepared],
+        records: Sequence[Record],
+        tokens: Sequence[TokenVectors],
+    ) -> list[Record]:
+        if self.store.rotation is None and any(len(of.ids) for of in tokens):
+            vectors = np.concatenate([of.vectors for of in tokens])
+            self.store.rotation = fit_rotation(vectors, self.dimensions)
+        if self.store.rotation is None:
+            return list(records)
+        changed = []
+        first = 0
+        for prepared, record in zip(group, records, strict=True):
+            pieces = prepared.stored.pieces
+            of_document = tokens[first : first + len(pieces)]
+            first += len(pieces)
+            if of_document and len(record):
+                record = with_tokens(record, pieces, of_document, self.store.rotation)
+            changed.append(record)
+        return changed
+
+    # -- searching
+
+    def search(
+        self,
+        query: str,
+        k: float | None = None,
+        *,
+        where: Any = None,
+        max_tokens: int | None = None,
+        order: str | None = None,
+    ) -> list[Hit]:
+        """The passages that answer a question, each an exact slice of its document.
+
+        Args:
+            query: A blank one has no hits.
+            k: Most passages, none of them joined with the one it touches; None: no limit, and
+                those that touch are one.
+            where: Limits the search to documents: `{"doc_id": "report"}`, any metadata
+                (`{"year": [2020, 2021]}`), or a function of a document's metadata.
+            max_tokens: Most tokens of the reader in all passages together, heading paths included
+                if they are shown. None: the retriever's own, or no limit where `k` is given. What
+                is found within fewer tokens is found within more.
+            order: "rank" or "document"; None: the retriever's own.
+
+        Raises:
+            InvalidParameter: the query is no string, another argument is not allowed, or no
+                document has a key of `where`.
+        """
+        return self.run(self.steps(query, k, where=where, max_tokens=max_tokens, order=order))
+
+    async def asearch(
+        self,
+        query: str,
+        k: float | None = None,
+        *,
+        where: Any = None,
+        max_tokens: int | None = None,
+        order: str | None = None,
+    ) -> list[Hit]:
+        """`search` on an event loop."""
+        steps = self.steps(query, k, where=where, max_tokens=max_tokens, order=order)
+        return await self.arun(steps)
+
+    def steps(
+        self,
+        query: str,
+        k: float | None = None,
+        *,
+        where: Any = None,
+        max_tokens: int | None = None,
+        order: str | None = None,
+    ) -> Steps[list[Hit]]:
+        """`search` as steps."""
+        check_query(query)
+        most = None if k is None else checked_k(k)
+        if max_tokens is not None:
+            check_at_least("max_tokens", max_tokens, 1)
+        order = self.order if order is None else check_choice("order", order, ORDERS)
+        budget = self.max_tokens if max_tokens is None and most is None else max_tokens
+        self._refit()
+        documents, pool = self.store.select(where)
+        if not query.strip() or not len(pool):
+            return []
+        question = yield from self._question_steps(query)
+        ranking = rank(pool, question, self.store.rotation, language=self.reading.language)
+        reader = _Reader(documents, pool, self.reading, self.context)
+        passages = pack(
+            pool,
+            ranking.atoms.tolist(),
+            reader.tokens,
+            max_tokens=budget,
+            k=most,
+            # so many passages of a paragraph each: joined, they would be fewer and longer
+            joins=reader.joins if most is None else lambda _: False,
+        )
+        hits = [reader.hit(passage, ranking) for passage in passages]
+        if not hits and budget is not None:
+            hits = reader.cut(int(ranking.atoms[0]), ranking, budget)
+        if order == "document":
+            places = {doc.id: place for place, doc in enumerate(documents)}
+            hits.sort(key=lambda hit: (places[hit.chunk.doc_id], hit.chunk.start))
+        return hits
+
+    def run(self, steps: Steps[T]) -> T:
+        """Drive steps with this retriever's models."""
+        return self.runner.run(steps)
+
+    async def arun(self, steps: Steps[T]) -> T:
+        """`run` on an event loop."""
+        return await self.runner.arun(steps)
+
+    def _question_steps(self, query: str) -> Steps[Question]:
+        """The question as its encoders see it."""
+        requests: list[Request] = []
+        if self.token_encoder is not None:
+            requests.append(EmbedTokens((query,), self.token_encoder, query=True))
+        if self.embedder is not None:
+            requests.append(Embed((query,), query=True))
+        answers = list((yield requests))
+        if self.token_encoder is None:
+            return Question(query, answers[0][0])
+        (tokens,) = answers[0]
+        vector = tokens.vector if self.embedder is None else answers[1][0]
+        words = _words(query, tokens)
+        return Question(query, vector, tokens.vectors[words], tokens.ids[words])
+
+    def _refit(self) -> None:
+        """Fit an embedder that depends on all documents, and embed them anew."""
+        if self.embedder is None or not hasattr(self.embedder, "fit"):
+            return
+        with self._fitting:
+            changes, kept = self.store.changes, self.store.entries()
+            if changes == self._fitted_at:
+                return
+            passages = []
+            for stored, _ in kept:
+                passages += [stored.text[start:end] for start, end in stored.pieces]
+            self.embedder = self.runner.embedder = self.embedder.fit(passages)
+            texts = [text for stored, record in kept for text in _texts(stored.text, record)]
+            vectors = np.asarray(self.embedder.embed(texts), dtype=np.float32)
+            records = _with_vectors([record for _, record in kept], vectors)
+            if self.store.replace_records(dict(zip(_ids(kept), records, strict=True)), changes):
+                self._fitted_at = self.store.changes
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A document read, before anything is asked of a model."""
+
+    outline: Outline
+    stored: Stored
+
+
+class _Reader:
+    """The reader of a search's passages: what is given, and how many tokens it has."""
+
+    def __init__(
+        self, documents: Sequence[Stored], pool: Pool, reading: Reading, context: bool
+    ) -> None:
+        self.documents = documents
+        self.pool = pool
+        self.reading = reading
+        self.context = context
+        self._sizes: dict[tuple[int, int], int] = {}
+
+    def tokens(self, first: int, stop: int) -> int:
+        """Tokens of a run of atoms, with the heading path in front where it is shown."""
+        run = first, stop
+        if run not in self._sizes:
+            self._sizes[run] = self.reading.counter(self._given(self.chunk(first, stop)))
+        return self._sizes[run]
+
+    def joins(self, atom: int) -> bool:
+        """Whether nothing but blanks is between an atom and the one before it."""
+        number, place = self.pool.place(atom)
+        if not place:
+            return False
+        record = self.pool.records[number]
+        between = self.documents[number].text[record.ends[place - 1] : record.starts[place]]
+        return not between.strip()
+
+    def chunk(self, first: int, stop: int) -> Chunk:
+        """The chunk of a run of atoms, without blank lines in front and blanks behind."""
+        number, place = self.pool.place(first)
+        record, document = self.pool.records[number], self.documents[number]
+        last = place + stop - first - 1
+        return self._chunk(
+            document,
+            int(record.sections[place]),
+            int(record.starts[place]),
+            int(record.ends[last]),
+        )
+
+    def hit(self, passage: Passage, ranking: Ranking) -> Hit:
+        """A passage as a hit."""
+        return _hit(self.chunk(passage.first, passage.stop), passage, ranking)
+
+    def cut(self, atom: int, ranking: Ranking, budget: int) -> list[Hit]:
+        """The beginning of an atom that is above the budget, cut at a word; or nothing."""
+        whole = self.chunk(atom, atom + 1)
+        document = self.documents[self.pool.place(atom)[0]]
+        room = budget - (self.reading.counter(f"{whole.context}\n") if whole.context else 0)
+        if room < 1:
+            return []
+        block = Block("paragraph", whole.start, whole.end)
+        piece = self.reading.cutter().cut(document.text, [block], room)[0]
+        section = int(whole.section_id.rpartition("#")[2])
+        chunk = self._chunk(document, section, piece.start, piece.end, {"cut": True})
+        if self.reading.counter(self._given(chunk)) > budget:
+            return []
+        return [_hit(chunk, Passage(atom, atom + 1, atom, 1), ranking)]
+
+    def _chunk(
+        self,
+        document: Stored,
+        section: int,
+        start: int,
+        end: int,
+        extras: dict[str, Any] | None = None,
+    ) -> Chunk:
+        text = document.text[start:end]
+        body = text.lstrip()
+        # the first line keeps its indentation
+        start += text.rfind("\n", 0, len(text) - len(body)) + 1
+        text = document.text[start:end].rstrip()
+        end = start + len(text)
+        path = document.paths[section]
+        body_start = document.body_starts[section]
+        starts_with_heading = bool(path) and start < body_start
+        has_body = body_start < end and bool(document.text[body_start:end].strip())
+        shown = path[:-1] if starts_with_heading else path
+        context = self._path(document.title, shown) if self.context else ""
+        return Chunk(
+            id=f"{document.id}:{start}-{end}",
+            doc_id=document.id,
+            section_id=f"{document.id}#{section}",
+            start=start,
+            end=end,
+            text=text,
+            context=context,
+            n_tokens=self.reading.counter(text),
+            path=path,
+            extras=extras or {},
+            body_start=body_start if starts_with_heading and has_body else start,
+        )
+
+    def _path(self, title: str, path: tuple[str, ...]) -> str:
+        return heading_context(title, path, self.reading.counter, limit=PATH_TOKENS).text
+
+    def _given(self, chunk: Chunk) -> str:
+        return f"{chunk.context}\n{chunk.text}" if chunk.context else chunk.text
+
+
+def _hit(chunk: Chunk, passage: Passage, ranking: Ranking) -> Hit:
+    parts = {name: float(values[passage.best]) for name, values in ranking.parts.items()}
+    return Hit(chunk, float(ranking.scores[passage.best]), passage.rank, parts=parts)
+
+
+def _token_encoder(embedding: Any, token_encoder: Any) -> TokenEncoder | None:
+    """What gives the vectors of tokens: the one named, else the embedding if it can."""
+    if token_encoder is not None:
+        encoder = as_token_encoder(token_encoder)
+        if encoder is None:
+            raise InvalidParameter(
+                "token_encoder must have a name and embed_tokens(texts, query=False), such as "
+                "TransformersTokens or SentenceTransformerEmbedder with a fast tokenizer; got "
+                f"{type(token_encoder).__name__}."
+            )
+        return encoder
+    return as_token_encoder(as_embedder(embedding)) if embedding is not None else None
+
+
+def _words(query: str, tokens: TokenVectors) -> NDArray[np.bool_]:
+    """Which tokens are no punctuation, which asks for nothing; all of them where all are."""
+    shown = [query[start:end] for start, end in tokens.spans]
+    words = np.array([any(map(str.isalnum, text)) for text in shown], dtype=bool)
+    return words if words.any() else np.ones(len(words), dtype=bool)
+
+
+def _checked(
+    documents: Iterable[Document], settings: str, present: EvidenceStore | None
+) -> list[tuple[Document, str]]:
+    """The documents with their fingerprints; with `present`, all must be there."""
+    if isinstance(documents, Document):
+        raise InvalidParameter(
+            f"documents must be a list of Documents; got one, {documents.id!r}. Put it in a list."
+        )
+    checked: dict[str, tuple[Document, str]] = {}
+    for document in documents:
+        if not isinstance(document, Document):
+            raise InvalidParameter(
+                f"documents must be structrag Documents; got {type(document).__name__}. Use "
+                "structrag.read_text."
+            )
+        if document.id in checked:
+            raise InvalidParameter(
+                f"Two documents of one call have the id {document.id!r}; give each its own id=."
+            )
+        if present is not None and document.id not in present.documents:
+            raise InvalidParameter(
+                f"document {document.id!r} is not in the index, so it cannot be updated; use add."
+            )
+        checked[document.id] = document, fingerprint(document, settings)
+    return list(checked.values())
+
+
+def _is_new(kept: Mapping[str, Stored], document: Document, key: str) -> bool:
+    return document.id not in kept or kept[document.id].fingerprint != key
+
+
+def _groups(documents: Iterable[_Prepared]) -> Iterator[list[_Prepared]]:
+    """Documents in groups of some hundred pieces."""
+    group: list[_Prepared] = []
+    pieces = 0
+    for prepared in documents:
+        group.append(prepared)
+        pieces += len(prepared.stored.pieces)
+        if pieces >= GROUP:
+            yield group
+            group, pieces = [], 0
+    if group:
+        yield group
+
+
+def _piece_texts(group: Iterable[_Prepared]) -> tuple[str, ...]:
+    texts: list[str] = []
+    for prepared in group:
+        text = prepared.outline.document.text
+        texts += [text[start:end] for start, end in prepared.stored.pieces]
+    return tuple(texts)
+
+
+def _texts(text: str, record: Record) -> list[str]:
+    """The texts of a document's atoms."""
+    return [text[start:end] for start, end in zip(record.starts, record.ends, strict=True)]
+
+
+def _with_vectors(records: Sequence[Record], vectors: Array) -> list[Record]:
+    """The records with the vectors of their atoms, those of all records behind each other."""
+    bounds = np.cumsum([0, *map(len, records)])
+    return [
+        with_vectors(record, vectors[first : first + len(record)]) if len(record) else record
+        for record, first in zip(records, bounds, strict=False)
+    ]
+
+
+def _ids(entries: Iterable[tuple[Stored, Record]]) -> list[str]:
+    return [stored.id for stored, _ in entries]

@@ -1,0 +1,209 @@
+"""The score of every atom for a question, by matched tokens, vectors, stems and titles."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structrag.asking.requests import Array
+from structrag.retrieval.evidence.pool import Pool, idf
+from structrag.retrieval.evidence.quantised import unit_rows
+from structrag.retrieval.evidence.windows import (
+    MAX_WIDTHS,
+    FloatArray,
+    IntArray,
+    Windows,
+    weighted_maxima,
+)
+from structrag.text.stems import stem_keys, stems
+
+K1, B = 1.2, 0.75  # of BM25
+IDF_POWER = 1.5
+SHORTLIST = 800  # atoms whose tokens are matched
+SAMPLE = 64  # atoms that show the range of matches beside the shortlist's
+# What each part adds: with tokens matched, and by itself (the first stage).
+MATCHED = {
+    "tokens": 1.0,
+    "vectors": 0.25,
+    "stems": 0.1,
+    "section vectors": 0.05,
+    "section stems": 0.05,
+    "titles": 0.2,
+}
+UNMATCHED = {
+    "vectors": 1.0,
+    "stems": 1.0,
+    "section vectors": 0.1,
+    "section stems": 0.1,
+    "titles": 0.2,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question as it is matched; what an encoder does not give is None."""
+
+    text: str
+    vector: Array | None = None  # (d,), in the space of the pool's sums
+    tokens: Array | None = None  # (k, d) as the encoder gives them
+    ids: NDArray[np.int32] | None = None  # (k,)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Atoms, best first, with what each part added to their scores."""
+
+    atoms: IntArray
+    scores: FloatArray  # of all atoms, by number
+    parts: Mapping[str, FloatArray]  # the same, by part; they add up to the score
+
+
+def rank(
+    pool: Pool,
+    question: Question,
+    rotation: Array | None = None,
+    *,
+    language: str = "english",
+    shortlist: int = SHORTLIST,
+) -> Ranking:
+    """All atoms of a pool by their scores; equal ones in reading order.
+
+    Where tokens can be matched, they are for the `shortlist` best atoms of a first stage, and the
+    others follow in its order.
+    """
+    signals = {**_vectors(pool, question), **_stems(pool, question.text, language)}
+    first = _weighted(signals, UNMATCHED)
+    total = _total(first, len(pool))
+    if question.tokens is None or not len(question.tokens) or not pool.has_tokens:
+        return Ranking(_by_score(total), total, first)
+    chosen = np.sort(_by_score(total)[:shortlist])
+    signals["tokens"] = _matched(pool, question, rotation, chosen)
+    parts = _weighted(signals, MATCHED)
+    scores = _total(parts, len(pool))
+    if len(chosen) == len(pool):
+        return Ranking(_by_score(scores), scores, parts)
+    # The rest was not matched: its scores are the first stage's, moved below the last matched one.
+    unmatched = np.ones(len(pool), dtype=bool)
+    unmatched[chosen] = False
+    for name in MATCHED:
+        parts[name] = np.where(unmatched, first.get(name, 0.0), parts[name])
+    shift = scores[chosen].min() - 1.0 - total[unmatched].max()
+    parts["tokens"] = np.where(unmatched, shift, parts["tokens"])
+    scores = np.where(unmatched, total + shift, scores)
+    return Ranking(_by_score(scores), scores, parts)
+
+
+def _vectors(pool: Pool, question: Question) -> dict[str, FloatArray]:
+    """Cosines of the question with the atoms' windows and sections, each brought to [0, 1]."""
+    if question.vector is None:
+        return {}
+    *around, section = pool.cosines(question.vector)
+    mean = np.mean([minmax(cosines) for cosines in around], axis=0)
+    return {"vectors": mean, "section vectors": minmax(section)}
+
+
+def _stems(pool: Pool, text: str, language: str) -> dict[str, FloatArray]:
+    """BM25 of the atoms' windows and sections by their maxima, and the share found in titles."""
+    counts = Counter(stems(text, language=language))
+    windows = pool.summed
+    scores = [np.zeros(len(pool)) for _ in windows]
+    titles, weight_of_all = np.zeros(len(pool)), 0.0
+    is_first = _section_starts(pool)
+    for key, times in zip(stem_keys(counts), counts.values(), strict=True):
+        held = pool.stem_counts(key)
+        weight = float(idf(len(pool), np.count_nonzero(held)))
+        weight_of_all += weight
+        titles += weight * pool.titled(key)
+        if not held.any():
+            continue
+        before = np.concatenate([[0], np.cumsum(held)])
+        for number, of in enumerate(windows):
+            tf = (before[of.stops] - before[of.firsts]).astype(np.float64)
+            counted = is_first if number == len(windows) - 1 else slice(None)
+            n, df = len(tf[counted]), np.count_nonzero(tf[counted])
+            lengths = pool.stem_lengths[number]
+            mean = float(lengths[counted].mean()) or 1.0
+            norm = K1 * (1 - B + B * lengths / mean)
+            scores[number] += times * float(idf(n, df)) * tf / (tf + norm)
+    *around, section = map(by_maximum, scores)
+    share = titles / weight_of_all if weight_of_all else titles
+    mean_of_windows = np.mean(around, axis=0)
+    return {"stems": mean_of_windows, "section stems": section, "titles": share}
+
+
+def _section_starts(pool: Pool) -> NDArray[np.bool_]:
+    """Whether an atom is the first of its section, and stands for it in counts."""
+    starts: NDArray[np.bool_] = pool.section_windows.firsts == np.arange(len(pool))
+    return starts
+
+
+def _matched(
+    pool: Pool, question: Question, rotation: Array | None, chosen: IntArray
+) -> FloatArray:
+    """The mean over windows of matched tokens, brought to [0, 1]; only for the chosen atoms.
+
+    The range of a window's matches is that of the chosen atoms and of a sample of all.
+    """
+    assert question.tokens is not None and question.ids is not None  # noqa: S101
+    queries = unit_rows(question.tokens.astype(np.float32))
+    queries = queries if rotation is None else queries @ rotation
+    weights = pool.token_weights(question.ids) ** IDF_POWER
+    weights /= weights.sum()
+    atoms = chosen
+    if len(chosen) < len(pool):
+        sample = np.linspace(0, len(pool) - 1, SAMPLE).round().astype(np.int64)
+        atoms = np.union1d(chosen, sample)
+    needed = _covered(pool.windows[MAX_WIDTHS[-1]].of(atoms), len(pool))
+    matches = pool.matches(needed, queries.astype(np.float32))
+    at = np.cumsum(np.bincount(needed, minlength=len(pool))) - 1  # place of each needed atom
+    kinds = []
+    for width in MAX_WIDTHS:
+        of = pool.windows[width].of(atoms)
+        kinds.append(Windows(at[of.firsts], at[of.stops - 1] + 1))
+    mean = np.mean([minmax(one) for one in weighted_maxima(matches, weights, kinds)], axis=0)
+    scores = np.zeros(len(pool))
+    scores[atoms] = mean
+    return scores
+
+
+def _covered(of: Windows, n: int) -> IntArray:
+    """The atoms that lie in any of the windows, ascending."""
+    changes = np.zeros(n + 1, dtype=np.int64)
+    np.add.at(changes, of.firsts, 1)
+    np.add.at(changes, of.stops, -1)
+    return np.flatnonzero(np.cumsum(changes[:-1]))
+
+
+def minmax(values: FloatArray) -> FloatArray:
+    """Brought to [0, 1] by the least and the most; zeros where all are equal."""
+    low, high = float(values.min()), float(values.max())
+    if high <= low:
+        return np.zeros(len(values))
+    return (values - low) / (high - low)
+
+
+def by_maximum(values: FloatArray) -> FloatArray:
+    """Divided by the most; zeros where that is 0."""
+    most = float(values.max())
+    return values / most if most > 0 else values
+
+
+def _weighted(
+    signals: Mapping[str, FloatArray], weights: Mapping[str, float]
+) -> dict[str, FloatArray]:
+    return {name: weights[name] * values for name, values in signals.items() if name in weights}
+
+
+def _total(parts: Mapping[str, FloatArray], n: int) -> FloatArray:
+    total: FloatArray = np.sum(list(parts.values()), axis=0) if parts else np.zeros(n)
+    return total
+
+
+def _by_score(scores: FloatArray | Sequence[float]) -> IntArray:
+    """Atoms by score, equal ones (to nine decimals) in reading order."""
+    order: IntArray = np.argsort(-np.round(scores, 9), kind="stable")
+    return order

@@ -1,0 +1,85 @@
+"""Terms cut to their stems by Snowball, and as numbers that are equal in every process."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+from Stemmer import Stemmer, algorithms
+
+from structrag.text.terms import Tokenizer, tokenizer_for
+
+STEM_LANGUAGES = tuple(sorted(algorithms()))
+
+Keys = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class StemCounts:
+    """How often each stem occurs in each of some texts.
+
+    Example:
+        >>> counts = count_stems(["Pumps pump water.", "A pump."])
+        >>> counts.texts.tolist(), counts.counts.tolist(), counts.lengths.tolist()
+        ([0, 0, 1], [2, 1, 1], [3, 1])
+    """
+
+    keys: Keys  # (p,) of the stems, in the order of `texts`
+    texts: NDArray[np.int32]  # (p,) which text, ascending
+    counts: NDArray[np.int32]  # (p,) how often
+    lengths: NDArray[np.int32]  # (texts,) stems of each text, repeats counted
+
+
+def stems(text: str, *, language: str = "english") -> list[str]:
+    """The stems of a text's terms in order, with repeats; stop words are left out.
+
+    A language that Snowball does not know keeps its terms whole. Stop words are those of the
+    language where there is a list, else none are left out.
+
+    Example:
+        >>> stems("The pumps are running")
+        ['pump', 'run']
+    """
+    return _stemmed([text], language)[0]
+
+
+def count_stems(texts: Sequence[str], *, language: str = "english") -> StemCounts:
+    """The stems of several texts, counted."""
+    rows: list[int] = []
+    keys: list[int] = []
+    counts: list[int] = []
+    lengths: list[int] = []
+    for row, of_text in enumerate(_stemmed(texts, language)):
+        lengths.append(len(of_text))
+        for stem, count in Counter(of_text).items():
+            rows.append(row)
+            keys.append(_key(stem))
+            counts.append(count)
+    return StemCounts(
+        np.array(keys, dtype=np.uint64),
+        np.array(rows, dtype=np.int32),
+        np.array(counts, dtype=np.int32),
+        np.array(lengths, dtype=np.int32),
+    )
+
+
+def stem_keys(words: Iterable[str]) -> Keys:
+    """Stems as numbers: 64 bits of their hash, so that no vocabulary has to be kept."""
+    return np.array([_key(word) for word in words], dtype=np.uint64)
+
+
+def _stemmed(texts: Sequence[str], language: str) -> list[list[str]]:
+    tokenizer: Tokenizer = tokenizer_for(language)
+    if language not in STEM_LANGUAGES:
+        return [tokenizer(text) for text in texts]
+    stemmer = Stemmer(language)  # one for each call, as no two threads may use the same
+    return [stemmer.stemWords(tokenizer(text)) for text in texts]
+
+
+def _key(word: str) -> int:
+    digest = blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little")

@@ -1,0 +1,124 @@
+"""Passages: whole blocks, budgets that hold, and prefixes of larger budgets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from evidence_making import pool
+from hypothesis import given
+from hypothesis import strategies as st
+
+from structrag import read_text
+from structrag.retrieval.evidence.packing import Passage, pack, units
+
+LONG = " ".join(f"Sentence {i} has some words more." for i in range(60))  # 360 words, one block
+DOCUMENT = read_text(f"# A\n\nOne two. Three four.\n\nFive six.\n\n{LONG}\n", id="a")
+POOL = pool([DOCUMENT, read_text("Seven. Eight.", id="b")])
+
+
+def size(first: int, stop: int) -> int:
+    return int(POOL.tokens[first:stop].sum())
+
+
+def spans(passages: list[Passage]) -> list[tuple[int, int]]:
+    return [(passage.first, passage.stop) for passage in passages]
+
+
+def test_an_atom_brings_its_block_once() -> None:
+    assert list(units(POOL, [2, 1, 0])) == [(2, [(1, 3)]), (0, [(0, 1)])]
+
+
+def test_of_a_long_block_it_brings_what_is_around_it() -> None:
+    atom = 30
+    ((_, ((first, stop),)),) = units(POOL, [atom])
+    around = POOL.windows[60]
+    assert (first, stop) == (around.firsts[atom], around.stops[atom])
+    assert 54 <= size(first, stop) <= 66
+    (_, (_, runs)) = units(POOL, [atom, atom + 6])
+    assert runs == [(stop, int(around.stops[atom + 6]))]
+
+
+def test_a_gap_between_two_windows_brings_two_runs_or_one() -> None:
+    first, second, third = list(units(POOL, [20, 32, 26]))
+    assert first[1][0][1] <= 26 < second[1][0][0]
+    assert third[1] == [(first[1][0][1], second[1][0][0])]
+
+
+def test_runs_that_touch_are_one_passage_with_the_better_rank() -> None:
+    passages = pack(POOL, [3, 1, 0], size)
+    assert spans(passages) == [(0, 4)] and passages[0].best == 3 and passages[0].rank == 1
+    apart = pack(POOL, [3, 0], size)
+    assert spans(apart) == [(3, 4), (0, 1)]
+    split = pack(POOL, [3, 1, 0], size, joins=lambda atom: atom != 1)
+    assert spans(split) == [(1, 4), (0, 1)]
+
+
+def test_what_does_not_fit_is_taken_in_part_and_then_it_ends() -> None:
+    assert spans(pack(POOL, [3, 2, 0], size, max_tokens=5)) == [(2, 4)]
+    # the block of 1 and 2 has four words: only the best sentence fits, and the heading is not tried
+    assert spans(pack(POOL, [2, 0], size, max_tokens=3)) == [(2, 3)]
+    assert pack(POOL, [2, 0], size, max_tokens=1) == []
+
+
+def test_k_passages() -> None:
+    ranking = [0, 3, 20, 2]
+    assert spans(pack(POOL, ranking, size, k=1)) == [(0, 1)]
+    assert len(pack(POOL, ranking, size, k=2)) == 2
+    assert spans(pack(POOL, [0, 2, 3], size, k=1)) == [(0, 4)]
+
+
+RANKINGS = st.permutations(range(len(POOL)))
+BUDGETS = st.integers(1, 420)
+
+
+@given(RANKINGS, BUDGETS, BUDGETS)
+def test_a_budget_holds_and_a_larger_one_has_all_of_it(
+    ranking: list[int], one: int, other: int
+) -> None:
+    taken = []
+    for budget in sorted((one, other)):
+        passages = pack(POOL, ranking, size, max_tokens=budget)
+        assert sum(size(*span) for span in spans(passages)) <= budget
+        atoms = [atom for span in spans(passages) for atom in range(*span)]
+        assert len(atoms) == len(set(atoms))
+        taken.append(set(atoms))
+    assert taken[0] <= taken[1]
+
+
+@given(RANKINGS)
+def test_without_a_limit_all_comes(ranking: list[int]) -> None:
+    passages = pack(POOL, ranking, size, joins=lambda atom: POOL.place(atom)[1] > 0)
+    last = len(POOL) - 2
+    assert sorted(spans(passages)) == [(0, last), (last, len(POOL))]
+    assert [passage.rank for passage in passages] == sorted(p.rank for p in passages)
+    firsts = [pool_atoms for _, runs in units(POOL, ranking) for pool_atoms in runs]
+    assert sum(stop - first for first, stop in firsts) == len(POOL)
+
+
+def test_a_passage_ends_with_its_document() -> None:
+    last = len(POOL) - 2
+    ranking = [last - 1, last]
+    joined = spans(pack(POOL, ranking, size, joins=lambda atom: POOL.place(atom)[1] > 0))
+    assert all(not first < last < stop for first, stop in joined)
+
+
+def test_what_counts_less_together_still_keeps_the_budget() -> None:
+    def subadditive(first: int, stop: int) -> int:
+        return int(np.ceil(size(first, stop) ** 0.9))
+
+    for budget in (3, 10, 50):
+        passages = pack(POOL, range(len(POOL)), subadditive, max_tokens=budget)
+        assert sum(subadditive(*span) for span in spans(passages)) <= budget
+
+
+@pytest.mark.parametrize("budget", [1, 10, 100])
+def test_an_empty_ranking_has_no_passages(budget: int) -> None:
+    assert pack(POOL, [], size, max_tokens=budget) == []
+
+
+def test_passages_that_are_not_joined_still_hold_what_fits_of_a_unit() -> None:
+    def never(atom: int) -> bool:
+        return False
+
+    assert spans(pack(POOL, [30], size, max_tokens=20, k=3, joins=never)) == [(29, 32)]
+    assert len(pack(POOL, [0, 3, 1], size, k=2, joins=never)) == 2

@@ -1,0 +1,108 @@
+"""Several records as one row of atoms, against each alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from doubles import HashTokens
+from evidence_making import ROTATION, WORDS, pool, question, record
+
+from structrag import read_text
+from structrag.reading.settings import Reading
+from structrag.retrieval.evidence.pool import Pool, idf
+from structrag.retrieval.evidence.quantised import unit_rows
+from structrag.retrieval.evidence.record import read_atoms
+from structrag.retrieval.evidence.windows import MAX_WIDTHS
+from structrag.text.stems import stem_keys
+
+FIRST = read_text("# Pumps\n\nPumps leak. Seals hold.\n\n## Parts\n\nA rotor.\n", id="a")
+SECOND = read_text("Cats sleep. Dogs bark at pumps.\n", id="b")
+EMPTY = read_text("", id="c")
+
+
+def test_atoms_are_numbered_through_all_documents() -> None:
+    both = pool([FIRST, EMPTY, SECOND])
+    assert len(both) == 7 and both.firsts.tolist() == [0, 5, 5, 7]
+    assert [both.place(atom) for atom in (0, 4, 5, 6)] == [(0, 0), (0, 4), (2, 0), (2, 1)]
+    assert both.blocks.tolist() == [0, 1, 1, 2, 3, 4, 4]
+    assert both.sections.tolist() == [1, 1, 1, 2, 2, 3, 3]
+
+
+def test_no_window_holds_two_documents() -> None:
+    both = pool([FIRST, SECOND])
+    for width in MAX_WIDTHS:
+        of = both.windows[width]
+        assert (of.stops[:5] <= 5).all() and (of.firsts[5:] >= 5).all()
+    assert (both.section_windows.firsts.tolist()) == [0, 0, 0, 3, 3, 5, 5]
+
+
+def test_cosines_are_those_with_the_sums_of_vectors() -> None:
+    both, asked = pool([FIRST, SECOND]), question("Which pumps leak?")
+    assert asked.vector is not None
+    cosines = both.cosines(asked.vector)
+    (tokens,) = HashTokens().embed_tokens([SECOND.text])
+    unit = unit_rows(asked.vector[None])[0]
+    for atom, part in ((5, slice(0, 2)), (6, slice(2, 6))):
+        total = tokens.vectors[part].sum(axis=0)
+        assert cosines[0][atom] == pytest.approx(total @ unit / np.linalg.norm(total), abs=2e-3)
+    whole = tokens.vectors.sum(axis=0)
+    assert cosines[-1][6] == pytest.approx(whole @ unit / np.linalg.norm(whole), abs=2e-3)
+
+
+def test_matches_are_the_best_cosines_of_the_atoms_tokens() -> None:
+    both, asked = pool([FIRST, SECOND]), question("pumps sleep")
+    assert asked.tokens is not None
+    queries = unit_rows(asked.tokens)
+    (tokens,) = HashTokens().embed_tokens([SECOND.text])
+    cosines = unit_rows(tokens.vectors) @ queries.T
+    expected = np.stack([cosines[:2].max(axis=0), cosines[2:].max(axis=0)])
+    for atoms in ([5, 6], [0, 2, 5, 6]):
+        matches = both.matches(np.array(atoms), queries @ ROTATION)
+        assert np.allclose(matches[-2:], expected, atol=0.02)
+
+
+def test_an_atom_without_a_token_matches_nothing() -> None:
+    asked = question("pumps")
+    assert asked.tokens is not None
+    alone = pool([read_text("# ***\n\nPumps leak.\n")])
+    matches = alone.matches(np.arange(2), unit_rows(asked.tokens) @ ROTATION)
+    assert matches[0].tolist() == [-1.0] and matches[1, 0] > 0.9
+
+
+def test_many_tokens_are_multiplied_in_batches() -> None:
+    text = "".join(f"Word {i} here stands. " for i in range(6000))  # 24,000 tokens
+    whole = Pool([record(read_text(text), Reading())])
+    asked = question("word 5999 stands")
+    assert asked.tokens is not None
+    matches = whole.matches(np.arange(len(whole)), unit_rows(asked.tokens) @ ROTATION)
+    assert int(matches[:, 1].argmax()) == 5999
+
+
+def test_weights_are_by_the_pieces_that_hold_a_token() -> None:
+    both, asked = pool([FIRST, SECOND]), question("pumps rotor unknown")
+    assert asked.ids is not None
+    assert np.allclose(both.token_weights(asked.ids), [idf(2, 2), idf(2, 1), idf(2, 0)])
+    assert idf(2, 2) == pytest.approx(np.log(1.2))
+
+
+def test_stems_are_counted_by_atom_and_found_in_titles() -> None:
+    both = pool([FIRST, SECOND])
+    pump, part = stem_keys(["pump", "part"])
+    assert both.stem_counts(pump).tolist() == [1, 1, 0, 0, 0, 0, 1]
+    assert both.titled(pump).tolist() == [True] * 5 + [False] * 2
+    assert both.titled(part).tolist() == [False] * 3 + [True] * 2 + [False] * 2
+    assert both.stem_lengths[-1].tolist() == [5, 5, 5, 2, 2, 5, 5]
+
+
+def test_titles_of_sections_behind_the_last_atom_are_of_no_other_document() -> None:
+    excluded = Reading(exclude_titles=["pumps"])
+    documents = [read_text("text\n\n# Pumps\n\nmore"), read_text("other")]
+    both = Pool([read_atoms(excluded.outline(document), excluded) for document in documents])
+    assert not both.titled(stem_keys(["pump"])[0]).any()
+
+
+def test_a_pool_of_nothing_and_one_without_vectors() -> None:
+    assert len(Pool([])) == 0
+    plain = Pool([read_atoms(WORDS.outline(SECOND), WORDS)])
+    assert not plain.has_tokens
+    assert not np.any(plain.cosines(np.ones(3, dtype=np.float32)))

@@ -1,0 +1,90 @@
+"""The arrays of a document: stems, sums and tokens in the right atoms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from doubles import HashTokens
+from samples import BAD
+
+from structrag import parse, read_text
+from structrag.reading.settings import Reading
+from structrag.records import Document
+from structrag.retrieval.evidence.quantised import fit_rotation, unit_rows
+from structrag.retrieval.evidence.record import (
+    Record,
+    find_pieces,
+    read_atoms,
+    section_runs,
+    with_tokens,
+    with_vectors,
+)
+from structrag.retrieval.evidence.windows import SUM_WIDTHS
+from structrag.text.stems import stem_keys
+
+TEXT = "# Pumps\n\nPumps leak. Seals hold.\n\n## Parts\n\nA rotor.\n"
+
+
+def made(document: Document) -> Record:
+    encoder, reading = HashTokens(), Reading()
+    pieces = find_pieces(document, reading)
+    tokens = encoder.embed_tokens([document.text[start:end] for start, end in pieces])
+    record = read_atoms(parse(document), reading)
+    rotation = fit_rotation(np.concatenate([of.vectors for of in tokens]))
+    return with_tokens(record, pieces, tokens, rotation)
+
+
+def test_tokens_belong_to_the_atoms_they_stand_in() -> None:
+    record = made(read_text(TEXT))
+    assert np.diff(record.token_firsts).tolist() == [1, 2, 2, 1, 2]
+    assert record.token_rows.shape == (8, 32) and record.pieces.tolist() == [1]
+    assert len(record.piece_ids) == 7 and set(record.piece_counts.tolist()) == {1}
+
+
+def test_lengths_are_those_of_sums_over_windows_and_sections() -> None:
+    document = read_text(TEXT)
+    record = made(document)
+    (tokens,) = HashTokens().embed_tokens([TEXT])
+    assert np.allclose(record.lengths[1, 0], np.linalg.norm(tokens.vectors[1:3].sum(axis=0)))
+    whole = np.linalg.norm(tokens.vectors.sum(axis=0))
+    assert np.allclose(record.lengths[:, SUM_WIDTHS.index(480)], whole)
+    section = np.linalg.norm(tokens.vectors[:5].sum(axis=0))
+    assert np.allclose(record.lengths[:3, -1], section, rtol=1e-5)
+    unit = unit_rows(tokens.vectors[1:3].sum(axis=0, keepdims=True))[0]
+    assert np.allclose(record.sums[1], unit, atol=1e-3)
+
+
+def test_stems_and_titles_have_their_places() -> None:
+    record = read_atoms(parse(read_text(TEXT)), Reading())
+    pump, part = stem_keys(["pump", "part"])
+    assert record.stem_atoms[record.stem_keys == pump].tolist() == [0, 1]
+    assert record.title_sections[record.title_keys == pump].tolist() == [1, 2]
+    assert record.title_sections[record.title_keys == part].tolist() == [2]
+    assert record.stem_lengths.tolist() == [1, 2, 2, 1, 1]
+
+
+def test_vectors_of_sentences_are_as_heavy_as_their_sentences_are_long() -> None:
+    record = read_atoms(parse(read_text(TEXT)), Reading())
+    record = with_vectors(record, np.eye(5, dtype=np.float32) * 3)
+    assert np.allclose(record.lengths[:, 0], record.tokens)
+    assert np.allclose(record.sums, np.eye(5))
+
+
+def test_section_runs() -> None:
+    of = section_runs(np.array([0, 1, 1, 3]))
+    assert of.firsts.tolist() == [0, 1, 1, 3] and of.stops.tolist() == [1, 3, 3, 4]
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_odd_documents_have_records_that_fit_together(name: str) -> None:
+    record = made(read_text(BAD[name], format="markdown"))
+    assert len(record.token_rows) == len(record.token_scales) == record.token_firsts[-1]
+    assert len(record.token_firsts) == len(record.lengths) + 1 == len(record) + 1
+    assert np.isfinite(record.lengths).all() and np.isfinite(record.sums).all()
+
+
+def test_pieces_tile_the_text() -> None:
+    document = read_text("One sentence here. " * 100)
+    pieces = find_pieces(document, Reading())
+    assert "".join(document.text[start:end] for start, end in pieces) == document.text
+    assert len(pieces) > 1

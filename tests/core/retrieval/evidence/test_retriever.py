@@ -1,0 +1,311 @@
+"""Evidence from documents: exact slices within a budget, whatever the question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from doubles import HashEmbedder, HashTokens
+from hypothesis import given
+from hypothesis import strategies as st
+from samples import BAD, manual
+
+from structrag import EvidenceRetriever, Retriever, read_text
+from structrag.asking.requests import TokenVectors
+from structrag.errors import IndexDamaged, InvalidAnswer, InvalidParameter, ModelFailed
+from structrag.reading.settings import Reading
+from structrag.records import Document, Hit
+from structrag.text.tokens import count_tokens
+
+PUMPS = read_text(
+    "# Pumps\n\nThe blue pump leaks. Its seal is worn.\n\n## Care\n\n- Rinse it weekly.\n"
+    "- Dry it.\n\n# Cats\n\nCats sleep all day. They like fish.\n",
+    id="pumps",
+    meta={"year": 2020},
+)
+BOATS = read_text(
+    "# Boats\n\nBoats float. A blue boat leaks too.\n", id="boats", meta={"year": 2021}
+)
+MODELS = [None, HashEmbedder(), HashTokens()]
+
+
+def made(embedding: Any = None, **options: Any) -> EvidenceRetriever:
+    return EvidenceRetriever.from_documents([PUMPS, BOATS], embedding, **options)
+
+
+def texts(hits: Sequence[Hit]) -> list[str]:
+    return [hit.chunk.text for hit in hits]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=["lsa", "embedder", "tokens"])
+def test_the_sentence_that_answers_comes_with_its_paragraph(model: Any) -> None:
+    (hit,) = made(model).search("Which blue pump leaks?", 1, where={"doc_id": "pumps"})
+    assert hit.chunk.text == "The blue pump leaks. Its seal is worn."
+    assert (hit.chunk.path, hit.chunk.section_id, hit.rank) == (("Pumps",), "pumps#1", 1)
+    assert PUMPS.text[hit.chunk.start : hit.chunk.end] == hit.chunk.text
+    assert hit.score == pytest.approx(sum(hit.parts.values()))
+    assert ("tokens" in hit.parts) == (isinstance(model, HashTokens))
+
+
+def test_the_document_is_read_once_by_an_encoder_of_tokens() -> None:
+    encoder = HashTokens()
+    retriever = made(encoder)
+    assert len(encoder.passes) == 1 and not encoder.texts
+    retriever.search("pumps")
+    assert encoder.passes[1:] == [("pumps",)] and not encoder.queries
+
+
+def test_tokens_of_a_second_encoder_stand_beside_an_embedding() -> None:
+    embedder, encoder = HashEmbedder(), HashTokens()
+    hits = made(embedder, token_encoder=encoder).search("Which blue pump leaks?", 1)
+    assert hits[0].chunk.doc_id == "pumps" and "tokens" in hits[0].parts
+    assert embedder.queries == ["Which blue pump leaks?"] and len(encoder.passes) == 2
+    alone = made(token_encoder=encoder)
+    assert alone.embedder is None and alone.search("pump", 1)[0].chunk.doc_id == "pumps"
+
+
+def test_rank_and_reading_order() -> None:
+    retriever = made(HashTokens())
+    by_rank = retriever.search("Do cats like fish? blue boat", max_tokens=25)
+    by_place = retriever.search("Do cats like fish? blue boat", max_tokens=25, order="document")
+    assert sorted(texts(by_rank)) == sorted(texts(by_place)) and len(by_rank) > 1
+    assert [hit.rank for hit in by_rank] == sorted(hit.rank for hit in by_rank)
+    places = [(hit.chunk.doc_id != "pumps", hit.chunk.start) for hit in by_place]
+    assert places == sorted(places)
+    assert made(HashTokens(), order="document").search("cats fish", max_tokens=25)
+
+
+def test_the_heading_path_is_shown_and_counted() -> None:
+    retriever = made(HashTokens(), context=True)
+    (hit,) = retriever.search("Rinse it weekly", 1)
+    assert (hit.chunk.context, hit.chunk.text) == ("Pumps > Care", "- Rinse it weekly.\n- Dry it.")
+    for budget in range(10, 60, 5):
+        given = [
+            f"{hit.chunk.context}\n{hit.chunk.text}"
+            for hit in retriever.search("Rinse it weekly", max_tokens=budget)
+        ]
+        assert "Rinse it" in given[0] and sum(map(count_tokens, given)) <= budget
+
+
+def test_a_passage_that_starts_with_its_heading_shows_what_is_above_it() -> None:
+    hit, *_ = made(HashTokens(), context=True).search("care rinse dry", max_tokens=20)
+    assert hit.chunk.text.startswith("## Care") and hit.chunk.context == "Pumps"
+    assert hit.chunk.body.lstrip().startswith("- Rinse")
+
+
+def test_below_one_sentence_its_beginning_is_given() -> None:
+    (hit,) = made(HashTokens()).search("Which blue pump leaks?", max_tokens=4)
+    assert hit.chunk.text == "The blue pump" and hit.chunk.extras == {"cut": True}
+    assert made(HashTokens()).search("Which blue pump leaks?", max_tokens=1) == []
+
+
+def test_where_limits_the_search() -> None:
+    retriever = made(HashTokens())
+    assert {hit.chunk.doc_id for hit in retriever.search("leaks", where={"year": 2021})} == {
+        "boats"
+    }
+    with pytest.raises(InvalidParameter, match="where must use keys"):
+        retriever.search("leaks", where={"colour": "blue"})
+
+
+def test_documents_are_added_replaced_and_deleted() -> None:
+    retriever = made(HashTokens())
+    assert retriever.add([PUMPS]).unchanged == 1
+    report = retriever.update([read_text("The red pump hums.", id="pumps")])
+    assert (report.replaced, report.chunks) == (1, 1)
+    assert texts(retriever.search("pump", 1)) == ["The red pump hums."]
+    with pytest.raises(InvalidParameter, match="'new' is not in the index"):
+        retriever.update([read_text("x", id="new")])
+    assert retriever.delete("pumps") and not retriever.delete("pumps")
+    assert retriever.document_ids == ["boats"] and len(retriever) == 1
+    assert {hit.chunk.doc_id for hit in retriever.search("pump")} == {"boats"}
+
+
+@pytest.mark.parametrize(
+    ("documents", "message"),
+    [
+        (PUMPS, "documents must be a list of Documents; got one"),
+        (["text"], "documents must be structrag Documents; got str"),
+        ([PUMPS, PUMPS], "Two documents of one call have the id 'pumps'"),
+    ],
+)
+def test_documents_are_checked_before_anything_changes(documents: Any, message: str) -> None:
+    retriever = EvidenceRetriever(HashTokens())
+    with pytest.raises(InvalidParameter, match=message):
+        retriever.add(documents)
+    assert len(retriever) == 0
+
+
+@pytest.mark.parametrize("model", MODELS, ids=["lsa", "embedder", "tokens"])
+def test_saved_and_opened(model: Any, tmp_path: Path) -> None:
+    retriever = made(model)
+    hits = retriever.search("Which blue pump leaks?")
+    retriever.save(tmp_path / "index")
+    loaded = EvidenceRetriever.load(tmp_path / "index", model, verify=True)
+    assert loaded.search("Which blue pump leaks?") == hits
+    assert loaded.add([PUMPS, BOATS]).unchanged == 2
+    loaded.delete("boats")
+    loaded.save(tmp_path / "index")
+    assert EvidenceRetriever.load(tmp_path / "index", model).document_ids == ["pumps"]
+
+
+def test_vectors_of_another_model_are_refused(tmp_path: Path) -> None:
+    made(HashTokens()).save(tmp_path / "index")
+    with pytest.raises(InvalidParameter, match="token_encoder must be what the index at"):
+        EvidenceRetriever.load(tmp_path / "index", HashTokens(name="other"))
+    with pytest.raises(InvalidParameter, match="dimensions must be"):
+        EvidenceRetriever.load(tmp_path / "index", HashTokens(), dimensions=8)
+    with pytest.raises(IndexDamaged, match="no saved index"):
+        EvidenceRetriever.load(tmp_path / "none", HashTokens())
+
+
+async def test_on_an_event_loop() -> None:
+    retriever = EvidenceRetriever(HashTokens())
+    await retriever.aadd([PUMPS, BOATS])
+    assert await retriever.asearch("blue pump", 2) == made(HashTokens()).search("blue pump", 2)
+    assert isinstance(retriever, Retriever)
+    assert (await retriever.aupdate([PUMPS])).unchanged == 1
+
+
+QUESTIONS = {
+    "one word": "pump",
+    "stop words": "the of and",
+    "marks": "???",
+    "German": "Warum tropft die blaue Pumpe?",
+    "Chinese": "为什么漏水？",
+    "identifiers": "X-200/7 v1.5",
+    "500 words": "blue pump " * 250,
+    "a lone surrogate": "\ud83d",
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
+@pytest.mark.parametrize("model", MODELS, ids=["lsa", "embedder", "tokens"])
+def test_odd_questions_have_passages(model: Any, question: str) -> None:
+    hits = made(model).search(question, max_tokens=40)
+    assert hits and all(np.isfinite(hit.score) for hit in hits)
+
+
+def test_blank_questions_and_empty_retrievers_have_none() -> None:
+    assert made(HashTokens()).search(" \n") == []
+    assert EvidenceRetriever(HashTokens()).search("pump") == []
+    assert EvidenceRetriever.from_documents([read_text("", id="e")]).search("pump") == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_tokens": 0}, "max_tokens must be a number of at least 1"),
+        ({"order": "score"}, "order must be one of 'document', 'rank'"),
+        ({"k": 1.5}, "k must be a whole number"),
+        ({"query": 3}, "query must be a string; got int"),
+    ],
+)
+def test_arguments_are_checked(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidParameter, match=message):
+        made().search(**{"query": "pump", **options})
+
+
+def test_settings_are_checked() -> None:
+    with pytest.raises(InvalidParameter, match="token_encoder must have a name and embed_tokens"):
+        EvidenceRetriever(token_encoder=HashEmbedder())  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match="dimensions must be a number of at least 1"):
+        EvidenceRetriever(dimensions=0)
+
+
+def test_models_that_fail_or_answer_wrongly_leave_nothing() -> None:
+    class Broken(HashTokens):
+        def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> list[TokenVectors]:
+            raise OSError("no memory")
+
+    class Short(HashTokens):
+        def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> list[TokenVectors]:
+            return []
+
+    for model, error in ((Broken(), ModelFailed), (Short(), InvalidAnswer)):
+        retriever = EvidenceRetriever(model)
+        with pytest.raises(error):
+            retriever.add([PUMPS])
+        assert len(retriever) == 0
+
+
+def check(document: Document, hits: Sequence[Hit], budget: int) -> None:
+    for hit in hits:
+        chunk = hit.chunk
+        assert document.text[chunk.start : chunk.end] == chunk.text and chunk.text.strip()
+        assert chunk.start <= chunk.body_start <= chunk.end
+    spans = sorted((hit.chunk.start, hit.chunk.end) for hit in hits)
+    assert all(left[1] <= right[0] for left, right in pairwise(spans))
+    assert sum(count_tokens(hit.chunk.text) for hit in hits) <= budget
+
+
+@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize("format", ["markdown", "text"])
+def test_odd_documents_give_exact_slices_within_the_budget(name: str, format: str) -> None:
+    document = read_text(BAD[name], format=format, id="d")
+    retriever = EvidenceRetriever.from_documents([document], HashTokens())
+    for budget in (1, 7, 60, 1000):
+        check(document, retriever.search("word text code", max_tokens=budget), budget)
+
+
+PARTS = ["pump", "leaks.", "cat\n\n", "#", "-", "|", "blue", "water?", "7"]
+WORDS = st.lists(st.sampled_from(PARTS), max_size=80)
+
+
+@given(WORDS, st.integers(1, 60), st.integers(1, 60))
+def test_any_document_gives_exact_slices_and_more_tokens_give_more(
+    words: list[str], one: int, other: int
+) -> None:
+    document = read_text(" ".join(words), id="d")
+    retriever = EvidenceRetriever.from_documents([document], HashTokens())
+    covered = []
+    for budget in sorted((one, other)):
+        hits = retriever.search("Which blue pump leaks?", max_tokens=budget)
+        check(document, hits, budget)
+        if any(hit.chunk.extras for hit in hits):
+            return  # only a part of a sentence
+        places = {place for hit in hits for place in range(hit.chunk.start, hit.chunk.end)}
+        covered.append({place for place in places if not document.text[place].isspace()})
+    assert covered[0] <= covered[1]
+
+
+def test_a_table_of_many_rows() -> None:
+    rows = "".join(f"| part {i} | {i * 7} pieces |\n" for i in range(4000))
+    document = read_text(f"| part | stock |\n|---|---|\n{rows}", id="stock")
+    retriever = EvidenceRetriever.from_documents([document], HashTokens())
+    hits = retriever.search("How many pieces of part 1234?", max_tokens=200)
+    assert "| part 1234 | 8638 pieces |" in "\n".join(texts(hits))
+    check(document, hits, 200)
+
+
+def test_code_is_given_by_lines() -> None:
+    code = "".join(f"def function_{i}(value):\n    return value + {i}\n\n" for i in range(60))
+    document = read_text(f"# Code\n\n```python\n{code}```\n", id="code")
+    hits = EvidenceRetriever.from_documents([document], HashTokens()).search(
+        "function_42", max_tokens=120
+    )
+    assert "def function_42(value):" in "\n".join(texts(hits))
+
+
+def test_a_reader_with_its_own_counter() -> None:
+    retriever = made(HashTokens(), reading=Reading(counter=len))
+    hits = retriever.search("Which blue pump leaks?", max_tokens=60)
+    assert 0 < sum(len(hit.chunk.text) for hit in hits) <= 60
+
+
+def test_fewer_dimensions_take_less_room() -> None:
+    retriever = made(HashTokens(), dimensions=8)
+    assert retriever.store.records["pumps"].token_rows.shape[1] == 8
+    assert texts(retriever.search("Which blue pump leaks?", 1)) == [
+        "The blue pump leaks. Its seal is worn."
+    ]
+
+
+def test_a_manual_with_many_sections_with_minilm(minilm: Any) -> None:
+    retriever = EvidenceRetriever.from_documents([manual()], minilm)
+    (hit,) = retriever.search("How often is the heron rinsed?", max_tokens=40, k=1)
+    assert "The heron must be rinsed every month" in hit.chunk.text

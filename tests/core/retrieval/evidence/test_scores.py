@@ -1,0 +1,97 @@
+"""Scores: worked numbers, sums of parts, and a first stage that loses nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from evidence_making import ROTATION, pool, question
+
+from structrag import read_text
+from structrag.retrieval.evidence.pool import Pool, idf
+from structrag.retrieval.evidence.scores import (
+    MATCHED,
+    UNMATCHED,
+    Question,
+    by_maximum,
+    minmax,
+    rank,
+)
+
+TEXT = "# Pumps\n\nBlue pumps leak. Seals hold.\n\n# Cats\n\nCats sleep all day. Dogs bark.\n"
+DOCUMENT = read_text(TEXT, id="a")
+
+
+def test_norms() -> None:
+    assert minmax(np.array([1.0, 3.0, 2.0])).tolist() == [0, 1, 0.5]
+    assert minmax(np.array([2.0, 2.0])).tolist() == [0, 0]
+    assert by_maximum(np.array([1.0, 4.0])).tolist() == [0.25, 1]
+    assert by_maximum(np.zeros(2)).tolist() == [0, 0]
+
+
+def test_parts_add_up_and_the_sentence_that_answers_is_first() -> None:
+    whole = pool([DOCUMENT])
+    found = rank(whole, question("Which blue pumps leak?"), ROTATION)
+    assert found.atoms[0] == 1 and set(found.parts) == set(MATCHED)
+    assert np.allclose(sum(found.parts.values()), found.scores)
+    for name, values in found.parts.items():
+        assert values.min() >= 0 and values.max() <= MATCHED[name] + 1e-9
+    assert sorted(found.atoms.tolist()) == list(range(len(whole)))
+
+
+def test_the_share_of_titles_is_weighted_by_idf() -> None:
+    whole = pool([DOCUMENT])
+    found = rank(whole, Question("pumps sleep"))
+    # "pump" is in 2 of 6 atoms, "sleep" in 1
+    weights = [float(idf(6, 2)), float(idf(6, 1))]
+    assert found.parts["titles"][1] == pytest.approx(0.2 * weights[0] / sum(weights))
+    assert not found.parts["titles"][3:].any()
+
+
+def test_bm25_of_one_sentence_is_the_textbooks() -> None:
+    whole = pool([read_text("Pumps leak. Seals hold well and long.\n")])
+    found = rank(whole, Question("pumps"))
+    # narrowest window: only the first of two atoms has the stem; in all others both have it
+    assert found.parts["stems"][0] == pytest.approx(1.0)
+    assert found.parts["stems"][1] == pytest.approx(4 / 5)
+
+
+def test_without_vectors_stems_and_titles_rank() -> None:
+    found = rank(pool([DOCUMENT]), Question("Do cats sleep?"))
+    assert set(found.parts) == {"stems", "section stems", "titles"} and found.atoms[0] == 4
+    assert set(found.parts) < set(UNMATCHED)
+
+
+@pytest.mark.parametrize("text", ["of the", "???", "水", "zzz"])
+def test_a_question_without_a_known_word_still_has_an_order(text: str) -> None:
+    whole = pool([DOCUMENT])
+    for asked in (Question(text), question(text)):
+        found = rank(whole, asked, ROTATION)
+        assert np.isfinite(found.scores).all() and len(found.atoms) == len(whole)
+
+
+def test_equal_scores_stand_in_reading_order() -> None:
+    found = rank(pool([DOCUMENT]), Question("zzz"))
+    assert found.atoms.tolist() == list(range(6))
+
+
+def many() -> Pool:
+    lines = [f"The {word} number {i} is kept dry." for i in range(90) for word in ("seal", "valve")]
+    return pool([read_text("\n\n".join(lines)), DOCUMENT])
+
+
+def test_a_shortlist_of_all_is_exact_and_a_short_one_keeps_its_best() -> None:
+    whole, asked = many(), question("Which blue pumps leak?")
+    exact = rank(whole, asked, ROTATION)
+    assert rank(whole, asked, ROTATION, shortlist=len(whole)).atoms.tolist() == exact.atoms.tolist()
+    short = rank(whole, asked, ROTATION, shortlist=20)
+    assert short.atoms[:2].tolist() == exact.atoms[:2].tolist()
+    assert sorted(short.atoms.tolist()) == list(range(len(whole)))
+    assert np.allclose(sum(short.parts.values()), short.scores)
+
+
+def test_what_is_not_on_the_shortlist_follows_in_the_order_of_the_first_stage() -> None:
+    whole, asked = many(), question("Which blue pumps leak?")
+    plain = Question(asked.text, asked.vector)
+    first = rank(whole, plain).atoms.tolist()
+    short = rank(whole, asked, ROTATION, shortlist=20).atoms.tolist()
+    assert set(short[:20]) == set(first[:20]) and short[20:] == first[20:]
