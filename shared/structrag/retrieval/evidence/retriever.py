@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from structrag.asking.naming import setting_name
 from structrag.asking.requests import (
+    COUNTS,
     Array,
     Embed,
     EmbedTokens,
@@ -249,9 +250,9 @@ class EvidenceRetriever(Retriever):
             self.store.put(zip(stored, records, strict=True))
         unchanged = len(prints) - len(new)
         after = self.usage.as_dict()
-        spent = {name: after[name] - before[name] for name in after if name != "fallbacks"}
-        spent["fallbacks"] = {}  # nothing here falls back
-        return AddReport(added, len(new) - added, unchanged, atoms, spent)
+        spent = {name: after[name] - before[name] for name in COUNTS}
+        nothing: dict[str, Any] = {"fallbacks": {}, "reasons": {}}  # falls back here
+        return AddReport(added, len(new) - added, unchanged, atoms, {**spent, **nothing})
 
     def _prepared(self, document: Document, key: str) -> _Prepared:
         outline = self.reading.outline(document)
