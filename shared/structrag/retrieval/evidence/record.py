@@ -74,6 +74,35 @@ class Record:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
+def _empty(dtype: Any, width: int | None = None) -> NDArray[Any]:
+    return np.zeros(0 if width is None else (0, width), dtype=dtype)
+
+
+# Of a document without text
+NO_ATOMS = Record(
+    starts=_empty(np.int32),
+    ends=_empty(np.int32),
+    tokens=_empty(np.int32),
+    blocks=_empty(np.int32),
+    sections=_empty(np.int32),
+    block_tokens=_empty(np.int32),
+    stem_keys=_empty(np.uint64),
+    stem_atoms=_empty(np.int32),
+    stem_counts=_empty(np.int32),
+    stem_lengths=_empty(np.int32),
+    title_keys=_empty(np.uint64),
+    title_sections=_empty(np.int32),
+    token_rows=_empty(np.int8, 0),
+    token_scales=_empty(np.float32),
+    token_firsts=np.zeros(1, dtype=np.int32),
+    piece_ids=_empty(np.int32),
+    piece_counts=_empty(np.int32),
+    pieces=np.zeros(1, dtype=np.int32),
+    sums=_empty(np.float16, 0),
+    lengths=_empty(np.float32, len(SUM_WIDTHS) + 1),
+)
+
+
 def read_atoms(outline: Outline, reading: Reading) -> Record:
     """A document's record without any vectors."""
     text = outline.document.text
@@ -82,7 +111,8 @@ def read_atoms(outline: Outline, reading: Reading) -> Record:
     stems = count_stems(texts, language=reading.language)
     paths = [" ".join(section.path) for section in outline.sections]
     titles = count_stems(paths, language=reading.language)
-    return Record(
+    return replace(
+        NO_ATOMS,
         starts=atoms.starts,
         ends=atoms.ends,
         tokens=atoms.tokens,
@@ -95,13 +125,7 @@ def read_atoms(outline: Outline, reading: Reading) -> Record:
         stem_lengths=stems.lengths,
         title_keys=titles.keys,
         title_sections=titles.texts,
-        token_rows=np.zeros((0, 0), dtype=np.int8),
-        token_scales=np.zeros(0, dtype=np.float32),
         token_firsts=np.zeros(len(atoms) + 1, dtype=np.int32),
-        piece_ids=np.zeros(0, dtype=np.int32),
-        piece_counts=np.zeros(0, dtype=np.int32),
-        pieces=np.zeros(1, dtype=np.int32),
-        sums=np.zeros((len(atoms), 0), dtype=np.float16),
         lengths=np.zeros((len(atoms), len(SUM_WIDTHS) + 1), dtype=np.float32),
     )
 

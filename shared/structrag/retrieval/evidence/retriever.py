@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -146,7 +146,7 @@ class EvidenceRetriever(Retriever):
     @property
     def document_ids(self) -> list[str]:
         """In the order of their first adding."""
-        return list(self.store.documents)
+        return self.store.store.document_ids
 
     @property
     def usage(self) -> Usage:
@@ -239,15 +239,15 @@ class EvidenceRetriever(Retriever):
         settings = setting_name(self._config())
         prints = _checked(documents, settings, self.store if known_only else None)
         before = self.usage.as_dict()
-        kept = self.store.documents
-        new = [(document, key) for document, key in prints if _is_new(kept, document, key)]
+        kept = self.store.store
+        new = [(document, key) for document, key in prints if kept.fingerprint(document.id) != key]
         added = sum(document.id not in kept for document, _ in new)
         atoms = 0
         for group in _groups(self._prepared(document, key) for document, key in new):
             records = yield from self._record_steps(group)
-            stored = [prepared.stored for prepared in group]
-            atoms += sum(map(len, records))
-            self.store.put(zip(stored, records, strict=True))
+            for prepared, record in zip(group, records, strict=True):
+                self.store.put(prepared.stored, record, prepared.fingerprint)
+                atoms += len(record)
         unchanged = len(prints) - len(new)
         after = self.usage.as_dict()
         spent = {name: after[name] - before[name] for name in COUNTS}
@@ -257,7 +257,7 @@ class EvidenceRetriever(Retriever):
     def _prepared(self, document: Document, key: str) -> _Prepared:
         outline = self.reading.outline(document)
         pieces = find_pieces(document, self.reading)
-        return _Prepared(outline, stored_document(outline, pieces, key))
+        return _Prepared(outline, stored_document(outline, pieces), key)
 
     def _record_steps(self, group: Sequence[_Prepared]) -> Steps[list[Record]]:
         """The records of documents, their texts embedded together."""
@@ -362,7 +362,7 @@ class EvidenceRetriever(Retriever):
         order = self.order if order is None else check_choice("order", order, ORDERS)
         budget = self.max_tokens if max_tokens is None and most is None else max_tokens
         self._refit()
-        documents, pool = self.store.select(where)
+        documents, pool = self.store.shelf().select(where)
         if not query.strip() or not len(pool):
             return []
         question = yield from self._question_steps(query)
@@ -413,18 +413,19 @@ class EvidenceRetriever(Retriever):
         if self.embedder is None or not hasattr(self.embedder, "fit"):
             return
         with self._fitting:
-            changes, kept = self.store.changes, self.store.entries()
-            if changes == self._fitted_at:
+            shelf = self.store.shelf()
+            if shelf.changes == self._fitted_at:
                 return
-            passages = []
-            for stored, _ in kept:
+            passages: list[str] = []
+            texts: list[str] = []
+            for doc_id, stored in shelf.documents.items():
                 passages += [stored.text[start:end] for start, end in stored.pieces]
+                texts += _texts(stored.text, shelf.records[doc_id])
             self.embedder = self.runner.embedder = self.embedder.fit(passages)
-            texts = [text for stored, record in kept for text in _texts(stored.text, record)]
             vectors = np.asarray(self.embedder.embed(texts), dtype=np.float32)
-            records = _with_vectors([record for _, record in kept], vectors)
-            if self.store.replace_records(dict(zip(_ids(kept), records, strict=True)), changes):
-                self._fitted_at = self.store.changes
+            records = _with_vectors(list(shelf.records.values()), vectors)
+            if self.store.fit(dict(zip(shelf.records, records, strict=True)), shelf.changes):
+                self._fitted_at = shelf.changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,6 +434,7 @@ class _Prepared:
 
     outline: Outline
     stored: Stored
+    fingerprint: str
 
 
 class _Reader:
@@ -580,16 +582,12 @@ def _checked(
             raise InvalidParameter(
                 f"Two documents of one call have the id {document.id!r}; give each its own id=."
             )
-        if present is not None and document.id not in present.documents:
+        if present is not None and document.id not in present:
             raise InvalidParameter(
                 f"document {document.id!r} is not in the index, so it cannot be updated; use add."
             )
         checked[document.id] = document, fingerprint(document, settings)
     return list(checked.values())
-
-
-def _is_new(kept: Mapping[str, Stored], document: Document, key: str) -> bool:
-    return document.id not in kept or kept[document.id].fingerprint != key
 
 
 def _groups(documents: Iterable[_Prepared]) -> Iterator[list[_Prepared]]:
@@ -626,7 +624,3 @@ def _with_vectors(records: Sequence[Record], vectors: Array) -> list[Record]:
         with_vectors(record, vectors[first : first + len(record)]) if len(record) else record
         for record, first in zip(records, bounds, strict=False)
     ]
-
-
-def _ids(entries: Iterable[tuple[Stored, Record]]) -> list[str]:
-    return [stored.id for stored, _ in entries]

@@ -299,7 +299,7 @@ def test_a_reader_with_its_own_counter() -> None:
 
 def test_fewer_dimensions_take_less_room() -> None:
     retriever = made(HashTokens(), dimensions=8)
-    assert retriever.store.records["pumps"].token_rows.shape[1] == 8
+    assert retriever.store.shelf().records["pumps"].token_rows.shape[1] == 8
     assert texts(retriever.search("Which blue pump leaks?", 1)) == [
         "The blue pump leaks. Its seal is worn."
     ]

@@ -10,7 +10,6 @@ from evidence_making import ROTATION, WORDS, record
 
 from structrag import Index, read_text
 from structrag.errors import IndexDamaged, InvalidParameter
-from structrag.records import Document
 from structrag.retrieval.evidence.store import EvidenceStore, stored_document
 
 DOCUMENTS = [
@@ -20,72 +19,77 @@ DOCUMENTS = [
 ]
 
 
-def stored(document: Document) -> tuple[object, object]:
-    return stored_document(WORDS.outline(document), [(0, 1)], "print"), record(document)
-
-
 def filled() -> EvidenceStore:
     store = EvidenceStore()
-    store.put([stored(document) for document in DOCUMENTS])  # type: ignore[misc]
+    for document in DOCUMENTS:
+        store.put(stored_document(WORDS.outline(document), [(0, 1)]), record(document), "print")
     store.rotation = ROTATION
     return store
 
 
 def test_conditions_choose_documents() -> None:
     store = filled()
-    documents, pool = store.select(None)
+    documents, pool = store.shelf().select(None)
     assert [one.id for one in documents] == ["a", "b", "c"] and len(pool) == 3
-    documents, pool = store.select({"year": 2021})
+    documents, pool = store.shelf().select({"year": 2021})
     assert [one.id for one in documents] == ["b", "c"] and len(pool) == 1
-    assert [one.id for one in store.select(lambda meta: meta["doc_id"] == "a")[0]] == ["a"]
-    assert len(store.select({"doc_id": "none"})[1]) == 0
+    assert [one.id for one in store.shelf().select(lambda meta: meta["doc_id"] == "a")[0]] == ["a"]
+    assert len(store.shelf().select({"doc_id": "none"})[1]) == 0
     with pytest.raises(InvalidParameter, match="where must use keys"):
-        store.select({"colour": 1})
+        store.shelf().select({"colour": 1})
 
 
 def test_a_pool_is_remembered_until_something_changes() -> None:
     store = filled()
-    _, pool = store.select(None)
-    assert store.select(None)[1] is pool
+    _, pool = store.shelf().select(None)
+    assert store.shelf().select(None)[1] is pool
     assert store.delete("b") and not store.delete("b")
-    assert store.select(None)[1] is not pool and len(store) == 2
+    assert store.shelf().select(None)[1] is not pool and len(store) == 2
 
 
-def test_records_are_replaced_only_if_nothing_changed() -> None:
+def test_fitted_records_are_used_until_something_changes() -> None:
     store = filled()
-    changes = store.changes
-    other = {"a": store.records["c"]}
-    assert store.replace_records(other, changes) and len(store.records["a"]) == 1
-    assert not store.replace_records(other, changes)
+    changes, other = store.changes, {"a": store.shelf().records["c"]}
+    assert store.fit(other, changes) and len(store.shelf().records["a"]) == 1
+    assert store.delete("b") and len(store.shelf().records["a"]) == 2
+    assert not store.fit(other, changes)
+
+
+def test_a_shelf_is_not_touched_by_later_changes() -> None:
+    store = filled()
+    shelf = store.shelf()
+    store.delete("a")
+    assert list(shelf.documents) == ["a", "b", "c"] and "a" not in store
+    assert list(store.shelf().documents) == ["b", "c"]
 
 
 def test_what_is_saved_is_opened_again(tmp_path: Path) -> None:
     store = filled()
     store.save(tmp_path / "index", {"version": 1})
     loaded, config = EvidenceStore.load(tmp_path / "index", verify=True)
-    assert config["version"] == 1 and loaded.documents == store.documents
-    for name, kept in store.records.items():
+    assert config == {"version": 1} and loaded.shelf().documents == store.shelf().documents
+    assert loaded.shelf().documents["a"].text == DOCUMENTS[0].text
+    for name, kept in store.shelf().records.items():
         for field, array in kept.arrays().items():
-            again = loaded.records[name].arrays()[field]
-            assert again.dtype == array.dtype and len(again) == len(array), field
-            assert again.size == array.size == 0 or np.array_equal(again, array)
+            again = loaded.shelf().records[name].arrays()[field]
+            assert again.dtype == array.dtype and np.array_equal(again, array), field
     assert loaded.rotation is not None and np.array_equal(loaded.rotation, ROTATION)
 
 
 def test_an_empty_store_is_saved_too(tmp_path: Path) -> None:
     EvidenceStore().save(tmp_path / "index", {})
     loaded, _ = EvidenceStore.load(tmp_path / "index")
-    assert len(loaded) == 0 and len(loaded.select(None)[1]) == 0
+    assert len(loaded) == 0 and len(loaded.shelf().select(None)[1]) == 0
 
 
 def test_damage_is_found(tmp_path: Path) -> None:
     filled().save(tmp_path / "index", {})
-    (file,) = tmp_path.glob("index/*/stem_keys.npy")
+    (file,) = tmp_path.glob("index/segments/*.seg")
     content = bytearray(file.read_bytes())
-    content[-1] ^= 1
+    content[len(content) // 2] ^= 1
     file.write_bytes(bytes(content))
-    with pytest.raises(IndexDamaged, match=r"stem_keys\.npy"):
-        EvidenceStore.load(tmp_path / "index")
+    with pytest.raises(IndexDamaged):
+        EvidenceStore.load(tmp_path / "index", verify=True)
 
 
 def test_another_kind_of_index_is_refused(tmp_path: Path) -> None:
