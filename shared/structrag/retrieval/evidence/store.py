@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from threading import RLock
 from typing import Any
@@ -26,6 +25,7 @@ from structrag.retrieval.evidence.pool import Pool
 from structrag.retrieval.evidence.record import NO_ATOMS, Pieces, Record
 
 KIND = "evidence"
+ROTATION = "rotation"
 VIEW = "raw"  # a store has a view; there are no chunks in it
 _POOLS = 16  # sets of documents whose pools are remembered
 
@@ -119,7 +119,6 @@ class EvidenceStore:
 
     def __init__(self, store: Store | None = None) -> None:
         self.store = Store((VIEW,)) if store is None else store  # one without chunks is false
-        self.rotation: Array | None = None  # of token vectors, fitted when the first came
         self._fitted: dict[str, Record] = {}
         self._shelf: Shelf | None = None
         self._lock = RLock()
@@ -130,6 +129,15 @@ class EvidenceStore:
 
     def __contains__(self, doc_id: object) -> bool:
         return doc_id in self.store
+
+    @property
+    def rotation(self) -> Array | None:
+        """Of the token vectors; fitted when the first came, and saved."""
+        return self.store.shared.get(ROTATION)
+
+    @rotation.setter
+    def rotation(self, rotation: Array) -> None:
+        self.store.shared[ROTATION] = rotation
 
     @property
     def changes(self) -> int:
@@ -180,8 +188,7 @@ class EvidenceStore:
 
     def save(self, path: str | os.PathLike[str], config: Mapping[str, Any]) -> None:
         """Write all to a folder; `Store.save` says what can go wrong."""
-        rotation = None if self.rotation is None else _encoded(self.rotation)
-        self.store.save(path, config={**config, "kind": KIND, "rotation": rotation})
+        self.store.save(path, config={**config, "kind": KIND})
 
     @classmethod
     def load(
@@ -198,10 +205,7 @@ class EvidenceStore:
                 f"{os.fspath(path)!r} was not saved by EvidenceRetriever.save. Open it with the "
                 "class that saved it."
             )
-        loaded = cls(store)
-        rotation = config.pop("rotation")
-        loaded.rotation = None if rotation is None else _decoded(rotation)
-        return loaded, config
+        return cls(store), config
 
 
 class _Rows:
@@ -260,14 +264,3 @@ def _bytes(text: str) -> NDArray[np.uint8]:
 
 def _text(content: NDArray[Any] | None) -> str:
     return "" if content is None else content.tobytes().decode("utf-8", "surrogatepass")
-
-
-def _encoded(rotation: Array) -> dict[str, Any]:
-    content = base64.b64encode(rotation.astype("<f4").tobytes()).decode()
-    return {"shape": list(rotation.shape), "float32": content}
-
-
-def _decoded(saved: Mapping[str, Any]) -> Array:
-    values = np.frombuffer(base64.b64decode(saved["float32"]), dtype="<f4")
-    shape: Sequence[int] = saved["shape"]
-    return values.reshape(shape).astype(np.float32)
