@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
@@ -83,16 +84,21 @@ def _ordered(lines: list[Line], depth: int) -> list[Line]:
     gutter = _gutter(lines) if depth < 4 else None
     if gutter is None:
         return in_rows(lines)
+    sides = _Sides(lines, gutter)
     across: list[Line] = []
     rest: list[Line] = []
     for line in lines:
-        (across if _divides(line, lines, gutter) else rest).append(line)
+        (across if sides.divided_by(line) else rest).append(line)
+    across.sort(key=lambda line: line.top)
+    # Each of the rest stands above the first border whose middle is below its own.
+    middles = list(accumulate(map(_middle, across), max))
+    parts: list[list[Line]] = [[] for _ in range(len(across) + 1)]
+    for line in rest:
+        parts[bisect_right(middles, _middle(line))].append(line)
     ordered: list[Line] = []
-    for border in sorted(across, key=lambda line: line.top):
-        above = [line for line in rest if _middle(line) < _middle(border)]
-        rest = [line for line in rest if _middle(line) >= _middle(border)]
+    for above, border in zip(parts, across, strict=False):
         ordered += [*_in_columns(above, gutter, depth), border]
-    return ordered + _in_columns(rest, gutter, depth)
+    return ordered + _in_columns(parts[-1], gutter, depth)
 
 
 def _in_columns(lines: Sequence[Line], gutter: float, depth: int) -> list[Line]:
@@ -102,21 +108,35 @@ def _in_columns(lines: Sequence[Line], gutter: float, depth: int) -> list[Line]:
     return _ordered(left, depth + 1) + _ordered(right, depth + 1)
 
 
-def _divides(line: Line, lines: Sequence[Line], gutter: float) -> bool:
-    """Whether a line stands across the gutter, with nothing beside it.
+class _Sides:
+    """The lines left and right of a gutter, by their tops, so that neighbours are soon found."""
 
-    Else it only runs over the edge of its column.
-    """
-    if not line.left < gutter < line.right:
-        return False
-    mostly_right = _centre(line) >= gutter
-    for other in lines:
-        shared = min(other.bottom, line.bottom) - max(other.top, line.top)
-        if other is line or shared <= 0.5 * other.size:
-            continue
-        if other.right <= gutter if mostly_right else other.left >= gutter:
+    def __init__(self, lines: Sequence[Line], gutter: float) -> None:
+        self._gutter = gutter
+        self._left = _by_top([line for line in lines if line.right <= gutter])
+        self._right = _by_top([line for line in lines if line.left >= gutter])
+
+    def divided_by(self, line: Line) -> bool:
+        """Whether a line stands across the gutter, with nothing beside it.
+
+        Else it only runs over the edge of its column.
+        """
+        if not line.left < self._gutter < line.right:
             return False
-    return True
+        others, tops, height = self._left if _centre(line) >= self._gutter else self._right
+        first, last = bisect_left(tops, line.top - height), bisect_left(tops, line.bottom)
+        for other in others[first:last]:
+            shared = min(other.bottom, line.bottom) - max(other.top, line.top)
+            if shared > 0.5 * other.size:
+                return False
+        return True
+
+
+def _by_top(lines: Sequence[Line]) -> tuple[list[Line], list[float], float]:
+    """Lines by their tops, the tops, and the greatest height."""
+    others = sorted(lines, key=lambda line: line.top)
+    height = max((line.bottom - line.top for line in others), default=0.0)
+    return others, [line.top for line in others], height
 
 
 def _centre(line: Line) -> float:
@@ -194,7 +214,10 @@ def _divides_seldom(lines: Sequence[Line], gutter: float) -> bool:
 
     Wide spaces of justified rows meet by chance in fewer.
     """
-    across = [any(_divides(line, row, gutter) for line in row) for row in _rows(lines)]
+    across = []
+    for row in _rows(lines):
+        sides = _Sides(row, gutter)
+        across.append(any(map(sides.divided_by, row)))
     parts = 0
     for i, divided in enumerate(across):
         if not divided and (i == 0 or across[i - 1]):

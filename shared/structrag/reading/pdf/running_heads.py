@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 from statistics import median
 from typing import NamedTuple
 
@@ -69,7 +71,10 @@ def find_running_heads(pages: Sequence[Page]) -> Heads:
     for (_, lead), places in heads:
         if lead is not None:
             numbers.update(places)
-    heads += [repeat for repeat in repeats if _stands_beside(pages, repeat, numbers)]
+    bottoms: dict[int, list[float]] = defaultdict(list)  # of page numbers, by page, ascending
+    for i, j in numbers:
+        insort(bottoms[i], pages[i].lines[j].bottom)
+    heads += [repeat for repeat in repeats if _stands_beside(pages, repeat, bottoms)]
     return _heads(pages, heads, len(filled))
 
 
@@ -107,42 +112,46 @@ def _is_head(repeat: _Repeat, filled: list[int]) -> bool:
     return _is_enough(on_pages, filled, same_text=repeat.key[1] is None)
 
 
-def _stands_beside(pages: Sequence[Page], repeat: _Repeat, numbers: set[_Place]) -> bool:
+def _stands_beside(
+    pages: Sequence[Page], repeat: _Repeat, numbers: Mapping[int, Sequence[float]]
+) -> bool:
     """Whether a text always stands beside page numbers. One page is not enough."""
     if repeat.key[1] is not None or len(repeat.pages) < 2:
         return False
-    return all(_is_beside(pages, place, numbers) for place in repeat.places)
+    return all(_is_beside(pages[i].lines[j], numbers.get(i, ())) for i, j in repeat.places)
 
 
-def _is_beside(pages: Sequence[Page], place: _Place, numbers: set[_Place]) -> bool:
-    i, j = place
-    lines = pages[i].lines
-    for k, line in enumerate(lines):
-        if (i, k) in numbers and abs(line.bottom - lines[j].bottom) <= 2:
-            return True
-    return False
+def _is_beside(line: Line, bottoms: Sequence[float]) -> bool:
+    nearest = bisect_left(bottoms, line.bottom - 2)
+    return nearest < len(bottoms) and bottoms[nearest] <= line.bottom + 2
 
 
 def _margin_lines(page: Page) -> Iterator[int]:
     """The lines that may be heads."""
-    upright = [_middle(line) for line in page.lines if line.upright]
+    middles = sorted(_middle(line) for line in page.lines if line.upright)
+    highest = _third_row(middles)
+    lowest = -_third_row([-middle for middle in reversed(middles)])
     for j, line in enumerate(page.lines):
-        in_table = any(grid.cell(line) for grid in page.grids)
-        if not line.upright or (
-            not in_table and _is_outermost(_middle(line), upright, page.height)
-        ):
+        if not line.upright:
+            yield j
+            continue
+        middle = _middle(line)
+        if middle <= _MARGIN * page.height:
+            is_outermost = highest >= middle - 4  # fewer than three rows are above it
+        else:
+            is_outermost = middle >= (1 - _MARGIN) * page.height and lowest <= middle + 4
+        if is_outermost and not any(grid.cell(line) for grid in page.grids):
             yield j
 
 
-def _is_outermost(middle: float, others: Sequence[float], height: float) -> bool:
-    """Whether fewer than three rows stand beyond a line in a margin."""
-    if middle <= _MARGIN * height:
-        beyond = {round(other / 4) for other in others if other < middle - 4}
-    elif middle >= (1 - _MARGIN) * height:
-        beyond = {round(other / 4) for other in others if other > middle + 4}
-    else:
-        return False
-    return len(beyond) < _ROWS
+def _third_row(middles: Sequence[float]) -> float:
+    """Where the third row begins, of ascending middles; infinite without one."""
+    rows: set[int] = set()
+    for middle in middles:
+        rows.add(round(middle / 4))
+        if len(rows) == _ROWS:
+            return middle
+    return inf
 
 
 def _middle(line: Line) -> float:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
+from growth import LINEAR, power
 from pdf_making import made, prose, texts, wrapped, write
 
 from structrag.reading.pdf.layout import markdown_of_pages
 from structrag.reading.pdf.pages import Grid, Line
 from structrag.reading.pdf.reader import read_pdf
-from structrag.reading.pdf.reading_order import reading_order
+from structrag.reading.pdf.reading_order import _Sides, reading_order
 
 pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
 pytest.importorskip("reportlab")
@@ -109,3 +111,34 @@ def test_a_grid_in_a_grid_adds_no_line() -> None:
     corners = [(x, y) for y in (20.0, 120.0) for x in (20.0, 120.0)]
     lines = [Line(f"{x} {y}", 10.0, False, x, x + 30, y, y + 10) for x, y in corners]
     assert reading_order(lines, [grid, inner]) == (lines, [grid, inner])
+
+
+def scattered(count: int) -> list[Line]:
+    random = Random(count)
+    lines = []
+    for i in range(count):
+        x, y = random.uniform(0, 550), random.uniform(0, 830)
+        lines.append(Line(f"w{i} and more", 5.0, False, x, x + 30, y, y + 5))
+    return lines
+
+
+def test_scattered_words_take_about_linear_time() -> None:
+    for count in (2_000, 16_000):
+        assert len(reading_order(scattered(count), [])[0]) == count
+    assert power(lambda lines: reading_order(lines, []), scattered, 8_000) < LINEAR
+
+
+def test_what_divides_columns_is_found_among_many_lines() -> None:
+    """As if each line were compared with every other."""
+    lines = [*scattered(400), Line("tall", 40.0, True, 100, 290, 300, 340)]
+    for gutter in (150.0, 300.0, 420.0):
+        sides = _Sides(lines, gutter)
+        for line in lines:
+            right = (line.left + line.right) / 2 >= gutter
+            beside = any(
+                min(other.bottom, line.bottom) - max(other.top, line.top) > 0.5 * other.size
+                and (other.right <= gutter if right else other.left >= gutter)
+                for other in lines
+            )
+            across = line.left < gutter < line.right
+            assert sides.divided_by(line) == (across and not beside)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from growth import LINEAR, power
 from page_making import FULL, draft, line, page, text_from
 
 from structrag.reading.pdf.pages import Grid, Page
@@ -103,3 +104,11 @@ def test_a_chapters_head_stands_on_sixty_percent_of_its_pages(on: list[int], cou
 def test_a_dotless_i_in_the_margin_is_counted_as_a_letter_of_roman_numbers() -> None:
     pages = [page(line("\u0131", FOOT), line(FULL, 200)), page(line(FULL, 200))]
     assert find_running_heads(pages).removed == (frozenset(), frozenset())
+
+
+def test_a_page_of_very_many_rows_takes_about_linear_time() -> None:
+    def pages(count: int) -> list[Page]:
+        lines = [replace(line(f"w{i}", 100 * i / count), left=i % 500) for i in range(count)]
+        return [page(*lines), page(*lines)]
+
+    assert power(find_running_heads, pages, 8_000) < LINEAR
