@@ -63,6 +63,7 @@ ACROSS = {
 # Test files about the core as a whole.
 WHOLE = {
     "test_examples",
+    "test_growth",
     "test_layout_of_tests",
     "test_public",
     "test_real_documents",
