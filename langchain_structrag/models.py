@@ -39,6 +39,7 @@ from structrag.hosts.models import (
     telling,
     weights_held,
 )
+from structrag.models.margins import Masses
 from structrag.models.transformers_margin import TransformersMargin
 from structrag.text.tokens import TokenCounter, count_tokens
 
@@ -184,6 +185,14 @@ class LangChainModel:
     async def acomplete(self, prompt: str) -> str:
         """The answer's text."""
         return answer_text(await self.model.ainvoke(prompt, self._config()))
+
+    @property
+    def masses(self) -> Masses:
+        """How much of the probability the options of `choose` had together so far.
+
+        Near 0 the model wanted to answer something else, and its margins say little.
+        """
+        return (self._weigher or self._log_probabilities).masses
 
     def choose(self, prompt: str, options: tuple[str, str]) -> float | None:
         """The margin of the first option over the second.

@@ -27,6 +27,7 @@ from structrag.hosts.models import (
 )
 from structrag.models.embedders import as_embedder
 from structrag.models.llm import as_language_model
+from structrag.models.margins import Masses
 
 # What changes the vectors or the answers of a model beside its name. Only these are read: a name
 # never holds a secret.
@@ -156,6 +157,14 @@ class LlamaIndexModel:
         if self.llm.metadata.is_chat_model:
             return (await self.llm.achat([ChatMessage(content=prompt)])).message.content or ""
         return (await self.llm.acomplete(prompt)).text
+
+    @property
+    def masses(self) -> Masses:
+        """How much of the probability the options of `choose` had together so far.
+
+        Near 0 the model wanted to answer something else, and its margins say little.
+        """
+        return (self._weigher or self._log_probabilities).masses
 
     def choose(self, prompt: str, options: tuple[str, str]) -> float | None:
         """The margin of the first option over the second.

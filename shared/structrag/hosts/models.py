@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,7 @@ from structrag.asking.naming import digest, setting_name
 from structrag.asking.steps import adrive, drive
 from structrag.errors import check_at_least
 from structrag.models.embedders import model_label
-from structrag.models.margins import two_way_of_top
+from structrag.models.margins import Masses, two_way_of_top
 from structrag.models.transformers_margin import TransformersMargin
 from structrag.models.weights import encoder_label, weights_label
 from structrag.text.tokens import TokenCounter, count_tokens
@@ -311,9 +311,11 @@ class LogProbabilities:
 
     Attributes:
         works: The number of the parameters in PARAMETERS that work; -1: none, None: not tried yet.
+        masses: How much of the probability the options had together.
     """
 
     works: int | None = None
+    masses: Masses = field(default_factory=Masses)
 
     def steps(
         self, options: tuple[str, str], read: Callable[[Any], Top]
@@ -342,7 +344,10 @@ class LogProbabilities:
                 break
             self.works = number
             weighed = two_way_of_top(top, options)
-            return None if weighed is None else weighed.margin
+            if weighed is None:
+                return None
+            self.masses.add(weighed.mass)
+            return weighed.margin
         if self.works is None:
             self.works = -1
         return None

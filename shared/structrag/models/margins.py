@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -66,6 +67,42 @@ class TwoWay(NamedTuple):
     margin: float  # from -1 to 1, positive: the first
     # probability of both together; a small one says that the model wanted to answer something else
     mass: float
+
+
+@dataclass(slots=True)
+class Masses:
+    """The masses of many `TwoWay`: how sure it is that a model answers with an option at all.
+
+    Example:
+        >>> masses = Masses()
+        >>> for mass in (0.9, 0.5):
+        ...     masses.add(mass)
+        >>> print(masses)
+        2 margins, the options with 70% of the probability on average and 50% at least
+    """
+
+    n: int = 0
+    total: float = 0.0
+    least: float = 1.0
+
+    def add(self, mass: float) -> None:
+        """Count the mass of one more pair of options."""
+        self.n += 1
+        self.total += mass
+        self.least = min(self.least, mass)
+
+    @property
+    def mean(self) -> float | None:
+        """The mean, from 0 to 1; None without any."""
+        return self.total / self.n if self.n else None
+
+    def __str__(self) -> str:
+        if self.mean is None:
+            return "no margin"
+        return (
+            f"{self.n} margins, the options with {self.mean:.0%} of the probability on average and "
+            f"{self.least:.0%} at least"
+        )
 
 
 def window_similarity(

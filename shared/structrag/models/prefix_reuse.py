@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,30 +45,64 @@ def common_length(rows: Sequence[Row]) -> int:
 
 
 def whole_logits(model: Any, rows: Sequence[Row], pad: int = 0) -> Any:
-    """Logits of the token after each row, by one pass.
+    """Logits of the token after each row, a tensor (rows, vocabulary); no cache is used."""
+    return _in_passes(model, rows, lambda some: _pass(model, some, pad)[0])
 
-    A tensor (rows, vocabulary). Rows are padded at the left; no cache is used.
+
+def _in_passes(model: Any, rows: Sequence[Row], read: Callable[[Sequence[Row]], Any]) -> Any:
+    """The logits of all rows, by as many calls of `read` as the model's numbers demand.
+
+    Padding moves the logits of 16-bit numbers, on a processor by more than one answer differs from
+    the next, and saves no time there. So a pass has rows of one length there.
+    """
+    torch: Any = require("torch", extra="models")
+    is_short = getattr(model, "dtype", None) in (torch.float16, torch.bfloat16)
+    if not is_short or torch.device(getattr(model, "device", "cpu")).type != "cpu":
+        return read(rows)
+    places: dict[int, list[int]] = {}  # length -> rows
+    for i, row in enumerate(rows):
+        places.setdefault(len(row), []).append(i)
+    logits = torch.cat([read([rows[i] for i in of_length]) for of_length in places.values()])
+    order = [i for of_length in places.values() for i in of_length]
+    return logits[sorted(range(len(order)), key=order.__getitem__)]
+
+
+def _pass(
+    model: Any, rows: Sequence[Row], pad: int, n_read: int = 0, cache: Any = None, **options: Any
+) -> tuple[Any, Any]:
+    """Logits after the rows and the filled cache, of `n_read` tokens before.
+
+    Padding stands at the right, where no token sees it and positions run on from the prefix.
     """
     torch: Any = require("torch", extra="models")
     width = max(map(len, rows))
     device = getattr(model, "device", "cpu")
-    padded, places = [], []
+    ids, mask = [], []
     for row in rows:
         missing = width - len(row)
-        padded.append([pad] * missing + list(row))
-        places.append([0] * missing + [1] * len(row))
-    mask = torch.tensor(places, device=device)
+        ids.append([*row, *[pad] * missing])
+        mask.append([1] * (n_read + len(row)) + [0] * missing)
     inputs: dict[str, Any] = {
-        "input_ids": torch.tensor(padded, device=device),
-        "attention_mask": mask,
+        "input_ids": torch.tensor(ids, device=device),
+        "attention_mask": torch.tensor(mask, device=device),
+        **options,
     }
     accepted = inspect.signature(model.forward).parameters
+    if cache is None and "use_cache" not in options and "use_cache" in accepted:
+        inputs["use_cache"] = False
+    if cache is not None:
+        inputs["past_key_values"] = cache
     if "position_ids" in accepted:
-        inputs["position_ids"] = (mask.cumsum(-1) - 1).clamp(min=0)
-    for name, value in (("logits_to_keep", 1), ("use_cache", False)):
-        if name in accepted:
-            inputs[name] = value
-    return model(**inputs).logits[:, -1]
+        positions = torch.arange(n_read, n_read + width, device=device)
+        inputs["position_ids"] = positions.expand(len(rows), -1)
+    places = [len(row) - 1 for row in rows]
+    if "logits_to_keep" in accepted:
+        last_places = sorted(set(places))
+        inputs["logits_to_keep"] = torch.tensor(last_places, device=device)
+        places = [last_places.index(place) for place in places]
+    output = model(**inputs)
+    filled = getattr(output, "past_key_values", None)
+    return output.logits[list(range(len(rows))), places], filled
 
 
 @dataclass(eq=False, slots=True)
@@ -147,46 +181,20 @@ class PrefixReader:
         """Read a row behind the prefix and add it; logits of `last_logits`."""
         ids, cache = self.ids, self._cache
         self.forget()  # a pass that fails leaves the cache half filled
-        logits, filled = self._run([row], len(ids), cache)
+        logits, filled = _pass(self.model, [row], self.pad, len(ids), cache, use_cache=True)
         self.ids, self._cache = [*ids, *row], filled
         return logits
 
     def _spread(self, rows: Sequence[Row]) -> Any:
         """Read rows, each behind a copy of the prefix; logits of `last_logits`."""
-        repeated = copy.deepcopy(self._cache)  # a pass writes into its cache
-        repeated.batch_repeat_interleave(len(rows))
-        return self._run(rows, len(self.ids), repeated)[0]
 
-    def _run(self, rows: Sequence[Row], n_read: int, cache: Any) -> tuple[Any, Any]:
-        """Logits after the rows and the filled cache, of `n_read` tokens before.
+        def read(some: Sequence[Row]) -> Any:
+            repeated = copy.deepcopy(self._cache)  # a pass writes into its cache
+            repeated.batch_repeat_interleave(len(some))
+            n_read = len(self.ids)
+            return _pass(self.model, some, self.pad, n_read, repeated, use_cache=True)[0]
 
-        Padding stands at the right, so that positions run on from the prefix.
-        """
-        torch: Any = require("torch", extra="models")
-        width = max(map(len, rows))
-        device = getattr(self.model, "device", "cpu")
-        ids, mask = [], []
-        for row in rows:
-            missing = width - len(row)
-            ids.append([*row, *[self.pad] * missing])
-            mask.append([1] * (n_read + len(row)) + [0] * missing)
-        inputs: dict[str, Any] = {
-            "input_ids": torch.tensor(ids, device=device),
-            "attention_mask": torch.tensor(mask, device=device),
-            "past_key_values": cache,
-            "use_cache": True,
-        }
-        accepted = inspect.signature(self.model.forward).parameters
-        if "position_ids" in accepted:
-            positions = torch.arange(n_read, n_read + width, device=device)
-            inputs["position_ids"] = positions.expand(len(rows), -1)
-        places = [len(row) - 1 for row in rows]
-        if "logits_to_keep" in accepted:
-            last_places = sorted(set(places))
-            inputs["logits_to_keep"] = torch.tensor(last_places, device=device)
-            places = [last_places.index(place) for place in places]
-        output = self.model(**inputs)
-        return output.logits[list(range(len(rows))), places], output.past_key_values
+        return _in_passes(self.model, rows, read)
 
     def _probe(self, row: Row) -> bool | None:
         """Whether a cache gives the logits of a pass without one.
@@ -199,8 +207,10 @@ class PrefixReader:
             return False
         if len(head) < LEAST_PROBED:
             return None
+        torch: Any = require("torch", extra="models")
         rows, half = [head, head[:-2]], len(head) // 2
-        whole = whole_logits(self.model, rows, self.pad)
+        # Each row alone: padding itself moves the logits of 16-bit numbers.
+        whole = torch.cat([whole_logits(self.model, [row]) for row in rows])
         try:
             self._append(head)
             if self._cut(half) != half:

@@ -6,7 +6,8 @@ Of transformers; foundation, section 7.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,11 +17,13 @@ from structrag.models.margins import (
     KEEP_OPTION,
     PROMPT,
     SPLIT_OPTION,
+    Masses,
     TwoWay,
     check_prompt,
     two_way,
 )
 from structrag.models.prefix_reuse import PrefixReader, whole_logits
+from structrag.models.weights import weights_settings
 
 
 @dataclass(eq=False)
@@ -31,7 +34,10 @@ class TransformersMargin:
         >>> margin = TransformersMargin("Qwen/Qwen2.5-1.5B-Instruct")  # doctest: +SKIP
         >>> margin.choose("Is water wet? Answer yes or no.", ("yes", "no"))  # doctest: +SKIP
 
-    The prompts of a batch are of like length, padded at the left. Two uses: as
+    The prompts of a batch are of like length, padded at the right; on a processor prompts of 16-bit
+    models share a pass only with those of their length, so that no margin depends on its batch. The
+    logits of the options are made in float32 from the last hidden state, whatever the model's
+    numbers. Two uses: as
     `IDMSSplitter(margin=TransformersMargin(...))`, which batches; or as a language model, `llm=` of
     any splitter, whose answers are kept in the cache. A chat template is used where the tokenizer
     has one. Nothing is truncated: a prompt above `max_prompt_tokens` has no margin (None).
@@ -46,7 +52,8 @@ class TransformersMargin:
         model, tokenizer: Objects of transformers, or names or folders for `from_pretrained`. The
             name of the model, given as such, is the name of its tokenizer too. A name is that of a
             model downloaded before; nothing is downloaded.
-        name: For cache keys; default: the model's name or path.
+        name: For cache keys; default: the model's name or path with the type of its numbers and a
+            digest of its weights.
         batch_size: Most prompts in one forward pass.
         max_prompt_tokens: Default: the positions the model's configuration gives; without any, no
             limit.
@@ -56,6 +63,8 @@ class TransformersMargin:
         reuse_prefix: Keep the keys and values of one prefix, at most one prompt long, and those of
             a batch while it is read; no effect on a model whose cache cannot be cropped, repeated
             or trusted (tried out once). False takes the least memory.
+        masses: How much of the probability the options had together, over all margins so far. Near
+            0 the model wanted to answer something else, and its margins say little.
     """
 
     model: Any
@@ -67,6 +76,7 @@ class TransformersMargin:
     normalised: bool = True
     prompt: str = PROMPT
     reuse_prefix: bool = True
+    masses: Masses = field(default_factory=Masses, init=False, repr=False, compare=False)
     _reader: PrefixReader | None = field(default=None, init=False, repr=False, compare=False)
     _lock: Any = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
 
@@ -76,8 +86,7 @@ class TransformersMargin:
         if self.max_prompt_tokens is not None:
             check_at_least("max_prompt_tokens", self.max_prompt_tokens, 1)
         check_prompt(self.prompt)
-        if isinstance(self.model, str):
-            self.name = self.name or self.model
+        folder = self.model if isinstance(self.model, str) else ""
         self.model, self.tokenizer = load_pair(
             self.model, self.tokenizer, "AutoModelForCausalLM", "a transformers model"
         )
@@ -86,9 +95,10 @@ class TransformersMargin:
         config = self.model.config
         if self.max_prompt_tokens is None:
             self.max_prompt_tokens = getattr(config, "max_position_embeddings", None)
-        label = getattr(config, "_name_or_path", "") or type(self.model).__name__
+        label = folder or getattr(config, "_name_or_path", "") or type(self.model).__name__
         form = "" if self.normalised else "|not normalised"
-        self.name = f"{self.name or label}{form}"
+        self.name = self.name or "|".join((label, *weights_settings(self.model)))
+        self.name += form
 
     def __call__(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
         """The margins of passages and what follows them, positive: they belong together."""
@@ -149,11 +159,14 @@ class TransformersMargin:
         weighed: list[TwoWay | None] = [None] * len(ids)
         for start in range(0, len(order), self.batch_size):
             batch = order[start : start + self.batch_size]
-            logs = self._last_log_probabilities([ids[i] for i in batch])
+            logs = self._last_log_probabilities([ids[i] for i in batch], [*first, *second])
             for i, row in zip(batch, logs, strict=True):
-                weighed[i] = two_way(
+                both = two_way(
                     row[first].tolist(), row[second].tolist(), normalised=self.normalised
                 )
+                weighed[i] = both
+                if both is not None:
+                    self.masses.add(both.mass)
         return weighed
 
     def _ids(self, prompt: str) -> list[int]:
@@ -186,11 +199,14 @@ class TransformersMargin:
             )
         return first, second
 
-    def _last_log_probabilities(self, rows: Sequence[Sequence[int]]) -> Any:
-        """Log-probabilities of the next token, shape (rows, vocabulary), as a NumPy array."""
+    def _last_log_probabilities(self, rows: Sequence[Sequence[int]], exact: Sequence[int]) -> Any:
+        """Log-probabilities of the next token, shape (rows, vocabulary), as a NumPy array.
+
+        Those of the tokens `exact` are made in float32.
+        """
         torch: Any = require("torch", extra="models")
         pad = getattr(self.tokenizer, "pad_token_id", None) or 0
-        with self._lock, torch.inference_mode():
+        with self._lock, torch.inference_mode(), exact_logits(self.model, exact):
             if not self.reuse_prefix:
                 logits = whole_logits(self.model, rows, pad)
             else:
@@ -206,3 +222,35 @@ class TransformersMargin:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _reader=None, _lock=threading.Lock())
+
+
+@contextmanager
+def exact_logits(model: Any, ids: Sequence[int]) -> Iterator[None]:
+    """Let a 16-bit model make the logits of these tokens in float32.
+
+    They are made anew from the hidden states that its last layer is given: rounded to 16 bits two
+    logits near 20 differ by nothing or by an eighth. What the model does with logits afterwards, it
+    does in float32. Other models, and those whose last layer holds no plain weights, stay as they
+    are.
+    """
+    torch: Any = require("torch", extra="models")
+    last_layer = getattr(model, "get_output_embeddings", lambda: None)()
+    weight = getattr(last_layer, "weight", None)
+    if getattr(weight, "dtype", None) not in (torch.float16, torch.bfloat16):
+        yield
+        return
+    columns = sorted(set(ids))
+
+    def in_float32(layer: Any, inputs: tuple[Any, ...], logits: Any) -> Any:
+        exact = inputs[0].float() @ layer.weight[columns].float().T
+        if getattr(layer, "bias", None) is not None:
+            exact = exact + layer.bias[columns].float()
+        logits = logits.float()
+        logits[..., columns] = exact
+        return logits
+
+    hook = last_layer.register_forward_hook(in_float32)
+    try:
+        yield
+    finally:
+        hook.remove()
