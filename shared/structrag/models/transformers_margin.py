@@ -49,9 +49,9 @@ class TransformersMargin:
     new object.
 
     Attributes:
-        model, tokenizer: Objects of transformers, or names or folders for `from_pretrained`. The
-            name of the model, given as such, is the name of its tokenizer too. A name is that of a
-            model downloaded before; nothing is downloaded.
+        model, tokenizer: Objects of transformers, or names or folders for `from_pretrained`, or a
+            GGUF file (extra `gguf`). The name of the model, given as such, is the name of its
+            tokenizer too. A name is that of a model downloaded before; nothing is downloaded.
         name: For cache keys; default: the model's name or path with the type of its numbers and a
             digest of its weights.
         batch_size: Most prompts in one forward pass.
@@ -234,7 +234,7 @@ def exact_logits(model: Any, ids: Sequence[int]) -> Iterator[None]:
     are.
     """
     torch: Any = require("torch", extra="models")
-    last_layer = getattr(model, "get_output_embeddings", lambda: None)()
+    last_layer: Any = getattr(model, "get_output_embeddings", lambda: None)()
     weight = getattr(last_layer, "weight", None)
     if getattr(weight, "dtype", None) not in (torch.float16, torch.bfloat16):
         yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,3 +39,51 @@ def test_objects_stay_as_they_are() -> None:
     model, tokenizer = object(), object()
     assert load_pair(model, tokenizer, "AutoModel", "a model") == (model, tokenizer)
     assert load_pair(model, None, "AutoModel", "a model") == (model, None)
+
+
+def test_what_is_there_and_cannot_be_loaded_is_not_to_be_downloaded(tmp_path: Path) -> None:
+    def load(name: str, **options: Any) -> None:
+        raise OSError("no file named model.safetensors")
+
+    with pytest.raises(InvalidParameter, match=r"is there and cannot be loaded: no file named"):
+        load_local("model", load, str(tmp_path), "a summariser")
+
+
+class Loader:
+    """A loader of transformers that tells what it was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+
+    def from_pretrained(self, name: str, **options: Any) -> Any:
+        self.asked.append((name, options))
+        return self
+
+    def eval(self) -> Any:
+        return self
+
+
+@pytest.mark.parametrize("is_file", [True, False])
+def test_a_gguf_file_or_the_folder_of_one_is_loaded(
+    is_file: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transformers = pytest.importorskip("transformers")
+    for package in ("gguf", "accelerate"):
+        pytest.importorskip(package, reason="the extra 'gguf' is not installed")
+    models, tokenizers = Loader(), Loader()
+    monkeypatch.setattr(transformers, "AutoModelForCausalLM", models)
+    monkeypatch.setattr(transformers, "AutoTokenizer", tokenizers)
+    file = tmp_path / "small.gguf"
+    file.write_bytes(b"GGUF")
+    pair = load_pair(str(file if is_file else tmp_path), None, "AutoModelForCausalLM", "a model")
+    assert pair == (models, tokenizers)
+    expected = (str(tmp_path), {"local_files_only": True, "gguf_file": "small.gguf"})
+    assert models.asked == tokenizers.asked == [expected]
+
+
+def test_several_gguf_files_must_be_chosen_from(tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    for name in ("q4.gguf", "q8.gguf"):
+        (tmp_path / name).write_bytes(b"GGUF")
+    with pytest.raises(InvalidParameter, match=r"holds 'q4.gguf', 'q8.gguf'. Pass the path of one"):
+        load_pair(str(tmp_path), None, "AutoModelForCausalLM", "a model")

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ torch = pytest.importorskip("torch", reason="the extra 'models' is not installed
 transformers = pytest.importorskip("transformers", reason="the extra 'models' is not installed")
 
 from structrag.chunks.idms.splitter import IDMSSplitter  # noqa: E402
+from structrag.models.margins import KEEP_OPTION, PROMPT, SPLIT_OPTION  # noqa: E402
 from structrag.models.prefix_reuse import PrefixReader, common_length, whole_logits  # noqa: E402
 from structrag.models.transformers_margin import TransformersMargin  # noqa: E402
 from structrag.reading.files import read_text  # noqa: E402
@@ -431,3 +433,59 @@ def test_the_prefix_is_not_pickled_or_shared_with_a_copy(models: Any, tokenizer:
     weigher.model = models("qwen2")  # another model has another prefix
     expected = TransformersMargin(models("qwen2"), tokenizer).choose(prompt, ("1", "2"))
     assert weigher.choose(prompt, ("1", "2")) == pytest.approx(expected, abs=1e-6)
+
+
+def _real_prompts() -> list[str]:
+    sentences = [
+        f"The {part} of pump {n} moves {fluid} at {n * 7} degrees, as page {n * 3} says."
+        for n, (part, fluid) in enumerate(product(["wheel", "shaft"], ["oil", "water"]))
+    ] + ["Herons nest in alders.", "In spring they come back, and build where they built before."]
+    return [
+        PROMPT.format(left=left, right=right, first=SPLIT_OPTION, second=KEEP_OPTION)
+        for left, right in pairwise(sentences)
+    ]
+
+
+@pytest.mark.slow
+def test_a_real_model_of_sixteen_bits_reuses_its_prefix(smollm: tuple[Any, Any]) -> None:
+    prompts = _real_prompts()
+    plain = TransformersMargin(*smollm, reuse_prefix=False)
+    reusing = TransformersMargin(*smollm)
+    reusing.choose(prompts[0], ("2", "1"))
+    assert reusing._reader is not None and reusing._reader.usable is True
+    read, margins = [], []
+    for weigher in (reusing, plain):
+        with counted(weigher.model) as shapes:
+            margins.append(weigher.choose_many(prompts, ("2", "1")))
+        read.append(tokens(shapes))
+    assert read[0] < 0.6 * read[1]
+    assert margins[0] == pytest.approx(margins[1], abs=0.005)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reuse", [False, True])
+def test_margins_of_sixteen_bits_depend_on_no_batch(smollm: tuple[Any, Any], reuse: bool) -> None:
+    weigher = TransformersMargin(*smollm, reuse_prefix=reuse)
+    prompts = _real_prompts()
+    together = weigher.choose_many(prompts, ("2", "1"))
+    alone = [weigher.choose(prompt, ("2", "1")) for prompt in prompts]
+    assert together == pytest.approx(alone, abs=0.005)
+    weigher.batch_size = 3
+    assert weigher.choose_many(prompts[::-1], ("2", "1"))[::-1] == pytest.approx(alone, abs=0.005)
+    assert weigher.masses.n == 3 * len(prompts) and 0.05 < (weigher.masses.mean or 0) < 1
+
+
+@pytest.mark.slow
+def test_margins_of_sixteen_bits_are_made_in_more(smollm: tuple[Any, Any]) -> None:
+    model, tokenizer = smollm
+    prompt = _real_prompts()[0]
+    weigher = TransformersMargin(model, tokenizer, reuse_prefix=False)
+    with torch.inference_mode():
+        ids = torch.tensor([weigher._ids(prompt)])
+        hidden = model.model(ids).last_hidden_state[0, -1].float()
+        first, second = (
+            hidden @ model.lm_head.weight[tokenizer.encode(o)[0]].float() for o in "21"
+        )
+    assert weigher.choose(prompt, ("2", "1")) == pytest.approx(
+        float(torch.tanh((first - second) / 2)), abs=1e-5
+    )
