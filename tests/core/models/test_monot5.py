@@ -225,7 +225,7 @@ def test_what_is_no_model_is_refused(model: Any, tokenizer: Any, tmp_path: Path)
         MonoT5(model, tokenizer, max_tokens=8)
     for name in (str(tmp_path), str(tmp_path / "absent"), "castorini/no-such-model"):
         with pytest.raises(
-            InvalidParameter, match=r"model must be a folder .* nothing is downloaded here"
+            InvalidParameter, match=r"model must be a folder .* is there and cannot be loaded"
         ):
             MonoT5(name)
     (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
