@@ -136,6 +136,8 @@ def test_a_model_of_sentence_transformers_gives_probabilities(folder: str) -> No
 
 def test_a_folder_that_is_no_model(tmp_path: Path) -> None:
     pytest.importorskip("sentence_transformers", reason="the extra 'models' is not installed")
-    for name in (str(tmp_path), str(tmp_path / "absent"), "no/such-cross-encoder"):
-        with pytest.raises(InvalidParameter, match="is there and cannot be loaded"):
+    for name in (str(tmp_path / "absent"), "no/such-cross-encoder"):
+        with pytest.raises(InvalidParameter, match="nothing is downloaded here"):
             CrossEncoderScorer(name)
+    with pytest.raises(InvalidParameter, match="is there and cannot be loaded"):
+        CrossEncoderScorer(str(tmp_path))

@@ -223,11 +223,13 @@ def test_what_is_no_model_is_refused(model: Any, tokenizer: Any, tmp_path: Path)
         MonoT5(object(), tokenizer)
     with pytest.raises(InvalidParameter, match="max_tokens must be a number of at least 32"):
         MonoT5(model, tokenizer, max_tokens=8)
-    for name in (str(tmp_path), str(tmp_path / "absent"), "castorini/no-such-model"):
+    for name in (str(tmp_path / "absent"), "castorini/no-such-model"):
         with pytest.raises(
-            InvalidParameter, match=r"model must be a folder .* is there and cannot be loaded"
+            InvalidParameter, match=r"model must be a folder .* nothing is downloaded here"
         ):
             MonoT5(name)
+    with pytest.raises(InvalidParameter, match=r"model must be .* is there and cannot be loaded"):
+        MonoT5(str(tmp_path))
     (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
     with pytest.raises(InvalidParameter, match="model must be a folder"):
         MonoT5(str(tmp_path))
