@@ -145,7 +145,7 @@ class IndexRetriever(BaseRetriever):
                 and embeds the views), `splitter` (one of this package, which then always indexes
                 the heading path and counts it to its limit, or one of structrag), and the other
                 arguments of structrag's `Index`: cache, language, batch_size, max_concurrency,
-                max_calls, progress, prompts and so on.
+                max_calls, progress, prompts, invented_keywords and so on.
 
         Raises:
             InvalidParameter: a setting is not allowed (a ValueError).

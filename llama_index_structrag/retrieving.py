@@ -98,7 +98,7 @@ class IndexRetriever(BaseRetriever):
                 `llm` (writes summaries and keywords; None: extractive), `vector_store` (a
                 LlamaIndex vector store that keeps the vectors), `node_parser` (the heading path is
                 indexed unless it has `add_context=False`), and other arguments of structrag's
-                `Index`: cache, language, batch_size, max_concurrency, max_calls, prompts.
+                `Index`: cache, language, batch_size, max_concurrency, max_calls, prompts and so on.
 
         Raises:
             InvalidParameter: a setting is not allowed (a ValueError).

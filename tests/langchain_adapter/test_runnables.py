@@ -130,7 +130,7 @@ def test_retrievers_take_them() -> None:
     model = BAD.with_fallbacks(
         [FakeListChatModel(responses=['{"summary": "Purring.", "keywords": ["zebra"]}'])]
     )
-    retriever = MultiViewRetriever.from_documents(DOCUMENTS, llm=model)
+    retriever = MultiViewRetriever.from_documents(DOCUMENTS, llm=model, invented_keywords=True)
     assert retriever.invoke("zebra", k=1)[0].metadata["views_hit"]
     assert not retriever.index.usage.fallbacks
 

@@ -229,7 +229,9 @@ async def test_async_calls_leave_the_loop_free():
 
 def test_a_language_model_makes_the_views():
     llm = ScriptedLLM(prompts=[])
-    retriever = MultiViewRetriever.from_documents(documents(), llm=llm, similarity_top_k=2)
+    retriever = MultiViewRetriever.from_documents(
+        documents(), llm=llm, similarity_top_k=2, invented_keywords=True
+    )
     assert len(llm.prompts) == 7
     assert "bm25:keywords" in retriever.retrieve("zebra")[0].metadata["routes"]
 

@@ -76,6 +76,8 @@ class Index:
         window_tokens: Chunks longer than the encoder reads are embedded in windows of at most this
             many of its tokens; None: as many as it reads. A chunk scores as its best window.
         prompts: What the language model is asked.
+        invented_keywords: Whether a language model's keywords may be other words than those of the
+            section and its titles, or close to them. None: with `preset="paper"` only.
         asking, options: An `Asking`, or its settings by their own names: cache (finished calls and
             vectors are not paid for again), batch_size, max_concurrency, max_calls, progress.
     """
@@ -94,6 +96,7 @@ class Index:
         language: str = "english",
         window_tokens: int | None = None,
         prompts: Prompts | None = None,
+        invented_keywords: bool | None = None,
         asking: Asking | None = None,
         **options: Unpack[AskingOptions],
     ) -> None:
@@ -112,6 +115,7 @@ class Index:
             use_llm=llm is not None,
             prompts=prompts or Prompts(),
             language=language,
+            invented_keywords=paper if invented_keywords is None else invented_keywords,
         )
         self.overflow = "truncate" if paper else "windows"
         self.window_tokens = window_tokens

@@ -17,6 +17,8 @@ from structrag.records import Chunk, Document
 from structrag.text.extractive import keywords as extract_keywords
 from structrag.text.extractive import section_frequencies
 from structrag.text.extractive import summarise as extract_summary
+from structrag.text.nearness import NearWords
+from structrag.text.terms import tokenizer_for
 from structrag.text.tokens import TokenCounter, count_tokens
 
 VIEWS = ("raw", "summary", "keywords")
@@ -96,6 +98,8 @@ class ViewSettings:
         use_llm: Whether the language model is asked at all.
         prompts: What it is asked.
         language: For the extractive defaults.
+        invented_keywords: Whether a language model's keywords may be others than words of the
+            section and its titles, or close to them (`NearWords`); else those are left out.
     """
 
     names: tuple[str, ...] = VIEWS
@@ -105,6 +109,7 @@ class ViewSettings:
     use_llm: bool = False
     prompts: Prompts = field(default_factory=Prompts)
     language: str = "english"
+    invented_keywords: bool = False
 
     def __post_init__(self) -> None:
         unknown = [name for name in self.names if name not in VIEWS]
@@ -190,8 +195,12 @@ def _answered(
     ]
     answers = (yield asks) if asks else []
     usable = _Answers()
+    tokenizer = tokenizer_for(settings.language)
     for (i, kind), answer in zip(plan, answers, strict=True):
         summary, words = _read(kind, bodies[i], counter, answer)
+        if words and not settings.invented_keywords:
+            near = NearWords(f"{titles[i]}\n{bodies[i]}", tokenizer)
+            words = [word for word in words if word in near]
         if summary:
             usable.summaries[i] = extract_summary(summary, language=settings.language)
         elif kind != "keywords":

@@ -130,7 +130,7 @@ def test_usable_answers_in_any_dress(name: str) -> None:
     def script(prompt: str) -> str:
         return USABLE[name] if "one JSON object" in prompt else '["note"]'
 
-    index, report = add(script)
+    index, report = add(script, invented_keywords=True)
     assert report.usage["fallbacks"] == {} and index.store.degraded("d") == 0
     assert "fell back" not in str(report)
     expected = (
@@ -286,6 +286,26 @@ def test_an_image_is_described_again_only_if_its_call_failed(answer: Any, asked:
     assert report.usage["reasons"] == {"chunks": expected}
     assert index.add([document]).unchanged == 1
     assert len(prompts) == asked
+
+
+@pytest.mark.parametrize(
+    ("options", "keywords"),
+    [
+        ({}, "pumps"),
+        ({"invented_keywords": True}, "pumps, submarine"),
+        ({"preset": "paper"}, "pumps, submarine"),
+        ({"preset": "paper", "invented_keywords": False}, "pumps"),
+    ],
+)
+def test_invented_keywords_only_where_they_are_allowed(options: Any, keywords: str) -> None:
+    index = Index(llm=ScriptedModel('["pumps", "submarine"]'), embedder=HashEmbedder(), **options)
+    report = index.add([read_text("# Pump\n\nIt leaks.\n\nThe pump is red.\n", format="markdown")])
+    assert [index.store.view_text(row, "keywords") for row in range(len(index))] == [keywords]
+    assert not report.usage["fallbacks"]
+    # What is allowed decides what is indexed.
+    other = Index(llm=ScriptedModel("[]"), embedder=HashEmbedder(), **options)
+    assert other.settings_name() == index.settings_name()
+    assert index.settings_name() != Index(embedder=HashEmbedder()).settings_name()
 
 
 def test_a_dead_server_is_named_and_warned_of() -> None:

@@ -368,6 +368,7 @@ def test_progress_tells_of_documents_and_not_of_a_query(embedder: HashEmbedder) 
         llm=ScriptedModel(KEYWORDS),
         progress=lambda *args: told.append(args),
         batch_size=2,
+        invented_keywords=True,
     )
     index.add([document(1)])
     assert ("asking the language model", 4, 4) in told

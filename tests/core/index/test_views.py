@@ -4,6 +4,7 @@ cannot be used."""
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,8 +17,10 @@ from structrag.index import Prompts
 from structrag.index.views import VIEWS, ViewSettings, ViewTexts, view_steps
 
 MERGED = json.dumps({"summary": "A short summary.", "keywords": ["pump", "valve"]})
-PAPER = ViewSettings(with_context=False, merged=False, use_llm=True)
-DEFAULT = ViewSettings(use_llm=True)
+PAPER = ViewSettings(with_context=False, merged=False, use_llm=True, invented_keywords=True)
+IN_TEXT = ViewSettings(use_llm=True)
+# Most tests are of other things than where keywords come from.
+DEFAULT = replace(IN_TEXT, invented_keywords=True)
 
 
 def words(n: int, stem: str = "word") -> str:
@@ -172,6 +175,34 @@ def test_unknown_views_are_refused(names: tuple[str, ...]) -> None:
 
 
 # -- keywords
+
+
+@pytest.mark.parametrize("settings", [IN_TEXT, replace(IN_TEXT, merged=False, with_context=False)])
+def test_keywords_are_words_of_the_section_or_its_titles(settings: ViewSettings) -> None:
+    llm = ScriptedModel(
+        lambda prompt: (
+            "A short summary."
+            if prompt.endswith("Summary:")
+            else json.dumps(
+                {
+                    "summary": "A short summary.",
+                    "keywords": ["Part", "valves", "submarine", "cleaning", "x" * 100_000, "4"],
+                }
+            )
+        )
+    )
+    views = made(markdown("The valve is cleaned 4 times."), llm, settings)
+    assert views.texts["keywords"] == ("Part, valves, cleaning",)
+    invented = replace(settings, invented_keywords=True)
+    views = made(markdown("The valve is cleaned 4 times."), llm, invented)
+    assert views.texts["keywords"] == ("Part, valves, submarine, cleaning",)
+
+
+def test_keywords_that_are_all_invented_are_no_answer() -> None:
+    llm = ScriptedModel('["submarine", "whale"]')
+    views = made(markdown("The valve is cleaned."), llm, IN_TEXT)
+    assert views.fallbacks == {"keywords": 1} and "submarine" not in str(views.texts["keywords"])
+    assert "submarine" in views.reasons["keywords"] and not views.failed
 
 
 def test_one_bad_part_of_a_merged_answer_does_not_spoil_the_other() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from structrag.asking.replies.json import first_value, without_fences
 
 MAX_WORDS = 6  # a keyword of more words is a sentence
+MAX_CHARACTERS = 60  # of a keyword, whatever its script
 MOST_KEYWORDS = 40  # of one answer
 
 _REFUSAL = re.compile(
@@ -19,7 +20,8 @@ _REFUSAL = re.compile(
 )
 _NONE = {"none", "null", "n/a"}
 _LABEL = re.compile(r"\A\W*keywords?[\"'\s]*:", re.IGNORECASE)
-_LETTER = re.compile(r"\w")
+_NAMED = re.compile(r"[^\W\d_]|\d.*\d")  # a letter, or more than one digit
+_MARKUP = re.compile(r"[{}\[\]<>]|\"\s*:|://")  # of broken JSON, of markup, and of addresses
 _SEPARATORS = re.compile(r"[\n,;•，、；]|^[^\S\n]*[-*]\s+|^[^\S\n]*\d+[.)]\s+", re.MULTILINE)
 
 
@@ -43,9 +45,10 @@ def parse_keywords(answer: str) -> list[str]:
     """The keywords in a language model's answer.
 
     They are a JSON list, else a Python literal, else what newlines, commas and bullets separate.
-    Stripped, empty ones dropped, each once (case aside), in order, at most 40. An item of more than
-    six words is no keyword. [] if none is left, for a refusal, for broken JSON, and for prose: half
-    or more of what is not a list is that long.
+    Stripped, empty ones dropped, each once (case aside), in order, at most 40. No keyword is an
+    item of more than six words or 60 characters, one without a letter or two digits, an address, or
+    one with signs of JSON or markup. [] if none is left, for a refusal, for broken JSON, and for
+    prose: half or more of what is not a list is too long.
     """
     value = first_value(answer, literals=True)
     if isinstance(value, dict | list | tuple | set):
@@ -54,7 +57,7 @@ def parse_keywords(answer: str) -> list[str]:
     if plain.lstrip().startswith("{") or _REFUSAL.match(plain) or _says_none(plain):
         return []
     parts = _separated(plain)
-    long = sum(len(part.split()) > MAX_WORDS for part in parts)
+    long = sum(map(_is_long, parts))
     return [] if long * 2 >= len(parts) else _tidy(parts)
 
 
@@ -79,9 +82,13 @@ def _tidy(items: Sequence[Any]) -> list[str]:
         if not isinstance(item, str | int | float):
             continue
         word = " ".join(str(item).split()).strip("\"'`[]. ")
-        if _LETTER.search(word) and len(word.split()) <= MAX_WORDS:
+        if _NAMED.search(word) and not _is_long(word) and not _MARKUP.search(word):
             unique.setdefault(word.casefold(), word)
     return list(unique.values())[:MOST_KEYWORDS]
+
+
+def _is_long(part: str) -> bool:
+    return len(part) > MAX_CHARACTERS or len(part.split()) > MAX_WORDS
 
 
 def _usable(summary: str) -> str:

@@ -41,7 +41,18 @@ MERGED = json.dumps({"summary": "A short summary.", "keywords": ["pump", "valve"
         ("('a', 'b')", ["a", "b"]),
         ("{'b', 'a'}", ["a", "b"]),
         ('["  two \\n words ", "", "  "]', ["two words"]),
-        ('["a", ["b"], {"c": 1}, null, 4]', ["a", "4"]),
+        ('["a", ["b"], {"c": 1}, null, 4, 1968]', ["a", "1968"]),
+        ("4", []),
+        ("1.\n2.\n3.", []),
+        ('{"subtitle": "In truth', []),
+        ('pump, "subtitle": "In truth, valve', ["pump", "valve"]),
+        ("valve, <b>pump</b>", ["valve"]),
+        (f"valve, pump, https://example.org/{'x' * 500}", ["valve", "pump"]),
+        ("valve, http://a.b", ["valve"]),
+        (json.dumps(["valve", "x" * 100_000]), ["valve"]),
+        (json.dumps(["x" * 60, "y" * 61]), ["x" * 60]),
+        ("水" * 100, []),
+        ("C, F-104, 4x4", ["C", "F-104", "4x4"]),
         ("气泵，阀门、水", ["气泵", "阀门", "水"]),
         (
             '["one two three four five six", "one two three four five six seven"]',
@@ -70,6 +81,7 @@ def test_any_answer_is_read_without_an_error(answer: str) -> None:
     found = parse_keywords(answer)
     assert len(found) == len({word.casefold() for word in found}) <= 40
     assert all(word.strip() == word and 1 <= len(word.split()) <= 6 for word in found)
+    assert all(len(word) <= 60 for word in found)
     for kind in ("merged", "summary", "keywords"):
         summary, keywords = parse_answer(kind, answer)
         assert isinstance(summary, str) and isinstance(keywords, list)
