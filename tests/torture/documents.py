@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
@@ -332,8 +333,8 @@ def case(number: int) -> None:
 def _prepare() -> None:
     """Import the frameworks and read the samples, before processes are forked."""
     _langchain(), _llama_index(), pdf_seeds()
-    for number in range(3):
-        case(number)
+    with suppress(Exception):  # what breaks here, breaks again where it is counted
+        case(0)
 
 
 PROMISE = Promise(

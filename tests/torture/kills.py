@@ -19,6 +19,7 @@ from torture.indexes import answers, document, documents, index_of, load, search
 from torture.promise import Promise, random_of
 
 ROUNDS = 12  # of what a child does, unless it is killed before
+BATCH = 300  # vectors of one put: about a megabyte, so that most kills fall into a write
 Say = Callable[[str], None]
 
 
@@ -122,7 +123,7 @@ def _value(number: int) -> dict[str, str]:
 
 
 def _vector(number: int) -> Any:
-    return np.full(16, number, dtype=np.float32)
+    return np.full(1024, number, dtype=np.float32)
 
 
 def kill_cache(rng: Random, folder: Path) -> None:
@@ -134,7 +135,7 @@ def kill_cache(rng: Random, folder: Path) -> None:
         say("ready")
         for number in range(100_000):
             cache.put(f"value {number}", _value(number))
-            cache.put_vectors({f"vector {number} {i}": _vector(number) for i in range(5)})
+            cache.put_vectors({f"vector {number} {i}": _vector(number) for i in range(BATCH)})
             say(str(number))
 
     child = start(work)
@@ -144,7 +145,7 @@ def kill_cache(rng: Random, folder: Path) -> None:
     cache = Cache(path)
     for number in range(done + 3):
         value = cache.get(f"value {number}")
-        vectors = [cache.get_vector(f"vector {number} {i}") for i in range(5)]
+        vectors = [cache.get_vector(f"vector {number} {i}") for i in range(BATCH)]
         if number <= done:
             assert value is not None and vectors[0] is not None, f"{number} of {done} is lost"
         assert value in (None, _value(number)), "half a value"
