@@ -17,7 +17,7 @@ from doubles import ScriptedModel
 from structrag.asking.cache import Cache
 from structrag.errors import StructragError
 from torture.children import start
-from torture.indexes import answers, document, documents, index_of, load
+from torture.indexes import answers, document, documents, index_of, load, small_segments
 from torture.promise import NotHere, Promise, random_of
 
 Say = Callable[[str], None]
@@ -188,10 +188,10 @@ def case(number: int) -> None:
     """One full volume, or one limit."""
     rng = random_of("full_volume", number)
     if number % 6 == 5:
-        with tempfile.TemporaryDirectory(prefix="torture-") as name:
+        with small_segments(rng), tempfile.TemporaryDirectory(prefix="torture-") as name:
             check_limit(rng, Path(name))
         return
-    with small_volume(rng.choice((400_000, 800_000))) as folder:
+    with small_segments(rng), small_volume(rng.choice((400_000, 800_000))) as folder:
         CHECKS[number % 6](rng, folder)
 
 

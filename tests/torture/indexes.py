@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from random import Random
 from typing import Any
 
 from doubles import HashEmbedder
 
+from structrag.index import store
 from structrag.index.index import Index
 from structrag.reading.files import read_text
 from structrag.records import Document
@@ -19,6 +21,24 @@ WORDS = (  # noqa: SIM905
 QUERIES = ("pump valve", "clean the filter", "engine of the train", "oslo river paper", "nothing")
 ROUTES = ("dense", "bm25")
 PLACES = 6  # of a score that must be equal; products of other shapes round otherwise
+
+
+@contextmanager
+def small_segments(rng: Random) -> Iterator[None]:
+    """Half the time, let a few documents do what else a hundred thousand do.
+
+    They fill the buffer, go to files and are joined in the background.
+    """
+    limits = {"BUFFER_BYTES": 2_000, "FAN": 3, "INLINE_ROWS": 4, "LARGEST_ROWS": 200}
+    before = {name: getattr(store, name) for name in limits}
+    if rng.random() < 0.5:
+        for name, limit in limits.items():
+            setattr(store, name, limit)
+    try:
+        yield
+    finally:
+        for name, limit in before.items():
+            setattr(store, name, limit)
 
 
 def document(number: int, version: int = 0, *, words: int = 40) -> Document:

@@ -15,7 +15,7 @@ from doubles import HashEmbedder, ScriptedModel
 from structrag.asking.cache import Cache
 from structrag.errors import IndexDamaged
 from torture.children import start
-from torture.indexes import answers, document, documents, index_of, load, searches
+from torture.indexes import answers, document, documents, index_of, load, searches, small_segments
 from torture.promise import Promise, random_of
 
 ROUNDS = 12  # of what a child does, unless it is killed before
@@ -207,7 +207,7 @@ def case(number: int) -> None:
     """One kill."""
     rng = random_of("kills", number)
     HashEmbedder()  # what children need is loaded before them
-    with tempfile.TemporaryDirectory(prefix="torture-") as name:
+    with small_segments(rng), tempfile.TemporaryDirectory(prefix="torture-") as name:
         KINDS[number % len(KINDS)](rng, Path(name))
 
 

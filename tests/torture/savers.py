@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from torture.children import start
-from torture.indexes import answers, documents, index_of, load
+from torture.indexes import answers, documents, index_of, load, small_segments
 from torture.promise import Promise, random_of
 
 SAVES = 3  # of each saver
@@ -107,7 +107,7 @@ def check_readers(path: Path) -> None:
 def case(number: int) -> None:
     """One meeting of savers, or of a saver and loaders."""
     rng = random_of("savers", number)
-    with tempfile.TemporaryDirectory(prefix="torture-") as name:
+    with small_segments(rng), tempfile.TemporaryDirectory(prefix="torture-") as name:
         path = Path(name) / "index"
         kind = number % 4
         if kind in (0, 1):
