@@ -29,16 +29,8 @@ def tallies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return loaded
 
 
-UNTIL_THE_STORE = pytest.mark.xfail(
-    strict=False, reason="searches beside changes fail until the store has snapshots"
-)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(n, marks=UNTIL_THE_STORE) if n == "threads" else n for n in NAMES],
-)
+@pytest.mark.parametrize("name", NAMES)
 def test_the_promise_holds(name: str, tallies: dict[str, Any]) -> None:
     tally = tallies[name]
     if tally["not_here"]:
