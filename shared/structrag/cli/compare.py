@@ -13,6 +13,7 @@ from structrag.cli.options import (
     AsMarkdown,
     Embedder,
     Format,
+    Isolated,
     MaxTokens,
     Paths,
     Reader,
@@ -40,6 +41,7 @@ def compare(
     ] = 1000,
     format: Format = "auto",
     reader: Reader = "layout",
+    isolated: Isolated = True,
     as_json: AsJson = False,
     markdown: AsMarkdown = False,
 ) -> None:
@@ -56,7 +58,7 @@ def compare(
     check_one_form(as_json, markdown)
     chosen = splitters(method, max_tokens)
     comparison = compare_splitters(
-        list(documents(paths, format=format, reader=reader)),
+        list(documents(paths, format=format, reader=reader, isolated=isolated)),
         chosen,
         embedder=as_embedder(embedder) if embedder else None,
         budget=budget,

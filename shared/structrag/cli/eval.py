@@ -15,6 +15,7 @@ from structrag.cli.options import (
     AsMarkdown,
     Embedder,
     Format,
+    Isolated,
     MaxTokens,
     Paths,
     Reader,
@@ -69,6 +70,7 @@ def eval(
     ] = None,
     format: Format = "auto",
     reader: Reader = "layout",
+    isolated: Isolated = True,
     as_json: AsJson = False,
     markdown: AsMarkdown = False,
 ) -> None:
@@ -87,7 +89,7 @@ def eval(
     if output is not None:
         _check_folder(output)
     chosen = splitters(method, max_tokens)
-    read = list(documents(paths, format=format, reader=reader))
+    read = list(documents(paths, format=format, reader=reader, isolated=isolated))
     check_documents(read, chosen)
     evaluation = evaluate(
         read,

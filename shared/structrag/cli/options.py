@@ -31,6 +31,13 @@ File = Annotated[Path, typer.Argument(help="The document.")]
 Paths = Annotated[list[Path], typer.Argument(help="Documents, or folders of documents.")]
 Format = Annotated[str, typer.Option(help="auto, markdown, html or text.")]
 Reader = Annotated[str, typer.Option(help="Who reads PDF files: layout, pdfplumber or docling.")]
+Isolated = Annotated[
+    bool,
+    typer.Option(
+        "--isolated/--not-isolated",
+        help="Read PDF files in a process of their own, with limits; never with docling.",
+    ),
+]
 AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Markdown instead of plain text.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
 MaxTokens = Annotated[int, typer.Option(help="Most tokens in a chunk, its heading path included.")]
@@ -83,7 +90,7 @@ def splitters(names: str, max_tokens: int) -> dict[str, Any]:
 
 
 def documents(
-    paths: Iterable[Path], *, format: str = "auto", reader: str = "layout"
+    paths: Iterable[Path], *, format: str = "auto", reader: str = "layout", isolated: bool = True
 ) -> Iterator[Document]:
     """Every readable file, once.
 
@@ -96,8 +103,13 @@ def documents(
                 continue
             seen.add(file.resolve())
             try:
-                yield read_file(file, format=format, reader=reader)
+                yield read_document(file, format=format, reader=reader, isolated=isolated)
             except StructragError as error:
                 if file == path:
                     raise
                 print(f"left out: {harmless(str(error))}", file=sys.stderr)  # noqa: T201 - the command line talks
+
+
+def read_document(file: Path, *, format: str, reader: str, isolated: bool) -> Document:
+    """One file; a PDF in a process of its own, unless docling reads it."""
+    return read_file(file, format=format, reader=reader, isolated=isolated and reader != "docling")

@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from structrag.cli.options import AsJson, File, Format, Reader
+from structrag.cli.options import AsJson, File, Format, Isolated, Reader, read_document
 from structrag.cli.printing import print_items
-from structrag.reading.files import read_file
 from structrag.reading.sections import parse
 from structrag.records import Document, Section
 from structrag.text.tokens import count_tokens
 
 
 def outline(
-    file: File, format: Format = "auto", reader: Reader = "layout", as_json: AsJson = False
+    file: File,
+    format: Format = "auto",
+    reader: Reader = "layout",
+    isolated: Isolated = True,
+    as_json: AsJson = False,
 ) -> None:
     """Print a document's sections with their character ranges and sizes."""
-    document = read_file(file, format=format, reader=reader)
+    document = read_document(file, format=format, reader=reader, isolated=isolated)
     sections = parse(document).sections
     print_items(map(_record, sections) if as_json else _lines(document, sections), as_json)
 

@@ -8,7 +8,16 @@ from typing import Annotated, Any
 import typer
 
 from structrag.chunks.content_aware import ContentAwareSplitter
-from structrag.cli.options import AsJson, Embedder, Format, MaxTokens, Paths, Reader, documents
+from structrag.cli.options import (
+    AsJson,
+    Embedder,
+    Format,
+    Isolated,
+    MaxTokens,
+    Paths,
+    Reader,
+    documents,
+)
 from structrag.cli.printing import chunk_record, path_of, print_items, show_progress
 from structrag.index.index import Index
 from structrag.records import Hit
@@ -24,6 +33,7 @@ def search(
     cache: Annotated[str, typer.Option(help="A file that keeps vectors for the next time.")] = "",
     format: Format = "auto",
     reader: Reader = "layout",
+    isolated: Isolated = True,
     as_json: AsJson = False,
 ) -> None:
     """Search files by all views and routes.
@@ -36,7 +46,7 @@ def search(
         cache=cache or None,
         progress=show_progress,
     )
-    report = index.add(documents(paths, format=format, reader=reader))
+    report = index.add(documents(paths, format=format, reader=reader, isolated=isolated))
     if not as_json:
         typer.echo(f"{report} ({index.embedder.name})", err=True)
     hits = MultiViewRetriever(index, k=k).search(query)

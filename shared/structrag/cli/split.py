@@ -10,10 +10,19 @@ from typing import Annotated, Any
 import typer
 
 from structrag.chunks.asking_splitter import ReadingSplitter
-from structrag.cli.options import METHODS, AsJson, Embedder, File, Format, MaxTokens, Reader
+from structrag.cli.options import (
+    METHODS,
+    AsJson,
+    Embedder,
+    File,
+    Format,
+    Isolated,
+    MaxTokens,
+    Reader,
+    read_document,
+)
 from structrag.cli.printing import chunk_record, harmless, path_of, print_items
 from structrag.errors import InvalidParameter, check_choice
-from structrag.reading.files import read_file
 from structrag.reading.sections import parse
 from structrag.records import Chunk, Document
 from structrag.show.explanation import plot_explanation
@@ -32,11 +41,12 @@ def split(
     ] = None,
     format: Format = "auto",
     reader: Reader = "layout",
+    isolated: Isolated = True,
     as_json: AsJson = False,
 ) -> None:
     """Print a document's chunks: heading path, character range, tokens, text."""
     splitter = METHODS[check_choice("--method", method, METHODS)](max_tokens)
-    document = read_file(file, format=format, reader=reader)
+    document = read_document(file, format=format, reader=reader, isolated=isolated)
     chunks = list(_split(splitter, document, embedder or None, plot))
     if not chunks:
         typer.echo(harmless(f"{file} holds no text, so it has no chunk."), err=True)

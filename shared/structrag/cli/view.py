@@ -8,7 +8,16 @@ from typing import Annotated
 
 import typer
 
-from structrag.cli.options import Embedder, Format, MaxTokens, Paths, Reader, documents, splitters
+from structrag.cli.options import (
+    Embedder,
+    Format,
+    Isolated,
+    MaxTokens,
+    Paths,
+    Reader,
+    documents,
+    splitters,
+)
 from structrag.cli.printing import show_progress
 from structrag.errors import InvalidParameter
 from structrag.models.embedders import as_embedder
@@ -36,6 +45,7 @@ def view(
     ] = False,
     format: Format = "auto",
     reader: Reader = "layout",
+    isolated: Isolated = True,
 ) -> None:
     """Write one HTML page of documents and their chunks.
 
@@ -44,7 +54,7 @@ def view(
     _check_output(output, paths)
     chosen = splitters(method, max_tokens)
     # A folder may hold the page of the last run.
-    read = documents(paths, format=format, reader=reader)
+    read = documents(paths, format=format, reader=reader, isolated=isolated)
     data = gather(
         [document for document in read if not _is_file(document, output)],
         chosen,

@@ -12,10 +12,12 @@ from structrag._lazy import lazy_names
 if TYPE_CHECKING:
     from structrag.reading.files import find_files, read_file, read_text
     from structrag.reading.outline import Outline
+    from structrag.reading.pdf.isolation import Isolation
     from structrag.reading.sections import parse
     from structrag.reading.settings import Reading
 
 _HOMES = {
+    "Isolation": "structrag.reading.pdf.isolation",
     "Outline": "structrag.reading.outline",
     "Reading": "structrag.reading.settings",
     "find_files": "structrag.reading.files",
@@ -24,6 +26,7 @@ _HOMES = {
     "read_text": "structrag.reading.files",
 }
 __all__ = [
+    "Isolation",
     "Outline",
     "Reading",
     "find_files",

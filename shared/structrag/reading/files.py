@@ -8,7 +8,7 @@ import stat
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from structrag.errors import InvalidDocument, InvalidParameter, check_choice
 from structrag.reading.decoding import decoded
@@ -21,6 +21,9 @@ from structrag.reading.opening import (
     unreadable,
 )
 from structrag.records import Document, Heading
+
+if TYPE_CHECKING:
+    from structrag.reading.pdf.isolation import Isolation
 
 FORMATS = ("auto", "html", "markdown", "text")
 PDF_SUFFIX = ".pdf"
@@ -112,6 +115,7 @@ def read_file(
     format: str = "auto",
     reader: Any = "layout",
     max_bytes: int | None = MAX_BYTES,
+    isolated: bool | Isolation = False,
     **options: Any,
 ) -> Document:
     """Read one file into a document.
@@ -125,6 +129,10 @@ def read_file(
     `structrag.reading.pdf.document.pdf_document`), with the number of `pages` in its meta;
     `password` opens an encrypted one, and `reader` says who reads it: "layout" (the default),
     "pdfplumber", "docling" or your own function (`structrag.reading.pdf.readers.pages_of`).
+
+    A PDF can be made to crash its reader or to fill the memory. `isolated` reads it in a process of
+    its own, with limits of memory and time, so that such a file is an InvalidDocument: True for
+    those of `Isolation()`, or an `Isolation`. It is for "layout" and "pdfplumber".
 
     Only regular files are read, also at the end of a link. `max_bytes` is the largest size; None:
     any.
@@ -140,7 +148,7 @@ def read_file(
     path = path_of(path)
     if path.suffix.lower() == PDF_SUFFIX:
         check_file(path, max_bytes)
-        return _read_pdf(path, format, reader, options)
+        return _read_pdf(path, format, reader, isolated, options)
     text, undecodable = decoded(file_bytes(path, max_bytes), str(path))
     if format == "auto":
         format = SUFFIXES.get(path.suffix.lower(), "auto")
@@ -244,11 +252,18 @@ def _starts_like_html(text: str) -> bool:
     return bool(_HTML_START.match(text, position))
 
 
-def _read_pdf(path: Path, format: str, reader: Any, options: dict[str, Any]) -> Document:
-    from structrag.reading.pdf.document import pdf_document
-
+def _read_pdf(
+    path: Path, format: str, reader: Any, isolated: bool | Isolation, options: dict[str, Any]
+) -> Document:
     check_choice("format", format, ("auto", "markdown"))
     options.pop("drop_navigation", None)
+    if isolated:
+        from structrag.reading.pdf.isolation import isolated_document
+
+        limits = None if isolated is True else isolated
+        return isolated_document(path, limits=limits, reader=reader, **options)
+    from structrag.reading.pdf.document import pdf_document
+
     return pdf_document(path, reader=reader, **options)
 
 

@@ -6,8 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from pdf_making import made
+from pdf_making import manual as manual_pages
 
 from structrag.cli import main
+from structrag.reading.pdf import isolation
 
 MANUAL = (
     "# Pump\n\nAbout it.\n\n## Cleaning\n\nRinse the filter monthly.\n\n## Storage\n\nKeep it "
@@ -52,3 +55,20 @@ def test_the_format_can_be_told(
 def test_a_format_that_is_told_decides(capsys: pytest.CaptureFixture[str], manual: Path) -> None:
     _, out, _ = run(capsys, "search", manual, "-q", "dry", "-k", 1, "--format", "text", "--json")
     assert json.loads(out)["path"] != ["Pump", "Storage"]
+
+
+def test_a_pdf_is_read_in_a_process_of_its_own(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
+    pytest.importorskip("reportlab")
+    file = tmp_path / "manual.pdf"
+    file.write_bytes(made(manual_pages))
+    monkeypatch.setattr(isolation, "_START", "import os, sys; sys.stdin.buffer.read(); os.abort()")
+    for command in ("outline", "split"):
+        code, _, err = run(capsys, command, file)
+        assert code == 2 and "cannot be read: the process that read it ended" in err
+        assert run(capsys, command, file, "--not-isolated")[0] == 0
+    (tmp_path / "a.md").write_text("# Pumps\n\nPumps move water.\n\n# Valves\n\nValves stop it.")
+    code, out, err = run(capsys, "search", tmp_path, "-q", "water")
+    assert code == 0 and "Pumps" in out and "left out" in err
