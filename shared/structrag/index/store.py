@@ -212,6 +212,8 @@ class Store:
             self._changed()
             if self._pending_bytes > BUFFER_BYTES:
                 self._flush()
+                if self._crowd():
+                    self._merge_in_background()
 
     def delete(self, doc_id: str) -> bool:
         """Remove a document; no view finds it any more.
@@ -300,7 +302,9 @@ class Store:
             with self._lock:
                 if self._snapshot is None:
                     self._flush()
-                    self._tidy()
+                    # Who only reads an index leaves its segments as they were saved.
+                    if self.changes:
+                        self._tidy()
                     self._snapshot = Snapshot(
                         self.settings, self._segments, self._live, self.changes
                     )
