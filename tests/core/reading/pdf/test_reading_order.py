@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -142,3 +143,125 @@ def test_what_divides_columns_is_found_among_many_lines() -> None:
             )
             across = line.left < gutter < line.right
             assert sides.divided_by(line) == (across and not beside)
+
+
+def columns(*places: float, rows: int = 4, width: float = 80.0, word: str = "word") -> list[Line]:
+    """Columns of a page, row by row: each line has four words and says where it stands."""
+    return [
+        Line(f"{word} of {number} {row}", 10.0, False, x, x + width, 12.0 * row, 12.0 * row + 10)
+        for row in range(rows)
+        for number, x in enumerate(places)
+    ]
+
+
+def by_column(lines: list[Line]) -> list[Line]:
+    return sorted(lines, key=lambda line: (line.left, line.top))
+
+
+def read(lines: list[Line]) -> list[Line]:
+    return reading_order(lines, [])[0]
+
+
+@pytest.mark.parametrize("places", [(0, 100), (0, 100, 200), (0, 100, 200, 300, 400)])
+def test_up_to_five_columns_in_both_directions(places: tuple[float, ...]) -> None:
+    lines = columns(*places)
+    assert read(lines) == by_column(lines)
+    lines = columns(*places, word="מילה")
+    assert read(lines) == sorted(lines, key=lambda line: (-line.left, line.top))
+
+
+def test_columns_have_four_rows_or_more() -> None:
+    for rows, is_columns in ((3, False), (4, True)):
+        lines = columns(0, 100, rows=rows)
+        assert (read(lines) == by_column(lines)) == is_columns, rows
+        assert is_columns or read(lines) == lines
+
+
+def test_a_gutter_is_six_points_wide_at_least() -> None:
+    for gap, is_columns in ((4, False), (8, True)):
+        lines = columns(0, 80 + gap)
+        assert (read(lines) == by_column(lines)) == is_columns, gap
+
+
+def test_a_column_is_mostly_filled_and_its_lines_have_three_words() -> None:
+    lines = columns(0, 100)
+    short = [replace(line, text="two words") for line in lines]
+    assert read(short) == short
+    three = [replace(line, text="three words there") for line in lines]
+    assert read(three) == by_column(three)
+    # One line is as wide as the column, the others half as wide.
+    ragged = [replace(line, right=line.left + (80 if line.top == 0 else 40)) for line in lines]
+    assert read(ragged) == ragged
+
+
+def test_a_gutter_is_no_nearer_to_an_edge_than_15_percent_of_the_width() -> None:
+    margin = columns(0, width=20)  # such as the numbers of lines, but with words
+    lines = [*margin, *columns(30, width=270)]
+    lines.sort(key=lambda line: (line.top, line.left))
+    assert read(lines) == lines
+    wider = [replace(line, right=70.0) if line.left == 0 else line for line in lines]
+    apart = [replace(line, left=80.0) if line.left else line for line in wider]
+    assert read(apart) == by_column(apart)
+
+
+def test_lines_across_divide_the_page_unless_they_are_many() -> None:
+    upper, lower = columns(0, 100), [_moved(line, 100) for line in columns(0, 100)]
+    across = Line("a line across both of them", 10.0, False, 0, 180, 80, 90)
+    page = [*upper, across, *lower]
+    assert read(page) == [*by_column(upper), across, *by_column(lower)]
+    many = [_moved(across, 200 + 12 * i) for i in range(12)]
+    assert read([*upper, *many]) == [*upper, *many]
+
+
+def test_a_line_over_the_edge_of_its_column_stays_in_it() -> None:
+    lines = columns(0, 100, rows=20)
+    for number, edges in ((10, (0.0, 120.0)), (11, (60.0, 180.0))):
+        over = [*lines]
+        over[number] = replace(lines[number], left=edges[0], right=edges[1])
+        left = [line for line in over if line.left == 0]
+        right = [line for line in over if line.left != 0]
+        assert read(over) == [*left, *right]
+
+
+def test_lines_on_one_row_stand_a_third_of_their_size_apart_at_most() -> None:
+    first = Line("first", 10.0, False, 100, 140, 0, 10)
+    for lower, is_level in ((3.0, True), (4.0, False)):
+        second = Line("second", 10.0, False, 0, 40, lower, 10 + lower)
+        assert read([first, second]) == ([second, first] if is_level else [first, second])
+    small = Line("small", 4.0, False, 0, 40, 5, 9)  # its middle is two points lower
+    assert read([first, small]) == [first, small]
+
+
+def test_turned_lines_come_last() -> None:
+    turned = Line("turned", 10.0, False, 0, 10, 0, 80, upright=False)
+    below = Line("below", 10.0, False, 0, 40, 100, 110)
+    assert read([turned, below]) == [below, turned]
+
+
+def test_a_table_is_read_cell_by_cell_in_its_place() -> None:
+    grid = Grid((0.0, 100.0, 200.0), (0.0, 30.0, 60.0))
+    # Two lines in each cell: a row of lines goes through both cells of a row.
+    lines = [
+        Line(f"{x} {y}", 10.0, False, x + 5, x + 60, y, y + 10)
+        for y in (2.0, 16.0, 32.0, 46.0)
+        for x in (0.0, 100.0)
+    ]
+    above = Line("above", 10.0, False, 0, 40, -20, -10)
+    below = Line("below", 10.0, False, 0, 40, 70, 80)
+    upper, lower = lines[:4], lines[4:]
+    cells = [*upper[::2], *upper[1::2], *lower[::2], *lower[1::2]]
+    assert reading_order([below, *lines, above], [grid]) == ([above, *cells, below], [grid])
+
+
+def test_a_grid_with_text_in_fewer_than_half_of_its_cells_is_no_table() -> None:
+    grid = Grid((0.0, 50.0, 100.0, 150.0, 200.0), (0.0, 30.0, 60.0))
+    places = [(0.0, 2.0), (50.0, 32.0), (100.0, 2.0), (150.0, 32.0)]
+    cells = [Line("cell", 10.0, False, x + 5, x + 40, y, y + 10) for x, y in places]
+    assert reading_order(cells, [grid])[1] == [grid]
+    assert reading_order(cells[:3], [grid])[1] == []
+    row = [line for line in cells if line.top == 2.0]
+    assert reading_order([*row, *(_moved(line, 10) for line in row)], [grid])[1] == []
+
+
+def _moved(line: Line, down: float) -> Line:
+    return replace(line, top=line.top + down, bottom=line.bottom + down)
