@@ -65,6 +65,9 @@ def test_numbers_that_no_float_holds_are_refused() -> None:
     ("spans", "values", "width", "message"),
     [
         ([[0, 1]], [[1.0, 2.0]], 2, None),
+        ([[0, 2]], [[1.0, 2.0]], 2, None),
+        ([[0, 3]], [[1.0, 2.0]], 2, "spans that are not in order or not inside"),
+        ([[-1, 1]], [[1.0, 2.0]], 2, "spans that are not in order or not inside"),
         ([[0, 9]], [[1.0, 2.0]], 2, "spans that are not in order or not inside"),
         ([[0, 1]], [[1.0, np.nan]], 2, "NaN or infinite values"),
         ([[0, 1]], [[1.0, 2.0]], 3, r"1 ids, spans \(1, 2\) and vectors \(1, 2\)"),

@@ -18,6 +18,7 @@ from structrag.chunks.asking_splitter import (
     ReadingSplitter,
     groups_of,
     static_of_runner,
+    with_own_vectors,
 )
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.chunks.pic.splitter import PICSplitter
@@ -285,3 +286,23 @@ def test_what_cannot_be_is_said() -> None:
 def _one(request: Embed) -> Any:
     answers = yield [request]
     return answers[0]
+
+
+def test_own_vectors_are_fitted_once_for_the_same_texts() -> None:
+    fitted: list[tuple[str, ...]] = []
+
+    class Counted:
+        def fit(self, texts: tuple[str, ...]) -> HashEmbedder:
+            fitted.append(texts)
+            return HashEmbedder()
+
+    def steps() -> Any:
+        rows = []
+        for texts in (("a", "b"), ("a", "b"), ("c",)):
+            rows += yield [Embed(texts)]
+            rows += yield [Embed(("a",), query=True)]
+        return rows
+
+    rows = Runner().run(with_own_vectors(steps(), Counted()))
+    assert fitted == [("a", "b"), ("c",)]
+    assert [len(matrix) for matrix in rows] == [2, 1, 2, 1, 1, 1]

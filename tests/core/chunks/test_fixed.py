@@ -44,3 +44,19 @@ def test_bad_limit_is_named() -> None:
 def test_a_string_is_no_document() -> None:
     with pytest.raises(InvalidParameter, match="document must be a Document; got str"):
         FixedSplitter().split("text")  # type: ignore[arg-type]
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def test_every_chunk_is_as_full_as_the_first() -> None:
+    document = read_text("Rain. Snow. Wind. Hail. Fog. Dew. Sun.", format="text")
+    chunks = FixedSplitter(2, counter=words).split(document)
+    assert [words(chunk.text) for chunk in chunks] == [2, 2, 2, 1]
+
+
+def test_a_character_above_the_limit_is_a_chunk_by_itself() -> None:
+    chunks = FixedSplitter(1, counter=lambda text: 2 * len(text)).split(read_text("abc"))
+    assert [chunk.text for chunk in chunks] == ["a", "b", "c"]
+    assert all(chunk.extras["oversize"] for chunk in chunks)

@@ -176,3 +176,13 @@ def test_uncertain_columns_are_reported() -> None:
     draft = markdown_of_text(columns)
     assert draft.text == f"```\n{columns}\n```\n"
     assert "Columns beginning 'name kind'" in draft.uncertain[0]
+
+
+def test_rules_around_a_table_do_not_count_as_its_header() -> None:
+    rows = ["part    use", "pump    water", "fan     air"]
+    rule = "-----   -----"
+    table = ["| part | use |", "| --- | --- |", "| pump | water |", "| fan | air |"]
+    assert drawn_table([rule, rows[0], rule, *rows[1:], rule]) == table
+    assert drawn_table([rows[0], rule, *rows[1:]]) == table
+    assert drawn_table([rule, *rows, rule]) is None
+    assert drawn_table([rows[0], rows[1], rule, rows[2]]) is None

@@ -86,3 +86,13 @@ def test_scripts_without_case() -> None:
         (2, "1.1 适用范围"),
         (1, "2. 定义"),
     ]
+
+
+def test_lines_with_initials_are_names_and_no_titles() -> None:
+    for line, is_title in (
+        ("Signed By J Smith", False),
+        ("Board of XY Holdings", False),
+        ("Signed By John Smith", True),
+    ):
+        titles = outline(f"Return of Goods\n\n{BODY}\n{line}\n\n{BODY}")
+        assert ((1, line) in titles) == is_title, line

@@ -172,6 +172,12 @@ def test_huggingface_transformers() -> None:
     assert pickle.loads(pickle.dumps(count))("a b") == 2
 
 
+def test_huggingface_counters_of_one_vocabulary_are_equal_and_short_to_print() -> None:
+    count, same = (huggingface_counter(word_tokenizer(4)) for _ in range(2))
+    assert count == same and hash(count) == hash(same)
+    assert "tokenizer=" not in repr(count)
+
+
 def test_huggingface_refuses_other_things() -> None:
     with pytest.raises(InvalidParameter, match="tokenizer"):
         huggingface_counter("all-MiniLM-L6-v2")

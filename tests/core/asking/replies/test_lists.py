@@ -59,6 +59,8 @@ MERGED = json.dumps({"summary": "A short summary.", "keywords": ["pump", "valve"
             ["one two three four five six"],
         ),
         ("This is an apology of more than six words.", []),
+        ("pump; an apology that is of more than six words", []),
+        ("pump; valve; an apology that is of more than six words", ["pump", "valve"]),
         ("I'm sorry, but I can't help with that.", []),
         ("I cannot help, sorry", []),
         ("As an AI, I have no opinion", []),

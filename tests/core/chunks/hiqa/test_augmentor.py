@@ -126,3 +126,29 @@ def test_parts_of_a_split_table_are_numbered_and_repeat_its_header() -> None:
     assert {chunk.extras["parts"] for chunk in parts} == {len(parts)}
     headers = [chunk.extras.get("header") for chunk in parts]
     assert headers == [None, *["| Name | Price | Weight |\n|---|---|---|"] * (len(parts) - 1)]
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def test_a_caption_that_leaves_rows_less_than_half_the_room_is_not_indexed() -> None:
+    rows = "| Name | Price |\n|---|---|\n" + "".join(f"| item {i} | {i} |\n" for i in range(20))
+    for length, is_indexed in ((9, True), (18, False)):
+        caption = "Table 1: " + " ".join(f"c{i}" for i in range(length))
+        chunks = split(f"# A\n\n{caption}\n\n{rows}", max_tokens=40, counter=words)
+        tables = [chunk for chunk in chunks if chunk.kind == "table"]
+        assert len(tables) > 1
+        assert all((caption in chunk.index_text) == is_indexed for chunk in tables)
+        assert all(chunk.extras["caption"] == caption for chunk in tables)
+
+
+def test_runs_of_rows_whose_counts_do_not_add_up_are_halved() -> None:
+    def uneven(text: str) -> int:
+        """Lines together count more than each of them."""
+        return words(text) + 2 * max(0, len(text.split("\n")) - 2)
+
+    chunks = split("# A\n\n" + TABLE, max_tokens=20, counter=uneven)
+    tables = [chunk for chunk in chunks if chunk.kind == "table"]
+    assert len(tables) > 1 and "".join(chunk.text for chunk in tables) in "# A\n\n" + TABLE
+    assert all(uneven(chunk.index_text) <= 20 for chunk in tables)

@@ -241,3 +241,19 @@ def test_time_is_linear() -> None:
 def test_overlapping_pairs_never_repeat_text() -> None:
     chunks = split(TEXT, min_tokens=0)
     assert all(a.end == b.start for a, b in itertools.pairwise(chunks))
+
+
+def test_chunks_say_what_their_margins_were_read_from() -> None:
+    weigher = Weigher(same_animal)
+    for options, source in (
+        ({"margin": "words"}, "words"),
+        ({"embedder": HashEmbedder()}, "similarity"),
+        ({"embedder": HashEmbedder(), "llm": weigher}, "log-probabilities"),
+        ({"embedder": HashEmbedder(), "llm": weigher, "context": "chunk"}, "log-probabilities"),
+        ({"margin": lambda pairs: [0.0] * len(pairs)}, "function"),
+    ):
+        chunks = split(TEXT, min_tokens=0, **options)
+        assert {chunk.extras["margin_source"] for chunk in chunks} == {source}
+    with pytest.warns(UserWarning, match="neither weighs two options nor rates them"):
+        chunks = split(TEXT, min_tokens=0, llm=Weigher(lambda prompt: None))
+    assert {chunk.extras["margin_source"] for chunk in chunks} == {"similarity"}

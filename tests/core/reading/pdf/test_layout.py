@@ -168,3 +168,14 @@ def test_pictures_and_unknown_characters_are_reported() -> None:
 
 def test_nothing_gives_nothing() -> None:
     assert draft() == draft(page()) == draft(page(line("  ", 100))) == Draft("")
+
+
+def test_a_page_that_is_mostly_a_picture_is_noted() -> None:
+    few = line("A caption of a few words", 700)
+    for picture, is_noted in (
+        ((0.0, 300.0, 600.0, 800.0), True),  # the lower five eighths
+        ((0.0, 700.0, 600.0, 800.0), False),
+        ((500.0, 0.0, 600.0, 800.0), False),
+    ):
+        notes = draft(page(few, images=(picture,))).uncertain
+        assert any("mostly a picture" in note for note in notes) == is_noted, picture

@@ -265,3 +265,18 @@ def test_a_grid_with_text_in_fewer_than_half_of_its_cells_is_no_table() -> None:
 
 def _moved(line: Line, down: float) -> Line:
     return replace(line, top=line.top + down, bottom=line.bottom + down)
+
+
+def test_columns_on_the_left_of_the_widest_gap_are_parted_too() -> None:
+    lines = columns(0, 88, 178, 270, 364)  # each gap is wider than the one before
+    assert read(lines) == by_column(lines)
+
+
+def test_lines_across_leave_four_rows_or_more_on_average() -> None:
+    across = Line("a line across both of them", 10.0, False, 0, 180, 80, 90)
+    for rows, is_columns in ((2, False), (3, True)):
+        upper, lower = columns(0, 100, rows=5), columns(0, 100, rows=rows)
+        lower = [_moved(line, 100) for line in lower]
+        in_columns = [*by_column(upper), across, *by_column(lower)]
+        expected = in_columns if is_columns else [*upper, across, *lower]
+        assert read([*upper, across, *lower]) == expected, rows

@@ -236,3 +236,13 @@ def test_a_summary_with_more_characters_than_its_section_is_replaced() -> None:
     for answer in (longer, shorter):
         (chunk,) = splitter.split(document, llm=ScriptedModel(answer))
         assert (chunk.extras["summary"] == answer.strip()) == (answer == shorter)
+
+
+def test_the_first_sentences_or_the_first_words_of_a_long_one() -> None:
+    splitter = SectionSplitter(summary_tokens=8, counter=lambda text: len(text.split()))
+    assert splitter.first_sentences("One two three. Four five six. Seven eight nine.") == (
+        "One two three. Four five six."
+    )
+    long = " ".join(f"w{i}" for i in range(20))
+    assert splitter.first_sentences(long) == " ".join(long.split()[:8])
+    assert splitter.first_sentences(" ") == ""
