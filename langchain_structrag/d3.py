@@ -54,7 +54,7 @@ class D3Retriever(IndexRetriever):
 
     SETTINGS: ClassVar[tuple[str, ...]] = (
         "llm", "preset", "router", "strategy", "routing", "selection", "k", "max_tokens",
-        "cross_encoder", "join_adjacent", "cache", "max_concurrency", "max_calls", "progress",
+        "cross_encoder", "join_adjacent", "cache", "max_concurrency", "max_calls", "progress", "timeout",
     )  # fmt: skip
 
     index: D3Index = Field(repr=False)
@@ -95,6 +95,8 @@ class D3Retriever(IndexRetriever):
     """Most calls in all."""
     progress: Progress | None = None
     """Called with (what, done, total)."""
+    timeout: float | None = None
+    """Most seconds of one call of a model; None: no limit."""
 
     @property
     def usage(self) -> Usage:
@@ -156,7 +158,7 @@ class D3Retriever(IndexRetriever):
 
     @classmethod
     def _shared_options(cls) -> tuple[str, ...]:
-        return ("llm", "preset", "cache", "max_concurrency", "max_calls", "progress")
+        return ("llm", "preset", "cache", "max_concurrency", "max_calls", "progress", "timeout")
 
     @classmethod
     def _new_index(cls, *, embedding: Any = None, llm: Any = None, **options: Any) -> D3Index:

@@ -67,7 +67,7 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
         reader: Who reads PDF files, as in `structrag.read_file`: "layout", "pdfplumber", "docling"
             or your own function.
         settings: Those of `structrag.HiQAFormatter`: window_words, padding_words, prompt,
-            repeat_prompt, cache, max_concurrency, max_calls, progress.
+            repeat_prompt, cache, max_concurrency, max_calls, progress, timeout.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).

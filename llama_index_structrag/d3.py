@@ -59,7 +59,7 @@ class D3Retriever(IndexRetriever):
         similarity_top_k: Most nodes of the strategy "fused" and of those that score; None: no limit
             with "fused", else that of `selection`.
         preset, router, strategy, routing, selection, max_tokens, cross_encoder, join_adjacent,
-            cache, max_concurrency, max_calls, progress: As for structrag's `D3Retriever`.
+            cache, max_concurrency, max_calls, progress, timeout: As for structrag's `D3Retriever`.
         options: `where`, `filters`, `format`, `callback_manager` and so on, as for
             `MultiViewRetriever`. `from_documents` and `load` also take `embed_model`, `summariser`
             (who condenses long sections: a model, or None: extractive; default the `llm`), and the
@@ -76,6 +76,7 @@ class D3Retriever(IndexRetriever):
         "max_concurrency",
         "max_calls",
         "progress",
+        "timeout",
     )
 
     def __init__(
@@ -96,6 +97,7 @@ class D3Retriever(IndexRetriever):
         max_concurrency: int = 8,
         max_calls: int | None = None,
         progress: Progress | None = None,
+        timeout: float | None = None,
         **options: Any,
     ) -> None:
         super().__init__(index, **options)
@@ -116,6 +118,7 @@ class D3Retriever(IndexRetriever):
             max_concurrency=max_concurrency,
             max_calls=max_calls,
             progress=progress,
+            timeout=timeout,
         )
 
     @property

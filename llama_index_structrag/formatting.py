@@ -116,6 +116,9 @@ class HiQAFormatter(TransformComponent, BaseReader):
     max_calls: int | None = Field(
         default=None, gt=0, exclude=True, description="Most calls of one run; None: no limit."
     )
+    timeout: float | None = Field(
+        default=None, gt=0, exclude=True, description="Most seconds of one call; None: no limit."
+    )
 
     @classmethod
     def class_name(cls) -> str:
@@ -184,6 +187,7 @@ class HiQAFormatter(TransformComponent, BaseReader):
             cache=checked_cache(self.cache),
             max_concurrency=self.max_concurrency,
             max_calls=self.max_calls,
+            timeout=self.timeout,
         )
 
     def _steps(self, core: CoreFormatter, nodes: Sequence[BaseNode]) -> Steps[list[Formatted]]:

@@ -5,7 +5,8 @@
     ├── InvalidDocument  (ValueError)   a file or text cannot be read as a document
     ├── InvalidAnswer    (ValueError)   a model returned something unusable, such as NaN vectors
     ├── ModelFailed      (RuntimeError) a model raised, and there is no fallback for what was asked
-    │   └── NoModel      (RuntimeError) something was asked of a model that was not given
+    │   ├── NoModel      (RuntimeError) something was asked of a model that was not given
+    │   └── TimedOut     (RuntimeError) a call of a model took longer than `timeout`
     ├── BudgetExceeded   (RuntimeError) the run reached the call budget it was given
     ├── IndexDamaged     (RuntimeError) a saved index is incomplete, altered or not ours
     ├── SaveFailed       (OSError)      the system refused to write, for example a full volume
@@ -53,6 +54,10 @@ class ModelFailed(StructragError, RuntimeError):
 
 class NoModel(ModelFailed):
     """Something was asked of a model that was not given."""
+
+
+class TimedOut(ModelFailed):
+    """A call of a model took longer than `timeout` seconds."""
 
 
 class BudgetExceeded(StructragError, RuntimeError):

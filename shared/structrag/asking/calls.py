@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from structrag.asking.cache import Cache, cache_key
+from structrag.asking.failures import awithin, within
 from structrag.asking.replies.echo import without_echo
-from structrag.asking.requests import Ask, Choose, Failed, LanguageModel, acall
-from structrag.errors import InvalidAnswer, ModelFailed, NoModel, StructragError
+from structrag.asking.requests import Ask, Choose, Failed, LanguageModel
+from structrag.errors import InvalidAnswer, ModelFailed, NoModel, StructragError, TimedOut
 
 
 @dataclass(slots=True)
@@ -124,64 +125,88 @@ def jobs_of(calls: Sequence[Call], default: LanguageModel | None, most: int) -> 
     return jobs
 
 
-def ask_model(job: Sequence[Call], default: LanguageModel | None) -> list[Any]:
-    """What the model returned to each call, `Failed` where it raised.
+def ask_model(
+    job: Sequence[Call], default: LanguageModel | None, timeout: float | None = None
+) -> list[Any]:
+    """What the model returned to each call, `Failed` where it raised or took too long.
 
     A job that fails as a whole, or gets another number of answers, is asked call by call. Errors
     raised on purpose pass through.
     """
     if len(job) == 1:
-        return [_ask_one(job[0], default)]
+        return [_ask_one(job[0], default, timeout)]
     model: Any = default
     prompts, options = _choices(job)
     try:
-        margins = list(model.choose_many(prompts, options))
+        margins = list(within(timeout, _who(model), model.choose_many, prompts, options))
+    except TimedOut as error:
+        return [Failed(error)] * len(job)
     except StructragError:
         raise
     except Exception:  # noqa: BLE001 - whatever a host's model raises is a failed call, not a crash
         margins = []
-    return margins if len(margins) == len(job) else [_ask_one(call, default) for call in job]
+    return (
+        margins if len(margins) == len(job) else [_ask_one(call, default, timeout) for call in job]
+    )
 
 
-async def aask_model(job: Sequence[Call], default: LanguageModel | None) -> list[Any]:
+async def aask_model(
+    job: Sequence[Call], default: LanguageModel | None, timeout: float | None = None
+) -> list[Any]:
     """`ask_model` on an event loop."""
     if len(job) == 1:
-        return [await _aask_one(job[0], default)]
+        return [await _aask_one(job[0], default, timeout)]
     model: Any = default
     prompts, options = _choices(job)
     try:
-        margins = list(await acall(model, "choose_many", prompts, options))
+        margins = list(await awithin(timeout, _who(model), model, "choose_many", prompts, options))
+    except TimedOut as error:
+        return [Failed(error)] * len(job)
     except StructragError:
         raise
     except Exception:  # noqa: BLE001 - as in ask_model
         margins = []
-    return margins if len(margins) == len(job) else [await _aask_one(call, default) for call in job]
+    return (
+        margins
+        if len(margins) == len(job)
+        else [await _aask_one(call, default, timeout) for call in job]
+    )
 
 
-def _ask_one(call: Call, default: LanguageModel | None) -> Any:
+def _ask_one(call: Call, default: LanguageModel | None, timeout: float | None) -> Any:
     request = call.request
     model: Any = model_for(request, default)
     try:
         if isinstance(request, Choose):
-            return model.choose(request.prompt, request.options)
-        return model.complete(request.prompt)
+            arguments = (request.prompt, request.options)
+            return within(timeout, _who(model), model.choose, *arguments)
+        return within(timeout, _who(model), model.complete, request.prompt)
+    except TimedOut as error:
+        return Failed(error)
     except StructragError:
         raise
     except Exception as error:  # noqa: BLE001 - as in ask_model
         return Failed(error)
 
 
-async def _aask_one(call: Call, default: LanguageModel | None) -> Any:
+async def _aask_one(call: Call, default: LanguageModel | None, timeout: float | None) -> Any:
     request = call.request
     model: Any = model_for(request, default)
     try:
         if isinstance(request, Choose):
-            return await acall(model, "choose", request.prompt, request.options)
-        return await acall(model, "complete", request.prompt)
+            arguments = (request.prompt, request.options)
+            return await awithin(timeout, _who(model), model, "choose", *arguments)
+        return await awithin(timeout, _who(model), model, "complete", request.prompt)
+    except TimedOut as error:
+        return Failed(error)
     except StructragError:
         raise
     except Exception as error:  # noqa: BLE001 - as in ask_model
         return Failed(error)
+
+
+def _who(model: LanguageModel) -> str:
+    return f"language model {model.name!r}"
 
 
 def _choices(job: Sequence[Call]) -> tuple[list[str], tuple[str, str]]:

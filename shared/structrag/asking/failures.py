@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+import contextvars
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
+from threading import Thread
+from typing import Any
 
-from structrag.errors import ModelFailed, StructragError
+from structrag.asking.requests import T, acall
+from structrag.errors import ModelFailed, StructragError, TimedOut
 
 
 @contextmanager
@@ -35,3 +41,62 @@ def raised_by(what: str) -> Iterator[None]:
             "kept, none is half in; calls that a cache holds are not repeated. Mend the cause and "
             "call again."
         ) from cause
+
+
+def within(
+    seconds: float | None, what: str, call: Callable[..., T], *arguments: Any, **options: Any
+) -> T:
+    """What a call returns, or TimedOut where it takes longer; None: however long it takes.
+
+    Example:
+        >>> within(5, "embedder 'e5'", str.upper, "yes")
+        'YES'
+
+    With a limit the call runs in a thread of its own, which nothing can stop: one that hangs stays
+    until the process ends, and does not keep it from ending.
+    """
+    if seconds is None:
+        return call(*arguments, **options)
+    outcome: Future[T] = Future()
+    context = contextvars.copy_context()
+
+    def work() -> None:
+        try:
+            outcome.set_result(context.run(call, *arguments, **options))
+        except BaseException as error:  # noqa: BLE001 - it is raised again by the thread that waits
+            outcome.set_exception(error)
+
+    Thread(target=work, daemon=True, name=f"structrag: {what}").start()
+    if wait([outcome], seconds).not_done:
+        raise _timed_out(seconds, what)
+    return outcome.result()
+
+
+async def awithin(
+    seconds: float | None, what: str, model: Any, method: str, *arguments: Any, **options: Any
+) -> Any:
+    """`within` on an event loop, by a model's method or its awaited form, as `acall`.
+
+    A coroutine that takes longer is cancelled.
+    """
+    if seconds is None:
+        return await acall(model, method, *arguments, **options)
+    if not hasattr(model, f"a{method}"):
+        call = getattr(model, method)
+        return await asyncio.to_thread(within, seconds, what, call, *arguments, **options)
+    work = asyncio.ensure_future(acall(model, method, *arguments, **options))
+    try:
+        # Not `wait_for`, which waits for the end of a coroutine that ignores being cancelled.
+        await asyncio.wait([work], timeout=seconds)
+        if work.done():
+            return work.result()
+        raise _timed_out(seconds, what)
+    finally:
+        work.cancel()
+
+
+def _timed_out(seconds: float, what: str) -> TimedOut:
+    return TimedOut(
+        f"The {what} gave no answer within timeout={seconds:g} seconds. Raise timeout=, or ask for "
+        "less at once by batch_size=."
+    )

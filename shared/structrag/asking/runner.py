@@ -6,7 +6,7 @@ import asyncio
 import contextvars
 import threading
 import warnings
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from structrag.asking.calls import (
     usable_answer,
 )
 from structrag.asking.embedding_plan import NO_VECTORS, EmbeddingPlan, check_tokens
-from structrag.asking.failures import raised_by
+from structrag.asking.failures import awithin, raised_by, within
 from structrag.asking.naming import has_name
 from structrag.asking.requests import (
     Array,
@@ -71,7 +71,7 @@ class Runner:
         routes: Name -> route, answers `Search`.
         asking, options: An `Asking`, or its settings by their own names: cache, batch_size,
             max_concurrency (of each `run`, and of all `arun` on one event loop together),
-            max_calls, progress.
+            max_calls, progress, timeout.
     """
 
     def __init__(
@@ -262,11 +262,11 @@ class Runner:
             )
 
     def _ask(self, job: list[Call]) -> list[Any]:
-        answers = ask_model(job, self.llm)
+        answers = ask_model(job, self.llm, self.asking.timeout)
         return [self._finished(call, answer) for call, answer in zip(job, answers, strict=True)]
 
     async def _aask(self, job: list[Call]) -> list[Any]:
-        answers = await aask_model(job, self.llm)
+        answers = await aask_model(job, self.llm, self.asking.timeout)
         return [self._finished(call, answer) for call, answer in zip(job, answers, strict=True)]
 
     def _finished(self, call: Call, answer: Any) -> Any:
@@ -289,13 +289,26 @@ class Runner:
 
     # -- the embedder
 
+    def _call(self, who: str, call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        """What a caller's model returns within `timeout`; errors name it."""
+        with raised_by(who):
+            return within(self.asking.timeout, who, call, *arguments, **options)
+
+    async def _acall(
+        self, who: str, model: Any, method: str, *arguments: Any, **options: Any
+    ) -> Any:
+        """`_call` on an event loop."""
+        with raised_by(who):
+            timeout = self.asking.timeout
+            return await awithin(timeout, who, model, method, *arguments, **options)
+
     def _embed(self, request: Embed) -> Array:
         if not request.texts:
             return NO_VECTORS
         plan = self._plan(request)
         for batch in plan.batches():
-            with raised_by(f"embedder {plan.name!r}"):
-                vectors = plan.embedder.embed(batch, query=request.query)
+            who = f"embedder {plan.name!r}"
+            vectors = self._call(who, plan.embedder.embed, batch, query=request.query)
             plan.take(batch, vectors)
             self._report_batch(plan)
         return plan.result()
@@ -305,8 +318,8 @@ class Runner:
             return NO_VECTORS
         plan: EmbeddingPlan = await in_thread(self._plan, request)
         for batch in plan.batches():
-            with raised_by(f"embedder {plan.name!r}"):
-                vectors = await acall(plan.embedder, "embed", batch, query=request.query)
+            who = f"embedder {plan.name!r}"
+            vectors = await self._acall(who, plan.embedder, "embed", batch, query=request.query)
             plan.take(batch, vectors)
             self._report_batch(plan)
         return plan.result()
@@ -332,16 +345,16 @@ class Runner:
     def _embed_tokens(self, request: EmbedTokens) -> list[TokenVectors]:
         answers: list[TokenVectors] = []
         for batch in self._token_batches(request):
-            with raised_by(f"token encoder {request.encoder.name!r}"):
-                answer = request.encoder.embed_tokens(batch, query=request.query)
+            who = f"token encoder {request.encoder.name!r}"
+            answer = self._call(who, request.encoder.embed_tokens, batch, query=request.query)
             answers += self._taken(request, batch, answer, len(answers))
         return answers
 
     async def _aembed_tokens(self, request: EmbedTokens) -> list[TokenVectors]:
         answers: list[TokenVectors] = []
         for batch in self._token_batches(request):
-            with raised_by(f"token encoder {request.encoder.name!r}"):
-                answer = await acall(request.encoder, "embed_tokens", batch, query=request.query)
+            who, encoder = f"token encoder {request.encoder.name!r}", request.encoder
+            answer = await self._acall(who, encoder, "embed_tokens", batch, query=request.query)
             answers += self._taken(request, batch, answer, len(answers))
         return answers
 
@@ -366,8 +379,8 @@ class Runner:
     def _score(self, request: Score) -> list[float]:
         plan = self._scoring(request)
         for batch in plan.batches():
-            with raised_by(f"scorer {plan.label!r}"):
-                scores = request.scorer.score(request.query, batch)
+            who = f"scorer {plan.label!r}"
+            scores = self._call(who, request.scorer.score, request.query, batch)
             plan.take(batch, scores)
             self._report(SCORING, plan.done, len(plan.missing))
         return plan.result()
@@ -375,8 +388,8 @@ class Runner:
     async def _ascore(self, request: Score) -> list[float]:
         plan: ScoringPlan = await in_thread(self._scoring, request)
         for batch in plan.batches():
-            with raised_by(f"scorer {plan.label!r}"):
-                scores = await acall(request.scorer, "score", request.query, batch)
+            who = f"scorer {plan.label!r}"
+            scores = await self._acall(who, request.scorer, "score", request.query, batch)
             plan.take(batch, scores)
             self._report(SCORING, plan.done, len(plan.missing))
         return plan.result()

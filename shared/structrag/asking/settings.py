@@ -33,6 +33,10 @@ class Asking:
         max_calls: Most language-model calls in all. Those are made, and the next one raises
             BudgetExceeded. None: no limit.
         progress: Called with (what, done, total) as work is done.
+        timeout: Most seconds of one call of a language model, an embedder or a scorer. A language
+            model's call that takes longer has failed, as one that raised; of the others it raises
+            TimedOut. A call that is awaited is cancelled. The thread of one that is not cannot be
+            stopped: it stays until the process ends. None: no limit.
 
     Raises:
         InvalidParameter: a number is too small, or the cache cannot be opened.
@@ -43,12 +47,15 @@ class Asking:
     max_concurrency: int = 8
     max_calls: int | None = None
     progress: Progress | None = None
+    timeout: float | None = None
 
     def __post_init__(self) -> None:
         check_at_least("batch_size", self.batch_size, 1)
         check_at_least("max_concurrency", self.max_concurrency, 1)
         if self.max_calls is not None:
             check_at_least("max_calls", self.max_calls, 0)
+        if self.timeout is not None:
+            check_at_least("timeout", self.timeout, 0.001)
         # Opened once, so that all who share the record share the file.
         object.__setattr__(self, "cache", as_cache(self.cache))
 
@@ -61,6 +68,7 @@ class AskingOptions(TypedDict, total=False):
     max_concurrency: int
     max_calls: int | None
     progress: Progress | None
+    timeout: float | None
 
 
 def asking_of(asking: Asking | None, options: Mapping[str, Any]) -> Asking:

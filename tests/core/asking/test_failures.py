@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
+import threading
+import time
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
 from doubles import HashEmbedder
 
-from structrag.asking.failures import raised_by
-from structrag.asking.requests import Embed, Ranking, Request, Score, Search, Steps
+from structrag.asking.failures import raised_by, within
+from structrag.asking.requests import (
+    Ask,
+    Choose,
+    Embed,
+    Failed,
+    Ranking,
+    Request,
+    Score,
+    Search,
+    Steps,
+)
 from structrag.asking.runner import Runner
-from structrag.errors import InvalidParameter, ModelFailed
+from structrag.errors import InvalidParameter, ModelFailed, TimedOut
 
 
 class Down:
@@ -105,3 +120,130 @@ def test_an_error_of_ours_beside_the_call_is_bare(
 def test_errors_on_purpose_pass_as_they_are() -> None:
     with pytest.raises(InvalidParameter, match="as it is"), raised_by("embedder 'x'"):
         raise InvalidParameter("as it is")
+
+
+class Hangs:
+    """Answers when it is let, as every kind of model; a prompt with "fast" at once."""
+
+    name = "hangs"
+
+    def __init__(self) -> None:
+        self.let = threading.Event()
+        self.choices = 0
+
+    def complete(self, prompt: str) -> str:
+        if "fast" not in prompt:
+            self.let.wait(20)
+        return f"answer to {prompt}"
+
+    def choose_many(self, prompts: Any, options: Any) -> Any:
+        self.choices += 1
+        self.let.wait(20)
+        return [1.0] * len(prompts)
+
+    choose = complete
+
+    def embed(self, texts: Any, *, query: bool = False) -> Any:
+        self.let.wait(20)
+        return [[1.0]] * len(texts)
+
+    def score(self, query: str, texts: Any) -> Any:
+        self.let.wait(20)
+        return [1.0] * len(texts)
+
+
+class AwaitedHangs(Hangs):
+    def __init__(self) -> None:
+        super().__init__()
+        self.cancelled: list[str] = []
+
+    async def _wait(self, what: str) -> None:
+        try:
+            await asyncio.sleep(20)
+        except asyncio.CancelledError:
+            self.cancelled.append(what)
+            raise
+
+    async def acomplete(self, prompt: str) -> str:
+        if "fast" not in prompt:
+            await self._wait("complete")
+        return f"answer to {prompt}"
+
+    async def aembed(self, texts: Any, *, query: bool = False) -> Any:
+        await self._wait("embed")
+
+
+def several(*requests: Request) -> Steps[Any]:
+    return (yield requests)
+
+
+WAYS = [(Hangs, False), (Hangs, True), (AwaitedHangs, True)]
+
+
+@pytest.mark.parametrize(("kind", "on_loop"), WAYS)
+def test_a_call_that_hangs_has_failed_and_the_others_are_answered(
+    kind: type[Hangs], on_loop: bool
+) -> None:
+    model = kind()
+    runner = Runner(llm=model, timeout=0.2)
+    steps = several(Ask("slow"), Ask("fast one"), Ask("fast two"))
+    began = time.monotonic()
+    failed, *others = asyncio.run(runner.arun(steps)) if on_loop else runner.run(steps)
+    assert time.monotonic() - began < 10
+    assert isinstance(failed, Failed) and isinstance(failed.reason, TimedOut)
+    assert "The language model 'hangs' gave no answer within timeout=0.2" in str(failed.reason)
+    assert others == ["answer to fast one", "answer to fast two"]
+    assert runner.usage.calls == 3
+    assert getattr(model, "cancelled", ["complete"]) == ["complete"]
+    model.let.set()
+
+
+@pytest.mark.parametrize("on_loop", [False, True])
+def test_choices_that_hang_together_are_not_asked_one_by_one(on_loop: bool) -> None:
+    model = Hangs()
+    steps = several(*(Choose(f"{n}?", ("yes", "no")) for n in range(5)))
+    runner = Runner(llm=model, timeout=0.2)
+    answers = asyncio.run(runner.arun(steps)) if on_loop else runner.run(steps)
+    assert all(isinstance(answer.reason, TimedOut) for answer in answers)
+    assert model.choices == 1
+    model.let.set()
+
+
+@pytest.mark.parametrize(("kind", "on_loop"), WAYS)
+@pytest.mark.parametrize("what", ["embedder", "scorer"])
+def test_an_embedder_or_scorer_that_hangs_is_named(
+    what: str, kind: type[Hangs], on_loop: bool
+) -> None:
+    model = kind()
+    request: Request = Embed(("a",)) if what == "embedder" else Score("q", ("a",), model)
+    with pytest.raises(ModelFailed, match=rf"The {what} 'hangs' gave no answer within timeout="):
+        asked(Runner(embedder=model, timeout=0.2), request, on_loop)
+    model.let.set()
+
+
+def test_a_call_in_time_keeps_its_context_and_its_own_errors() -> None:
+    variable: ContextVar[str] = ContextVar("variable")
+    variable.set("here")
+    assert within(5, "model", variable.get) == "here"
+    with pytest.raises(TimeoutError, match="the model's own"):
+        within(5, "model", raising, TimeoutError("the model's own"))
+
+
+def raising(error: Exception) -> None:
+    raise error
+
+
+@pytest.mark.parametrize("timeout", [0, -1, "5", True])
+def test_a_timeout_is_a_number_of_seconds(timeout: Any) -> None:
+    with pytest.raises(InvalidParameter, match="timeout must be a number of at least"):
+        Runner(timeout=timeout)
+
+
+def test_a_thread_that_hangs_does_not_keep_the_process_from_ending() -> None:
+    code = (
+        "import time; from structrag.asking.failures import within; from structrag.errors import "
+        "TimedOut\ntry:\n    within(0.1, 'model', time.sleep, 60)\nexcept TimedOut:\n    "
+        "print('timed out')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=40)
+    assert done.stdout == "timed out\n"
