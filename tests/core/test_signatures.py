@@ -33,6 +33,7 @@ MUTABLE = {
     "hosts.LogProbabilities",
     "index._Answers",
     "models.CrossEncoderScorer",
+    "models.Masses",
     "models.MonoT5",
     "models.PrefixReader",
     "models.TransformersMargin",
