@@ -54,7 +54,8 @@ class D3Retriever(IndexRetriever):
 
     SETTINGS: ClassVar[tuple[str, ...]] = (
         "llm", "preset", "router", "strategy", "routing", "selection", "k", "max_tokens",
-        "cross_encoder", "join_adjacent", "cache", "max_concurrency", "max_calls", "progress", "timeout",
+        "cross_encoder", "join_adjacent", "cache", "max_concurrency", "max_calls", "progress",
+        "timeout",
     )  # fmt: skip
 
     index: D3Index = Field(repr=False)

@@ -79,7 +79,8 @@ class Index:
         invented_keywords: Whether a language model's keywords may be other words than those of the
             section and its titles, or close to them. None: with `preset="paper"` only.
         asking, options: An `Asking`, or its settings by their own names: cache (finished calls and
-            vectors are not paid for again), batch_size, max_concurrency, max_calls, progress, timeout.
+            vectors are not paid for again), batch_size, max_concurrency, max_calls, progress,
+            timeout.
     """
 
     def __init__(
