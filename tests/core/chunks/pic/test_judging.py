@@ -11,6 +11,7 @@ import pytest
 from doubles import HashEmbedder, Similarities
 from samples import numbered
 
+from structrag.chunks.pic.judging import Judged
 from structrag.chunks.pic.splitter import PICSplitter
 from structrag.reading.files import read_text
 from structrag.records import Chunk
@@ -59,3 +60,20 @@ def test_repeated_sentences_and_zero_vectors_make_one_relevant_chunk() -> None:
         (chunk,) = PICSplitter.paper().split(repeated, embedder=embedder)
         assert chunk.extras["relevant"] is True
     assert len(PICSplitter.paper().split(numbered(9), embedder=zero)) == 1
+
+
+@pytest.mark.parametrize(
+    ("flags", "mean", "is_relevant"),
+    [
+        ([True, False, False], 0.2, False),  # units differ: their mean counts, not the first
+        ([False, True, True], 0.8, True),
+        ([False, True, True], 0.5, True),
+        ([True, True, True], 0.2, True),
+        ([False, False, False], 0.8, False),
+    ],
+)
+def test_a_run_of_units_that_differ_is_judged_by_its_mean(
+    flags: list[bool], mean: float, is_relevant: bool
+) -> None:
+    judged = Judged([1] * 3, [0.0] * 3, None, np.zeros(3), 0.5, np.array(flags), lambda run: mean)  # type: ignore[arg-type]
+    assert judged.is_relevant((0, 3)) is is_relevant

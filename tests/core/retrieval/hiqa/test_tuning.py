@@ -21,6 +21,7 @@ from structrag.retrieval.hiqa.tuning import (
     DEFAULT,
     LabelledQuestion,
     TuningReport,
+    _best,
     _report,
 )
 
@@ -200,3 +201,10 @@ def test_the_weights_tried_are_shares_and_hold_the_default() -> None:
     for weights in (ALPHAS, BETAS):
         assert list(weights) == sorted(set(weights)) and (weights[0], weights[-1]) == (0, 1)
     assert DEFAULT[0] in ALPHAS and DEFAULT[1] in BETAS
+
+
+def test_of_equal_weights_the_nearest_to_the_default_are_taken_then_the_first() -> None:
+    assert DEFAULT == (0.5, 0.2)
+    assert _best(np.ones(2), [(0.2, 0.2), (0.5, 0.4)]) == 1
+    assert _best(np.ones(2), [(0.5, 0.4), (0.5, 0.0)]) == 0
+    assert _best(np.array([1.0, 0.9]), [(0.0, 1.0), DEFAULT]) == 0
