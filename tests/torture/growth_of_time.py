@@ -2,72 +2,68 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from random import Random
 
-from structrag.chunks.content_aware import ContentAwareSplitter
-from structrag.chunks.fixed import FixedSplitter
-from structrag.chunks.hiqa.splitter import HiQASplitter
-from structrag.chunks.idms.splitter import IDMSSplitter
-from structrag.chunks.pic.splitter import PICSplitter
-from structrag.formatting.formatter import HiQAFormatter
-from structrag.reading.files import read_text
-from structrag.reading.sections import parse
-from torture.promise import NotHere, Promise, random_of
+from growth import LINEAR, Shape, growth, shapes
+from pattern_shapes import application, own_shapes, uses
+from reader_functions import READERS
+
+import structrag
+from torture.promise import Promise, random_of
 
 SHORT, LONG = 60_000, 2_000_000  # characters of the longest text
-FORMATS = ("markdown", "html", "text")
-
-
-def _splitting(splitter: Any, format: str) -> Callable[[str], object]:
-    return lambda text: splitter.split(read_text(text, format=format))
+# Patterns that are applied to a bounded part of a text only.
+BOUNDED = {
+    ("structrag.reading.plain", "_SENTENCE"),
+    ("structrag.reading.plain_titles", "_TITLE_END"),
+}
 
 
 @cache
-def functions() -> dict[str, Callable[[str], object]]:
-    """What documents go through, by name."""
-    splitters: dict[str, Any] = {
-        "content-aware": ContentAwareSplitter(),
-        "content-aware, small": ContentAwareSplitter(max_tokens=20, overlap=5, min_tokens=5),
-        "fixed": FixedSplitter(),
-        "hiqa": HiQASplitter(),
-        "pic": PICSplitter(),
-        "idms": IDMSSplitter(margin="words"),
-    }
-    chosen: dict[str, Callable[[str], object]] = {
-        f"{name}, {format}": _splitting(splitter, format)
-        for name, splitter in splitters.items()
-        for format in FORMATS
-    }
-    chosen |= {
-        f"reading {format}": lambda text, format=format: parse(read_text(text, format=format))
-        for format in FORMATS
-    }
-    chosen["telling the format"] = read_text
-    chosen["formatting"] = HiQAFormatter().format
-    return chosen
+def _patterns() -> list[tuple[str, re.Pattern[str], set[str]]]:
+    """Every pattern of the package, with the methods by which it is used."""
+    return [
+        (f"{module}.{name}", pattern, methods or {"search"})
+        for (module, name), (pattern, methods) in sorted(uses(structrag).items())
+        if (module, name) not in BOUNDED
+    ]
+
+
+@cache
+def _shapes() -> list[Shape]:
+    return list(shapes())
+
+
+def _pattern_and_shape(rng: Random) -> tuple[str, Callable[[str], object], Shape]:
+    name, pattern, methods = rng.choice(_patterns())
+    method = rng.choice(sorted(methods))
+    own = list(own_shapes(pattern))
+    shape = rng.choice(own if own and rng.random() < 0.5 else _shapes())
+    return f"{name}.{method}", application(pattern, method), shape
 
 
 def case(number: int) -> None:
-    """One shape through one function."""
-    try:
-        from growth import LINEAR, growth, shapes
-    except ImportError:
-        raise NotHere("tests/growth.py is not there") from None
+    """One shape through one reader, or through one pattern."""
     rng = random_of("growth", number)
-    shape = rng.choice(list(shapes()))
-    name = rng.choice(list(functions()))
-    power = growth(functions()[name], shape, SHORT if number < PROMISE.short else LONG)
+    if number % 3 == 0:
+        name = rng.choice(sorted(READERS))
+        function, shape = READERS[name], rng.choice(_shapes())
+    else:
+        name, function, shape = _pattern_and_shape(rng)
+    power = growth(function, shape, SHORT if number < PROMISE.short else LONG)
     assert power < LINEAR, f"{name}: {shape} takes time to the power of {power:.2f}"
 
 
 PROMISE = Promise(
     "growth",
-    "nasty shapes of up to 2 MB through readers and splitters: time grows with the length",
+    "nasty shapes of up to 2 MB through patterns, readers, splitters: time grows with length",
     case,
-    cases=400,
-    short=8,
+    cases=1_000,
+    short=12,
     share=14,
     seconds=300.0,
+    prepare=_patterns,
 )
