@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -51,7 +51,7 @@ from structrag.asking.requests import (
 from structrag.asking.scoring_plan import ScoringPlan
 from structrag.asking.settings import Asking, AskingOptions, as_cache, asking_of
 from structrag.asking.steps import adrive, drive, in_thread
-from structrag.errors import BudgetExceeded, InvalidParameter, NoModel
+from structrag.errors import BudgetExceeded, InvalidAnswer, InvalidParameter, NoModel
 from structrag.text.tokens import count_tokens
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class Runner:
         self._check_budget(granted, calls)
         for i, request in enumerate(requests):
             if isinstance(request, Embed):
-                answers[i] = self._embed(request)
+                answers[i] = self._embed(request, outcome)
             elif isinstance(request, Score):
                 answers[i] = self._score(request)
             elif isinstance(request, EmbedTokens):
@@ -200,7 +200,7 @@ class Runner:
         await _all_or_none([search(i, r) for i, r in enumerate(requests) if isinstance(r, Search)])
         for i, request in enumerate(requests):
             if isinstance(request, Embed):
-                answers[i] = await self._aembed(request)
+                answers[i] = await self._aembed(request, outcome)
             elif isinstance(request, Score):
                 answers[i] = await self._ascore(request)
             elif isinstance(request, EmbedTokens):
@@ -302,7 +302,7 @@ class Runner:
             timeout = self.asking.timeout
             return await awithin(timeout, who, model, method, *arguments, **options)
 
-    def _embed(self, request: Embed) -> Array:
+    def _embed(self, request: Embed, outcome: _Outcome) -> Array:
         if not request.texts:
             return NO_VECTORS
         plan = self._plan(request)
@@ -311,9 +311,9 @@ class Runner:
             vectors = self._call(who, plan.embedder.embed, batch, query=request.query)
             plan.take(batch, vectors)
             self._report_batch(plan)
-        return plan.result()
+        return outcome.of_one_width(plan)
 
-    async def _aembed(self, request: Embed) -> Array:
+    async def _aembed(self, request: Embed, outcome: _Outcome) -> Array:
         if not request.texts:
             return NO_VECTORS
         plan: EmbeddingPlan = await in_thread(self._plan, request)
@@ -322,7 +322,7 @@ class Runner:
             vectors = await self._acall(who, plan.embedder, "embed", batch, query=request.query)
             plan.take(batch, vectors)
             self._report_batch(plan)
-        return plan.result()
+        return outcome.of_one_width(plan)
 
     def _plan(self, request: Embed) -> EmbeddingPlan:
         return EmbeddingPlan(
@@ -420,6 +420,20 @@ class _Outcome:
     calls: int = 0
     failed: int = 0
     first: Failed | None = None
+    # by id; the embedder is kept, so that no other gets its id
+    widths: dict[int, tuple[Embedder, int]] = field(default_factory=dict)
+
+    def of_one_width(self, plan: EmbeddingPlan) -> Array:
+        """The vectors of a plan; InvalidAnswer if its embedder gave others a different width."""
+        matrix = plan.result()
+        width = int(matrix.shape[1])
+        _, expected = self.widths.setdefault(id(plan.embedder), (plan.embedder, width))
+        if width != expected:
+            raise InvalidAnswer(
+                f"The embedder {plan.name!r} returned vectors of {expected} dimensions, then of "
+                f"{width}; one model must always return the same."
+            )
+        return matrix
 
     def note(self, answers: Sequence[Any]) -> None:
         """Count the answers of a job."""

@@ -20,6 +20,7 @@ from structrag.asking.cache import Cache
 from structrag.asking.requests import Ask, Choose, Embed, EmbedTokens, Failed, Search, Steps
 from structrag.asking.runner import Runner
 from structrag.errors import BudgetExceeded, InvalidAnswer, InvalidParameter, ModelFailed
+from structrag.models.embedders import FunctionEmbedder
 
 Drive = Callable[[Runner, Any], Any]
 USER = contextvars.ContextVar("USER", default="nobody")
@@ -599,3 +600,15 @@ def test_token_vectors_come_in_batches_and_are_counted(drive: Drive) -> None:
     assert [len(one.ids) for one in tokens] == [2, 1, 1]
     assert encoder.passes == [("one two", "three"), ("four",)]
     assert runner.usage.embedded == 3 and shown[-1] == ("embedding", 3, 3)
+
+
+def test_an_embedder_that_changes_its_dimension_is_refused(drive: Drive) -> None:
+    widths = iter([3, 2])
+    embedder = FunctionEmbedder(lambda texts: [[1.0] * next(widths) for _ in texts], name="odd")
+
+    def steps() -> Steps[None]:
+        yield [Embed(("a",))]
+        yield [Embed(("a",), query=True)]
+
+    with pytest.raises(InvalidAnswer, match="'odd' returned vectors of 3 dimensions, then of 2"):
+        drive(Runner(embedder=embedder), steps())
