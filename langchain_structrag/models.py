@@ -27,6 +27,7 @@ from structrag.asking.requests import Embedder, LanguageModel
 from structrag.errors import InvalidParameter
 from structrag.hosts.models import (
     LogProbabilities,
+    answer_counter,
     class_path,
     is_plain,
     is_setting,
@@ -168,6 +169,8 @@ class LangChainModel:
         default_factory=LogProbabilities, init=False, repr=False, compare=False
     )
 
+    # by the model's own tokenizer; None where it has none at hand
+    count_tokens: TokenCounter | None = field(default=None, init=False, repr=False, compare=False)
     _weigher: TransformersMargin | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -175,6 +178,7 @@ class LangChainModel:
         if not self.name:
             object.__setattr__(self, "name", model_name(self.model, self.config))
         object.__setattr__(self, "_weigher", margin_model(self.model))
+        object.__setattr__(self, "count_tokens", answer_counter(self.model))
         if gives_strings(self.model):
             self._log_probabilities.works = -1  # none come with a plain string
 

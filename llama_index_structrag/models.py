@@ -15,6 +15,7 @@ from structrag.asking.requests import Embedder, LanguageModel
 from structrag.errors import InvalidParameter
 from structrag.hosts.models import (
     LogProbabilities,
+    answer_counter,
     class_path,
     listed,
     margin_model,
@@ -144,6 +145,7 @@ class LlamaIndexModel:
         self.llm = llm
         self._log_probabilities = LogProbabilities()
         self._weigher = margin_model(llm)
+        self.count_tokens = answer_counter(llm)  # None where it has no tokenizer at hand
         self.name = name or _llm_name(llm)
 
     def complete(self, prompt: str) -> str:

@@ -250,3 +250,9 @@ async def test_a_prompt_that_is_repeated_is_no_answer() -> None:
 
     runner = Runner(llm=LangChainModel(Pipeline()))
     assert runner.run(asking()) == await runner.arun(asking()) == ["Dogs."]
+
+
+def test_a_model_of_transformers_counts_its_own_tokens() -> None:
+    counter = LangChainModel(Pipeline(pipeline=pipeline())).count_tokens
+    assert counter is not None and counter("cats eat dogs .") == 4
+    assert LangChainModel(FakeListLLM(responses=[])).count_tokens is None

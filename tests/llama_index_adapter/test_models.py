@@ -166,3 +166,10 @@ async def test_a_model_of_transformers_gives_margins():
     assert await adapted.achoose("cats eat .", ("1", "2")) == pytest.approx(expected)
     assert adapted.name != LlamaIndexModel(Local(small_causal_model(1), tokenizer)).name
     assert "weights=float32#" in adapted.name
+
+
+def test_a_model_of_transformers_counts_its_own_tokens():
+    pytest.importorskip("torch", reason="the extra 'models' is not installed")
+    counter = LlamaIndexModel(Local(small_causal_model(), small_tokenizer())).count_tokens
+    assert counter is not None and counter("cats eat dogs .") == 4
+    assert LlamaIndexModel(MockLLM()).count_tokens is None

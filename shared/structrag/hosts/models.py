@@ -271,6 +271,27 @@ def _pipeline(model: Any) -> Any:
     return getattr(model, "pipeline", None) or getattr(holder, "pipeline", None)
 
 
+def answer_counter(model: Any) -> TokenCounter | None:
+    """What counts a host's language model's tokens by its own tokenizer, or None.
+
+    That of a model of transformers it holds, or its `tokenizer` with `encode`. What a host counts
+    by itself is not asked, since some would download a tokenizer for it.
+    """
+    _, held = transformer_of(model)
+    tokenizer = held or getattr(model, "tokenizer", None)
+    return AnswerCounter(tokenizer) if hasattr(tokenizer, "encode") else None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerCounter:
+    """Counts tokens by a tokenizer's `encode`."""
+
+    tokenizer: Any
+
+    def __call__(self, text: str) -> int:
+        return len(self.tokenizer.encode(text))
+
+
 def weights_held(model: Any) -> dict[str, str]:
     """What tells a model in this process from others of its name, as it stands in a name.
 

@@ -120,6 +120,10 @@ class TransformersMargin:
         weighed = self.weigh(prompts, options)
         return [None if both is None else both.margin for both in weighed]
 
+    def count_tokens(self, text: str) -> int:
+        """The model's tokens of a text, without special ones."""
+        return len(self.tokenizer.encode(text, add_special_tokens=False))
+
     def complete(self, prompt: str) -> str:
         """The most likely answer, at most `max_new_tokens` tokens.
 

@@ -9,7 +9,7 @@ from structrag.asking.replies.ids import parse_ids, usable_ids
 from structrag.asking.requests import Ask, Steps
 from structrag.errors import NoModel
 from structrag.records import Chunk
-from structrag.retrieval.d3.costs import StageCost, call_cost
+from structrag.retrieval.d3.costs import StageCost, call_cost, window_tokens
 from structrag.retrieval.d3.packing import Part, pack_calls
 from structrag.retrieval.d3.reranking import keep, lexical_scores, score_steps
 from structrag.retrieval.d3.selection import ASKING, Evidence, Selection, Tally, empty_is_none
@@ -201,7 +201,8 @@ def packed(question: str, shown: Sequence[str], settings: Selection) -> list[lis
     """The calls that show all texts; none where there is no room."""
     count = settings.counter
     frame = count(settings.prompt.format(paragraphs="", question=question))
-    budget = settings.context_tokens - frame - settings.answer_tokens
+    window = window_tokens(settings.context_tokens, count)
+    budget = window - frame - settings.answer_tokens
     label = count(f"[{len(shown)}]\n\n")
     if budget < LEAST_BUDGET:
         return []

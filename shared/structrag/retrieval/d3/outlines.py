@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from structrag.asking.prompts import check_template
 from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag.retrieval.d3.costs import window_tokens
 from structrag.retrieval.d3.layout import OutlineSection, document_names, paths_of
 from structrag.text.heading_path import SEPARATOR
 from structrag.text.tokens import TokenCounter, count_tokens
@@ -70,7 +71,7 @@ class Routing:
         max_sections: At most so many sections with a cross-encoder; None: as many as reach `keep`.
         prompt: What the language model is asked, with {outline} and {question}; None: by
             `answer_format`.
-        counter: Token counter of the language model, `str -> int`.
+        counter: Token counter of the language model, `str -> int`; default as in `Selection`.
     """
 
     answer_format: str = "ids"
@@ -137,7 +138,7 @@ def windows(
     """
     count = settings.counter
     frame = count(settings.template.format(outline="", question=question))
-    room = settings.context_tokens - settings.answer_tokens - frame
+    room = window_tokens(settings.context_tokens, count) - settings.answer_tokens - frame
     with_names = settings.answer_format == "names"
     entry = _named_entries(sections) if with_names else _numbered_entries(sections)
     groups: list[list[int]] = []

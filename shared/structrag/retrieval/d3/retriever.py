@@ -18,7 +18,7 @@ from structrag.index.routes import check_query, checked_k
 from structrag.models.cross_encoder import as_cross_encoder
 from structrag.models.llm import as_language_model
 from structrag.records import Hit
-from structrag.retrieval.d3.costs import StageCost
+from structrag.retrieval.d3.costs import StageCost, model_counter
 from structrag.retrieval.d3.estimating import Estimate, estimate
 from structrag.retrieval.d3.evidence import select_steps
 from structrag.retrieval.d3.index import D3Index
@@ -105,6 +105,10 @@ class D3Retriever(Retriever):
             selection = selection or Selection.paper(strategy="auto")
         self.routing = routing or Routing()
         self.selection = selection or Selection()
+        counter = model_counter(self.routing.counter, model)
+        self.routing = replace(self.routing, counter=counter)
+        counter = model_counter(self.selection.counter, model)
+        self.selection = replace(self.selection, counter=counter)
         self.strategy = strategy if strategy is not None else self.selection.strategy
         if self.strategy == "auto":
             self.strategy = FUSED if model is None else "base"

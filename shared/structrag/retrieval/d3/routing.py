@@ -18,7 +18,7 @@ from structrag.asking.replies.titles import parse_names, usable_names
 from structrag.asking.requests import Ask, Score, Steps
 from structrag.index.ranking import SCORE_DIGITS
 from structrag.index.snapshot import Reader
-from structrag.retrieval.d3.costs import StageCost
+from structrag.retrieval.d3.costs import StageCost, window_tokens
 from structrag.retrieval.d3.index import PARAGRAPHS, PARTS, SECTIONS, D3Index
 from structrag.retrieval.d3.layout import Layout, OutlineSection, descendants, paths_of, row_mask
 from structrag.retrieval.d3.outlines import Routing, Window, section_name, windows
@@ -164,7 +164,9 @@ def is_direct(outline: Sequence[OutlineSection], selection: Selection) -> bool:
     """
     if any(section.path and not section.pseudo for section in outline):
         return False
-    room = selection.context_tokens - selection.answer_tokens - selection.counter(selection.prompt)
+    count = selection.counter
+    window = window_tokens(selection.context_tokens, count)
+    room = window - selection.answer_tokens - count(selection.prompt)
     size = sum(section.tokens + LABEL_TOKENS * len(section.rows) for section in outline)
     return size <= room
 

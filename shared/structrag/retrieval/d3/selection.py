@@ -81,7 +81,9 @@ class Selection:
             name of one on this machine, or an object with `predict(pairs)` or `score(question,
             texts)`.
         prompt: What the language model is asked, with {paragraphs} and {question}.
-        counter: Token counter, `str -> int`, of the language model.
+        counter: Token counter, `str -> int`, of the language model. By default its own tokenizer
+            counts, where it has one (`count_tokens`); else tokens are estimated, and 78% of a
+            window are filled.
         language: Of stop words and sentence ends, an English name such as "german".
 
     Raises:

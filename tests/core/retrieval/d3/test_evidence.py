@@ -123,7 +123,7 @@ def test_calls_keep_to_the_context_and_ids_go_on() -> None:
 
 def test_an_id_of_another_call_is_dropped_and_counted() -> None:
     texts = [f"Paragraph {i} " + "word " * 100 for i in range(6)]
-    evidence = selected("base", "1, 6, 99", texts, context_tokens=600)
+    evidence = selected("base", "1, 6, 99", texts, context_tokens=770)  # 600 of them
     assert evidence.cost.calls == 3
     assert evidence.positions == (0, 5)
     assert evidence.dropped == 7  # 6 and 99; all three; 1 and 99
@@ -136,7 +136,7 @@ def test_pieces_of_a_long_paragraph_share_its_id() -> None:
         "Short two.",
     ]
     model = ScriptedModel("2")
-    settings = Selection(strategy="base", context_tokens=800)
+    settings = Selection(strategy="base", context_tokens=1026)  # 800 of them
     evidence = Runner(llm=model).run(select_steps(QUESTION, chunks(texts), settings))
     assert evidence.positions == (1,)
     shown = [SHOWN.findall(prompt) for prompt in model.prompts]
@@ -157,7 +157,7 @@ def test_a_failed_call_selects_its_paragraphs_lexically() -> None:
             raise TimeoutError("too slow")
         return "4"
 
-    evidence = selected("base", script, texts, context_tokens=700)
+    evidence = selected("base", script, texts, context_tokens=898)  # 700 of them
     assert evidence.cost.calls == 2
     assert evidence.positions == (0, 3)
     assert evidence.degraded == 1

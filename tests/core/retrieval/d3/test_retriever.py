@@ -496,3 +496,29 @@ def test_d3_selection(tmp_path: Path) -> None:
         found.append((len(retriever.search("Where is the red engine?")), llm.calls - before))
     assert [calls for _, calls in found] == [1, 1, 0]
     assert [hits for hits, _ in found] == [1, 1, 1]
+
+
+def test_windows_are_filled_by_the_models_own_tokenizer(index: D3Index) -> None:
+    class Letters(ScriptedModel):
+        """Reads four tokens a character, far more than the estimate."""
+
+        def count_tokens(self, text: str) -> int:
+            return 4 * len(text)
+
+    limit = 4000
+    model = Letters(lambda prompt: "1")
+    D3Retriever(
+        index,
+        llm=model,
+        routing=Routing(context_tokens=limit, answer_tokens=0),
+        selection=Selection(strategy="base", context_tokens=limit, answer_tokens=0),
+    ).search("What does the engine burn?")
+    assert model.prompts and all(model.count_tokens(prompt) <= limit for prompt in model.prompts)
+    estimating = ScriptedModel(lambda prompt: "1")
+    D3Retriever(
+        index,
+        llm=estimating,
+        routing=Routing(context_tokens=limit, answer_tokens=0),
+        selection=Selection(strategy="base", context_tokens=limit, answer_tokens=0),
+    ).search("What does the engine burn?")
+    assert len(estimating.prompts) < len(model.prompts)
