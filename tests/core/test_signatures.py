@@ -31,6 +31,7 @@ MUTABLE = {
     "chunks.Supplement",
     "formatting.Converted",
     "hosts.LogProbabilities",
+    "index.Segment",
     "index._Answers",
     "models.CrossEncoderScorer",
     "models.Masses",
@@ -56,6 +57,10 @@ WITHOUT_SLOTS = {
     "chunks.Segmenter",
     "hosts.HostRetriever",
     "hosts._Searcher",
+    "index.LevelTable",
+    "index.LexicalPart",
+    "index.Postings",
+    "index.Segment",
     "models.CrossEncoderScorer",
     "models.FunctionEmbedder",
     "models.FunctionModel",
@@ -63,7 +68,6 @@ WITHOUT_SLOTS = {
     "models.MonoT5",
     "models.SentenceTransformerEmbedder",
     "models.StaticEmbedder",
-    "models.TokenReader",
     "models.TransformersMargin",
     "models.TransformersSummariser",
     "models.TransformersTokens",
@@ -140,7 +144,8 @@ def test_defaults_are_those_of_the_table() -> None:
 def _records() -> Iterator[tuple[str, Any]]:
     for module in MODULES:
         for name, value in vars(module).items():
-            if dataclasses.is_dataclass(value) and value.__module__ == module.__name__:
+            is_record = isinstance(value, type) and dataclasses.is_dataclass(value)
+            if is_record and value.__module__ == module.__name__:
                 yield f"{module.__name__.split('.')[1]}.{name}", value
 
 
