@@ -139,6 +139,11 @@ class FaultyEmbedder(HashEmbedder):
             return self.fault(right, texts)
         return right
 
+    async def aembed(self, texts: Sequence[str], *, query: bool = False) -> Any:
+        if self.fault is _hangs:
+            await asyncio.sleep(LATE)
+        return self.embed(texts, query=query)
+
 
 def _do(rng: Random, plain: Callable[[], Any], awaited: Callable[[], Any]) -> Any:
     """One of the two ways to do the same."""

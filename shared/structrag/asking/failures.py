@@ -7,10 +7,11 @@ import contextvars
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
+from functools import partial
 from threading import Thread
 from typing import Any
 
-from structrag.asking.requests import T, acall
+from structrag.asking.requests import T, acall, called_in_thread
 from structrag.errors import ModelFailed, StructragError, TimedOut
 
 
@@ -83,7 +84,8 @@ async def awithin(
         return await acall(model, method, *arguments, **options)
     if not hasattr(model, f"a{method}"):
         call = getattr(model, method)
-        return await asyncio.to_thread(within, seconds, what, call, *arguments, **options)
+        limited = partial(within, seconds, what, call)
+        return await asyncio.to_thread(called_in_thread, limited, *arguments, **options)
     work = asyncio.ensure_future(acall(model, method, *arguments, **options))
     try:
         # Not `wait_for`, which waits for the end of a coroutine that ignores being cancelled.

@@ -234,10 +234,10 @@ async def acall(model: Any, method: str, *arguments: Any, **options: Any) -> Any
     awaitable = getattr(model, f"a{method}", None)
     if awaitable is not None:
         return await awaitable(*arguments, **options)
-    return await asyncio.to_thread(_called, getattr(model, method), *arguments, **options)
+    return await asyncio.to_thread(called_in_thread, getattr(model, method), *arguments, **options)
 
 
-def _called(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+def called_in_thread(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
     """The result of a call in a thread. StopIteration would never leave it."""
     try:
         return function(*arguments, **options)

@@ -90,8 +90,11 @@ def test_a_callers_object_that_raises_is_named(request_: Request, who: str, on_l
 @pytest.mark.parametrize(
     "request_", [Embed(("a",)), Score("q", ("a",), Stops()), Search("dense:raw", "q", None, 3)]
 )
-def test_an_iterator_at_its_end_is_a_failure_like_any(request_: Request, on_loop: bool) -> None:
-    runner = Runner(embedder=Stops(), routes={"dense:raw": Stops()})
+@pytest.mark.parametrize("timeout", [None, 10])
+def test_an_iterator_at_its_end_is_a_failure_like_any(
+    request_: Request, on_loop: bool, timeout: float | None
+) -> None:
+    runner = Runner(embedder=Stops(), routes={"dense:raw": Stops()}, timeout=timeout)
     with pytest.raises(ModelFailed, match="raised StopIteration: no more answers"):
         asked(runner, request_, on_loop)
 
