@@ -11,7 +11,8 @@ LONGEST_LEAD = 2000  # characters of a chat template in front of the prompt
 _MARK = r"(?:<\|[^|<>\n]{1,40}\|>|<[a-z_]{1,20}_of_turn>|</?s>|\[/?INST\]|<</?SYS>>)"
 _TEMPLATE = re.compile(_MARK)
 _TURN = re.compile(rf"\s*(?:{_MARK}\s*(?:(?:assistant|model)\b\s*)?)+", re.IGNORECASE)
-_LAST_MARKS = re.compile(rf"(?:\s*{_MARK})+\s*\Z")
+_LAST_MARK = re.compile(rf"{_MARK}\Z")
+_LONGEST_MARK = 50  # characters
 
 
 def without_echo(prompt: str, answer: str) -> str:
@@ -41,5 +42,15 @@ def without_echo(prompt: str, answer: str) -> str:
         return answer
     turn = _TURN.match(rest) if in_template else None
     if turn is not None:
-        rest = _LAST_MARKS.sub("", rest[turn.end() :])
+        rest = _without_last_marks(rest[turn.end() :])
     return rest.strip()
+
+
+def _without_last_marks(text: str) -> str:
+    """The text without the marks at its end. One pattern for all takes quadratic time."""
+    end = len(text.rstrip())
+    while mark := _LAST_MARK.search(text, max(0, end - _LONGEST_MARK), end):
+        end = mark.start()
+        while end and text[end - 1].isspace():
+            end -= 1
+    return text[:end]

@@ -63,3 +63,11 @@ def test_what_a_runner_gives_and_keeps_has_no_echo() -> None:
 
     runner = Runner(llm=FunctionModel(lambda prompt: prompt + ANSWER, name="echo"))
     assert runner.run(steps()) == [ANSWER]
+
+
+def test_many_marks_at_the_end_are_stripped() -> None:
+    prompt = "Which animal barks? Answer with one word, nothing else."
+    for end in ("</s>", " <|im_end|>\n", "<end_of_turn> </s> "):
+        answer = f"<|im_start|>user\n{prompt}<|im_end|>\n<|im_start|>assistant\nDogs.{end * 5_000}"
+        assert without_echo(prompt, answer) == "Dogs."
+        assert without_echo(prompt, f"{answer} x").endswith("x")
