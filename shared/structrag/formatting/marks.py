@@ -22,7 +22,8 @@ _ANGLE = re.compile(f"{_LESS}|{_GREATER}")
 # A word alone on its line, in whatever dress; and a line of nothing but angle brackets.
 _ALONE = re.compile(rf"^{_DRESS}*{_LETTERS}{_DRESS}*$", re.MULTILINE)
 _BRACKETS_ALONE = re.compile(
-    rf"^{_DRESS}*(?:(?:{_LESS}[ \t\\]*){{2,}}|(?:{_GREATER}[ \t\\]*){{2,}}){_DRESS}*$", re.MULTILINE
+    rf"^{_DRESS}*(?:{_LESS}(?:[ \t\\]*{_LESS})+|{_GREATER}(?:[ \t\\]*{_GREATER})+){_DRESS}*$",
+    re.MULTILINE,
 )
 # How alike a word must be to that of a mark (difflib's ratio): one letter more, less or elsewhere.
 _ALIKE = {"begin": 0.75, "end": 0.65}
