@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import ceil
 from typing import Any
 
 from structrag.asking.requests import Ask, Failed, Steps
 from structrag.errors import NoModel, check_at_least
 from structrag.records import Chunk
-from structrag.retrieval.d3.costs import StageCost, call_cost
+from structrag.retrieval.d3.costs import ESTIMATED_SHARE, StageCost, call_cost
 from structrag.retrieval.d3.evidence import select_steps
 from structrag.retrieval.d3.selection import Evidence, Selection
+from structrag.text.tokens import count_tokens
 
 CHUNK_TOKENS = 3500  # of paragraphs in one call of CHUNK
 ONE_CALL = 10**9  # context tokens: whatever there is goes into one call
@@ -97,7 +99,10 @@ def chunk_steps(
     check_at_least("chunk_tokens", chunk_tokens, 1)
     settings = replace(settings or Selection(), strategy="base")
     frame = settings.counter(settings.prompt.format(paragraphs="", question=question))
-    settings = replace(settings, context_tokens=chunk_tokens + frame + settings.answer_tokens)
+    room = chunk_tokens + frame + settings.answer_tokens
+    if settings.counter is count_tokens:  # of a window that is estimated a part stays empty
+        room = ceil(room / ESTIMATED_SHARE)
+    settings = replace(settings, context_tokens=room)
     return (yield from select_steps(question, paragraphs, settings))
 
 
