@@ -42,6 +42,7 @@ MAIN = (
             ("Recall over the budgets", "evaluation_budgets.svg"),
         ),
     ),
+    Result("Evidence within a token budget", "evidence.md", "evidence.py"),
     Result(
         "Boundaries: where sections began, headings taken out", "boundaries.md", "boundaries.py"
     ),

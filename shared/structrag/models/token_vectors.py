@@ -48,6 +48,8 @@ class TokenReader:
 
     def read(self, texts: Sequence[str], prompt: str = "") -> list[TokenVectors]:
         """The token vectors of texts; a prompt in front is read and left out."""
+        if not texts:
+            return []
         torch: Any = require("torch", extra="models")
         parts = list(self._parts(texts, prompt))
         prefix, suffix = self._specials()

@@ -32,6 +32,7 @@ def test_a_text_alone_and_in_a_batch_has_the_same_vectors(minilm: Any) -> None:
         assert np.array_equal(alone.ids, tokens.ids)
         assert np.allclose(alone.vectors, tokens.vectors, atol=1e-4)
     assert not len(together[-1].ids) and together[-1].vector.shape == (384,)
+    assert minilm.embed_tokens([]) == []
 
 
 def test_a_long_text_is_read_in_equal_parts(minilm: Any) -> None:

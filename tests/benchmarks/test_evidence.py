@@ -1,0 +1,67 @@
+"""The benchmark of evidence: what its rows measure, and what its tables say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks import evidence
+from benchmarks.datasets import Dataset, Question
+from benchmarks.evidence import BASE, EVIDENCE, ROWS, KeptTokens, cell, page
+from benchmarks.methods import Sample
+from structrag import read_text
+from structrag.text.tokens import count_tokens
+from tests.doubles import HashTokens
+
+TEXT = "# Pumps\n\nThe blue pump leaks.\n\n# Cats\n\nCats sleep all day long.\n"
+
+
+@pytest.fixture
+def one() -> Sample:
+    document = read_text(TEXT, id="d", format="markdown")
+    start = TEXT.index("The blue")
+    question = Question("q", "Which blue pump leaks?", (), (("d", start, start + 20),), any=False)
+    return Sample(Dataset("qasper", (document,), (question,)), 1, 1)
+
+
+@pytest.fixture
+def encoder(tmp_path: Path) -> KeptTokens:
+    encoder = HashTokens()
+    encoder.max_tokens = 256
+    return KeptTokens(encoder, tmp_path / "tokens")
+
+
+def test_token_vectors_are_kept(encoder: KeptTokens) -> None:
+    first = encoder.embed_tokens(["blue pump", "cats"])
+    again = encoder.embed_tokens(["cats", "blue pump"])
+    assert encoder.encoder.passes == [("blue pump", "cats"), ()]
+    assert np.array_equal(first[0].ids, again[1].ids)
+    assert np.allclose(first[0].vectors, again[1].vectors, atol=1e-2)
+    assert np.array_equal(encoder.embed(["cats"])[0], first[1].vector)
+
+
+def test_every_row_finds_the_answer_and_is_kept(
+    one: Sample, encoder: KeptTokens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evidence, "KEPT", tmp_path)
+    for name in ROWS:
+        values = cell(name, one, encoder, count_tokens, False)
+        assert values["recall"] == {"500": [1.0], "1000": [1.0], "2000": [1.0]}, name
+    (file,) = tmp_path.glob("qasper-*/evidenceretriever.json")
+    file.write_text(json.dumps({"recall": "kept"}), encoding="utf-8")
+    assert cell(EVIDENCE, one, encoder, count_tokens, False) == {"recall": "kept"}
+    assert cell(EVIDENCE, one, encoder, count_tokens, True)["recall"] != "kept"
+
+
+def test_tables_compare_with_the_base() -> None:
+    def row(*values: float) -> dict[str, Any]:
+        return {"recall": {str(budget): list(values) for budget in (500, 1000, 2000)}}
+
+    values = {"qasper": {BASE: row(0, 0, 1, 1), EVIDENCE: row(1, 1, 1, 1)}}
+    text = page({"encoder": "hashes"}, values)
+    assert "| **EvidenceRetriever** | 100.0 [100.0, 100.0] |" in text
+    assert "+50.0 [+0.0, +100.0]" in text and "- encoder: hashes" in text
