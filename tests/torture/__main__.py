@@ -44,7 +44,7 @@ def main() -> int:
     if options.json:
         Path(options.json).write_text(json.dumps({n: vars(t) for n, t in results.items()}))
     if options.record:
-        RECORD.write_text(_record(chosen, results, options.workers), encoding="utf-8")
+        RECORD.write_text(_record(chosen, results, options), encoding="utf-8")
     return int(any(tally.failures for tally in results.values()))
 
 
@@ -78,7 +78,7 @@ def _line(promise: Promise, tally: Tally, cases: int) -> str:
     )
 
 
-def _record(chosen: list[Promise], results: dict[str, Tally], workers: int) -> str:
+def _record(chosen: list[Promise], results: dict[str, Tally], options: argparse.Namespace) -> str:
     sys.path.insert(0, str(ROOT / "benchmarks"))
     from machine import machine_line, versions_line
 
@@ -109,7 +109,7 @@ def _record(chosen: list[Promise], results: dict[str, Tally], workers: int) -> s
             *rows,
             "",
             *absent,
-            f"- Commit {commit}, {workers} processes",
+            f"- Commit {commit}, {options.workers} processes, at most {options.minutes:g} minutes",
             f"- {versions_line(packages)}",
             f"- {machine_line()}",
             "",

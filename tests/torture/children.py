@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable
@@ -75,6 +76,11 @@ def start(work: Callable[[Callable[[str], None]], None]) -> Child:
     """Run `work(say)` in a child; what it says can be read line by line."""
     if not hasattr(os, "fork"):
         raise NotHere("this system has no fork")
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread():
+            thread.join(
+                PATIENCE
+            )  # a child has no other threads, and waits for their locks for ever
     reading, writing = os.pipe()
     pid = os.fork()
     if pid:

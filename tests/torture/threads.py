@@ -321,7 +321,7 @@ PROMISE = Promise(
     "threads and tasks search while documents come and go: every answer of some state",
     case,
     cases=400,
-    short=7,
+    short=14,
     share=5,
     seconds=120.0,
 )
