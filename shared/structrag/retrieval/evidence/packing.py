@@ -84,8 +84,8 @@ def pack(
     for rank, (atom, runs) in enumerate(units(pool, ranking), start=1):
         if _take(taken, atom, runs, rank, limit, k):
             continue
-        (own,) = [run for run in runs if run[0] <= atom < run[1]]
-        _take_part(taken, atom, own, rank, limit, k)
+        (around,) = [run for run in runs if run[0] <= atom < run[1]]
+        _take_part(taken, atom, around, rank, limit, k)
         break
     return sorted(taken.passages, key=lambda passage: passage.rank)
 

@@ -149,7 +149,7 @@ def with_tokens(
     inside = places >= 0
     inside[inside] &= np.concatenate(offsets)[inside] < record.ends[places[inside]]
     places, vectors = places[inside], vectors[inside]
-    kept = quantise(vectors, rotation)
+    rows = quantise(vectors, rotation)
     ids, counts = np.unique(
         np.concatenate([np.unique(of.ids) for of in tokens]), return_counts=True
     )
@@ -160,8 +160,8 @@ def with_tokens(
         sums[filled] = np.add.reduceat(vectors, firsts[filled], axis=0)
     return replace(
         with_sums(record, sums),
-        token_rows=kept.rows,
-        token_scales=kept.scales,
+        token_rows=rows.rows,
+        token_scales=rows.scales,
         token_firsts=firsts.astype(np.int32),
         piece_ids=ids.astype(np.int32),
         piece_counts=counts.astype(np.int32),

@@ -34,8 +34,9 @@ from structrag.models.embedders import as_embedder
 from structrag.models.token_vectors import as_token_encoder
 from structrag.reading.outline import Outline
 from structrag.reading.settings import Reading
-from structrag.records import Block, Chunk, Document, Hit
-from structrag.retrieval.evidence.packing import Passage, pack
+from structrag.records import Document, Hit
+from structrag.retrieval.evidence.packing import pack
+from structrag.retrieval.evidence.passages import PassageReader
 from structrag.retrieval.evidence.pool import Pool
 from structrag.retrieval.evidence.quantised import fit_rotation
 from structrag.retrieval.evidence.record import (
@@ -45,10 +46,9 @@ from structrag.retrieval.evidence.record import (
     with_tokens,
     with_vectors,
 )
-from structrag.retrieval.evidence.scores import Question, Ranking, rank
+from structrag.retrieval.evidence.scores import Question, rank
 from structrag.retrieval.evidence.store import EvidenceStore, Stored, stored_document
 from structrag.retrieval.retriever import Retriever
-from structrag.text.heading_path import heading_context
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
 VERSION = 1  # of what records hold: raised when the same document gives others
 GROUP = 256  # pieces of documents that are prepared together
 ORDERS = ("rank", "document")
-PATH_TOKENS = 64  # of a heading path that is shown
 
 
 class EvidenceRetriever(Retriever):
@@ -239,9 +238,9 @@ class EvidenceRetriever(Retriever):
         settings = setting_name(self._config())
         prints = _checked(documents, settings, self.store if known_only else None)
         before = self.usage.as_dict()
-        kept = self.store.store
-        new = [(document, key) for document, key in prints if kept.fingerprint(document.id) != key]
-        added = sum(document.id not in kept for document, _ in new)
+        store = self.store.store
+        new = [(document, key) for document, key in prints if store.fingerprint(document.id) != key]
+        added = sum(document.id not in store for document, _ in new)
         atoms = 0
         for group in _groups(self._prepared(document, key) for document, key in new):
             records = yield from self._record_steps(group)
@@ -366,24 +365,35 @@ class EvidenceRetriever(Retriever):
         if not query.strip() or not len(pool):
             return []
         question = yield from self._question_steps(query)
+        hits = self._hits(documents, pool, question, budget, most)
+        if order == "document":
+            places = {stored.id: place for place, stored in enumerate(documents)}
+            hits.sort(key=lambda hit: (places[hit.chunk.doc_id], hit.chunk.start))
+        return hits
+
+    def _hits(
+        self,
+        documents: Sequence[Stored],
+        pool: Pool,
+        question: Question,
+        max_tokens: int | None,
+        k: int | None,
+    ) -> list[Hit]:
+        """The passages of a pool that answer a question, by rank."""
         ranking = rank(pool, question, self.store.rotation, language=self.reading.language)
-        reader = _Reader(documents, pool, self.reading, self.context)
+        reader = PassageReader(documents, pool, self.reading, self.context)
         passages = pack(
             pool,
             ranking.atoms.tolist(),
             reader.tokens,
-            max_tokens=budget,
-            k=most,
+            max_tokens=max_tokens,
+            k=k,
             # so many passages of a paragraph each: joined, they would be fewer and longer
-            joins=reader.joins if most is None else lambda _: False,
+            joins=reader.joins if k is None else lambda _: False,
         )
-        hits = [reader.hit(passage, ranking) for passage in passages]
-        if not hits and budget is not None:
-            hits = reader.cut(int(ranking.atoms[0]), ranking, budget)
-        if order == "document":
-            places = {doc.id: place for place, doc in enumerate(documents)}
-            hits.sort(key=lambda hit: (places[hit.chunk.doc_id], hit.chunk.start))
-        return hits
+        if not passages and max_tokens is not None:
+            return reader.cut(int(ranking.atoms[0]), ranking, max_tokens)
+        return [reader.hit(passage, ranking) for passage in passages]
 
     def run(self, steps: Steps[T]) -> T:
         """Drive steps with this retriever's models."""
@@ -435,111 +445,6 @@ class _Prepared:
     outline: Outline
     stored: Stored
     fingerprint: str
-
-
-class _Reader:
-    """The reader of a search's passages: what is given, and how many tokens it has."""
-
-    def __init__(
-        self, documents: Sequence[Stored], pool: Pool, reading: Reading, context: bool
-    ) -> None:
-        self.documents = documents
-        self.pool = pool
-        self.reading = reading
-        self.context = context
-        self._sizes: dict[tuple[int, int], int] = {}
-
-    def tokens(self, first: int, stop: int) -> int:
-        """Tokens of a run of atoms, with the heading path in front where it is shown."""
-        run = first, stop
-        if run not in self._sizes:
-            self._sizes[run] = self.reading.counter(self._given(self.chunk(first, stop)))
-        return self._sizes[run]
-
-    def joins(self, atom: int) -> bool:
-        """Whether nothing but blanks is between an atom and the one before it."""
-        number, place = self.pool.place(atom)
-        if not place:
-            return False
-        record = self.pool.records[number]
-        between = self.documents[number].text[record.ends[place - 1] : record.starts[place]]
-        return not between.strip()
-
-    def chunk(self, first: int, stop: int) -> Chunk:
-        """The chunk of a run of atoms, without blank lines in front and blanks behind."""
-        number, place = self.pool.place(first)
-        record, document = self.pool.records[number], self.documents[number]
-        last = place + stop - first - 1
-        return self._chunk(
-            document,
-            int(record.sections[place]),
-            int(record.starts[place]),
-            int(record.ends[last]),
-        )
-
-    def hit(self, passage: Passage, ranking: Ranking) -> Hit:
-        """A passage as a hit."""
-        return _hit(self.chunk(passage.first, passage.stop), passage, ranking)
-
-    def cut(self, atom: int, ranking: Ranking, budget: int) -> list[Hit]:
-        """The beginning of an atom that is above the budget, cut at a word; or nothing."""
-        whole = self.chunk(atom, atom + 1)
-        document = self.documents[self.pool.place(atom)[0]]
-        room = budget - (self.reading.counter(f"{whole.context}\n") if whole.context else 0)
-        if room < 1:
-            return []
-        block = Block("paragraph", whole.start, whole.end)
-        piece = self.reading.cutter().cut(document.text, [block], room)[0]
-        section = int(whole.section_id.rpartition("#")[2])
-        chunk = self._chunk(document, section, piece.start, piece.end, {"cut": True})
-        if self.reading.counter(self._given(chunk)) > budget:
-            return []
-        return [_hit(chunk, Passage(atom, atom + 1, atom, 1), ranking)]
-
-    def _chunk(
-        self,
-        document: Stored,
-        section: int,
-        start: int,
-        end: int,
-        extras: dict[str, Any] | None = None,
-    ) -> Chunk:
-        text = document.text[start:end]
-        body = text.lstrip()
-        # the first line keeps its indentation
-        start += text.rfind("\n", 0, len(text) - len(body)) + 1
-        text = document.text[start:end].rstrip()
-        end = start + len(text)
-        path = document.paths[section]
-        body_start = document.body_starts[section]
-        starts_with_heading = bool(path) and start < body_start
-        has_body = body_start < end and bool(document.text[body_start:end].strip())
-        shown = path[:-1] if starts_with_heading else path
-        context = self._path(document.title, shown) if self.context else ""
-        return Chunk(
-            id=f"{document.id}:{start}-{end}",
-            doc_id=document.id,
-            section_id=f"{document.id}#{section}",
-            start=start,
-            end=end,
-            text=text,
-            context=context,
-            n_tokens=self.reading.counter(text),
-            path=path,
-            extras=extras or {},
-            body_start=body_start if starts_with_heading and has_body else start,
-        )
-
-    def _path(self, title: str, path: tuple[str, ...]) -> str:
-        return heading_context(title, path, self.reading.counter, limit=PATH_TOKENS).text
-
-    def _given(self, chunk: Chunk) -> str:
-        return f"{chunk.context}\n{chunk.text}" if chunk.context else chunk.text
-
-
-def _hit(chunk: Chunk, passage: Passage, ranking: Ranking) -> Hit:
-    parts = {name: float(values[passage.best]) for name, values in ranking.parts.items()}
-    return Hit(chunk, float(ranking.scores[passage.best]), passage.rank, parts=parts)
 
 
 def _token_encoder(embedding: Any, token_encoder: Any) -> TokenEncoder | None:

@@ -79,7 +79,7 @@ def weighted_maxima(
     """
     totals = [np.zeros(len(one.firsts)) for one in of]
     lengths = [one.stops - one.firsts for one in of]
-    longest = max((int(each.max(initial=1)) for each in lengths), default=1)
+    longest = max((int(of_kind.max(initial=1)) for of_kind in lengths), default=1)
     for start in range(0, matches.shape[1], _COLUMNS):
         columns = slice(start, start + _COLUMNS)
         # level l has the maxima over runs of 2^l atoms; two of them, overlapping, fill any window

@@ -1,0 +1,121 @@
+"""Passages as the reader is given them: chunks, their heading paths, and hits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from structrag.reading.settings import Reading
+from structrag.records import Block, Chunk, Hit
+from structrag.retrieval.evidence.packing import Passage
+from structrag.retrieval.evidence.pool import Pool
+from structrag.retrieval.evidence.scores import Ranking
+from structrag.retrieval.evidence.store import Stored
+from structrag.text.heading_path import heading_context
+
+PATH_TOKENS = 64  # of a heading path that is shown
+
+
+class PassageReader:
+    """What the reader of a search is given of its passages, and how many tokens that has."""
+
+    def __init__(
+        self, documents: Sequence[Stored], pool: Pool, reading: Reading, context: bool
+    ) -> None:
+        self.documents = documents
+        self.pool = pool
+        self.reading = reading
+        self.context = context
+        self._sizes: dict[tuple[int, int], int] = {}
+
+    def tokens(self, first: int, stop: int) -> int:
+        """Tokens of a run of atoms, with the heading path in front where it is shown."""
+        run = first, stop
+        if run not in self._sizes:
+            self._sizes[run] = self.reading.counter(self._given(self.chunk(first, stop)))
+        return self._sizes[run]
+
+    def joins(self, atom: int) -> bool:
+        """Whether nothing but blanks is between an atom and the one before it."""
+        number, place = self.pool.place(atom)
+        if not place:
+            return False
+        record = self.pool.records[number]
+        between = self.documents[number].text[record.ends[place - 1] : record.starts[place]]
+        return not between.strip()
+
+    def chunk(self, first: int, stop: int) -> Chunk:
+        """The chunk of a run of atoms, without blank lines in front and blanks behind."""
+        number, place = self.pool.place(first)
+        record, document = self.pool.records[number], self.documents[number]
+        last = place + stop - first - 1
+        return self._chunk(
+            document,
+            int(record.sections[place]),
+            int(record.starts[place]),
+            int(record.ends[last]),
+        )
+
+    def hit(self, passage: Passage, ranking: Ranking) -> Hit:
+        """A passage as a hit."""
+        return _hit(self.chunk(passage.first, passage.stop), passage, ranking)
+
+    def cut(self, atom: int, ranking: Ranking, budget: int) -> list[Hit]:
+        """The beginning of an atom that is above the budget, cut at a word; or nothing."""
+        whole = self.chunk(atom, atom + 1)
+        document = self.documents[self.pool.place(atom)[0]]
+        room = budget - (self.reading.counter(f"{whole.context}\n") if whole.context else 0)
+        if room < 1:
+            return []
+        block = Block("paragraph", whole.start, whole.end)
+        piece = self.reading.cutter().cut(document.text, [block], room)[0]
+        section = int(whole.section_id.rpartition("#")[2])
+        chunk = self._chunk(document, section, piece.start, piece.end, {"cut": True})
+        if self.reading.counter(self._given(chunk)) > budget:
+            return []
+        return [_hit(chunk, Passage(atom, atom + 1, atom, 1), ranking)]
+
+    def _chunk(
+        self,
+        document: Stored,
+        section: int,
+        start: int,
+        end: int,
+        extras: dict[str, Any] | None = None,
+    ) -> Chunk:
+        text = document.text[start:end]
+        body = text.lstrip()
+        # the first line keeps its indentation
+        start += text.rfind("\n", 0, len(text) - len(body)) + 1
+        text = document.text[start:end].rstrip()
+        end = start + len(text)
+        path = document.paths[section]
+        body_start = document.body_starts[section]
+        starts_with_heading = bool(path) and start < body_start
+        has_body = body_start < end and bool(document.text[body_start:end].strip())
+        shown = path[:-1] if starts_with_heading else path
+        context = self._path(document.title, shown) if self.context else ""
+        return Chunk(
+            id=f"{document.id}:{start}-{end}",
+            doc_id=document.id,
+            section_id=f"{document.id}#{section}",
+            start=start,
+            end=end,
+            text=text,
+            context=context,
+            n_tokens=self.reading.counter(text),
+            path=path,
+            extras=extras or {},
+            body_start=body_start if starts_with_heading and has_body else start,
+        )
+
+    def _path(self, title: str, path: tuple[str, ...]) -> str:
+        return heading_context(title, path, self.reading.counter, limit=PATH_TOKENS).text
+
+    def _given(self, chunk: Chunk) -> str:
+        return f"{chunk.context}\n{chunk.text}" if chunk.context else chunk.text
+
+
+def _hit(chunk: Chunk, passage: Passage, ranking: Ranking) -> Hit:
+    parts = {name: float(values[passage.best]) for name, values in ranking.parts.items()}
+    return Hit(chunk, float(ranking.scores[passage.best]), passage.rank, parts=parts)
