@@ -112,16 +112,25 @@ class TokenReader:
         spans = spans.reshape(len(ids), 2) - prompt_length
         hidden = np.concatenate([states[i][0] for i in of_text])
         shown = spans[:, 1] > np.maximum(spans[:, 0], 0)
-        pooled = [states[i][1] for i in of_text]
-        if len(hidden) and any(vector is None for vector in pooled):
-            vector = hidden.mean(axis=0)
-        elif any(vector is None for vector in pooled):
-            vector = np.zeros(hidden.shape[1], dtype=np.float32)
-        else:
-            lengths = [max(1, len(parts[i].ids)) for i in of_text]
-            vector = np.average(np.stack([v for v in pooled if v is not None]), 0, lengths)
+        lengths = [max(1, len(parts[i].ids)) for i in of_text]
+        vector = _text_vector(hidden, [states[i][1] for i in of_text], lengths)
         spans = np.maximum(spans[shown], 0).astype(np.int32)
-        return TokenVectors(ids[shown], spans, hidden[shown], vector.astype(np.float32))
+        return TokenVectors(ids[shown], spans, hidden[shown], vector)
+
+
+def _text_vector(hidden: Array, pooled: Sequence[Array | None], lengths: Sequence[int]) -> Array:
+    """The vector of a text: the model's own of its parts by their lengths, else the tokens' mean.
+
+    Zeros for a text without a token whose model has none of its own.
+    """
+    of_parts = [vector for vector in pooled if vector is not None]
+    vector: Any
+    if len(of_parts) == len(pooled):
+        vector = np.average(np.stack(of_parts), axis=0, weights=lengths)
+    else:
+        vector = hidden.mean(axis=0) if len(hidden) else np.zeros(hidden.shape[1])
+    result: Array = vector.astype(np.float32)
+    return result
 
 
 def _features(
