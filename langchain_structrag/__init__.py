@@ -2,6 +2,7 @@
 
 from langchain_structrag.d3 import D3Retriever
 from langchain_structrag.embedding import StructragEmbeddings
+from langchain_structrag.evidence import EvidenceCompressor, EvidenceRetriever
 from langchain_structrag.formatting import HiQAFormatter
 from langchain_structrag.hiqa import HiQATransformer
 from langchain_structrag.hiqa_retriever import HiQARetriever
@@ -16,6 +17,8 @@ from langchain_structrag.vision import ImageDescriber
 __all__ = [
     "ContentAwareTextSplitter",
     "D3Retriever",
+    "EvidenceCompressor",
+    "EvidenceRetriever",
     "FixedTextSplitter",
     "HiQAFormatter",
     "HiQARetriever",

@@ -7,6 +7,7 @@ from llama_index_structrag.events import (
     IndexBuildStartEvent,
     RetrievalCostEvent,
 )
+from llama_index_structrag.evidence import EvidencePostprocessor, EvidenceRetriever
 from llama_index_structrag.formatting import HiQAFormatter
 from llama_index_structrag.hiqa import HiQANodeParser
 from llama_index_structrag.hiqa_retriever import HiQARetriever
@@ -21,6 +22,8 @@ from llama_index_structrag.vision import ImageDescriber
 __all__ = [
     "ContentAwareNodeParser",
     "D3Retriever",
+    "EvidencePostprocessor",
+    "EvidenceRetriever",
     "FixedNodeParser",
     "HiQAFormatter",
     "HiQANodeParser",

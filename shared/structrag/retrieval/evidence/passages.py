@@ -44,6 +44,14 @@ class PassageReader:
         between = self.documents[number].text[record.ends[place - 1] : record.starts[place]]
         return not between.strip()
 
+    def is_heading(self, atom: int) -> bool:
+        """Whether an atom is a section's heading."""
+        number, place = self.pool.place(atom)
+        record, document = self.pool.records[number], self.documents[number]
+        section = int(record.sections[place])
+        has_heading = bool(document.paths[section])
+        return has_heading and int(record.ends[place]) <= document.body_starts[section]
+
     def chunk(self, first: int, stop: int) -> Chunk:
         """The chunk of a run of atoms, without blank lines in front and blanks behind."""
         number, place = self.pool.place(first)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
@@ -382,9 +382,13 @@ class EvidenceRetriever(Retriever):
         """The passages of a pool that answer a question, by rank."""
         ranking = rank(pool, question, self.store.rotation, language=self.reading.language)
         reader = PassageReader(documents, pool, self.reading, self.context)
+        atoms = ranking.atoms.tolist()
+        if k is not None:
+            # Of so many passages none is wasted on a heading, which answers nothing alone.
+            atoms = [atom for atom in atoms if not reader.is_heading(atom)] or atoms
         passages = pack(
             pool,
-            ranking.atoms.tolist(),
+            atoms,
             reader.tokens,
             max_tokens=max_tokens,
             k=k,
@@ -393,7 +397,11 @@ class EvidenceRetriever(Retriever):
         )
         if not passages and max_tokens is not None:
             return reader.cut(int(ranking.atoms[0]), ranking, max_tokens)
-        return [reader.hit(passage, ranking) for passage in passages]
+        return [
+            replace(reader.hit(passage, ranking), rank=place)
+            # joined passages leave gaps between the ranks at which they were taken
+            for place, passage in enumerate(sorted(passages, key=lambda one: one.rank), start=1)
+        ]
 
     def run(self, steps: Steps[T]) -> T:
         """Drive steps with this retriever's models."""

@@ -130,6 +130,10 @@ class EvidenceStore:
     def __contains__(self, doc_id: object) -> bool:
         return doc_id in self.store
 
+    def document(self, doc_id: str) -> Document:
+        """A document without its text. Raises InvalidParameter if unknown."""
+        return self.store.document(doc_id)
+
     @property
     def rotation(self) -> Array | None:
         """Of the token vectors; fitted when the first came, and saved."""

@@ -1,0 +1,206 @@
+"""Evidence within a token budget for LangChain: a retriever, and a compressor of other results."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForRetrieverRun,
+    Callbacks,
+)
+from langchain_core.documents import BaseDocumentCompressor, Document
+from langchain_core.runnables import run_in_executor
+from pydantic import ConfigDict, Field, PrivateAttr
+
+from langchain_structrag.models import as_embedder
+from langchain_structrag.retrieving import IndexRetriever
+from structrag.errors import check_at_least, check_choice
+from structrag.hosts.metadata import score_notes
+from structrag.records import Hit
+from structrag.retrieval.evidence.retriever import ORDERS
+from structrag.retrieval.evidence.retriever import EvidenceRetriever as CoreRetriever
+from structrag.retrieval.evidence.shortening import Shortener, Slice
+
+
+class EvidenceRetriever(IndexRetriever):
+    """Finds the passages that answer a question, within a reader's tokens.
+
+    Example:
+        >>> text = "# Pump\\n\\nIt moves water.\\n\\n## Cleaning\\n\\nRinse the filter every week."
+        >>> retriever = EvidenceRetriever.from_texts([text], max_tokens=8)  # or with embeddings
+        >>> (passage,) = retriever.invoke("How often do I rinse the filter?")
+        >>> passage.page_content, passage.metadata["heading_path"]
+        ('Rinse the filter every week.', ['Pump', 'Cleaning'])
+
+    Every sentence, table row and heading is scored by how well the words around it match those of
+    the question; the best bring their paragraphs, until `max_tokens` are used up. Made by
+    `from_documents`, `from_texts` or `load`, or from structrag's `EvidenceRetriever`.
+
+    With `embedding` a structrag embedder of sentence-transformers, or `token_encoder` one of them
+    beside LangChain's `Embeddings`, the tokens of the question are matched one by one, which is
+    what finds most. With plain `Embeddings` the sentences' vectors are used instead.
+
+    `k`, `max_tokens`, `order` and `where` are also taken by `invoke`, `ainvoke` and `batch`.
+    Metadata of a result, all JSON: its document's, and `doc_id`, `heading_path`, `section_id`,
+    `start_index` and `end_index` (characters of the source, exact), `score`, `rank` and
+    `score_parts` (what matched; they add up to the score).
+
+    Raises:
+        InvalidParameter: a setting is not allowed (a ValueError).
+    """
+
+    index: CoreRetriever = Field(repr=False)
+    """What is searched: documents and their sentences."""
+    k: int | None = None
+    """Most passages; None: no limit but the tokens."""
+    max_tokens: int | None = 1000
+    """Most tokens of all passages together; with `k`, None is no limit."""
+    order: str = "rank"
+    """Either "rank" for the best first, or "document" for reading order."""
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Refuse now what a search would refuse."""
+        super().model_post_init(context)
+        check_choice("order", self.order, ORDERS)
+        for name in ("k", "max_tokens"):
+            if getattr(self, name) is not None:
+                check_at_least(name, getattr(self, name), 1)
+
+    def _core(self) -> CoreRetriever:
+        return self.index
+
+    def _search(self, query: str, k: Any, where: Any, **options: Any) -> list[Hit]:
+        return self.index.search(query, self._k(k), where=where, **self._options(options))
+
+    async def _asearch(self, query: str, k: Any, where: Any, **options: Any) -> list[Hit]:
+        return await self.index.asearch(query, self._k(k), where=where, **self._options(options))
+
+    def _k(self, k: Any) -> Any:
+        return self.k if k is None else k
+
+    def _options(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The options of one search, the retriever's own where none are given."""
+        own = {"max_tokens": self.max_tokens, "order": self.order}
+        return {name: own[name] if options.get(name) is None else options[name] for name in own}
+
+    def _get_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,
+        k: float | None = None,
+        where: Any = None,
+        max_tokens: int | None = None,
+        order: str | None = None,
+    ) -> list[Document]:
+        hits = self._search(query, k, where, max_tokens=max_tokens, order=order)
+        return [self._document(hit) for hit in hits]
+
+    async def _aget_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,
+        k: float | None = None,
+        where: Any = None,
+        max_tokens: int | None = None,
+        order: str | None = None,
+    ) -> list[Document]:
+        hits = await self._asearch(query, k, where, max_tokens=max_tokens, order=order)
+        return [self._document(hit) for hit in hits]
+
+    def _document(self, hit: Hit) -> Document:
+        document = super()._document(hit)
+        document.metadata.update(score_notes(hit))
+        return document
+
+    @classmethod
+    def _new_index(cls, *, embedding: Any = None, **options: Any) -> CoreRetriever:
+        return CoreRetriever(as_embedder(embedding), **_encoder_options(options))
+
+    @classmethod
+    def _opened_index(
+        cls, path: str | os.PathLike[str], *, embedding: Any = None, **options: Any
+    ) -> CoreRetriever:
+        return CoreRetriever.load(path, as_embedder(embedding), **_encoder_options(options))
+
+
+class EvidenceCompressor(BaseDocumentCompressor):
+    """Shortens the results of any retriever to the evidence in them.
+
+    Example:
+        >>> document = Document("Cats sleep all day. The blue pump leaks at the seal. Birds sing.")
+        >>> compressor = EvidenceCompressor(max_tokens=10)  # or with an embedding
+        >>> (short,) = compressor.compress_documents([document], "Which pump leaks?")
+        >>> short.page_content
+        'The blue pump leaks at the seal.'
+
+    For `ContextualCompressionRetriever`, or on its own. Each result is an exact slice of the
+    `page_content` of one document, with its metadata, `score` and `rank`; where the document has a
+    `start_index`, it has the slice's own. The documents are embedded for every question, so give it
+    some ten, not hundreds.
+
+    Args:
+        embedding: As in `EvidenceRetriever`; None: LSA over the documents at hand.
+        token_encoder: Gives vectors of tokens beside an `embedding` that has none.
+        max_tokens: Most tokens of all slices together.
+        order: "rank" for the best first, or "document" for the order in which they came.
+
+    Raises:
+        InvalidParameter: a setting is not allowed (a ValueError).
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    embedding: Any = Field(None, repr=False)
+    """As in `EvidenceRetriever`."""
+    token_encoder: Any = Field(None, repr=False)
+    """As in `EvidenceRetriever`."""
+    max_tokens: int = 1000
+    """Most tokens of all slices together."""
+    order: str = "rank"
+    """Either "rank" for the best first, or "document" for the order in which they came."""
+
+    _shortener: Shortener = PrivateAttr()
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Refuse now what a question would refuse."""
+        super().model_post_init(context)
+        self._shortener = Shortener(
+            as_embedder(self.embedding),
+            token_encoder=self.token_encoder,
+            max_tokens=self.max_tokens,
+            order=self.order,
+        )
+
+    def compress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
+    ) -> list[Document]:
+        """The evidence for a question in some documents."""
+        slices = self._shortener.shorten([document.page_content for document in documents], query)
+        return [_shortened(documents[piece.text], piece) for piece in slices]
+
+    async def acompress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
+    ) -> list[Document]:
+        """`compress_documents` in a worker thread."""
+        return await run_in_executor(None, self.compress_documents, documents, query)
+
+
+def _encoder_options(options: dict[str, Any]) -> dict[str, Any]:
+    """The options with a `token_encoder` of the core."""
+    encoder = options.get("token_encoder")
+    return options if encoder is None else {**options, "token_encoder": as_embedder(encoder)}
+
+
+def _shortened(document: Document, piece: Slice) -> Document:
+    metadata = {**document.metadata, "score": piece.score, "rank": piece.rank}
+    start = document.metadata.get("start_index")
+    if isinstance(start, int):
+        metadata["start_index"] = start + piece.start
+        if "end_index" in metadata:
+            metadata["end_index"] = start + piece.end
+    return Document(document.page_content[piece.start : piece.end], metadata=metadata)

@@ -1,0 +1,174 @@
+"""Evidence within a token budget for LlamaIndex: a retriever, and a postprocessor of nodes."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from llama_index.core.bridge.pydantic import Field, PrivateAttr
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.prompts.mixin import PromptDictType
+from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle, TextNode
+
+from llama_index_structrag.models import core_embedder
+from llama_index_structrag.retrieving import IndexRetriever
+from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag.records import Hit
+from structrag.retrieval.evidence.retriever import ORDERS
+from structrag.retrieval.evidence.retriever import EvidenceRetriever as CoreRetriever
+from structrag.retrieval.evidence.shortening import Shortener, Slice
+
+
+class EvidenceRetriever(IndexRetriever):
+    """Finds the passages that answer a question, within a reader's tokens.
+
+    Example:
+        >>> from llama_index.core import Document
+        >>> text = "# Pump\\n\\nIt moves water.\\n\\n## Cleaning\\n\\nRinse the filter every week."
+        >>> retriever = EvidenceRetriever.from_documents([Document(text=text)], max_tokens=8)
+        >>> (node,) = retriever.retrieve("How often do I rinse the filter?")
+        >>> node.text, node.metadata["heading_path"]
+        ('Rinse the filter every week.', 'Pump > Cleaning')
+
+    Every sentence, table row and heading is scored by how well the words around it match those of
+    the question; the best bring their paragraphs, until `max_tokens` are used up. Nodes are as
+    those of `MultiViewRetriever`; `score_parts` says what matched.
+
+    With `embed_model` a structrag embedder of sentence-transformers, or `token_encoder` one of them
+    beside a LlamaIndex embedding model, the tokens of the question are matched one by one, which is
+    what finds most. With another `embed_model` the sentences' vectors are used instead.
+
+    Args:
+        index: structrag's `EvidenceRetriever`; `from_documents` and `load` make one.
+        similarity_top_k: Most passages; None: no limit but the tokens.
+        max_tokens: Most tokens of all passages together; with `similarity_top_k`, None is no limit.
+        order: "rank" for the best first, or "document" for reading order.
+        options: As for `MultiViewRetriever`.
+
+    Raises:
+        InvalidParameter: a setting is not allowed (a ValueError).
+    """
+
+    def __init__(
+        self,
+        index: CoreRetriever,
+        *,
+        similarity_top_k: int | None = None,
+        max_tokens: int | None = 1000,
+        order: str = "rank",
+        **options: Any,
+    ) -> None:
+        super().__init__(index, **options)
+        for name, value in (("similarity_top_k", similarity_top_k), ("max_tokens", max_tokens)):
+            if value is not None:
+                check_at_least(name, value, 1)
+        self.similarity_top_k = similarity_top_k
+        self.max_tokens = max_tokens
+        self.order = check_choice("order", order, ORDERS)
+        self.retriever = index
+
+    def _search(self, query: str) -> list[Hit]:
+        hits: list[Hit] = self.retriever.search(query, self.similarity_top_k, **self._options())
+        return hits
+
+    async def _asearch(self, query: str) -> list[Hit]:
+        options = self._options()
+        hits: list[Hit] = await self.retriever.asearch(query, self.similarity_top_k, **options)
+        return hits
+
+    def _options(self) -> dict[str, Any]:
+        return {"where": self.where, "max_tokens": self.max_tokens, "order": self.order}
+
+    def _get_prompts(self) -> PromptDictType:
+        return {}
+
+    def _update_prompts(self, prompts: PromptDictType) -> None:
+        """There are none."""
+
+    @classmethod
+    def _new_index(cls, *, embed_model: Any = None, **options: Any) -> CoreRetriever:
+        return CoreRetriever(core_embedder(embed_model), **_encoder_options(options))
+
+    @classmethod
+    def _opened_index(
+        cls, persist_dir: str | os.PathLike[str], *, embed_model: Any = None, **options: Any
+    ) -> CoreRetriever:
+        embedder = core_embedder(embed_model)
+        return CoreRetriever.load(persist_dir, embedder, **_encoder_options(options))
+
+
+class EvidencePostprocessor(BaseNodePostprocessor):
+    """Shortens the nodes of any retriever to the evidence in them.
+
+    Example:
+        >>> node = TextNode(text="Cats sleep all day. The blue pump leaks at the seal. Birds sing.")
+        >>> postprocessor = EvidencePostprocessor(max_tokens=10)  # or with an embed_model
+        >>> nodes = [NodeWithScore(node=node, score=0.3)]
+        >>> (short,) = postprocessor.postprocess_nodes(nodes, query_str="Which pump leaks?")
+        >>> short.text
+        'The blue pump leaks at the seal.'
+
+    For `node_postprocessors` of a query engine. Each result is an exact slice of the text of one
+    node, with its metadata and relationships, `start_char_idx` and `end_char_idx` moved along. The
+    nodes are embedded for every question, so give it some ten, not hundreds. Nodes that are no
+    `TextNode` are left out.
+
+    Args:
+        embed_model: As in `EvidenceRetriever`; None: LSA over the nodes at hand.
+        token_encoder: Gives vectors of tokens beside an `embed_model` that has none.
+        max_tokens: Most tokens of all slices together.
+        order: "rank" for the best first, or "document" for the order in which they came.
+
+    Raises:
+        InvalidParameter: a setting is not allowed (a ValueError), or there is no question.
+    """
+
+    embed_model: Any = Field(default=None, repr=False, description="As in EvidenceRetriever.")
+    token_encoder: Any = Field(default=None, repr=False, description="As in EvidenceRetriever.")
+    max_tokens: int = Field(default=1000, description="Most tokens of all slices together.")
+    order: str = Field(default="rank", description="'rank' or 'document'.")
+
+    _shortener: Shortener = PrivateAttr()
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Refuse now what a question would refuse."""
+        super().model_post_init(context)
+        self._shortener = Shortener(
+            core_embedder(self.embed_model),
+            token_encoder=self.token_encoder,
+            max_tokens=self.max_tokens,
+            order=self.order,
+        )
+
+    @classmethod
+    def class_name(cls) -> str:
+        """The name that LlamaIndex saves."""
+        return "StructragEvidencePostprocessor"
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        if query_bundle is None:
+            raise InvalidParameter(
+                "query_bundle must be the question, since evidence is for a question; got None."
+            )
+        with_text = [node for node in nodes if isinstance(node.node, TextNode)]
+        texts = [node.node.get_content(MetadataMode.NONE) for node in with_text]
+        slices = self._shortener.shorten(texts, query_bundle.query_str)
+        return [_shortened(with_text[piece.text].node, piece) for piece in slices]
+
+
+def _encoder_options(options: dict[str, Any]) -> dict[str, Any]:
+    """The options with a `token_encoder` of the core."""
+    encoder = options.get("token_encoder")
+    return options if encoder is None else {**options, "token_encoder": core_embedder(encoder)}
+
+
+def _shortened(node: Any, piece: Slice) -> NodeWithScore:
+    short = node.model_copy(deep=True)
+    short.id_ = f"{node.node_id}:{piece.start}-{piece.end}"
+    short.set_content(node.get_content(MetadataMode.NONE)[piece.start : piece.end])
+    if node.start_char_idx is not None:
+        short.start_char_idx = node.start_char_idx + piece.start
+        short.end_char_idx = node.start_char_idx + piece.end
+    return NodeWithScore(node=short, score=piece.score)

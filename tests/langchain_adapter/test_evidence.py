@@ -1,0 +1,136 @@
+"""Evidence within a token budget in LangChain."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from doubles import HashTokens
+from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.retrievers import BaseRetriever
+from langchain_tests.integration_tests import RetrieversIntegrationTests
+
+from langchain_structrag import EvidenceCompressor, EvidenceRetriever
+from structrag import EvidenceRetriever as CoreRetriever
+from structrag.text.tokens import count_tokens
+
+PUMP = "# Pump\n\nIt moves water.\n\n## Cleaning\n\nRinse the filter every week.\n"
+CATS = "# Cats\n\nCats sleep all day.\n\n## Food\n\nThey eat fish at noon.\n"
+DOCUMENTS = [
+    Document(PUMP, metadata={"source": "pump.md", "year": 2020}),
+    Document(CATS, metadata={"source": "cats.md", "year": 2021}),
+]
+QUESTION = "How often do I rinse the filter?"
+
+
+class TestStandard(RetrieversIntegrationTests):
+    """LangChain's own tests of retrievers."""
+
+    @property
+    def retriever_constructor(self) -> type[BaseRetriever]:
+        return EvidenceRetriever
+
+    @property
+    def retriever_constructor_params(self) -> dict[str, Any]:
+        texts = [document.page_content for document in DOCUMENTS]
+        return {"index": EvidenceRetriever.from_texts(texts * 3).index}
+
+    @property
+    def retriever_query_example(self) -> str:
+        return "filter water cats fish day week"
+
+
+@pytest.mark.parametrize(
+    "models",
+    [
+        {},
+        {"embedding": DeterministicFakeEmbedding(size=16)},
+        {"embedding": HashTokens()},
+        {"embedding": DeterministicFakeEmbedding(size=16), "token_encoder": HashTokens()},
+    ],
+)
+def test_passages_are_slices_with_their_places(models: dict[str, Any], tmp_path: Path) -> None:
+    retriever = EvidenceRetriever.from_documents(DOCUMENTS, **models)
+    texts = {document.metadata["source"]: document.page_content for document in DOCUMENTS}
+    results = retriever.invoke(QUESTION)
+    assert results and [result.metadata["rank"] for result in results] == sorted(
+        result.metadata["rank"] for result in results
+    )
+    for result in results:
+        metadata = result.metadata
+        place = slice(metadata["start_index"], metadata["end_index"])
+        assert texts[metadata["source"]][place] == result.page_content
+        assert sum(metadata["score_parts"].values()) == pytest.approx(metadata["score"])
+    assert asyncio.run(retriever.ainvoke(QUESTION)) == results
+    assert retriever.batch([QUESTION]) == [results]
+    retriever.save(tmp_path / "index")
+    assert EvidenceRetriever.load(tmp_path / "index", **models).invoke(QUESTION) == results
+
+
+def test_limits_of_a_search() -> None:
+    retriever = EvidenceRetriever.from_documents(DOCUMENTS, max_tokens=8)
+    (best,) = retriever.invoke(QUESTION)
+    assert best.page_content == "Rinse the filter every week."
+    assert best.metadata["heading_path"] == ["Pump", "Cleaning"]
+    assert len(retriever.invoke(QUESTION, k=3, max_tokens=100)) == 3
+    (cats,) = retriever.invoke(QUESTION, where={"year": 2021}, k=1, max_tokens=100)
+    assert cats.metadata["source"] == "cats.md"
+    for limit in (5, 20, 60):
+        given = retriever.invoke(QUESTION, max_tokens=limit)
+        assert sum(count_tokens(result.page_content) for result in given) <= limit
+    in_order = retriever.invoke(QUESTION, max_tokens=200, order="document")
+    places = [(result.metadata["doc_id"], result.metadata["start_index"]) for result in in_order]
+    assert places == sorted(places, key=lambda place: (place[0] != places[0][0], place[1]))
+
+
+def test_documents_come_and_go() -> None:
+    retriever = EvidenceRetriever.from_documents(DOCUMENTS[:1])
+    assert retriever.add_documents(DOCUMENTS).added == 1
+    assert retriever.add_documents(DOCUMENTS).unchanged == 2
+    assert "fish" in retriever.invoke("Do they eat fish at noon?", k=1)[0].page_content
+    assert retriever.delete("cats.md")
+    assert all(result.metadata["source"] == "pump.md" for result in retriever.invoke("cats fish"))
+    assert isinstance(retriever.index, CoreRetriever)
+
+
+@pytest.mark.parametrize(
+    "options", [{"order": "best"}, {"k": 0}, {"max_tokens": 0}, {"token_encoder": "nothing"}]
+)
+def test_settings_that_are_not_allowed_are_named(options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(options))):
+        EvidenceRetriever.from_documents(DOCUMENTS, **options)
+
+
+def test_results_of_others_are_shortened() -> None:
+    text = "Cats sleep all day. The blue pump leaks at the seal. Birds sing."
+    found = [
+        Document(text, metadata={"id": 7, "start_index": 100, "end_index": 100 + len(text)}),
+        Document("Nothing of interest.", metadata={"id": 8}),
+        Document("  "),
+    ]
+    compressor = EvidenceCompressor(max_tokens=10)
+    (short,) = compressor.compress_documents(found, "Which pump leaks?")
+    assert short.page_content == "The blue pump leaks at the seal."
+    assert short.metadata["id"] == 7 and short.metadata["rank"] == 1
+    assert short.metadata["start_index"] == 100 + text.index("The blue")
+    assert short.metadata["end_index"] == short.metadata["start_index"] + len(short.page_content)
+    assert asyncio.run(compressor.acompress_documents(found, "Which pump leaks?")) == [short]
+    everything = EvidenceCompressor().compress_documents(found, "Which pump leaks?")
+    assert {result.metadata["id"] for result in everything} == {7, 8}
+    assert compressor.compress_documents([], "pump") == []
+    assert compressor.compress_documents(found, " ") == []
+    with pytest.raises(ValueError, match="max_tokens"):
+        EvidenceCompressor(max_tokens=0)
+
+
+def test_in_langchains_own_compression_retriever() -> None:
+    classic = pytest.importorskip("langchain_classic.retrievers")
+    base = EvidenceRetriever.from_documents(DOCUMENTS)
+    retriever = classic.ContextualCompressionRetriever(
+        base_compressor=EvidenceCompressor(max_tokens=8), base_retriever=base
+    )
+    (short,) = retriever.invoke(QUESTION)
+    assert short.page_content == "Rinse the filter every week."

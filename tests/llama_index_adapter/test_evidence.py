@@ -1,0 +1,108 @@
+"""Evidence within a token budget in LlamaIndex."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from doubles import HashTokens
+from llama_index.core import Document, MockEmbedding
+from llama_index.core.llms import MockLLM
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.schema import ImageNode, IndexNode, NodeWithScore, TextNode
+from llama_index.core.vector_stores.types import MetadataFilter, MetadataFilters
+
+from llama_index_structrag import EvidencePostprocessor, EvidenceRetriever
+from structrag.errors import InvalidParameter
+
+PUMP = "# Pump\n\nIt moves water.\n\n## Cleaning\n\nRinse the filter every week.\n"
+CATS = "# Cats\n\nCats sleep all day.\n\n## Food\n\nThey eat fish at noon.\n"
+QUESTION = "How often do I rinse the filter?"
+
+
+def documents() -> list[Document]:
+    return [
+        Document(text=PUMP, id_="pump", metadata={"year": 2020}),
+        Document(text=CATS, id_="cats", metadata={"year": 2021}),
+    ]
+
+
+@pytest.mark.parametrize(
+    "models",
+    [
+        {},
+        {"embed_model": MockEmbedding(embed_dim=8)},
+        {"embed_model": HashTokens()},
+        {"embed_model": MockEmbedding(embed_dim=8), "token_encoder": HashTokens()},
+    ],
+)
+def test_nodes_are_slices_with_their_places(models: dict[str, Any], tmp_path: Path) -> None:
+    retriever = EvidenceRetriever.from_documents(documents(), **models)
+    texts = {"pump": PUMP, "cats": CATS}
+    results = retriever.retrieve(QUESTION)
+    assert results
+    for result in results:
+        node = result.node
+        place = slice(node.start_char_idx, node.end_char_idx)
+        assert texts[node.ref_doc_id][place] == node.text
+        assert sum(node.metadata["score_parts"].values()) == pytest.approx(result.score)
+    again = asyncio.run(retriever.aretrieve(QUESTION))
+    assert [node.text for node in again] == [node.text for node in results]
+    retriever.save(tmp_path / "index")
+    opened = EvidenceRetriever.load(tmp_path / "index", **models)
+    assert [node.text for node in opened.retrieve(QUESTION)] == [node.text for node in results]
+
+
+def test_limits_and_conditions() -> None:
+    retriever = EvidenceRetriever.from_documents(documents(), max_tokens=8)
+    (best,) = retriever.retrieve(QUESTION)
+    assert best.text == "Rinse the filter every week."
+    assert best.metadata["heading_path"] == "Pump > Cleaning"
+    filters = MetadataFilters(filters=[MetadataFilter(key="year", value=2021)])
+    cats = EvidenceRetriever(retriever.index, filters=filters, similarity_top_k=1)
+    assert [node.node.ref_doc_id for node in cats.retrieve(QUESTION)] == ["cats"]
+    ordered = EvidenceRetriever(retriever.index, order="document", where={"year": 2020})
+    places = [node.node.start_char_idx for node in ordered.retrieve(QUESTION)]
+    assert places == sorted(places)
+    for options in ({"order": "best"}, {"similarity_top_k": 0}, {"max_tokens": 0}):
+        with pytest.raises(ValueError, match=next(iter(options))):
+            EvidenceRetriever(retriever.index, **options)
+
+
+def test_documents_come_and_go() -> None:
+    retriever = EvidenceRetriever.from_documents(documents()[:1])
+    assert retriever.add(documents()).added == 1
+    assert retriever.add(documents()).unchanged == 2
+    assert retriever.delete("cats")
+    assert {node.node.ref_doc_id for node in retriever.retrieve("cats fish")} == {"pump"}
+
+
+def test_in_a_query_engine_with_its_postprocessor() -> None:
+    retriever = EvidenceRetriever.from_documents(documents())
+    engine = RetrieverQueryEngine.from_args(
+        retriever, llm=MockLLM(), node_postprocessors=[EvidencePostprocessor(max_tokens=8)]
+    )
+    response = engine.query(QUESTION)
+    assert [node.text for node in response.source_nodes] == ["Rinse the filter every week."]
+
+
+def test_nodes_of_others_are_shortened() -> None:
+    text = "Cats sleep all day. The blue pump leaks at the seal. Birds sing."
+    node = TextNode(
+        text=text, id_="n", metadata={"page": 3}, start_char_idx=50, end_char_idx=50 + len(text)
+    )
+    others = [TextNode(text="Nothing of interest."), IndexNode(text=" ", index_id="i"), ImageNode()]
+    nodes = [NodeWithScore(node=each, score=0.1) for each in (node, *others)]
+    postprocessor = EvidencePostprocessor(max_tokens=10)
+    (short,) = postprocessor.postprocess_nodes(nodes, query_str="Which pump leaks?")
+    assert short.text == "The blue pump leaks at the seal." and short.metadata == {"page": 3}
+    assert short.node.start_char_idx == 50 + text.index("The blue")
+    assert short.node.end_char_idx == short.node.start_char_idx + len(short.text)
+    assert node.text == text
+    assert postprocessor.postprocess_nodes([], query_str="pump") == []
+    with pytest.raises(InvalidParameter, match="query_bundle must be the question"):
+        postprocessor.postprocess_nodes(nodes)
+    with pytest.raises(ValueError, match="max_tokens"):
+        EvidencePostprocessor(max_tokens=0)
