@@ -47,7 +47,7 @@ from structrag.retrieval.evidence.record import (
     with_vectors,
 )
 from structrag.retrieval.evidence.scores import Question, rank
-from structrag.retrieval.evidence.store import EvidenceStore, Stored, stored_document
+from structrag.retrieval.evidence.store import EvidenceStore, Shelf, Stored, stored_document
 from structrag.retrieval.retriever import Retriever
 
 if TYPE_CHECKING:
@@ -128,7 +128,6 @@ class EvidenceRetriever(Retriever):
             self.embedder = None
         self.store = EvidenceStore()
         self.runner = Runner(embedder=self.embedder, asking=asking_of(asking, options))
-        self._fitted_at: int | None = None  # `store.changes` when the embedder was last fitted
         self._fitting = RLock()
 
     @classmethod
@@ -360,11 +359,11 @@ class EvidenceRetriever(Retriever):
             check_at_least("max_tokens", max_tokens, 1)
         order = self.order if order is None else check_choice("order", order, ORDERS)
         budget = self.max_tokens if max_tokens is None and most is None else max_tokens
-        self._refit()
-        documents, pool = self.store.shelf().select(where)
+        shelf = self._shelf()
+        documents, pool = shelf.select(where)
         if not query.strip() or not len(pool):
             return []
-        question = yield from self._question_steps(query)
+        question = yield from self._question_steps(query, shelf.basis)
         hits = self._hits(documents, pool, question, budget, most)
         if order == "document":
             places = {stored.id: place for place, stored in enumerate(documents)}
@@ -411,13 +410,13 @@ class EvidenceRetriever(Retriever):
         """`run` on an event loop."""
         return await self.runner.arun(steps)
 
-    def _question_steps(self, query: str) -> Steps[Question]:
-        """The question as its encoders see it."""
+    def _question_steps(self, query: str, basis: Any) -> Steps[Question]:
+        """The question as its encoders see it; `basis`: what made the vectors, if it is fitted."""
         requests: list[Request] = []
         if self.token_encoder is not None:
             requests.append(EmbedTokens((query,), self.token_encoder, query=True))
         if self.embedder is not None:
-            requests.append(Embed((query,), query=True))
+            requests.append(Embed((query,), query=True, embedder=basis))
         answers = list((yield requests))
         if self.token_encoder is None:
             return Question(query, answers[0][0])
@@ -426,24 +425,25 @@ class EvidenceRetriever(Retriever):
         words = _words(query, tokens)
         return Question(query, vector, tokens.vectors[words], tokens.ids[words])
 
-    def _refit(self) -> None:
-        """Fit an embedder that depends on all documents, and embed them anew."""
+    def _shelf(self) -> Shelf:
+        """What is there now, with the vectors of an embedder that depends on all documents."""
         if self.embedder is None or not hasattr(self.embedder, "fit"):
-            return
+            return self.store.shelf()
         with self._fitting:
             shelf = self.store.shelf()
-            if shelf.changes == self._fitted_at:
-                return
+            if shelf.basis is not None:
+                return shelf
             passages: list[str] = []
             texts: list[str] = []
             for doc_id, stored in shelf.documents.items():
                 passages += [stored.text[start:end] for start, end in stored.pieces]
                 texts += _texts(stored.text, shelf.records[doc_id])
-            self.embedder = self.runner.embedder = self.embedder.fit(passages)
-            vectors = np.asarray(self.embedder.embed(texts), dtype=np.float32)
+            basis = self.embedder.fit(passages)
+            vectors = np.asarray(basis.embed(texts), dtype=np.float32)
             records = _with_vectors(list(shelf.records.values()), vectors)
-            if self.store.fit(dict(zip(shelf.records, records, strict=True)), shelf.changes):
-                self._fitted_at = shelf.changes
+            fitted = shelf.with_records(dict(zip(shelf.records, records, strict=True)), basis)
+            self.store.keep(fitted)
+            return fitted
 
 
 @dataclass(frozen=True, slots=True)

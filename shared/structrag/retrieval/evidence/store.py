@@ -78,19 +78,30 @@ def stored_document(outline: Outline, pieces: Pieces) -> Stored:
 class Shelf:
     """All documents and records at one moment.
 
-    Args:
-        reader: Of the store.
-        fitted: Records whose vectors were made when all documents were there, by document id.
+    Attributes:
+        changes: Of the store at that moment.
+        documents, records: By the document's id.
+        basis: The embedder fitted to these documents that made the records' vectors; None: no such
+            embedder did.
     """
 
-    def __init__(self, reader: Reader, fitted: Mapping[str, Record]) -> None:
-        self.changes = reader.changes
-        self.documents = {doc_id: _stored(reader, doc_id) for doc_id in reader.document_ids}
-        self.records = {
-            doc_id: fitted.get(doc_id) or _record(reader, doc_id) for doc_id in self.documents
-        }
+    def __init__(
+        self,
+        changes: int,
+        documents: Mapping[str, Stored],
+        records: Mapping[str, Record],
+        basis: Any = None,
+    ) -> None:
+        self.changes = changes
+        self.documents = documents
+        self.records = records
+        self.basis = basis
         self._pools: OrderedDict[tuple[str, ...], Pool] = OrderedDict()
         self._lock = RLock()
+
+    def with_records(self, records: Mapping[str, Record], basis: Any) -> Shelf:
+        """The same documents with other vectors, made by `basis`. They are not saved."""
+        return Shelf(self.changes, self.documents, records, basis)
 
     def select(self, where: Condition | None) -> tuple[list[Stored], Pool]:
         """The documents that meet a condition, and their atoms.
@@ -119,7 +130,6 @@ class EvidenceStore:
 
     def __init__(self, store: Store | None = None) -> None:
         self.store = Store((VIEW,)) if store is None else store  # one without chunks is false
-        self._fitted: dict[str, Record] = {}
         self._shelf: Shelf | None = None
         self._lock = RLock()
 
@@ -167,26 +177,23 @@ class EvidenceStore:
 
     def _changed(self) -> None:
         with self._lock:
-            self._fitted, self._shelf = {}, None
+            self._shelf = None
 
     def shelf(self) -> Shelf:
         """What is there now."""
         with self._lock:
             reader = self.store.reader()
             if self._shelf is None or self._shelf.changes != reader.changes:
-                self._shelf = Shelf(reader, self._fitted)
+                documents = {doc_id: _stored(reader, doc_id) for doc_id in reader.document_ids}
+                records = {doc_id: _record(reader, doc_id) for doc_id in documents}
+                self._shelf = Shelf(reader.changes, documents, records)
             return self._shelf
 
-    def fit(self, records: Mapping[str, Record], changes: int) -> bool:
-        """Use other records until documents change; False if they have since `changes`.
-
-        They are not saved.
-        """
+    def keep(self, shelf: Shelf) -> None:
+        """Give this shelf as long as no document changes."""
         with self._lock:
-            if changes != self.changes:
-                return False
-            self._fitted, self._shelf = dict(records), None
-            return True
+            if shelf.changes == self.changes:
+                self._shelf = shelf
 
     # -- in a folder
 

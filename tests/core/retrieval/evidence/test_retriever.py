@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -309,3 +310,35 @@ def test_a_manual_with_many_sections_with_minilm(minilm: Any) -> None:
     retriever = EvidenceRetriever.from_documents([manual()], minilm)
     (hit,) = retriever.search("How often is the heron rinsed?", max_tokens=40, k=1)
     assert "The heron must be rinsed every month" in hit.chunk.text
+
+
+def test_searches_while_documents_come_and_go_never_mix_two_fits() -> None:
+    retriever = EvidenceRetriever.from_documents(
+        [read_text(f"Pump {i} has valve w{i}.", id=f"d{i}") for i in range(12)]
+    )
+    failures: list[BaseException] = []
+    done = threading.Event()
+
+    def churn() -> None:
+        number = 0
+        while not done.is_set():
+            retriever.add([read_text(f"Other churn{number} thing.", id=f"x{number % 5}")])
+            number += 1
+
+    def search() -> None:
+        try:
+            for i in range(12):
+                hit = retriever.search(f"Which pump has valve w{i}?", k=1)[0]
+                assert hit.chunk.doc_id == f"d{i}"
+        except BaseException as error:  # noqa: BLE001 - shown by the main thread
+            failures.append(error)
+
+    churning = threading.Thread(target=churn)
+    searching = [threading.Thread(target=search) for _ in range(3)]
+    for thread in (churning, *searching):
+        thread.start()
+    for thread in searching:
+        thread.join()
+    done.set()
+    churning.join()
+    assert failures == []

@@ -47,12 +47,16 @@ def test_a_pool_is_remembered_until_something_changes() -> None:
     assert store.shelf().select(None)[1] is not pool and len(store) == 2
 
 
-def test_fitted_records_are_used_until_something_changes() -> None:
+def test_other_records_are_used_until_something_changes() -> None:
     store = filled()
-    changes, other = store.changes, {"a": store.shelf().records["c"]}
-    assert store.fit(other, changes) and len(store.shelf().records["a"]) == 1
+    shelf = store.shelf()
+    other = shelf.with_records({**shelf.records, "a": shelf.records["c"]}, "basis")
+    store.keep(other)
+    assert store.shelf() is other and (other.basis, shelf.basis) == ("basis", None)
+    assert (len(other.records["a"]), len(shelf.records["a"])) == (1, 2)
     assert store.delete("b") and len(store.shelf().records["a"]) == 2
-    assert not store.fit(other, changes)
+    store.keep(other)
+    assert store.shelf().basis is None
 
 
 def test_a_shelf_is_not_touched_by_later_changes() -> None:
