@@ -17,9 +17,10 @@ import hashlib
 import json
 import os
 import shutil
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,7 @@ FORMAT = "structrag-index"
 VERSION = 3
 MANIFEST = "manifest.json"
 SEGMENTS = "segments"
+TEMPORARY = "structrag-index-"
 ABANDONED_AFTER = 60.0  # seconds without a change
 ATTEMPTS = 20  # of loading, while other processes save at the same path
 
@@ -71,7 +73,7 @@ def save_index(path: Place, saved: Saved) -> Segment | None:
     _check_place(place)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        _remove_abandoned(place)
+        _remove_abandoned(place.parent, f".{place.name}-" + "[0-9a-f]" * 32)
         name = _replace(place, saved) if (place / MANIFEST).exists() else _create(place, saved)
     except OSError as error:
         raise SaveFailed(
@@ -227,19 +229,39 @@ def _remove_unnamed(place: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _remove_abandoned(place: Path) -> None:
-    """Remove folders beside the place that interrupted first saves have left.
+def _remove_abandoned(parent: Path, pattern: str) -> None:
+    """Remove folders that processes have left which were killed.
 
-    A saver at work holds the lock of its folder, but for the moment before it takes it.
+    A process at work holds the lock of its folder, but for the moment before it takes it.
     """
     if os.name == "nt":  # where no lock tells them from those at work
         return
-    for folder in place.parent.glob(f".{place.name}-" + "[0-9a-f]" * 32):
+    for folder in parent.glob(pattern):
         with suppress(OSError, _Taken):
             if time.time() - folder.stat().st_mtime < ABANDONED_AFTER:
                 continue
             with _one_saver(folder, wait=False):
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+class TemporaryFolder:
+    """A folder for files that are not saved yet, removed with `close` or when the process ends.
+
+    Those that killed processes have left are removed when another one is made.
+    """
+
+    def __init__(self) -> None:
+        parent = Path(tempfile.gettempdir())
+        _remove_abandoned(parent, f"{TEMPORARY}*")
+        self.path = Path(tempfile.mkdtemp(prefix=TEMPORARY, dir=parent))
+        self._lock = ExitStack()
+        if os.name != "nt":
+            self._lock.enter_context(_one_saver(self.path))
+
+    def close(self) -> None:
+        """Remove the folder; what is mapped stays readable."""
+        self._lock.close()
+        shutil.rmtree(self.path, ignore_errors=True)
 
 
 class _Taken(Exception):

@@ -11,8 +11,6 @@ large lies in a file and is mapped, so that memory stays bounded while documents
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
@@ -30,7 +28,7 @@ from structrag.index.lexical import Bm25, count_terms
 from structrag.index.segments import Merge, PendingDocument, Segment, StoredDocument, segment_of
 from structrag.index.selection import Selection
 from structrag.index.snapshot import Live, Reader, Settings, Snapshot, Where
-from structrag.index.storage import Saved, load_index, save_index
+from structrag.index.storage import Saved, TemporaryFolder, load_index, save_index
 from structrag.records import Chunk, Document
 from structrag.text.terms import Tokenizer
 
@@ -91,7 +89,7 @@ class Store:
         self._pending_bytes = 0
         self._vocabulary: dict[str, int] = {}  # of the pending documents
         self._snapshot: Snapshot | None = Snapshot(self.settings, [], [], 0)
-        self._folder: Path | None = None  # of files that are not saved yet
+        self._folder: TemporaryFolder | None = None  # of files that are not saved yet
         self._merging: threading.Thread | None = None
 
     # -- documents
@@ -328,9 +326,9 @@ class Store:
         """A merged segment in a file of its own; in memory where the system has no room."""
         try:
             if self._folder is None:
-                self._folder = Path(tempfile.mkdtemp(prefix="structrag-"))
-                weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-            segment = merge.write(self._folder)
+                self._folder = TemporaryFolder()
+                weakref.finalize(self, self._folder.close)
+            segment = merge.write(self._folder.path)
         except OSError:
             return merge.in_memory()
         if segment.path is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import json
 import os
 import shutil
@@ -19,7 +20,7 @@ from store_making import VIEWS, answers, chunk, entry, small_store
 
 from structrag.errors import IndexDamaged, InvalidParameter, SaveFailed
 from structrag.index.entries import Entry
-from structrag.index.storage import VERSION, _checksum, read_manifest
+from structrag.index.storage import VERSION, TemporaryFolder, _checksum, read_manifest
 from structrag.index.store import Store
 from structrag.records import Document
 from structrag.text.terms import Tokenizer
@@ -360,6 +361,30 @@ def test_what_killed_saves_left_is_removed_by_the_next(tmp_path: Path) -> None:
         "index",
     ]
     assert answers(Store.load(path, verify=True)) == answers(small_store())
+
+
+def test_temporary_folders_go_with_their_store_and_those_of_killed_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    dead, young = tmp_path / "structrag-index-dead", tmp_path / "structrag-index-young"
+    for folder in (dead, young):
+        folder.mkdir()
+    os.utime(dead, (0, 0))
+    mine, other = TemporaryFolder(), None
+    os.utime(mine.path, (0, 0))
+    other = TemporaryFolder()
+    assert mine.path.exists() and other.path.exists() and young.exists() and not dead.exists()
+    monkeypatch.setattr("structrag.index.store.BUFFER_BYTES", 0)
+    store = Store(VIEWS)
+    store.put(entry("a", ["apple"]))
+    assert len(list(tmp_path.glob("*/*.seg"))) == 1
+    assert [row for row, _ in store.search_lexical("raw", "apple", 9)] == [0]
+    del store
+    for folder in (mine, other):
+        folder.close()
+    gc.collect()
+    assert list(tmp_path.iterdir()) == [young]
 
 
 def test_two_savers_and_several_loaders_at_one_path(tmp_path: Path) -> None:
