@@ -6,6 +6,7 @@ short texts only may be listed in BOUNDED, with the reason.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable
 
@@ -21,6 +22,10 @@ BOUNDED = {
     "structrag.reading.plain._SENTENCE": "is searched in 400 characters of a line",
     "structrag.reading.plain_titles._TITLE_END": "is searched in the 200 characters of a title",
 }
+# Every pattern and reader over every shape takes long; `make torture` tries them at random.
+all_shapes = pytest.mark.skipif(
+    os.environ.get("STRUCTRAG_GROWTH") != "all", reason="set STRUCTRAG_GROWTH=all to try all shapes"
+)
 PATTERNS = {f"{module}.{name}": use for (module, name), use in uses(structrag).items()}
 
 
@@ -32,10 +37,10 @@ def test_patterns_are_found() -> None:
 
 @pytest.mark.parametrize("name", sorted(set(PATTERNS) - set(BOUNDED)))
 def test_a_pattern_is_linear_in_what_it_repeats_itself(name: str) -> None:
-    check_pattern(name, 4_000, [])
+    check_pattern(name, 2_000, [])
 
 
-@pytest.mark.slow
+@all_shapes
 @pytest.mark.parametrize("name", sorted(set(PATTERNS) - set(BOUNDED)))
 def test_a_pattern_is_linear_in_anything(name: str) -> None:
     check_pattern(name, 20_000, shapes())
@@ -43,10 +48,10 @@ def test_a_pattern_is_linear_in_anything(name: str) -> None:
 
 @pytest.mark.parametrize("name", READERS)
 def test_a_reader_is_linear(name: str) -> None:
-    assert too_slow(READERS[name], map(Shape, COMMON), 4_000) == []
+    assert too_slow(READERS[name], map(Shape, COMMON), 1_500) == []
 
 
-@pytest.mark.slow
+@all_shapes
 @pytest.mark.parametrize("name", READERS)
 def test_a_reader_is_linear_in_any_shape(name: str) -> None:
     assert too_slow(READERS[name], map(Shape, PIECES), 8_000) == []
@@ -69,10 +74,10 @@ def test_a_reader_is_linear_in_long_texts(name: str, shape: Shape) -> None:
 
 def test_quadratic_and_exponential_time_is_noticed() -> None:
     quadratic, exponential = re.compile(r"a+b"), re.compile(r"(?:a|a)+b")
-    assert growth(quadratic.search, Shape("a"), 8_000) > LINEAR
+    assert growth(quadratic.search, Shape("a"), 5_500) > LINEAR
     assert growth(exponential.match, Shape("a"), 8_000) > LINEAR
     assert growth(re.compile("a").findall, Shape("a"), 400_000) < LINEAR
-    assert any(growth(quadratic.search, shape, 8_000) > LINEAR for shape in own_shapes(quadratic))
+    assert any(growth(quadratic.search, shape, 5_500) > LINEAR for shape in own_shapes(quadratic))
 
 
 def check_pattern(name: str, size: int, more: Iterable[Shape]) -> None:
