@@ -1,4 +1,4 @@
-"""`structrag search`: the chunks of files that answer a query."""
+"""`structrag search`: the passages of files that answer a query."""
 
 from __future__ import annotations
 
@@ -19,15 +19,22 @@ from structrag.cli.options import (
     documents,
 )
 from structrag.cli.printing import chunk_record, path_of, print_items, show_progress
+from structrag.errors import check_choice
 from structrag.index.index import Index
 from structrag.records import Hit
+from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from structrag.retrieval.multiview import MultiViewRetriever
+
+METHODS = ("evidence", "multiview")
 
 
 def search(
     paths: Paths,
     query: Annotated[str, typer.Option("-q", "--query", help="What to look for.")],
-    k: Annotated[int, typer.Option("-k", help="How many chunks.")] = 5,
+    k: Annotated[int, typer.Option("-k", help="How many passages or chunks.")] = 5,
+    method: Annotated[
+        str, typer.Option(help="evidence (passages), or multiview (chunks by views and routes).")
+    ] = "evidence",
     embedder: Embedder = "",
     max_tokens: MaxTokens = 300,
     cache: Annotated[str, typer.Option(help="A file that keeps vectors for the next time.")] = "",
@@ -36,20 +43,30 @@ def search(
     isolated: Isolated = True,
     as_json: AsJson = False,
 ) -> None:
-    """Search files by all views and routes.
+    """Search files for evidence, or by all views and routes.
 
-    Printed are path, score, views and character range of every hit.
+    Printed are path, score, what matched and character range of every hit. `--max-tokens` limits
+    the chunks of multiview.
     """
-    index = Index(
-        embedder=embedder or None,
-        splitter=ContentAwareSplitter(max_tokens=max_tokens),
-        cache=cache or None,
-        progress=show_progress,
-    )
-    report = index.add(documents(paths, format=format, reader=reader, isolated=isolated))
+    check_choice("method", method, METHODS)
+    files = documents(paths, format=format, reader=reader, isolated=isolated)
+    if method == "evidence":
+        retriever = EvidenceRetriever(embedder or None, cache=cache or None, progress=show_progress)
+        report = retriever.add(files)
+        hits = retriever.search(query, k)
+        model = embedder or "LSA"
+    else:
+        index = Index(
+            embedder=embedder or None,
+            splitter=ContentAwareSplitter(max_tokens=max_tokens),
+            cache=cache or None,
+            progress=show_progress,
+        )
+        report = index.add(files)
+        hits = MultiViewRetriever(index, k=k).search(query)
+        model = index.embedder.name
     if not as_json:
-        typer.echo(f"{report} ({index.embedder.name})", err=True)
-    hits = MultiViewRetriever(index, k=k).search(query)
+        typer.echo(f"{report} ({model})", err=True)
     print_items(map(_record, hits) if as_json else _lines(hits), as_json)
 
 
@@ -61,13 +78,21 @@ def _record(hit: Hit) -> dict[str, Any]:
         **chunk_record(hit.chunk),
         "routes": dict(hit.routes),
         "route_scores": dict(hit.scores),
+        "parts": dict(hit.parts),
     }
 
 
 def _lines(hits: Iterable[Hit]) -> Iterator[str]:
     for hit in hits:
-        views = ", ".join(hit.chunk.extras["views_hit"]) or "none among the best"
         place = f"{hit.chunk.doc_id}[{hit.chunk.start}:{hit.chunk.end}]"
-        yield f"{hit.rank}. {path_of(hit.chunk)}  score {hit.score:.2f}  views {views}  {place}"
+        yield f"{hit.rank}. {path_of(hit.chunk)}  score {hit.score:.2f}  {_matched(hit)}  {place}"
         excerpt = " ".join(hit.chunk.text.split())
         yield f"   {excerpt[:200]}{'…' if len(excerpt) > 200 else ''}"
+
+
+def _matched(hit: Hit) -> str:
+    """What found a hit: the views it is among the best of, or the parts of its score."""
+    if "views_hit" in hit.chunk.extras:
+        return "views " + (", ".join(hit.chunk.extras["views_hit"]) or "none among the best")
+    parts = sorted(hit.parts.items(), key=lambda part: -part[1])
+    return "by " + ", ".join(f"{name} {value:.2f}" for name, value in parts if value > 0)

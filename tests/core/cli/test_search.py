@@ -32,10 +32,25 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, st
 def test_search_finds_the_section_and_shows_how(
     capsys: pytest.CaptureFixture[str], manual: Path
 ) -> None:
-    _, out, _ = run(capsys, "search", manual.parent, "-q", "rinse the filter", "-k", 1, "--json")
+    method = ("--method", "multiview")
+    _, out, _ = run(
+        capsys, "search", manual.parent, "-q", "rinse the filter", "-k", 1, "--json", *method
+    )
     (hit,) = [json.loads(line) for line in out.splitlines()]
     assert hit["path"] == ["Pump", "Cleaning"]
     assert hit["views_hit"] and hit["routes"]["bm25:raw"] == 1
+
+
+def test_search_hands_over_evidence(capsys: pytest.CaptureFixture[str], manual: Path) -> None:
+    arguments = ("search", manual.parent, "-q", "rinse the filter", "-k", 1)
+    _, out, _ = run(capsys, *arguments, "--json")
+    (hit,) = [json.loads(line) for line in out.splitlines()]
+    assert hit["path"] == ["Pump", "Cleaning"] and hit["parts"]["stems"] > 0
+    assert MANUAL[hit["start"] : hit["end"]] == "Rinse the filter monthly."
+    _, out, _ = run(capsys, *arguments)
+    assert out.startswith("1. Pump > Cleaning") and "by " in out and "stems" in out
+    code, _, err = run(capsys, *arguments, "--method", "best")
+    assert code and "method must be one of 'evidence', 'multiview'; got 'best'" in err
 
 
 def test_search_says_what_it_used(capsys: pytest.CaptureFixture[str], manual: Path) -> None:
