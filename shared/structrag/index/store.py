@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -280,16 +280,23 @@ class Store:
     def _check_arrays(self, prepared: Prepared) -> None:
         """Raise InvalidParameter for arrays that cannot be joined with those of others."""
         for name, array in prepared.arrays.items():
-            others = [p.arrays[name] for p in self._pending.values() if name in p.arrays]
-            others += [s.arrays[name][1].values for s in self._segments if name in s.arrays]
-            for other in others[:1]:
-                if array.dtype != other.dtype or array.shape[1:] != other.shape[1:]:
-                    raise InvalidParameter(
-                        f"arrays[{name!r}] must be like those of other documents, {other.dtype} "
-                        f"of shape (n, {', '.join(map(str, other.shape[1:]))}); document "
-                        f"{prepared.record['id']!r} brings {array.dtype} of shape {array.shape}. "
-                        "Build a new store."
-                    )
+            other = next(self._arrays_of(name), array)
+            if array.dtype != other.dtype or array.shape[1:] != other.shape[1:]:
+                raise InvalidParameter(
+                    f"arrays[{name!r}] must be like those of other documents, {other.dtype} "
+                    f"of shape (n, {', '.join(map(str, other.shape[1:]))}); document "
+                    f"{prepared.record['id']!r} brings {array.dtype} of shape {array.shape}. "
+                    "Build a new store."
+                )
+
+    def _arrays_of(self, name: str) -> Iterator[NDArray[Any]]:
+        """The arrays of this name that there are."""
+        for pending in self._pending.values():
+            if name in pending.arrays:
+                yield pending.arrays[name]
+        for segment in self._segments:
+            if name in segment.arrays:
+                yield segment.arrays[name][1].values
 
     # -- segments
 
