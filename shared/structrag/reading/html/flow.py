@@ -265,8 +265,11 @@ class Flow:
             self._begin_line()
         sink.fresh, sink.space = False, -1
         if self.marker:
-            sink.insert(self.marker.text, self.marker.place)
+            place = self.marker.place
+            sink.insert(self.marker.text, place)
             self.marker = None
+            # Blanks before the item are none at its beginning, also where a cell goes on.
+            self._blanks = [blanks for blanks in self._blanks if blanks[1] >= place]
         for blanks in self._blanks:
             sink.add(*blanks)
         self._blanks.clear()

@@ -87,3 +87,12 @@ def test_pre_is_kept_as_it_is() -> None:
         "",
         "  # <end",
     ]
+
+
+def test_blanks_before_an_item_in_a_cell_do_not_come_behind_its_marker() -> None:
+    source = "<table><td><u>\u2028<li>l"
+    text, _, layout = read_html(source)
+    assert text == "| - l |"
+    starts = layout.source_map.source_starts
+    assert list(starts) == sorted(starts)
+    assert layout.source_map.to_source(text.index("l")) == source.index(">l") + 1
