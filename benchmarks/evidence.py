@@ -164,8 +164,8 @@ def _searched(setting: Setting, splitter: Any, routes: Sequence[str], k: int) ->
 class Unmatched(EvidenceRetriever):
     """The first stage alone: the question's tokens are not matched."""
 
-    def _question_steps(self, query: str) -> Steps[Question]:
-        question = yield from super()._question_steps(query)
+    def _question_steps(self, query: str, basis: Any) -> Steps[Question]:
+        question = yield from super()._question_steps(query, basis)
         return replace(question, tokens=None)
 
 

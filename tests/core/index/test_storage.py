@@ -20,6 +20,7 @@ from store_making import VIEWS, answers, chunk, entry, small_store
 
 from structrag.errors import IndexDamaged, InvalidParameter, SaveFailed
 from structrag.index.entries import Entry
+from structrag.index.segments import open_segment
 from structrag.index.storage import VERSION, TemporaryFolder, _checksum, read_manifest
 from structrag.index.store import Store
 from structrag.records import Document
@@ -415,6 +416,23 @@ def test_two_savers_and_several_loaders_at_one_path(tmp_path: Path) -> None:
     assert failures == []
     load()
     assert len(list((path / "segments").iterdir())) == 1
+
+
+def test_a_loader_notices_that_equal_content_was_saved_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = saved(tmp_path)
+    once = [True]
+    opened = open_segment
+
+    def gone_for_a_moment(*arguments: object, **options: object) -> object:
+        if once.pop() if once else False:
+            small_store().save(path)  # another saver had removed the file, this one brings it back
+            raise IndexDamaged("it is missing")
+        return opened(*arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("structrag.index.storage.open_segment", gone_for_a_moment)
+    assert answers(Store.load(path)) == answers(small_store())
 
 
 def test_first_savers_at_one_path(tmp_path: Path) -> None:
