@@ -446,7 +446,8 @@ class _Outcome:
         """Warn if there were calls and all failed."""
         if self.first is not None and self.failed == self.calls:
             warnings.warn(
-                f"Every call of the language model failed, the first with {self.first}. What it "
+                f"Every call of the language model failed, the first with "
+                f"{str(self.first).removesuffix('.')}. What it "
                 "should have given was made without it. Check the model and run again.",
                 stacklevel=3,
             )

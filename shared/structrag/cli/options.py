@@ -107,7 +107,8 @@ def documents(
             except StructragError as error:
                 if file == path:
                     raise
-                print(f"left out: {harmless(str(error))}", file=sys.stderr)  # noqa: T201 - the command line talks
+                # The command line talks.
+                print(f"left out: {harmless(str(error))}", file=sys.stderr)  # noqa: T201
 
 
 def read_document(file: Path, *, format: str, reader: str, isolated: bool) -> Document:

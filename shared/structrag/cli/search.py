@@ -91,8 +91,12 @@ def _lines(hits: Iterable[Hit]) -> Iterator[str]:
 
 
 def _matched(hit: Hit) -> str:
-    """What found a hit: the views it is among the best of, or the parts of its score."""
+    """What found a hit.
+
+    The views it is among the best of, or the parts of its score.
+    """
     if "views_hit" in hit.chunk.extras:
         return "views " + (", ".join(hit.chunk.extras["views_hit"]) or "none among the best")
     parts = sorted(hit.parts.items(), key=lambda part: -part[1])
-    return "by " + ", ".join(f"{name} {value:.2f}" for name, value in parts if value > 0)
+    matches = [f"{name} {value:.2f}" for name, value in parts if value > 0]
+    return "by " + (", ".join(matches) or "nothing: no word of the question was found")

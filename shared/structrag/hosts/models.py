@@ -293,9 +293,10 @@ class AnswerCounter:
 
 
 def weights_held(model: Any) -> dict[str, str]:
-    """What tells a model in this process from others of its name, as it stands in a name.
+    """What tells a model in this process from others of its name.
 
-    The weights that the host's model or embedding model holds, and how it draws answers.
+    As it stands in a name: the weights that the host's model or embedding model holds, and how it
+    draws answers.
     """
     encoder, (transformer, _) = _encoder(model), transformer_of(model)
     if encoder is not None:

@@ -119,9 +119,9 @@ class ChunkIds:
 
     def candidates(self, chunk_id: str) -> list[int]:
         """The rows, ascending, that may have this id: nearly always one or none."""
-        hashes, wanted = self.hashes.all(), hash_of(chunk_id)
-        first = int(np.searchsorted(hashes, wanted, "left"))
-        last = int(np.searchsorted(hashes, wanted, "right"))
+        hashes, hashed = self.hashes.all(), hash_of(chunk_id)
+        first = int(np.searchsorted(hashes, hashed, "left"))
+        last = int(np.searchsorted(hashes, hashed, "right"))
         rows: list[int] = self.rows.part(first, last).tolist()
         return rows
 
@@ -155,15 +155,15 @@ class TermFile:
         """The number of a term, found by halving: most terms are never asked for."""
         if "_numbers" in self.__dict__:
             return self._numbers.get(term)
-        wanted = term.encode("utf-8", "surrogatepass")
+        encoded = term.encode("utf-8", "surrogatepass")
         low, high = 0, len(self._lines)
         while low < high:
             middle = (low + high) // 2
-            if self._lines.line(middle) < wanted:
+            if self._lines.line(middle) < encoded:
                 low = middle + 1
             else:
                 high = middle
-        if low < len(self._lines) and self._lines.line(low) == wanted:
+        if low < len(self._lines) and self._lines.line(low) == encoded:
             return low
         return None
 
@@ -426,11 +426,11 @@ class Merge:
                 used |= np.diff(merged.indptr.all()) > 0
                 postings[name][view] = merged
         if not used.all():
-            kept = np.flatnonzero(used)
-            terms = [terms[number] for number in kept.tolist()]
+            numbers_used = np.flatnonzero(used)
+            terms = [terms[number] for number in numbers_used.tolist()]
             for by_view in postings.values():
                 for view, merged in by_view.items():
-                    by_view[view] = merged.select(kept)
+                    by_view[view] = merged.select(numbers_used)
         return terms, postings
 
     def _merged_postings(

@@ -330,7 +330,10 @@ class Store:
         self._pending, self._pending_bytes, self._vocabulary = {}, 0, {}
 
     def _in_file(self, merge: Merge) -> Segment:
-        """A merged segment in a file of its own; in memory where the system has no room."""
+        """A merged segment in a file of its own.
+
+        It stays in memory where the system has no room.
+        """
         try:
             if self._folder is None:
                 self._folder = TemporaryFolder()

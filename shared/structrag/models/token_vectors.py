@@ -119,9 +119,10 @@ class TokenReader:
 
 
 def _text_vector(hidden: Array, pooled: Sequence[Array | None], lengths: Sequence[int]) -> Array:
-    """The vector of a text: the model's own of its parts by their lengths, else the tokens' mean.
+    """The vector of a text.
 
-    Zeros for a text without a token whose model has none of its own.
+    The model's own, averaged over its parts by their lengths; else the mean of its tokens. Zeros
+    for a text without a token whose model has none of its own.
     """
     of_parts = [vector for vector in pooled if vector is not None]
     vector: Any

@@ -91,7 +91,10 @@ def decoded(data: bytes, name: str) -> Decoded:
 
 
 def _replaced(data: bytes, encoding: str) -> Decoded:
-    """The text with U+FFFD for what cannot be read. U+FFFD of the file itself is not counted."""
+    """The text with U+FFFD for what cannot be read.
+
+    U+FFFD of the file itself is not counted.
+    """
     text = data.decode(encoding, "replace")
     marks = text.count("\ufffd")
     if marks:

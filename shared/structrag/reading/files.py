@@ -214,7 +214,10 @@ def _files_under(folder: Path) -> Iterator[Path]:
 
 
 def _is_regular(file: Path) -> bool:
-    """Whether a file or the end of a link can be read to its end. A broken link cannot."""
+    """Whether a file, or what a link leads to, has an end.
+
+    A broken link leads to nothing.
+    """
     try:
         return stat.S_ISREG(file.stat().st_mode)
     except OSError:

@@ -14,7 +14,9 @@ _SHOWN = 200  # characters of a path that an error shows
 
 
 def path_of(name: Any) -> Path:
-    """A path of a string, of bytes as the operating system has them, or of a path.
+    """The path that a user has named.
+
+    As a string, as bytes such as the operating system has, or as a path.
 
     Raises:
         InvalidParameter: it is something else.

@@ -49,6 +49,8 @@ def test_search_hands_over_evidence(capsys: pytest.CaptureFixture[str], manual: 
     assert MANUAL[hit["start"] : hit["end"]] == "Rinse the filter monthly."
     _, out, _ = run(capsys, *arguments)
     assert out.startswith("1. Pump > Cleaning") and "by " in out and "stems" in out
+    _, out, _ = run(capsys, "search", manual.parent, "-q", "the", "-k", 1)
+    assert "by nothing: no word of the question was found" in out
     code, _, err = run(capsys, *arguments, "--method", "best")
     assert code and "method must be one of 'evidence', 'multiview'; got 'best'" in err
 

@@ -16,7 +16,9 @@ _LONGEST_MARK = 50  # characters
 
 
 def without_echo(prompt: str, answer: str) -> str:
-    """The answer without the prompt in front of it, and without the marks of a chat template.
+    """The answer without the prompt in front of it.
+
+    The marks of a chat template are left out too.
 
     Example:
         >>> prompt = "Which animal barks? Answer with one word, nothing else."

@@ -106,10 +106,10 @@ def _take(
 def _take_part(
     taken: _Taken, atom: int, run: tuple[int, int], rank: int, limit: float, k: int | None
 ) -> None:
-    """Take the atom and what is around it in its run, until one more atom does not fit.
+    """Take the atom and what is around it in its run.
 
-    It grows to the end that is nearer to the atom, so that what fits a budget is always a part of
-    what fits a larger one.
+    It ends where one more atom does not fit. It grows to the end that is nearer to the atom, so
+    that what fits a budget is always a part of what fits a larger one.
     """
     first, stop = atom, atom + 1
     if not _take(taken, atom, [(first, stop)], rank, limit, k):

@@ -243,7 +243,10 @@ class Pool:
 
 
 def idf(n: float, df: Any) -> Any:
-    """ln(1 + (n - df + .5) / (df + .5)), above 0 for any df up to n."""
+    """The idf of BM25, above 0 for any df up to n.
+
+    ln(1 + (n - df + .5) / (df + .5)).
+    """
     return np.log1p((n - df + 0.5) / (df + 0.5))
 
 

@@ -261,7 +261,10 @@ def _stored(reader: Reader, doc_id: str) -> Stored:
 
 
 def _record(reader: Reader, doc_id: str) -> Record:
-    """The record as it was put; arrays that were empty are those of a document without atoms."""
+    """The record as it was put.
+
+    Arrays that were empty are those of a document without atoms.
+    """
     arrays = {}
     for name, nothing in NO_ATOMS.arrays().items():
         array = reader.array(doc_id, name)

@@ -37,10 +37,10 @@ class PoolSource:
     near_only: bool = False
 
     def steps(self, reader: Reader, query: str, n: int, where: Any) -> Steps[Pool]:
-        """The pool of a query in a reader of the index; an empty one for a blank query.
+        """The pool of a query in a reader of the index.
 
-        It has the best `n` by vectors, the best `n` by BM25, then segments with keywords up to 3n
-        in all.
+        A blank query has an empty one. It has the best `n` by vectors, the best `n` by BM25, then
+        segments with keywords up to 3n in all.
         """
         table = self.keywords.table(reader) if "keywords" in self.routes else None
         if not query.strip() or not len(reader):
