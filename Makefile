@@ -43,8 +43,9 @@ $(VENV)/.installed-light: pyproject.toml constraints.txt | $(BIN)/python
 demo: $(DEMO_STAMP)
 	@$(BIN)/python cookbooks/demo.py $(if $(LIGHT),--light) $(if $(DOC),--doc "$(DOC)") $(if $(Q),--question "$(Q)")
 
+# One worker a core. Each counts with one thread, or they would stand in each other's way.
 test: install
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 torture: install
 	PYTHONPATH=tests $(BIN)/python -m torture $(if $(MINUTES),--minutes $(MINUTES)) \

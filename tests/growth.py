@@ -137,7 +137,7 @@ def growth(function: Callable[[str], object], shape: Shape, size: int) -> float:
 
     Infinite where it doubles with each piece.
     """
-    for count in range(4, 41, 4):  # longer texts would never end
+    for count in range(4, 41, 2):  # longer texts would never end
         text = shape.text(count * len(shape.piece))
         # Once more, as the first call of all may load what it needs.
         if seconds(function, text, 1) > _PATIENCE and seconds(function, text, 1) > _PATIENCE:
