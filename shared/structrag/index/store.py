@@ -13,9 +13,9 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,8 @@ BUFFER_BYTES = 64 << 20  # of documents that wait; then they become a segment in
 FAN = 8  # so many segments of about one size are joined
 INLINE_ROWS = 8192  # joined segments of up to so many rows are made at once, in memory
 LARGEST_ROWS = 1 << 20  # segments are not joined beyond this
+_STORES: weakref.WeakSet[Store] = weakref.WeakSet()
+_STORES_LOCK = threading.RLock()  # of the set; held while a process is forked
 
 
 class Store:
@@ -91,6 +93,8 @@ class Store:
         self._snapshot: Snapshot | None = Snapshot(self.settings, [], [], 0)
         self._folder: TemporaryFolder | None = None  # of files that are not saved yet
         self._merging: threading.Thread | None = None
+        with _STORES_LOCK:
+            _STORES.add(self)
 
     # -- documents
 
@@ -337,12 +341,13 @@ class Store:
         try:
             if self._folder is None:
                 self._folder = TemporaryFolder()
-                weakref.finalize(self, self._folder.close)
+                weakref.finalize(self, _in_this_process, os.getpid(), self._folder.close)
             segment = merge.write(self._folder.path)
         except OSError:
             return merge.in_memory()
         if segment.path is not None:
-            weakref.finalize(segment, Path.unlink, segment.path, missing_ok=True)
+            unlink = partial(segment.path.unlink, missing_ok=True)
+            weakref.finalize(segment, _in_this_process, os.getpid(), unlink)
         return segment
 
     def _tidy(self) -> None:
@@ -536,3 +541,38 @@ def _merge_crowds(reference: weakref.ref[Store]) -> None:
     except (IndexDamaged, MemoryError):
         # The segments stay apart; whoever reads the damaged block is told.
         return
+
+
+# -- forked processes
+
+
+def _in_this_process(pid: int, clean_up: Callable[[], object]) -> None:
+    """Clean up what a process has made; a forked child leaves it to its parent."""
+    if os.getpid() == pid:
+        clean_up()
+
+
+def _before_fork() -> None:
+    """Wait until no other thread is amid a change, so that a child gets whole stores."""
+    _STORES_LOCK.acquire()
+    for store in _STORES:
+        store._lock.acquire()
+
+
+def _after_fork() -> None:
+    for store in _STORES:
+        store._lock.release()
+    _STORES_LOCK.release()
+
+
+def _after_fork_in_child() -> None:
+    """The threads that saved or joined segments are the parent's alone."""
+    _after_fork()
+    for store in _STORES:
+        store._saving, store._merging = threading.Lock(), None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child
+    )

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import shutil
 import threading
+import time
+import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -218,3 +223,72 @@ def test_a_store_holds_what_was_put_and_nothing_else() -> None:
     assert not store.holds(entry("d", ["apple pie", "plum cake"]))
     assert (store.fingerprint("d"), store.degraded("d")) == ("print of d", 2)
     assert (store.fingerprint("x"), store.degraded("x")) == (None, 0)
+
+
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="no process is forked on this system")
+
+
+def exit_code_of_child(work: Callable[[], object]) -> int | None:
+    """Of a forked process that does the work; None if it did not end."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # from 3.12: the process has threads
+        pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+    for _ in range(200):
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.05)
+    os.kill(pid, 9)
+    os.waitpid(pid, 0)
+    return None
+
+
+@forks
+def test_a_forked_process_does_not_wait_for_a_thread_of_its_parent(tmp_path: Path) -> None:
+    store, is_held = small_store(), threading.Event()
+
+    def change_and_save() -> None:
+        with store._lock, store._saving:
+            is_held.set()
+            time.sleep(0.3)
+
+    def work() -> None:
+        store.put(entry("new", ["pear"]))
+        store.save(tmp_path / "index")
+        assert "new" in Store.load(tmp_path / "index")
+
+    thread = threading.Thread(target=change_and_save)
+    thread.start()
+    is_held.wait()
+    assert exit_code_of_child(work) == 0
+    thread.join()
+    assert "new" not in store
+    store.put(entry("later", ["fig"]))
+    assert "later" in store
+
+
+@forks
+def test_a_forked_process_leaves_the_files_of_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("structrag.index.store.BUFFER_BYTES", 1)
+    stores = [small_store()]
+    stores[0].snapshot()
+    files = [segment.path for segment in stores[0]._segments if segment.path is not None]
+
+    def work() -> None:
+        stores.clear()
+        gc.collect()
+
+    assert files
+    assert exit_code_of_child(work) == 0
+    assert all(file.is_file() for file in files)
+    paths = [file.parent for file in files]
+    stores.clear()
+    gc.collect()
+    assert not any(path.exists() for path in paths)
