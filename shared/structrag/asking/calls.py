@@ -106,23 +106,30 @@ def is_kept(request: Ask | Choose, answer: Any) -> bool:
 
 
 def jobs_of(calls: Sequence[Call], default: LanguageModel | None, most: int) -> list[list[Call]]:
-    """The calls in lists, each sent to the model at once.
+    """The calls in lists, each sent to its model at once.
 
-    Choices between equal options go at most `most` together if the model has `choose_many`. All
-    others go alone.
+    Prompts for a model with `complete_many`, and choices between equal options for one with
+    `choose_many`, go at most `most` together. All others go alone.
     """
     jobs: list[list[Call]] = []
-    open_jobs: dict[tuple[str, str], list[Call]] = {}
+    open_jobs: dict[Any, list[Call]] = {}
     for call in calls:
-        if not isinstance(call.request, Choose) or not hasattr(default, "choose_many"):
+        model = model_for(call.request, default)
+        if not hasattr(model, _method_for_many(call.request)):
             jobs.append([call])
             continue
-        job = open_jobs.get(call.request.options)
+        options = call.request.options if isinstance(call.request, Choose) else None
+        group = (id(model), options)
+        job = open_jobs.get(group)
         if job is None or len(job) == most:
-            job = open_jobs[call.request.options] = []
+            job = open_jobs[group] = []
             jobs.append(job)
         job.append(call)
     return jobs
+
+
+def _method_for_many(request: Ask | Choose) -> str:
+    return "choose_many" if isinstance(request, Choose) else "complete_many"
 
 
 def ask_model(
@@ -135,18 +142,17 @@ def ask_model(
     """
     if len(job) == 1:
         return [_ask_one(job[0], default, timeout)]
-    model: Any = default
-    prompts, options = _choices(job)
+    model, method, arguments = _together(job, default)
     try:
-        margins = list(within(timeout, _who(model), model.choose_many, prompts, options))
+        answers = list(within(timeout, _who(model), getattr(model, method), *arguments))
     except TimedOut as error:
         return [Failed(error)] * len(job)
     except StructragError:
         raise
     except Exception:  # noqa: BLE001 - whatever a host's model raises is a failed call, not a crash
-        margins = []
+        answers = []
     return (
-        margins if len(margins) == len(job) else [_ask_one(call, default, timeout) for call in job]
+        answers if len(answers) == len(job) else [_ask_one(call, default, timeout) for call in job]
     )
 
 
@@ -156,19 +162,18 @@ async def aask_model(
     """`ask_model` on an event loop."""
     if len(job) == 1:
         return [await _aask_one(job[0], default, timeout)]
-    model: Any = default
-    prompts, options = _choices(job)
+    model, method, arguments = _together(job, default)
     try:
-        margins = list(await awithin(timeout, _who(model), model, "choose_many", prompts, options))
+        answers = list(await awithin(timeout, _who(model), model, method, *arguments))
     except TimedOut as error:
         return [Failed(error)] * len(job)
     except StructragError:
         raise
     except Exception:  # noqa: BLE001 - as in ask_model
-        margins = []
+        answers = []
     return (
-        margins
-        if len(margins) == len(job)
+        answers
+        if len(answers) == len(job)
         else [await _aask_one(call, default, timeout) for call in job]
     )
 
@@ -209,6 +214,11 @@ def _who(model: LanguageModel) -> str:
     return f"language model {model.name!r}"
 
 
-def _choices(job: Sequence[Call]) -> tuple[list[str], tuple[str, str]]:
-    requests = [call.request for call in job if isinstance(call.request, Choose)]
-    return [request.prompt for request in requests], requests[0].options
+def _together(
+    job: Sequence[Call], default: LanguageModel | None
+) -> tuple[Any, str, tuple[Any, ...]]:
+    """The model of a job of several calls, its method, and what it is given."""
+    first = job[0].request
+    prompts = [call.request.prompt for call in job]
+    arguments = (prompts, first.options) if isinstance(first, Choose) else (prompts,)
+    return model_for(first, default), _method_for_many(first), arguments

@@ -134,6 +134,16 @@ class LanguageModel(Protocol):
     def complete(self, prompt: str) -> str: ...
 
 
+class ManyAnswers(LanguageModel, Protocol):
+    """A language model that answers several prompts at once.
+
+    It gives one answer a prompt, in their order. On an event loop `acomplete_many` is awaited where
+    there is one.
+    """
+
+    def complete_many(self, prompts: Sequence[str]) -> Sequence[str]: ...
+
+
 class Chooser(Protocol):
     """A language model that can also weigh two options.
 

@@ -27,8 +27,8 @@ class Asking:
         cache: A `Cache` or the path of one. It keeps the answers of language models, usable or not,
             vectors and scores, by model name and request; a model without a name (a lambda, a
             function inside another) has no place in it. None: nothing is kept.
-        batch_size: Most texts in one call of an embedder or scorer, and most choices in one call of
-            a language model with `choose_many`.
+        batch_size: Most texts in one call of an embedder or scorer, and most prompts or choices in
+            one call of a language model with `complete_many` or `choose_many`.
         max_concurrency: Most language-model calls in flight.
         max_calls: Most language-model calls in all. Those are made, and the next one raises
             BudgetExceeded. None: no limit.

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from structrag.models.summariser import TransformersSummariser
     from structrag.models.token_vectors import TransformersTokens
     from structrag.models.transformers_margin import TransformersMargin
+    from structrag.models.transformers_model import TransformersModel
 
 _HOMES = {
     "CrossEncoderScorer": "structrag.models.cross_encoder",
@@ -30,6 +31,7 @@ _HOMES = {
     "SentenceTransformerEmbedder": "structrag.models.embedders",
     "StaticEmbedder": "structrag.models.static",
     "TransformersMargin": "structrag.models.transformers_margin",
+    "TransformersModel": "structrag.models.transformers_model",
     "TransformersSummariser": "structrag.models.summariser",
     "TransformersTokens": "structrag.models.token_vectors",
     "minilm": "structrag.models.bundled",
@@ -43,6 +45,7 @@ __all__ = [
     "SentenceTransformerEmbedder",
     "StaticEmbedder",
     "TransformersMargin",
+    "TransformersModel",
     "TransformersSummariser",
     "TransformersTokens",
     "minilm",

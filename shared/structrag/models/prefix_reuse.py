@@ -68,10 +68,17 @@ def _in_passes(model: Any, rows: Sequence[Row], read: Callable[[Sequence[Row]], 
 
 
 def _pass(
-    model: Any, rows: Sequence[Row], pad: int, n_read: int = 0, cache: Any = None, **options: Any
+    model: Any,
+    rows: Sequence[Row],
+    pad: int,
+    n_read: int = 0,
+    cache: Any = None,
+    begin: int | None = None,
+    **options: Any,
 ) -> tuple[Any, Any]:
     """Logits after the rows and the filled cache, of `n_read` tokens before.
 
+    With `begin` those after every token from that place on, (rows, tokens, vocabulary).
     Padding stands at the right, where no token sees it and positions run on from the prefix.
     """
     torch: Any = require("torch", extra="models")
@@ -95,14 +102,15 @@ def _pass(
     if "position_ids" in accepted:
         positions = torch.arange(n_read, n_read + width, device=device)
         inputs["position_ids"] = positions.expand(len(rows), -1)
-    places = [len(row) - 1 for row in rows]
+    last = [len(row) - 1 for row in rows]
+    places = sorted(set(last)) if begin is None else list(range(begin, width))
     if "logits_to_keep" in accepted:
-        last_places = sorted(set(places))
-        inputs["logits_to_keep"] = torch.tensor(last_places, device=device)
-        places = [last_places.index(place) for place in places]
+        inputs["logits_to_keep"] = torch.tensor(places, device=device)
     output = model(**inputs)
-    filled = getattr(output, "past_key_values", None)
-    return output.logits[list(range(len(rows))), places], filled
+    logits = output.logits if "logits_to_keep" in accepted else output.logits[:, places]
+    if begin is None:
+        logits = logits[list(range(len(rows))), [places.index(place) for place in last]]
+    return logits, getattr(output, "past_key_values", None)
 
 
 @dataclass(eq=False, slots=True)
@@ -156,6 +164,41 @@ class PrefixReader:
         if n_read < prefix:
             self._append(rows[0][n_read:prefix])
         return self._spread([row[prefix:] for row in rows])
+
+    def likelihoods(self, prefix: Row, rows: Sequence[Row], ends: Sequence[int] = ()) -> Any:
+        """Log-likelihoods of rows, each behind one prefix: float64, (rows,).
+
+        With `ends` each row is followed by one of these tokens, whose probabilities are added up.
+        The prefix may not be empty; an empty row without ends has 0.
+        """
+        torch: Any = require("torch", extra="models")
+        if self.usable is None:
+            self.usable = self._probe(prefix)
+        if not self.usable or len(prefix) < self.least:
+
+            def read_whole(some: Sequence[Row]) -> Any:
+                whole = [[*prefix, *row] for row in some]
+                logits, _ = _pass(self.model, whole, self.pad, begin=len(prefix) - 1)
+                return _added_logs(logits, some, ends)
+
+            return _in_passes(self.model, rows, read_whole)
+        shared = common_length([prefix, self.ids])
+        n_read = self._cut(min(shared, len(prefix) - 1))
+        after_prefix = self._append(prefix[n_read:])[:, None]
+
+        def read(some: Sequence[Row]) -> Any:
+            logits = after_prefix.expand(len(some), -1, -1)
+            if any(some):
+                repeated = copy.deepcopy(self._cache)
+                repeated.batch_repeat_interleave(len(some))
+                filled = [row or [self.pad] for row in some]
+                behind, _ = _pass(
+                    self.model, filled, self.pad, len(self.ids), repeated, 0, use_cache=True
+                )
+                logits = torch.cat([logits.to(behind.dtype), behind], dim=1)
+            return _added_logs(logits, some, ends)
+
+        return _in_passes(self.model, rows, read)
 
     def forget(self) -> None:
         """Drop the prefix."""
@@ -222,6 +265,19 @@ class PrefixReader:
         finally:
             self.forget()
         return _close(repeated, whole) and _close(alone, whole[:1])
+
+
+def _added_logs(logits: Any, rows: Sequence[Row], ends: Sequence[int]) -> Any:
+    """The log-likelihoods of rows; `logits` are those before their tokens and after the last."""
+    torch: Any = require("torch", extra="models")
+    logs = torch.log_softmax(logits.double(), dim=-1)
+    sums = torch.zeros(len(rows), dtype=torch.float64, device=logs.device)
+    for i, row in enumerate(rows):
+        if row:
+            sums[i] = logs[i, range(len(row)), list(row)].sum()
+        if ends:
+            sums[i] = sums[i] + torch.logsumexp(logs[i, len(row), list(ends)], dim=-1)
+    return sums
 
 
 def _close(logits: Any, expected: Any) -> bool:

@@ -37,10 +37,9 @@ class TransformersMargin:
     The prompts of a batch are of like length, padded at the right; on a processor prompts of 16-bit
     models share a pass only with those of their length, so that no margin depends on its batch. The
     logits of the options are made in float32 from the last hidden state, whatever the model's
-    numbers. Two uses: as
-    `IDMSSplitter(margin=TransformersMargin(...))`, which batches; or as a language model, `llm=` of
-    any splitter, whose answers are kept in the cache. A chat template is used where the tokenizer
-    has one. Nothing is truncated: a prompt above `max_prompt_tokens` has no margin (None).
+    numbers. Pass it as `IDMSSplitter(margin=TransformersMargin(...))`; a language model, `llm=`,
+    is `TransformersModel`. A chat template is used where the tokenizer has one. Nothing is
+    truncated: a prompt above `max_prompt_tokens` has no margin (None).
 
     With `reuse_prefix` the model reads what prompts start with in common once: the template up to
     the first passage for a batch, the chunk so far too where prompts come one by one (context
@@ -57,7 +56,6 @@ class TransformersMargin:
         batch_size: Most prompts in one forward pass.
         max_prompt_tokens: Default: the positions the model's configuration gives; without any, no
             limit.
-        max_new_tokens: Most tokens of an answer of `complete`.
         normalised: (pA - pB) / (pA + pB); False: pA - pB, as Meta-Chunking.
         prompt: The question about two passages, as in `IDMSSplitter`.
         reuse_prefix: Keep the keys and values of one prefix, at most one prompt long, and those of
@@ -72,7 +70,6 @@ class TransformersMargin:
     name: str = ""
     batch_size: int = 8
     max_prompt_tokens: int | None = None
-    max_new_tokens: int = 256
     normalised: bool = True
     prompt: str = PROMPT
     reuse_prefix: bool = True
@@ -82,7 +79,6 @@ class TransformersMargin:
 
     def __post_init__(self) -> None:
         check_at_least("batch_size", self.batch_size, 1)
-        check_at_least("max_new_tokens", self.max_new_tokens, 1)
         if self.max_prompt_tokens is not None:
             check_at_least("max_prompt_tokens", self.max_prompt_tokens, 1)
         check_prompt(self.prompt)
@@ -124,39 +120,14 @@ class TransformersMargin:
         """The model's tokens of a text, without special ones."""
         return len(self.tokenizer.encode(text, add_special_tokens=False))
 
-    def complete(self, prompt: str) -> str:
-        """The most likely answer, at most `max_new_tokens` tokens.
-
-        Raises ValueError for a prompt that leaves no room.
-        """
-        torch: Any = require("torch", extra="models")
-        ids = self._ids(prompt)
-        room = self.max_new_tokens
-        if self.max_prompt_tokens is not None:
-            room = self.max_prompt_tokens - len(ids)
-        if room < 1:
-            raise ValueError(
-                f"The prompt has {len(ids)} tokens; {self.name!r} reads {self.max_prompt_tokens}."
-            )
-        row = torch.tensor([ids], device=getattr(self.model, "device", "cpu"))
-        with self._lock, torch.inference_mode():
-            answer = self.model.generate(
-                row,
-                attention_mask=torch.ones_like(row),
-                max_new_tokens=min(room, self.max_new_tokens),
-                do_sample=False,
-                pad_token_id=getattr(self.tokenizer, "pad_token_id", None) or 0,
-            )
-        return str(self.tokenizer.decode(answer[0, len(ids) :], skip_special_tokens=True))
-
     def weigh(self, prompts: Sequence[str], options: tuple[str, str]) -> list[TwoWay | None]:
         """Margin and mass of the options for every prompt.
 
         None for a prompt that is too long, or has no token. Raises InvalidParameter for an option
         that is no single token in any of its variants, or is the same token as the other.
         """
-        first, second = self._option_ids(options)
-        ids = [self._ids(prompt) for prompt in prompts]
+        first, second = self.option_ids(options)
+        ids = [tokens_of_prompt(self.tokenizer, prompt) for prompt in prompts]
         limit = self.max_prompt_tokens
         readable = [i for i, row in enumerate(ids) if row and (limit is None or len(row) <= limit)]
         order = sorted(readable, key=lambda i: len(ids[i]))
@@ -173,17 +144,11 @@ class TransformersMargin:
                     self.masses.add(both.mass)
         return weighed
 
-    def _ids(self, prompt: str) -> list[int]:
-        if getattr(self.tokenizer, "chat_template", None):
-            messages = [{"role": "user", "content": prompt}]
-            prompt = self.tokenizer.apply_chat_template(
-                messages, add_generation_prompt=True, tokenize=False
-            )
-            return list(self.tokenizer.encode(prompt, add_special_tokens=False))
-        return list(self.tokenizer.encode(prompt))
+    def option_ids(self, options: tuple[str, str]) -> tuple[list[int], list[int]]:
+        """The ids of each option's variants: with and without space, any case.
 
-    def _option_ids(self, options: tuple[str, str]) -> tuple[list[int], list[int]]:
-        """The ids of each option's variants: with and without space, any case."""
+        Raises InvalidParameter as `weigh` does.
+        """
         variants: list[list[int]] = []
         for option in options:
             forms = dict.fromkeys((option, option.lower(), option.upper(), option.capitalize()))
@@ -226,6 +191,17 @@ class TransformersMargin:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _reader=None, _lock=threading.Lock())
+
+
+def tokens_of_prompt(tokenizer: Any, prompt: str) -> list[int]:
+    """The token ids of a prompt, by the tokenizer's chat template where it has one."""
+    # Tokenizers refuse lone surrogates.
+    prompt = prompt.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if getattr(tokenizer, "chat_template", None):
+        messages = [{"role": "user", "content": prompt}]
+        prompt = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+        return list(tokenizer.encode(prompt, add_special_tokens=False))
+    return list(tokenizer.encode(prompt))
 
 
 @contextmanager

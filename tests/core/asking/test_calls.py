@@ -74,6 +74,50 @@ def test_only_choices_between_equal_options_go_together_and_only_where_the_model
     assert sizes(prompts, Weighing(), 8) == [1, 1]
 
 
+class Answering:
+    """A model that answers many prompts at once, by a script."""
+
+    name = "answering"
+
+    def __init__(self, answer: Any = None) -> None:
+        self.answer = answer
+        self.asked: list[list[str]] = []
+
+    def complete_many(self, prompts: Sequence[str]) -> Any:
+        self.asked.append(list(prompts))
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return [prompt.upper() for prompt in prompts] if self.answer is None else self.answer
+
+    def complete(self, prompt: str) -> str:
+        self.asked.append([prompt])
+        return prompt.upper()
+
+
+def prompts_for(n: int, llm: Any = None) -> list[Call]:
+    return [Call(Ask(f"p{i}", component=str(i), llm=llm), f"k{i}", named=True) for i in range(n)]
+
+
+def test_prompts_go_out_together_to_a_model_that_answers_many() -> None:
+    assert sizes(prompts_for(5), Answering(), 2) == [2, 2, 1]
+    other = Answering()
+    assert sizes([*prompts_for(2), *prompts_for(2, other), *choices(1)], Answering(), 8) == [
+        2,
+        2,
+        1,
+    ]
+    assert sizes(prompts_for(2, ScriptedModel("x")), Answering(), 8) == [1, 1]
+    assert ask_model(prompts_for(2, other), None) == ["P0", "P1"] and other.asked == [["p0", "p1"]]
+
+
+@pytest.mark.parametrize("answer", [ValueError("too many"), ["P0"], None])
+def test_prompts_that_fail_together_are_asked_one_by_one(answer: Any) -> None:
+    model = Answering(answer)
+    assert ask_model(prompts_for(2), model) == ["P0", "P1"]
+    assert model.asked == [["p0", "p1"], *([] if answer is None else [["p0"], ["p1"]])]
+    assert asyncio.run(aask_model(prompts_for(2), Answering(answer))) == ["P0", "P1"]
+
+
 @pytest.mark.parametrize("answer", [ValueError("too many"), [0.5], None])
 def test_a_job_that_fails_as_a_whole_is_asked_call_by_call(answer: Any) -> None:
     model = Weighing(answer)

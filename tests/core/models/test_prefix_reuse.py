@@ -24,7 +24,10 @@ transformers = pytest.importorskip("transformers", reason="the extra 'models' is
 from structrag.chunks.idms.splitter import IDMSSplitter  # noqa: E402
 from structrag.models.margins import KEEP_OPTION, PROMPT, SPLIT_OPTION  # noqa: E402
 from structrag.models.prefix_reuse import PrefixReader, common_length, whole_logits  # noqa: E402
-from structrag.models.transformers_margin import TransformersMargin  # noqa: E402
+from structrag.models.transformers_margin import (  # noqa: E402
+    TransformersMargin,
+    tokens_of_prompt,
+)
 from structrag.reading.files import read_text  # noqa: E402
 
 VOCABULARY = 40
@@ -481,7 +484,7 @@ def test_margins_of_sixteen_bits_are_made_in_more(smollm: tuple[Any, Any]) -> No
     prompt = _real_prompts()[0]
     weigher = TransformersMargin(model, tokenizer, reuse_prefix=False)
     with torch.inference_mode():
-        ids = torch.tensor([weigher._ids(prompt)])
+        ids = torch.tensor([tokens_of_prompt(tokenizer, prompt)])
         hidden = model.model(ids).last_hidden_state[0, -1].float()
         first, second = (
             hidden @ model.lm_head.weight[tokenizer.encode(o)[0]].float() for o in "21"

@@ -17,7 +17,10 @@ from structrag.asking.runner import Runner  # noqa: E402
 from structrag.chunks.idms.splitter import IDMSSplitter  # noqa: E402
 from structrag.errors import InvalidParameter  # noqa: E402
 from structrag.models.margins import weigh_steps  # noqa: E402
-from structrag.models.transformers_margin import TransformersMargin  # noqa: E402
+from structrag.models.transformers_margin import (  # noqa: E402
+    TransformersMargin,
+    tokens_of_prompt,
+)
 from structrag.reading.files import read_text  # noqa: E402
 
 WORDS = [
@@ -101,7 +104,7 @@ def test_variants_are_added_up_and_the_difference_can_stay_plain(
     assert raw.name != TransformersMargin(model, tokenizer).name
 
 
-def test_the_chat_template_is_used(model: Any, tokenizer: Any) -> None:
+def test_the_chat_template_is_used(tokenizer: Any) -> None:
     import copy
 
     chat = copy.deepcopy(tokenizer)
@@ -109,7 +112,7 @@ def test_the_chat_template_is_used(model: Any, tokenizer: Any) -> None:
         "A {% for m in messages %}{{ m['content'] }}{% endfor %}{% if "
         "add_generation_prompt %} B{% endif %}"
     )
-    ids = TransformersMargin(model, chat)._ids("cats eat")
+    ids = tokens_of_prompt(chat, "cats eat")
     assert [WORDS[i] for i in ids] == [
         "A",
         "cats",
@@ -142,26 +145,6 @@ async def test_it_answers_a_runner(model: Any, tokenizer: Any) -> None:
     )
     assert (await runner.arun(weigh_steps(PROMPTS, ("2", "1"))))[0] == margins
     assert runner.usage.calls == len(PROMPTS)
-
-
-def test_it_completes_by_the_most_likely_tokens(model: Any, tokenizer: Any) -> None:
-    weigher = TransformersMargin(model, tokenizer, max_new_tokens=3)
-    ids = tokenizer.encode("cats eat")
-    for _ in range(3):
-        with torch.no_grad():
-            ids.append(int(model(torch.tensor([ids])).logits[0, -1].argmax()))
-    expected = tokenizer.decode(ids[3:], skip_special_tokens=True)
-    assert weigher.complete("cats eat") == expected
-    with pytest.raises(ValueError, match="reads 4"):
-        TransformersMargin(model, tokenizer, max_prompt_tokens=4).complete("cats " * 4)
-
-
-def test_it_is_a_language_model_of_any_splitter(model: Any, tokenizer: Any) -> None:
-    document = read_text("The cats eat. The dogs sleep. The cats sleep.")
-    chunks = IDMSSplitter(context="adjacent").split(
-        document, llm=TransformersMargin(model, tokenizer)
-    )
-    assert {chunk.extras["margin_source"] for chunk in chunks} == {"log-probabilities"}
 
 
 def test_it_splits_documents(model: Any, tokenizer: Any) -> None:
