@@ -18,7 +18,7 @@ from pydantic import ConfigDict, Field, PrivateAttr
 from langchain_structrag.models import as_embedder
 from langchain_structrag.retrieving import IndexRetriever
 from structrag.errors import check_at_least, check_choice
-from structrag.hosts.metadata import score_notes
+from structrag.hosts.metadata import CONTEXT_KEY, score_notes
 from structrag.records import Hit
 from structrag.retrieval.evidence.retriever import ORDERS
 from structrag.retrieval.evidence.retriever import EvidenceRetriever as CoreRetriever
@@ -44,6 +44,10 @@ class EvidenceRetriever(IndexRetriever):
     what finds most. With plain `Embeddings` the sentences' vectors are used instead.
 
     `k`, `max_tokens`, `order` and `where` are also taken by `invoke`, `ainvoke` and `batch`.
+    A part of a table or list comes with the caption and header, or the sentence before it, in front
+    of its slice and a newline: `metadata["heading_context"]`. `context="all"` puts the heading path
+    there too, `context="none"` nothing.
+
     Metadata of a result, all JSON: its document's, and `doc_id`, `heading_path`, `section_id`,
     `start_index` and `end_index` (characters of the source, exact), `score`, `rank` and
     `score_parts` (what matched; they add up to the score).
@@ -115,7 +119,7 @@ class EvidenceRetriever(IndexRetriever):
     def _document(self, hit: Hit) -> Document:
         document = super()._document(hit)
         document.metadata.update(score_notes(hit))
-        return document
+        return _with_context(hit.chunk.context, document)
 
     @classmethod
     def _new_index(cls, *, embedding: Any = None, **options: Any) -> CoreRetriever:
@@ -139,15 +143,17 @@ class EvidenceCompressor(BaseDocumentCompressor):
         'The blue pump leaks at the seal.'
 
     For `ContextualCompressionRetriever`, or on its own. Each result is an exact slice of the
-    `page_content` of one document, with its metadata, `score` and `rank`; where the document has a
-    `start_index`, it has the slice's own. The documents are embedded for every question, so give it
-    some ten, not hundreds.
+    `page_content` of one document, behind its context as in `EvidenceRetriever`, with its
+    metadata, `score` and `rank`; where the document has a `start_index`, it has the slice's own.
+    The documents are embedded for every question, so give it some ten, not hundreds.
 
     Args:
         embedding: As in `EvidenceRetriever`; None: LSA over the documents at hand.
         token_encoder: Gives vectors of tokens beside an `embedding` that has none.
         max_tokens: Most tokens of all slices together.
         order: "rank" for the best first, or "document" for the order in which they came.
+        context: What stands in front of a slice: "lead", "all" or "none", as in
+            `EvidenceRetriever`.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -163,6 +169,8 @@ class EvidenceCompressor(BaseDocumentCompressor):
     """Most tokens of all slices together."""
     order: str = "rank"
     """Either "rank" for the best first, or "document" for the order in which they came."""
+    context: str = "lead"
+    """What stands in front of a slice: "lead", "all" or "none"."""
 
     _shortener: Shortener = PrivateAttr()
 
@@ -174,6 +182,7 @@ class EvidenceCompressor(BaseDocumentCompressor):
             token_encoder=self.token_encoder,
             max_tokens=self.max_tokens,
             order=self.order,
+            context=self.context,
         )
 
     def compress_documents(
@@ -203,4 +212,13 @@ def _shortened(document: Document, piece: Slice) -> Document:
         metadata["start_index"] = start + piece.start
         if "end_index" in metadata:
             metadata["end_index"] = start + piece.end
-    return Document(document.page_content[piece.start : piece.end], metadata=metadata)
+    text = document.page_content[piece.start : piece.end]
+    return _with_context(piece.context, Document(text, metadata=metadata))
+
+
+def _with_context(context: str, document: Document) -> Document:
+    """The document with what it is read with in front, and in its metadata."""
+    if context:
+        document.metadata[CONTEXT_KEY] = context
+        document.page_content = f"{context}\n{document.page_content}"
+    return document

@@ -20,6 +20,7 @@ from llama_index.core.schema import (
 
 from structrag.hosts.documents import HostDocument, read_document
 from structrag.hosts.metadata import (
+    CONTEXT_KEY,
     D3_KEYS,
     FORMAT_KEY,
     FORMAT_REPORT_KEY,
@@ -35,7 +36,6 @@ from structrag.hosts.metadata import (
 from structrag.hosts.places import trimmed
 from structrag.records import Chunk, Document, Hit
 
-CONTEXT_KEY = "heading_context"  # that embedding models and language models see
 INDEX_TEXT_KEY = (
     "segment_index_text"  # that only embedding models see; language models see SEGMENT_TEXT_KEY
 )

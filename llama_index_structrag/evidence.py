@@ -13,6 +13,7 @@ from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle, Te
 from llama_index_structrag.models import core_embedder
 from llama_index_structrag.retrieving import IndexRetriever
 from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag.hosts.metadata import CONTEXT_KEY
 from structrag.records import Hit
 from structrag.retrieval.evidence.retriever import ORDERS
 from structrag.retrieval.evidence.retriever import EvidenceRetriever as CoreRetriever
@@ -37,6 +38,10 @@ class EvidenceRetriever(IndexRetriever):
     With `embed_model` a structrag embedder of sentence-transformers, or `token_encoder` one of them
     beside a LlamaIndex embedding model, the tokens of the question are matched one by one, which is
     what finds most. With another `embed_model` the sentences' vectors are used instead.
+
+    A part of a table or list is shown with the caption and header, or the sentence before it
+    (`heading_context`, which models see and `max_tokens` counts). `context="all"` shows the heading
+    path too, `context="none"` nothing.
 
     Args:
         index: structrag's `EvidenceRetriever`; `from_documents` and `load` make one.
@@ -118,6 +123,8 @@ class EvidencePostprocessor(BaseNodePostprocessor):
         token_encoder: Gives vectors of tokens beside an `embed_model` that has none.
         max_tokens: Most tokens of all slices together.
         order: "rank" for the best first, or "document" for the order in which they came.
+        context: What a slice is shown with in `heading_context`: "lead", "all" or "none", as in
+            `EvidenceRetriever`.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError), or there is no question.
@@ -127,6 +134,7 @@ class EvidencePostprocessor(BaseNodePostprocessor):
     token_encoder: Any = Field(default=None, repr=False, description="As in EvidenceRetriever.")
     max_tokens: int = Field(default=1000, description="Most tokens of all slices together.")
     order: str = Field(default="rank", description="'rank' or 'document'.")
+    context: str = Field(default="lead", description="'lead', 'all' or 'none'.")
 
     _shortener: Shortener = PrivateAttr()
 
@@ -138,6 +146,7 @@ class EvidencePostprocessor(BaseNodePostprocessor):
             token_encoder=self.token_encoder,
             max_tokens=self.max_tokens,
             order=self.order,
+            context=self.context,
         )
 
     @classmethod
@@ -168,6 +177,9 @@ def _shortened(node: Any, piece: Slice) -> NodeWithScore:
     short = node.model_copy(deep=True)
     short.id_ = f"{node.node_id}:{piece.start}-{piece.end}"
     short.set_content(node.get_content(MetadataMode.NONE)[piece.start : piece.end])
+    if piece.context:
+        outer = short.metadata.get(CONTEXT_KEY, "")
+        short.metadata[CONTEXT_KEY] = "\n".join(filter(None, (outer, piece.context)))
     if node.start_char_idx is not None:
         short.start_char_idx = node.start_char_idx + piece.start
         short.end_char_idx = node.start_char_idx + piece.end

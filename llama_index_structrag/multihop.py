@@ -16,11 +16,10 @@ from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 from typing_extensions import Self
 
-from llama_index_structrag.conversion import CONTEXT_KEY
 from llama_index_structrag.models import core_model
 from llama_index_structrag.retrieving import IndexRetriever, aretrieved, prompt_of, template_of
 from structrag.errors import InvalidParameter, check_at_least
-from structrag.hosts.metadata import ENTITIES_KEY
+from structrag.hosts.metadata import CONTEXT_KEY, ENTITIES_KEY
 from structrag.hosts.retrievers import HostRetriever, passage
 from structrag.records import Chunk, Hit
 from structrag.retrieval.multihop.answering import EVIDENCE_TOKENS

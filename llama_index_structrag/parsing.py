@@ -19,7 +19,6 @@ from llama_index.core.utils import get_tqdm_iterable
 from typing_extensions import Self
 
 from llama_index_structrag.conversion import (
-    CONTEXT_KEY,
     EMBED_EXCLUDED_KEY,
     OWN_KEYS,
     chunk_metadata,
@@ -39,6 +38,7 @@ from structrag.asking.runner import Runner
 from structrag.errors import check_choice
 from structrag.hosts.documents import stable_uuid
 from structrag.hosts.fitting import fitted_steps, hide_longest
+from structrag.hosts.metadata import CONTEXT_KEY
 from structrag.hosts.places import original_span, trimmed, trusted_start
 from structrag.hosts.splitters import defaults_of
 from structrag.records import Chunk, Document

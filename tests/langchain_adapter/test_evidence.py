@@ -86,6 +86,31 @@ def test_limits_of_a_search() -> None:
     assert places == sorted(places, key=lambda place: (place[0] != places[0][0], place[1]))
 
 
+ROWS = "".join(f"| part {i} | {i * 7} pieces |\n" for i in range(60))
+STOCK = f"# Stock\n\n| part | stock |\n|---|---|\n{ROWS}"
+HEADER = "| part | stock |\n|---|---|"
+
+
+@pytest.mark.parametrize(
+    ("context", "shown"), [("none", ""), ("lead", HEADER), ("all", f"Stock\n{HEADER}")]
+)
+def test_a_row_comes_behind_its_header_which_counts(context: str, shown: str) -> None:
+    question = "Which part has 287?"
+    retriever = EvidenceRetriever.from_texts([STOCK], max_tokens=40, context=context)
+    compressor = EvidenceCompressor(max_tokens=40, context=context)
+    source = Document(STOCK, metadata={"start_index": 0})
+    for best, *others in (
+        retriever.invoke(question),
+        compressor.compress_documents([source], question),
+    ):
+        assert best.metadata.get("heading_context", "") == shown
+        assert best.page_content.startswith(shown)
+        text = best.page_content.removeprefix(f"{shown}\n")
+        start = best.metadata["start_index"]
+        assert STOCK[start : start + len(text)] == text and "| part 41 |" in text
+        assert sum(count_tokens(one.page_content) for one in (best, *others)) <= 40
+
+
 def test_documents_come_and_go() -> None:
     retriever = EvidenceRetriever.from_documents(DOCUMENTS[:1])
     assert retriever.add_documents(DOCUMENTS).added == 1

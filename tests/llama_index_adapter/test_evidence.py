@@ -11,7 +11,7 @@ from doubles import HashTokens
 from llama_index.core import Document, MockEmbedding
 from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
-from llama_index.core.schema import ImageNode, IndexNode, NodeWithScore, TextNode
+from llama_index.core.schema import ImageNode, IndexNode, MetadataMode, NodeWithScore, TextNode
 from llama_index.core.vector_stores.types import MetadataFilter, MetadataFilters
 
 from llama_index_structrag import EvidencePostprocessor, EvidenceRetriever
@@ -69,6 +69,30 @@ def test_limits_and_conditions() -> None:
     for options in ({"order": "best"}, {"similarity_top_k": 0}, {"max_tokens": 0}):
         with pytest.raises(ValueError, match=next(iter(options))):
             EvidenceRetriever(retriever.index, **options)
+
+
+ROWS = "".join(f"| part {i} | {i * 7} pieces |\n" for i in range(60))
+STOCK = f"# Stock\n\n| part | stock |\n|---|---|\n{ROWS}"
+HEADER = "| part | stock |\n|---|---|"
+
+
+@pytest.mark.parametrize(
+    ("context", "shown"), [("none", ""), ("lead", HEADER), ("all", f"Stock\n{HEADER}")]
+)
+def test_a_row_is_shown_with_its_header(context: str, shown: str) -> None:
+    question = "Which part has 287?"
+    source = Document(text=STOCK)
+    retriever = EvidenceRetriever.from_documents([source], max_tokens=40, context=context)
+    postprocessor = EvidencePostprocessor(max_tokens=40, context=context)
+    node = TextNode(text=STOCK, start_char_idx=0, end_char_idx=len(STOCK))
+    for best, *_ in (
+        retriever.retrieve(question),
+        postprocessor.postprocess_nodes([NodeWithScore(node=node)], query_str=question),
+    ):
+        assert best.node.metadata.get("heading_context", "") == shown
+        assert best.text == STOCK[best.node.start_char_idx : best.node.end_char_idx]
+        assert "| part 41 |" in best.text
+        assert shown in best.node.get_content(MetadataMode.LLM)
 
 
 def test_documents_come_and_go() -> None:

@@ -15,6 +15,7 @@ from structrag.text.heading_path import SEPARATOR
 FORMAT_KEY = "text_format"  # what a formatter has made of a text
 FORMAT_REPORT_KEY = "format_report"  # and how
 PAGES_KEY = "pages"  # of a PDF
+CONTEXT_KEY = "heading_context"  # what the text does not say itself
 # In a store or engine.
 CHUNK_KEY = "structrag_chunk"
 DOCUMENT_KEY = "structrag_document"

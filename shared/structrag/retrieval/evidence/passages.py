@@ -1,12 +1,17 @@
-"""Passages as the reader is given them: chunks, their heading paths, and hits."""
+"""Passages as the reader is given them: chunks, what they are read with, and hits."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from structrag.reading.settings import Reading
 from structrag.records import Block, Chunk, Hit
+from structrag.retrieval.evidence.leads import Lead
 from structrag.retrieval.evidence.packing import Passage
 from structrag.retrieval.evidence.pool import Pool
 from structrag.retrieval.evidence.scores import Ranking
@@ -14,22 +19,24 @@ from structrag.retrieval.evidence.store import Stored
 from structrag.text.heading_path import heading_context
 
 PATH_TOKENS = 64  # of a heading path that is shown
+CONTEXTS = ("none", "lead", "all")  # what is shown in front of a passage
 
 
 class PassageReader:
     """What the reader of a search is given of its passages, and how many tokens that has."""
 
     def __init__(
-        self, documents: Sequence[Stored], pool: Pool, reading: Reading, context: bool
+        self, documents: Sequence[Stored], pool: Pool, reading: Reading, context: str = "lead"
     ) -> None:
         self.documents = documents
         self.pool = pool
         self.reading = reading
         self.context = context
         self._sizes: dict[tuple[int, int], int] = {}
+        self._leads: dict[str, NDArray[np.int64]] = {}  # by document
 
     def tokens(self, first: int, stop: int) -> int:
-        """Tokens of a run of atoms, with the heading path in front where it is shown."""
+        """Tokens of a run of atoms, with the context in front."""
         run = first, stop
         if run not in self._sizes:
             self._sizes[run] = self.reading.counter(self._given(self.chunk(first, stop)))
@@ -69,19 +76,21 @@ class PassageReader:
         return _hit(self.chunk(passage.first, passage.stop), passage, ranking)
 
     def cut(self, atom: int, ranking: Ranking, budget: int) -> list[Hit]:
-        """The beginning of an atom that is above the budget, cut at a word; or nothing."""
-        whole = self.chunk(atom, atom + 1)
-        document = self.documents[self.pool.place(atom)[0]]
-        room = budget - (self.reading.counter(f"{whole.context}\n") if whole.context else 0)
-        if room < 1:
+        """The beginning of an atom that is above the budget, cut at a word; or nothing.
+
+        An atom that only its context makes too long is given whole, without the context.
+        """
+        whole = replace(self.chunk(atom, atom + 1), context="")
+        if self.reading.counter(whole.text) > budget:
+            block = Block("paragraph", whole.start, whole.end)
+            document = self.documents[self.pool.place(atom)[0]]
+            piece = self.reading.cutter().cut(document.text, [block], budget)[0]
+            section = int(whole.section_id.rpartition("#")[2])
+            cut = self._chunk(document, section, piece.start, piece.end, {"cut": True})
+            whole = replace(cut, context="")
+        if self.reading.counter(whole.text) > budget:
             return []
-        block = Block("paragraph", whole.start, whole.end)
-        piece = self.reading.cutter().cut(document.text, [block], room)[0]
-        section = int(whole.section_id.rpartition("#")[2])
-        chunk = self._chunk(document, section, piece.start, piece.end, {"cut": True})
-        if self.reading.counter(self._given(chunk)) > budget:
-            return []
-        return [_hit(chunk, Passage(atom, atom + 1, atom, 1), ranking)]
+        return [_hit(whole, Passage(atom, atom + 1, atom, 1), ranking)]
 
     def _chunk(
         self,
@@ -102,7 +111,6 @@ class PassageReader:
         starts_with_heading = bool(path) and start < body_start
         has_body = body_start < end and bool(document.text[body_start:end].strip())
         shown = path[:-1] if starts_with_heading else path
-        context = self._path(document.title, shown) if self.context else ""
         return Chunk(
             id=f"{document.id}:{start}-{end}",
             doc_id=document.id,
@@ -110,15 +118,31 @@ class PassageReader:
             start=start,
             end=end,
             text=text,
-            context=context,
+            context=self._context(document, shown, start, end),
             n_tokens=self.reading.counter(text),
             path=path,
             extras=extras or {},
             body_start=body_start if starts_with_heading and has_body else start,
         )
 
-    def _path(self, title: str, path: tuple[str, ...]) -> str:
-        return heading_context(title, path, self.reading.counter, limit=PATH_TOKENS).text
+    def _context(self, document: Stored, path: tuple[str, ...], start: int, end: int) -> str:
+        """What is shown in front of a slice: heading path, caption, header or lead-in."""
+        parts = []
+        if self.context == "all":
+            counter = self.reading.counter
+            parts.append(heading_context(document.title, path, counter, limit=PATH_TOKENS).text)
+        if self.context != "none":
+            for lead in self._leads_at(document, start):
+                span = lead.shown(start, end)
+                parts += [document.text[slice(*span)].strip()] if span is not None else []
+        return "\n".join(filter(None, parts))
+
+    def _leads_at(self, document: Stored, start: int) -> list[Lead]:
+        """The leads of a document that a passage beginning there may need."""
+        if document.id not in self._leads:
+            self._leads[document.id] = np.array(document.leads, dtype=np.int64).reshape(-1, 4)
+        firsts, stops, *_ = self._leads[document.id].T
+        return [document.leads[i] for i in np.flatnonzero((firsts <= start) & (start < stops))]
 
     def _given(self, chunk: Chunk) -> str:
         return f"{chunk.context}\n{chunk.text}" if chunk.context else chunk.text

@@ -35,8 +35,9 @@ from structrag.models.token_vectors import as_token_encoder
 from structrag.reading.outline import Outline
 from structrag.reading.settings import Reading
 from structrag.records import Document, Hit
+from structrag.retrieval.evidence.leads import find_leads
 from structrag.retrieval.evidence.packing import pack
-from structrag.retrieval.evidence.passages import PassageReader
+from structrag.retrieval.evidence.passages import CONTEXTS, PassageReader
 from structrag.retrieval.evidence.pool import Pool
 from structrag.retrieval.evidence.quantised import fit_rotation
 from structrag.retrieval.evidence.record import (
@@ -53,7 +54,7 @@ from structrag.retrieval.retriever import Retriever
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-VERSION = 1  # of what records hold: raised when the same document gives others
+VERSION = 2  # of what records hold: raised when the same document gives others
 GROUP = 256  # pieces of documents that are prepared together
 ORDERS = ("rank", "document")
 
@@ -85,8 +86,10 @@ class EvidenceRetriever(Retriever):
             all, and `embedding` the sentences.
         max_tokens: Most tokens of the reader in all hits of a search together.
         order: "rank" for the best first, or "document" for reading order.
-        context: Whether hits carry their heading path in front (`chunk.context`), which then
-            counts.
+        context: What stands in front of each passage (`chunk.context`) and counts. "lead": what a
+            part of a table or list cannot be read without, the caption and header of a table's
+            rows and the sentence before a list's items. "all": the heading path too. "none":
+            nothing.
         dimensions: Of the token vectors that are kept; None: all. Fewer take less memory and find
             a little less.
         reading, language: How text is read; `reading.counter` counts the reader's tokens. Give
@@ -105,7 +108,7 @@ class EvidenceRetriever(Retriever):
         token_encoder: TokenEncoder | None = None,
         max_tokens: int = 1000,
         order: str = "rank",
-        context: bool = False,
+        context: str = "lead",
         dimensions: int | None = None,
         reading: Reading | None = None,
         language: str = "english",
@@ -117,7 +120,7 @@ class EvidenceRetriever(Retriever):
             check_at_least("dimensions", dimensions, 1)
         self.max_tokens = max_tokens
         self.order = check_choice("order", order, ORDERS)
-        self.context = context
+        self.context = check_choice("context", context, CONTEXTS)
         self.dimensions = dimensions
         self.reading = reading or Reading(language=language)
         self.token_encoder = _token_encoder(embedding, token_encoder)
@@ -255,7 +258,8 @@ class EvidenceRetriever(Retriever):
     def _prepared(self, document: Document, key: str) -> _Prepared:
         outline = self.reading.outline(document)
         pieces = find_pieces(document, self.reading)
-        return _Prepared(outline, stored_document(outline, pieces), key)
+        leads = find_leads(outline, self.reading)
+        return _Prepared(outline, stored_document(outline, pieces, leads), key)
 
     def _record_steps(self, group: Sequence[_Prepared]) -> Steps[list[Record]]:
         """The records of documents, their texts embedded together."""
@@ -319,8 +323,8 @@ class EvidenceRetriever(Retriever):
                 those that touch are one.
             where: Limits the search to documents: `{"doc_id": "report"}`, any metadata
                 (`{"year": [2020, 2021]}`), or a function of a document's metadata.
-            max_tokens: Most tokens of the reader in all passages together, heading paths included
-                if they are shown. None: the retriever's own, or no limit where `k` is given. What
+            max_tokens: Most tokens of the reader in all passages together, their contexts included.
+                None: the retriever's own, or no limit where `k` is given. What
                 is found within fewer tokens is found within more.
             order: "rank" or "document"; None: the retriever's own.
 
@@ -395,7 +399,7 @@ class EvidenceRetriever(Retriever):
             joins=reader.joins if k is None else lambda _: False,
         )
         if not passages and max_tokens is not None:
-            return reader.cut(int(ranking.atoms[0]), ranking, max_tokens)
+            return reader.cut(atoms[0], ranking, max_tokens)
         return [
             replace(reader.hit(passage, ranking), rank=place)
             # joined passages leave gaps between the ranks at which they were taken

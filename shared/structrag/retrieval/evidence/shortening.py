@@ -21,6 +21,7 @@ class Slice:
     end: int
     score: float  # for one question; it cannot be compared between questions
     rank: int  # by score, from 1
+    context: str = ""  # what it is read with, such as the header of a table's rows; it counts
 
 
 class Shortener:
@@ -62,5 +63,6 @@ class Shortener:
         slices = []
         for hit in retriever.search(question):
             chunk = hit.chunk
-            slices.append(Slice(int(chunk.doc_id), chunk.start, chunk.end, hit.score, hit.rank))
+            number = int(chunk.doc_id)
+            slices.append(Slice(number, chunk.start, chunk.end, hit.score, hit.rank, chunk.context))
         return slices

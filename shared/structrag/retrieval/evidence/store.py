@@ -21,6 +21,7 @@ from structrag.index.snapshot import Reader
 from structrag.index.store import Store
 from structrag.reading.outline import Outline
 from structrag.records import Document
+from structrag.retrieval.evidence.leads import Lead
 from structrag.retrieval.evidence.pool import Pool
 from structrag.retrieval.evidence.record import NO_ATOMS, Pieces, Record
 
@@ -49,6 +50,7 @@ class Stored:
     paths: tuple[tuple[str, ...], ...]  # of its sections, by ordinal
     body_starts: tuple[int, ...]  # of its sections
     pieces: tuple[tuple[int, int], ...]  # spans that an encoder reads at once
+    leads: tuple[Lead, ...] = ()  # of its tables and lists
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What a store keeps of it as arrays."""
@@ -57,10 +59,11 @@ class Stored:
             "paths": _bytes(json.dumps(self.paths)),
             "body_starts": np.array(self.body_starts, dtype=np.int32),
             "piece_spans": np.array(self.pieces, dtype=np.int32).reshape(-1, 2),
+            "leads": np.array(self.leads, dtype=np.int32).reshape(-1, len(Lead._fields)),
         }
 
 
-def stored_document(outline: Outline, pieces: Pieces) -> Stored:
+def stored_document(outline: Outline, pieces: Pieces, leads: Iterable[Lead] = ()) -> Stored:
     """What is kept of a document beside its record."""
     document = outline.document
     return Stored(
@@ -72,6 +75,7 @@ def stored_document(outline: Outline, pieces: Pieces) -> Stored:
         paths=tuple(section.path for section in outline.sections),
         body_starts=tuple(section.body_start for section in outline.sections),
         pieces=tuple(pieces),
+        leads=tuple(leads),
     )
 
 
@@ -248,6 +252,7 @@ def _stored(reader: Reader, doc_id: str) -> Stored:
     record = reader.stored(doc_id).record
     pieces = reader.array(doc_id, "piece_spans")
     starts = reader.array(doc_id, "body_starts")
+    leads = reader.array(doc_id, "leads")
     return Stored(
         id=record["id"],
         title=record["title"],
@@ -257,6 +262,7 @@ def _stored(reader: Reader, doc_id: str) -> Stored:
         paths=tuple(map(tuple, json.loads(_text(reader.array(doc_id, "paths")) or "[]"))),
         body_starts=() if starts is None else tuple(starts.tolist()),
         pieces=() if pieces is None else tuple(map(tuple, pieces.tolist())),
+        leads=() if leads is None else tuple(Lead(*row) for row in leads.tolist()),
     )
 
 

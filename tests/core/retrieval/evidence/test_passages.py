@@ -7,6 +7,7 @@ import pytest
 from evidence_making import WORDS, record
 
 from structrag import read_text
+from structrag.retrieval.evidence.leads import find_leads
 from structrag.retrieval.evidence.packing import Passage
 from structrag.retrieval.evidence.passages import PassageReader
 from structrag.retrieval.evidence.pool import Pool
@@ -20,7 +21,7 @@ OTHER = read_text("Cats sleep.", id="b")
 RANKING = Ranking(np.arange(8), np.arange(8.0), {"stems": np.arange(8.0)})
 
 
-def reader(*, context: bool = False) -> PassageReader:
+def reader(*, context: str = "none") -> PassageReader:
     documents = (DOCUMENT, OTHER)
     stored = [stored_document(WORDS.outline(document), []) for document in documents]
     return PassageReader(stored, Pool([record(one) for one in documents]), WORDS, context)
@@ -47,7 +48,7 @@ def test_the_body_begins_behind_the_heading() -> None:
     [(1, 3, "Pumps", 5), (4, 5, "Pumps > Code", 6), (3, 5, "Pumps", 6), (7, 8, "", 2)],
 )
 def test_the_path_is_shown_and_counted(first: int, stop: int, context: str, tokens: int) -> None:
-    with_path = reader(context=True)
+    with_path = reader(context="all")
     assert with_path.chunk(first, stop).context == context
     assert with_path.tokens(first, stop) == tokens
 
@@ -61,12 +62,37 @@ def test_a_hit_has_the_rank_and_the_parts_of_its_best_atom() -> None:
     assert (hit.rank, hit.score, hit.parts) == (5, 2.0, {"stems": 2.0})
 
 
-@pytest.mark.parametrize(("budget", "texts"), [(1, ["They"]), (2, ["They leak."])])
-def test_an_atom_above_the_budget_is_cut_at_a_word(budget: int, texts: list[str]) -> None:
-    hits = reader().cut(1, RANKING, budget)
-    assert [hit.chunk.text for hit in hits] == texts
-    assert all(hit.chunk.extras == {"cut": True} for hit in hits)
+def test_an_atom_above_the_budget_is_cut_at_a_word() -> None:
+    (hit,) = reader().cut(1, RANKING, 1)
+    assert (hit.chunk.text, hit.chunk.extras) == ("They", {"cut": True})
 
 
-def test_where_the_path_alone_is_above_the_budget_nothing_is_given() -> None:
-    assert reader(context=True).cut(1, RANKING, 1) == []
+def test_an_atom_that_only_its_context_makes_too_long_is_given_alone() -> None:
+    (hit,) = reader(context="all").cut(1, RANKING, 2)
+    assert (hit.chunk.context, hit.chunk.text, hit.chunk.extras) == ("", "They leak.", {})
+
+
+TABLE = read_text(
+    "# Stock\n\nTable 1: All pumps\n\n| part | pieces |\n|---|---|\n| pump number one | 7 |\n"
+    "| pump number two | 8 |\n",
+    id="t",
+)
+
+
+@pytest.mark.parametrize(
+    ("first", "context", "shown"),
+    [
+        (4, "none", ""),
+        (4, "lead", "Table 1: All pumps\n| part | pieces |\n|---|---|"),
+        (4, "all", "Stock\nTable 1: All pumps\n| part | pieces |\n|---|---|"),
+        (2, "lead", "Table 1: All pumps"),
+        (1, "lead", ""),
+    ],
+)
+def test_rows_come_with_their_caption_and_header(first: int, context: str, shown: str) -> None:
+    stored = stored_document(WORDS.outline(TABLE), [], find_leads(WORDS.outline(TABLE), WORDS))
+    of_table = PassageReader([stored], Pool([record(TABLE)]), WORDS, context)
+    chunk = of_table.chunk(first, 5)
+    assert TABLE.text[chunk.start : chunk.end] == chunk.text and chunk.text.endswith("two | 8 |")
+    assert chunk.context == shown
+    assert of_table.tokens(first, 5) == len(f"{shown}\n{chunk.text}".split())

@@ -81,7 +81,7 @@ def test_rank_and_reading_order() -> None:
 
 
 def test_the_heading_path_is_shown_and_counted() -> None:
-    retriever = made(HashTokens(), context=True)
+    retriever = made(HashTokens(), context="all")
     (hit,) = retriever.search("Rinse it weekly", 1)
     assert (hit.chunk.context, hit.chunk.text) == ("Pumps > Care", "- Rinse it weekly.\n- Dry it.")
     for budget in range(10, 60, 5):
@@ -93,7 +93,7 @@ def test_the_heading_path_is_shown_and_counted() -> None:
 
 
 def test_a_passage_that_starts_with_its_heading_shows_what_is_above_it() -> None:
-    hit, *_ = made(HashTokens(), context=True).search("care rinse dry", max_tokens=20)
+    hit, *_ = made(HashTokens(), context="all").search("care rinse dry", max_tokens=20)
     assert hit.chunk.text.startswith("## Care") and hit.chunk.context == "Pumps"
     assert hit.chunk.body.lstrip().startswith("- Rinse")
 
@@ -216,6 +216,8 @@ def test_settings_are_checked() -> None:
         EvidenceRetriever(token_encoder=HashEmbedder())  # type: ignore[arg-type]
     with pytest.raises(InvalidParameter, match="dimensions must be a number of at least 1"):
         EvidenceRetriever(dimensions=0)
+    with pytest.raises(InvalidParameter, match="context must be one of 'all', 'lead', 'none'"):
+        EvidenceRetriever(context="heading")
 
 
 def test_models_that_fail_or_answer_wrongly_leave_nothing() -> None:
@@ -290,6 +292,50 @@ def test_code_is_given_by_lines() -> None:
         "function_42", max_tokens=120
     )
     assert "def function_42(value):" in "\n".join(texts(hits))
+
+
+MIXED = st.lists(
+    st.sampled_from(
+        [
+            "# Pumps\n\n",
+            "Which pumps leak? These do:\n\n",
+            "- The blue pump. It leaks.\n",
+            "- Seals:\n  - red seal leaks\n",
+            "\n\n| pump | leaks |\n|---|---|\n",
+            "| the blue pump leaks every day | 7 |\n",
+            "\nTable 7: Leaks\n\n",
+            "\nNo pump. ",
+        ]
+    ),
+    max_size=30,
+)
+
+
+@pytest.mark.parametrize("context", ["none", "lead", "all"])
+@given(parts=MIXED, budget=st.integers(1, 80))
+def test_contexts_are_within_the_budget_and_beside_exact_slices(
+    context: str, parts: list[str], budget: int
+) -> None:
+    document = read_text("".join(parts), id="d", format="markdown")
+    retriever = EvidenceRetriever.from_documents([document], HashTokens(), context=context)
+    hits = retriever.search("Which blue pump leaks?", max_tokens=budget)
+    check(document, hits, budget)
+    assert sum(count_tokens(hit.chunk.index_text) for hit in hits) <= budget
+    assert context != "none" or not any(hit.chunk.context for hit in hits)
+
+
+def test_a_row_comes_with_its_header_whatever_was_saved(tmp_path: Path) -> None:
+    rows = "".join(f"| part {i} | {i * 7} pieces |\n" for i in range(90))
+    stock = read_text(f"Stock in May\n\n| part | stock |\n|---|---|\n{rows}", id="stock")
+    retriever = EvidenceRetriever.from_documents([stock], HashTokens())
+    retriever.save(tmp_path / "index")
+    loaded = EvidenceRetriever.load(tmp_path / "index", HashTokens())
+    for one in (retriever, loaded):
+        (hit, *_) = one.search("How many pieces of part 77?", max_tokens=60)
+        assert "| part 77 | 539 pieces |" in hit.chunk.text
+        assert hit.chunk.context == "Stock in May\n| part | stock |\n|---|---|"
+    (alone,) = retriever.search("How many pieces of part 77?", max_tokens=12)
+    assert (alone.chunk.text, alone.chunk.context) == ("| part 77 | 539 pieces |", "")
 
 
 def test_a_reader_with_its_own_counter() -> None:

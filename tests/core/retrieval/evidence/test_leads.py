@@ -1,0 +1,104 @@
+"""Headers, captions and lead-ins: what a part of a table or list is read with."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from samples import BAD
+
+from structrag import read_text
+from structrag.reading.settings import Reading
+from structrag.retrieval.evidence.leads import LONGEST, Lead, find_leads
+
+ROWS = "| part | stock |\n|---|---|\n| pump | 7 |\n| seal | 8 |\n"
+
+
+def shown(text: str, needle: str, format: str = "markdown") -> list[str]:
+    """What a passage beginning at `needle` is read with."""
+    document = read_text(text, format=format)
+    start = document.text.index(needle)
+    spans = [
+        lead.shown(start, start + len(needle))
+        for lead in find_leads(Reading().outline(document), Reading())
+    ]
+    return [document.text[slice(*span)].strip() for span in spans if span is not None]
+
+
+HEADER = "| part | stock |\n|---|---|"
+
+
+@pytest.mark.parametrize(
+    ("text", "leads"),
+    [
+        (ROWS, [HEADER]),
+        (f"# Stock\n\n{ROWS}", [HEADER]),
+        (f"Stock in May\n\n{ROWS}", ["Stock in May", HEADER]),
+        (f"We count. All of it:\n\n{ROWS}", ["We count. All of it:", HEADER]),
+        (f"We count all of it.\n\n{ROWS}", [HEADER]),
+        (f"Table 3. Stock in May.\n\n{ROWS}", ["Table 3. Stock in May.", HEADER]),
+        (f"Tabelle IV: Lager.\n\n{ROWS}", ["Tabelle IV: Lager.", HEADER]),
+        (f"We count.\n\n{ROWS}\n**Table 3**: Stock.", ["**Table 3**: Stock.", HEADER]),
+        (f"Tables are good.\n\n{ROWS}\nMore text", [HEADER]),
+        (f"{'x' * 401}\n\n{ROWS}", [HEADER]),
+    ],
+)
+def test_a_row_is_read_with_its_caption_and_header(text: str, leads: list[str]) -> None:
+    assert shown(text, "| seal") == leads
+    assert shown(text, "| part") == leads[:-1]
+
+
+def test_tables_of_html_have_captions_and_headers_too() -> None:
+    text = (
+        "<table><caption>Stock</caption><tr><th>part</th><th>pieces</th></tr>"
+        "<tr><td>pump</td><td>7</td></tr><tr><td>seal</td><td>8</td></tr></table>"
+    )
+    caption, header = shown(text, "| seal", "html")
+    assert caption == "Stock" and header.startswith("| part | pieces |")
+
+
+LIST = "- Open it.\n- Filters:\n  - Wash them.\n  - Dry them.\n- Close it.\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "needle", "leads"),
+    [
+        ("It is dirty. Do this every day:", "- Close", ["Do this every day:"]),
+        ("It is dirty. Do this every day.", "- Open", ["Do this every day."]),
+        ("Do this:", "Dry them", ["Do this:", "- Filters:"]),
+        ("Do this:", "- Filters", ["Do this:"]),
+        ("# Care", "- Close", []),
+        (f"Pump. {'word ' * 90}:", "- Close", []),
+    ],
+)
+def test_an_item_is_read_with_its_lead_in(before: str, needle: str, leads: list[str]) -> None:
+    assert shown(f"{before}\n\n{LIST}", needle) == leads
+
+
+def test_only_what_is_outside_of_the_passage_is_shown() -> None:
+    above = Lead(first=40, stop=90, start=20, end=40)
+    assert above.shown(40, 41) == (20, 40) and above.shown(90, 95) is None
+    header = Lead(first=40, stop=90, start=40, end=60)
+    assert [header.shown(start, 90) for start in (40, 50, 70)] == [None, (40, 50), (40, 60)]
+    below = Lead(first=40, stop=90, start=90, end=99)
+    assert [below.shown(50, end) for end in (90, 91)] == [(90, 99), None]
+
+
+@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize("format", ["markdown", "html", "text"])
+def test_odd_documents_have_leads_within_them(name: str, format: str) -> None:
+    document = read_text(BAD[name], format=format)
+    for lead in find_leads(Reading().outline(document), Reading()):
+        assert 0 <= lead.first <= lead.stop <= len(document.text)
+        assert 0 <= lead.start < lead.end <= min(len(document.text), lead.start + LONGEST)
+
+
+@given(st.integers(0, 20), st.integers(0, 20), st.integers(0, 20), st.integers(1, 20))
+def test_what_is_shown_never_overlaps_the_passage(
+    start: int, length: int, lead_start: int, lead_length: int
+) -> None:
+    lead = Lead(0, 30, lead_start, lead_start + lead_length)
+    span = lead.shown(start, start + length)
+    if span is not None:
+        assert lead.start <= span[0] < span[1] <= lead.end
+        assert span[1] <= start or span[0] >= start + length
