@@ -109,7 +109,7 @@ class Cache:
             self._connection.close()
 
     def _read(self, key: str) -> bytes | None:
-        """The bytes kept under the key, None where they are not what was kept."""
+        """The bytes kept under the key; None unless they are as written."""
         query = "SELECT value, checksum FROM answers WHERE key = ?"
         with self._lock, self._errors("read"):
             row = self._connection.execute(query, (key,)).fetchone()

@@ -135,10 +135,10 @@ def _method_for_many(request: Ask | Choose) -> str:
 def ask_model(
     job: Sequence[Call], default: LanguageModel | None, timeout: float | None = None
 ) -> list[Any]:
-    """What the model returned to each call, `Failed` where it raised or took too long.
+    """What the model returned to each call, or `Failed`.
 
-    A job that fails as a whole, or gets another number of answers, is asked call by call. Errors
-    raised on purpose pass through.
+    `Failed` stands for a call that raised or took too long. A job that fails as a whole, or gets
+    another number of answers, is asked call by call. Errors raised on purpose pass through.
     """
     if len(job) == 1:
         return [_ask_one(job[0], default, timeout)]

@@ -1,4 +1,4 @@
-"""Errors of the caller's models and stores, told from errors of our own code."""
+"""Errors of the caller's models and stores, told from our own."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from structrag.errors import ModelFailed, StructragError, TimedOut
 
 @contextmanager
 def raised_by(what: str) -> Iterator[None]:
-    """Turn an exception into ModelFailed that names who raised it; it is the cause.
+    """Turn an exception into a ModelFailed that names who raised it.
 
-    Nothing but the call of the caller's object stands within it, so that no error of our own code
-    is blamed on a model. Errors of structrag pass as they are.
+    The exception is its cause. Nothing but the call of the caller's object stands within it, so
+    that no error of our own code is blamed on a model. Errors of structrag pass as they are.
 
     Example:
         >>> try:
@@ -47,7 +47,9 @@ def raised_by(what: str) -> Iterator[None]:
 def within(
     seconds: float | None, what: str, call: Callable[..., T], *arguments: Any, **options: Any
 ) -> T:
-    """What a call returns, or TimedOut where it takes longer; None: however long it takes.
+    """What a call returns, or TimedOut where it takes longer.
+
+    `None` sets no limit.
 
     Example:
         >>> within(5, "embedder 'e5'", str.upper, "yes")
@@ -76,9 +78,9 @@ def within(
 async def awithin(
     seconds: float | None, what: str, model: Any, method: str, *arguments: Any, **options: Any
 ) -> Any:
-    """`within` on an event loop, by a model's method or its awaited form, as `acall`.
+    """`within` on an event loop, for a method that may be awaited.
 
-    A coroutine that takes longer is cancelled.
+    It is called as `acall` calls it. A coroutine that takes longer is cancelled.
     """
     if seconds is None:
         return await acall(model, method, *arguments, **options)

@@ -76,7 +76,7 @@ def unnamed(value: Any, kind: str) -> str:
 
 
 def digest(text: str) -> str:
-    """A text too long or too private for a name, as a digest.
+    """A digest of a text too long or private for a name.
 
     What stands for an unnamed part stays.
     """

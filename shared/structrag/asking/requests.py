@@ -180,7 +180,7 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TokenVectors:
-    """A text as its encoder sees it: a vector for each of its tokens.
+    """A text as its encoder sees it, token by token.
 
     Example:
         >>> vectors = np.eye(2, dtype=np.float32)
@@ -199,11 +199,11 @@ class TokenVectors:
 
 
 class TokenEncoder(Protocol):
-    """A model that also gives the vectors of a text's tokens, of the pass that embeds it.
+    """An embedder that also gives the vectors of a text's tokens.
 
-    `name` must tell models and settings apart. A text longer than the model reads is read in parts.
-    On an event loop `aembed_tokens` with the same parameters is awaited where there is one; else
-    `embed_tokens` runs in a worker thread.
+    They come of the pass that embeds the text. `name` must tell models and settings apart. A text
+    longer than the model reads is read in parts. On an event loop `aembed_tokens` with the same
+    parameters is awaited where there is one; else `embed_tokens` runs in a worker thread.
     """
 
     @property
@@ -317,7 +317,7 @@ def fallbacks_line(counts: Mapping[str, int], reasons: Mapping[str, str]) -> str
 
 
 def why_unusable(answer: str | Failed) -> str:
-    """Why something fell back: the call's error, or the answer that said nothing."""
+    """Why something fell back: the call's error, or an empty answer."""
     if isinstance(answer, Failed):
         return str(answer)
     return f"the answer cannot be used: {shortened(answer, 80)!r}"

@@ -407,7 +407,7 @@ class Runner:
 
 
 def _route_errors(route: Route) -> AbstractContextManager[None]:
-    """Names a caller's route that raises; errors of our own routes pass as they are."""
+    """Names a caller's route that raises; our own errors pass unchanged."""
     if getattr(route, "is_ours", False):
         return nullcontext()
     return raised_by(f"route {type(route).__name__}")
@@ -424,7 +424,7 @@ class _Outcome:
     widths: dict[int, tuple[Embedder, int]] = field(default_factory=dict)
 
     def of_one_width(self, plan: EmbeddingPlan) -> Array:
-        """The vectors of a plan; InvalidAnswer if its embedder gave others a different width."""
+        """The vectors of a plan; InvalidAnswer if earlier ones had another width."""
         matrix = plan.result()
         width = int(matrix.shape[1])
         _, expected = self.widths.setdefault(id(plan.embedder), (plan.embedder, width))

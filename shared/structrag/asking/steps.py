@@ -169,7 +169,7 @@ def keeping(steps: Steps[T], answers: dict[Request, Any]) -> Steps[T]:
 
 
 def noting_failures(steps: Steps[T], failures: list[Failed]) -> Steps[T]:
-    """Run `steps`, and put each call of a model that failed into `failures`."""
+    """Run `steps`, and put each failed model call into `failures`."""
 
     def answer(request: Request) -> Steps[Any]:
         (answer,) = yield [request]

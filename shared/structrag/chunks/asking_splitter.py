@@ -232,9 +232,9 @@ def _counted_steps(
 
 
 def degraded_reason(degraded: Sequence[Chunk], failures: Sequence[Failed]) -> dict[str, str]:
-    """Why chunks lack what a model should have given, under "chunks"; {} without any.
+    """Why chunks lack what a model should have given.
 
-    `failures` are the calls that failed.
+    `failures` are the calls that failed. The reason stands under "chunks"; {} without any.
     """
     if not degraded:
         return {}

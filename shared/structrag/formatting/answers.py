@@ -93,7 +93,7 @@ def bare(answer: str, core: str) -> str:
 
 
 def _core_part(answer: str, core: str) -> str:
-    """What stands between the marks, or all but the marks where words would go."""
+    """What stands between the marks; all if words would be lost."""
     part, whole = between_marks(answer, core), without_marks(answer, core)
     if part == whole:
         return part

@@ -1,4 +1,4 @@
-"""The marks around what a model is to convert, taken out of its answer.
+"""Takes the marks around what was to be converted from an answer.
 
 Models repeat them, often misspelt: `<<BEGIN>>`, `<<< begin >>>`, `&lt;END&gt;`, **END**.
 """
@@ -30,10 +30,11 @@ _ALIKE = {"begin": 0.75, "end": 0.65}
 
 
 def between_marks(answer: str, core: str) -> str:
-    """The part of an answer between its first marks, and no other marks in it.
+    """The part of an answer between its first marks.
 
-    `core` is what was to be converted: what it holds itself is no mark. Without a mark of the
-    beginning the part begins with the answer, without one of the end it ends with it.
+    Other marks in it are left out. `core` is what was to be converted: what it holds itself is no
+    mark. Without a mark of the beginning the part begins with the answer, without one of the end it
+    ends with it.
     """
     marks = _marks(answer, core)
     starts = [end for _, end, name in marks if name == "begin"]
@@ -58,7 +59,7 @@ def _without(answer: str, marks: list[tuple[int, int, str]], start: int, end: in
 
 
 def _marks(answer: str, core: str) -> list[tuple[int, int, str]]:
-    """The place of each mark in an answer, and which it is: "begin", "end" or ""."""
+    """Each mark of an answer: its place, and "begin", "end" or ""."""
     source = _plain(core)
     words = set(re.findall(r"[a-z]+", core.casefold()))
     places: list[tuple[int, int, str]] = []
@@ -94,7 +95,7 @@ def _merged(places: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
 
 
 def _whole_line(answer: str, start: int, end: int) -> tuple[int, int]:
-    """The place of a mark with its line, if nothing else but dress stands there."""
+    """A mark's place, with its line where only dress stands there."""
     first = answer.rfind("\n", 0, start) + 1
     last = answer.find("\n", end)
     last = len(answer) if last < 0 else last
@@ -103,7 +104,7 @@ def _whole_line(answer: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _name(word: str) -> str:
-    """The mark that a word stands for, however misspelt; "" for another word."""
+    """The mark that a word spells, perhaps wrongly; "" for none."""
     for name, least in _ALIKE.items():
         if SequenceMatcher(None, word, name).ratio() >= least:
             return name

@@ -85,7 +85,7 @@ def oversize_notes(chunk: Chunk) -> dict[str, Any]:
 
 
 def is_oversize(chunk: Chunk) -> bool:
-    """Whether a chunk exceeds the limit, which only a single code point may."""
+    """Whether a single code point makes the chunk exceed the limit."""
     return bool(chunk.extras.get("oversize"))
 
 

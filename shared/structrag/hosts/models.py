@@ -75,7 +75,7 @@ def settings_of(value: Any) -> dict[str, Any]:
 
 
 def other_settings(value: Any, shown_names: Collection[str]) -> dict[str, str]:
-    """The settings of a model that a name does not show yet, as one digest.
+    """A digest of the settings that a model's name does not show.
 
     Where the server is, and how answers are drawn: all fields of plain types, and mappings of them,
     that are not as the class sets them, without counters and other records. Without any, nothing.
@@ -92,7 +92,7 @@ def other_settings(value: Any, shown_names: Collection[str]) -> dict[str, str]:
 
 
 def _is_changed(default: Any, value: Any) -> bool:
-    """Whether a plain setting or a mapping is there, and not the default."""
+    """Whether a plain setting or mapping differs from the default."""
     if isinstance(value, Mapping):
         return bool(value) and value != default
     return is_plain(value) and value != "" and value != default
@@ -237,17 +237,17 @@ def _is_limit(value: Any) -> bool:
 
 
 def margin_model(model: Any) -> TransformersMargin | None:
-    """What weighs options by a model of transformers that the host's model holds.
+    """Weighs options by the transformers model within the host's model.
 
-    So do HuggingFacePipeline, ChatHuggingFace and HuggingFaceLLM. None where there is none, or it
-    is no causal one.
+    Such models are in HuggingFacePipeline, ChatHuggingFace and HuggingFaceLLM. None where there is
+    none, or it is no causal one.
     """
     transformer, tokenizer = transformer_of(model)
     return None if transformer is None else TransformersMargin(transformer, tokenizer)
 
 
 def transformer_of(model: Any) -> tuple[Any, Any]:
-    """The causal language model of transformers that a host's model holds, and its tokenizer.
+    """The causal transformers model of a host's model, and its tokenizer.
 
     Both None where it holds none.
     """
@@ -266,16 +266,17 @@ def transformer_of(model: Any) -> tuple[Any, Any]:
 
 
 def _pipeline(model: Any) -> Any:
-    """The pipeline of transformers that a host's model holds, itself or one level deeper."""
+    """The transformers pipeline in a host's model, or one level deeper."""
     holder = getattr(model, "llm", None)
     return getattr(model, "pipeline", None) or getattr(holder, "pipeline", None)
 
 
 def answer_counter(model: Any) -> TokenCounter | None:
-    """What counts a host's language model's tokens by its own tokenizer, or None.
+    """Counts tokens by the tokenizer of a host's language model.
 
-    That of a model of transformers it holds, or its `tokenizer` with `encode`. What a host counts
-    by itself is not asked, since some would download a tokenizer for it.
+    That is the tokenizer of a transformers model it holds, or its `tokenizer` with `encode`; None
+    without either. What a host counts by itself is not asked, since some would download a tokenizer
+    for it.
     """
     _, held = transformer_of(model)
     tokenizer = held or getattr(model, "tokenizer", None)

@@ -222,7 +222,7 @@ class Preparation:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Entries for the store, how often views fell back, and why the first time."""
+    """Entries for the store, with the views that fell back."""
 
     entries: list[Entry]
     fallbacks: Counter[str]
@@ -260,10 +260,11 @@ def prepare_steps(group: Sequence[tuple[Document, str]], how: Preparation) -> St
 
 
 def _degraded_chunks(read: Read) -> tuple[list[Chunk], int]:
-    """The chunks that lack what a model should have given, and how many to make again.
+    """The degraded chunks, and how many are to be made again.
 
-    Those are all where a call failed, and none where all were answered. A splitter that calls
-    models by itself says so by `extras["failure"]`.
+    A degraded chunk lacks what a model should have given. All are made again where a call failed,
+    and none where all calls were answered. A splitter that calls models by itself says so by
+    `extras["failure"]`.
     """
     degraded = [chunk for chunk in read.chunks if chunk.extras.get("degraded")]
     if read.failures:

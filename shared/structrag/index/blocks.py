@@ -1,4 +1,6 @@
-"""Files of arrays that are mapped into memory, each block checked when it is first read.
+"""Files of arrays, mapped into memory and checked block by block.
+
+A block is checked when it is first read. A file holds:
 
     the arrays' bytes, each beginning at a multiple of 64
     the footer: JSON with the arrays' types, shapes and places, and a checksum of every block
@@ -31,7 +33,9 @@ Pieces = Sequence[NDArray[Any]]  # of one array, one after the other
 
 
 class Column:
-    """An array whose items are asked for by range, so that a file's can be checked first.
+    """An array that is read by ranges of its items.
+
+    So the blocks of a file can be checked before they are read.
 
     Example:
         >>> column = Column(np.arange(5))
@@ -44,7 +48,7 @@ class Column:
     def __init__(
         self, values: NDArray[Any], check: Callable[[int, int], None] | None = None
     ) -> None:
-        """`check` is given the bytes [first, last) of the array that are about to be read."""
+        """`check` is given the bytes [first, last) before they are read."""
         self.values = values
         self._check = check
 
@@ -153,7 +157,7 @@ class ArrayFile:
             raise
 
     def _check(self, first: int, last: int) -> None:
-        """Check the blocks of the bytes [first, last) that were not checked yet."""
+        """Check the still unchecked blocks of the bytes [first, last)."""
         for block in range(first // BLOCK, -(-last // BLOCK)):
             if self._verified[block]:
                 continue

@@ -96,7 +96,7 @@ def _of(view: str) -> str:
 
 
 class VectorTable:
-    """The unit vectors of one view of one segment; nothing in it changes.
+    """The unit vectors of one view of one segment, never changed.
 
     `matrix` (m, d) holds what `unit_vectors` gives. `owner` (m,) says which row each vector belongs
     to, ascending. The vectors of one row are a group, in the order of rows.
@@ -138,7 +138,10 @@ class VectorTable:
         return np.arange(first, last)
 
     def near(self, query: NDArray[np.float32], groups: NDArray[np.int64]) -> NDArray[Any]:
-        """The scores of groups, at least one, by float32 products; exact where they are few."""
+        """The scores of groups by float32 products; exact where groups are few.
+
+        At least one group is asked for.
+        """
         # A product over the whole span would be wasted on a mask that keeps few of its rows.
         if len(groups) * _SPARSE <= groups[-1] - groups[0] + 1:
             return self.exact(query, groups)

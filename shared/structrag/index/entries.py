@@ -32,7 +32,10 @@ class Vectors:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """The chunks of a document at another level, such as its sections beside its paragraphs."""
+    """The chunks of a document at another level.
+
+    Such as its sections, beside its paragraphs.
+    """
 
     chunks: tuple[Chunk, ...]
     views: Mapping[str, tuple[str | None, ...]]  # as in `Entry`
@@ -41,7 +44,10 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One document prepared for the store: its chunks at the store's first level, and the rest."""
+    """One document prepared for the store.
+
+    Its own chunks are those of the store's first level; `levels` has the others.
+    """
 
     document: Document  # id, title, format and meta are kept, the text is not
     fingerprint: str  # what the entry was made from, text and settings: equal means unchanged
@@ -55,7 +61,7 @@ class Entry:
     arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     def level(self, name: str) -> Level:
-        """The chunks of the level of this name; the first level where there is no other."""
+        """The level of this name; by default the first."""
         first = Level(self.chunks, self.views, self.vectors)
         return self.levels.get(name, first)
 
@@ -70,7 +76,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class LevelRows:
-    """The chunks of one level of a document in row order (chunk start, end, id)."""
+    """The chunks of one level of a document in row order.
+
+    That is by chunk start, end and id.
+    """
 
     rows: list[Row]
     # view -> unit vectors and their rows

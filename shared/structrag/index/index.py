@@ -302,17 +302,17 @@ class Index:
         return hits
 
     def reader(self) -> Reader:
-        """The index as it is now, to be searched; later changes do not touch it.
+        """The index as it is now, untouched by later changes.
 
         A corpus-dependent embedder has been fitted to what is there.
         """
         return self.level.reader()
 
     def query_vectors(self, reader: Reader, *queries: str) -> Steps[list[Any]]:
-        """The queries' vectors in one call, to search a reader; the first is not blank.
+        """The queries' vectors for searches of a reader, in one call.
 
-        None for a query of no known word (zeros); all are None for a store that embeds itself, an
-        empty index and a blank query.
+        The first query is not blank. None for a query of no known word (zeros); all are None for a
+        store that embeds itself, an empty index and a blank query.
         """
         if not self.host.wants_our_vectors:
             return [None] * len(queries)
@@ -321,9 +321,10 @@ class Index:
     def request(
         self, reader: Reader, route: str, query: str, vector: Any, n: int, where: Any
     ) -> Search:
-        """A search of one route, answered by a reader or the host's store.
+        """The request of a search of one route.
 
-        `where` is what `search` takes; for a reader also rows that it has selected.
+        A reader or the host's store answers it. `where` is what `search` takes; for a reader also
+        rows that it has selected.
         """
         if route.startswith("dense") and self.dense_store is not None:
             return Search(route, query, vector, n, where, self.dense_store)

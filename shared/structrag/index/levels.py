@@ -1,4 +1,7 @@
-"""A level of a store as it is searched, with an embedder that may be fitted to it."""
+"""A level of a store as it is searched.
+
+Its embedder may be one that is fitted to the level's texts.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from structrag.index.store import Store
 
 
 class SearchedLevel:
-    """One level of a store, to be searched by the vectors of an embedder.
+    """One level of a store, searched by the vectors of an embedder.
 
     An embedder with `fit` (LSA) is fitted to the level's texts when they are first searched and
     after every change. Its vectors belong to that fit, so a reader carries both.
@@ -32,7 +35,7 @@ class SearchedLevel:
         self._fitting = Lock()
 
     def reader(self, snapshot: Snapshot | None = None) -> Reader:
-        """The level as it is now, or in a snapshot; later changes do not touch it."""
+        """The level now or in a snapshot, untouched by later changes."""
         if not hasattr(self.embedder, "fit"):
             return (snapshot or self.store.snapshot()).reader(self.level)
         changes = self.store.changes if snapshot is None else snapshot.changes
@@ -48,7 +51,7 @@ class SearchedLevel:
 
     @staticmethod
     def _serves(fitted: Reader, changes: int, snapshot: Snapshot | None) -> bool:
-        """Whether a fit is not outdated; for a snapshot only its own serves."""
+        """Whether a fit is up to date; a snapshot needs its own."""
         return fitted.changes == changes if snapshot else fitted.changes >= changes
 
 
@@ -68,9 +71,10 @@ def fitted_reader(reader: Reader, embedder: Any) -> Reader:
 
 
 def query_vectors(reader: Reader, *queries: str) -> Steps[list[Any]]:
-    """The queries' vectors in one call, to search a reader; the first is not blank.
+    """The queries' vectors for searches of a reader, in one call.
 
-    None for a query of no known word (zeros); all are None for an empty reader and a blank query.
+    The first query is not blank. None for a query of no known word (zeros); all are None for an
+    empty reader and a blank query.
     """
     if not len(reader) or not queries[0].strip():
         return [None] * len(queries)

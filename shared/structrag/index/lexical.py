@@ -297,7 +297,10 @@ def _transpose(
 
 @dataclass(frozen=True)
 class LexicalPart:
-    """The postings of one view of one segment, and where its rows stand among all."""
+    """The postings of one view of one segment.
+
+    `place` says where the segment's rows stand among all rows.
+    """
 
     postings: Postings
     vocabulary: Vocabulary
@@ -313,7 +316,7 @@ class LexicalPart:
         return len(lengths), int(lengths.sum(dtype=np.int64))
 
     def posting(self, term: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """The rows that hold a term, deleted ones among them, and how often they do."""
+        """The rows that hold a term and how often, deleted ones too."""
         number = self.vocabulary.get(term)
         if number is None or number >= self.postings.n_terms:
             return _NO_ROWS, _NO_ROWS
@@ -417,7 +420,7 @@ class LexicalIndex:
         scores: FloatArray,
         n: int,
     ) -> tuple[IntArray, FloatArray]:
-        """The rows of a part that are found, with their scores; at least the `n` best."""
+        """Rows of a part with their scores, at least the `n` best."""
         if self.bm25.method == "okapi":
             # Every row is ranked, so none may be left out early.
             scores[norm.lengths[rows] == ABSENT] = -np.inf
@@ -436,7 +439,7 @@ class LexicalIndex:
     def _weighted(
         self, query: Mapping[str, int]
     ) -> Iterator[tuple[LexicalPart, list[Term], LengthNorm]]:
-        """Each part with the terms of a query, the rarest first, and its norm.
+        """Each part with the query's terms, rarest first, and its norm.
 
         The order of the terms is the same in all parts, so that equal rows get equal scores.
         """
@@ -492,7 +495,10 @@ class LexicalIndex:
 def _searched(
     part: LexicalPart, where: slice | NDArray[np.bool_] | None
 ) -> tuple[IntArray, FloatArray]:
-    """The rows of a part to search, ascending, and what they score before any term."""
+    """The rows of a part to search, and their scores so far.
+
+    The rows ascend; the scores are those before any term.
+    """
     selection, n_rows = part.place.local(where), part.place.n_rows
     if isinstance(selection, np.ndarray):
         if np.count_nonzero(selection) * FEW < n_rows:

@@ -64,7 +64,7 @@ def concatenated(arrays: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
 
 @dataclass(frozen=True, slots=True)
 class RowMap:
-    """Where the rows of one segment stand among all rows of a level.
+    """Where a segment's rows stand among all rows of a level.
 
     Example:
         >>> RowMap(3, offset=10).positions_of(np.array([0, 2])).tolist()

@@ -99,7 +99,10 @@ class HostVectors:
 
 @dataclass(frozen=True, slots=True)
 class OwnRoute:
-    """Searches an index as it was at one moment; it names chunks by their rows."""
+    """Searches an index as it was at one moment.
+
+    It names chunks by their rows.
+    """
 
     is_ours: ClassVar[bool] = True
     reader: Reader

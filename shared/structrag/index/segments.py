@@ -85,7 +85,7 @@ class Lines:
         return self.text.part(first, last).tobytes()
 
     def part(self, first: int, last: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """The bytes of lines `first` to `last` (exclusive), and the length of each."""
+        """The bytes of the lines [first, last), and each line's length."""
         bounds = self.bounds.part(first, last + 1)
         text = self.text.part(int(bounds[0]), int(bounds[-1]))
         return text, np.diff(bounds)
@@ -99,7 +99,7 @@ def lines_of(lines: Iterable[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int6
 
 
 class ChunkIds:
-    """From the ids of chunks to their rows, by a hash of each."""
+    """From ids of chunks to their rows, by hashes."""
 
     def __init__(self, hashes: Column, rows: Column) -> None:
         self.hashes = hashes  # ascending
@@ -118,7 +118,7 @@ class ChunkIds:
         return hashes
 
     def candidates(self, chunk_id: str) -> list[int]:
-        """The rows, ascending, that may have this id: nearly always one or none."""
+        """The rows that may have this id, ascending: mostly one or none."""
         hashes, hashed = self.hashes.all(), hash_of(chunk_id)
         first = int(np.searchsorted(hashes, hashed, "left"))
         last = int(np.searchsorted(hashes, hashed, "right"))
@@ -134,7 +134,10 @@ def hash_of(chunk_id: str) -> np.uint64:
 
 
 class TermFile:
-    """The sorted terms of a segment in a file; their places are their numbers."""
+    """The sorted terms of a segment in a file.
+
+    A term's place is its number.
+    """
 
     def __init__(self, lines: Lines) -> None:
         self._lines = lines
@@ -152,7 +155,10 @@ class TermFile:
         return numbers
 
     def get(self, term: str, /) -> int | None:
-        """The number of a term, found by halving: most terms are never asked for."""
+        """The number of a term, found by halving.
+
+        No table is made, since most terms are never asked for.
+        """
         if "_numbers" in self.__dict__:
             return self._numbers.get(term)
         encoded = term.encode("utf-8", "surrogatepass")
@@ -353,7 +359,7 @@ def _joined_arrays(
 
 
 def runs_of(segments: Sequence[Segment], live: Sequence[NDArray[np.bool_] | None]) -> Runs:
-    """The living documents of segments in the order of their keys, as runs."""
+    """The living documents of segments as runs, by their keys."""
     keys, owners, numbers = [], [], []
     for i, segment in enumerate(segments):
         alive = live[i]
@@ -371,7 +377,10 @@ def runs_of(segments: Sequence[Segment], live: Sequence[NDArray[np.bool_] | None
 
 
 def row_runs(runs: Runs, bounds: Sequence[IntArray]) -> Runs:
-    """The runs of rows of runs of documents; `bounds` are those of each segment's level."""
+    """The runs of rows of runs of documents.
+
+    `bounds` are those of each segment's level.
+    """
     rows: Runs = runs.copy()
     for i, of_segment in enumerate(bounds):
         chosen = runs[:, 0] == i
@@ -519,7 +528,7 @@ class Merge:
         return Segment(self.keys, list(self._documents()), vocabulary, tables, arrays)
 
     def write(self, folder: Path) -> Segment:
-        """Write the merged segment to a file of the folder, and open it.
+        """Write the merged segment into the folder, and open it.
 
         The file's name is the digest of its content.
         """

@@ -26,7 +26,10 @@ class Documents(Protocol):
         """The rows of a document."""
 
     def records(self) -> Iterable[tuple[Mapping[str, Any], range]]:
-        """Every document's record, with "id" and "meta", and its rows, in row order."""
+        """Every document's record and rows, in row order.
+
+        A record has "id" and "meta".
+        """
 
 
 def select_rows(documents: Documents, where: Condition) -> Selection:
@@ -51,7 +54,10 @@ def select_rows(documents: Documents, where: Condition) -> Selection:
 
 
 def _meeting(documents: Documents, allowed_values: Mapping[str, list[Any]]) -> list[range]:
-    """The rows of the documents that have one of the allowed values under every key."""
+    """The rows of the documents that meet every condition.
+
+    They have one of the allowed values under every key.
+    """
     if set(allowed_values) == {"doc_id"}:
         # Ids are looked up, so that a search in one document does not read all records.
         ids = dict.fromkeys(allowed_values["doc_id"])

@@ -1,7 +1,8 @@
-"""What a store held at one moment: segments, which of their documents live, and all rows' order.
+"""What a store held at one moment.
 
-Nothing in a snapshot changes, so that a search that reads one is not disturbed by documents that
-come and go meanwhile.
+That is its segments, which of their documents live, and the order of all rows. Nothing in a
+snapshot changes, so that a search that reads one is not disturbed by documents that come and go
+meanwhile.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class Snapshot:
 
     @cached_property
     def is_sequence(self) -> bool:
-        """Whether the documents of each segment come behind all of the one before it."""
+        """Whether segments follow each other without mixing their documents."""
         last = -1
         for segment in self.segments:
             if len(segment) and segment.keys[0] <= last:
@@ -117,7 +118,7 @@ class Snapshot:
 
 
 class Reader:
-    """One level of a store at one moment: its rows, and searches among them.
+    """One level of a store at one moment, to be searched.
 
     Rows number the chunks: documents in the order they were first put (a replaced one keeps its
     place), then chunk start.
@@ -131,7 +132,7 @@ class Reader:
         fitted: Mapping[str, DenseIndex] | None = None,
         basis: Any = None,
     ) -> None:
-        """`fitted`: vectors in place of the stored ones; `basis`: the embedder that made them."""
+        """`fitted` replaces the stored vectors; `basis` is the embedder that made it."""
         self.snapshot = snapshot
         self.level = level
         self.settings = snapshot.settings
@@ -144,7 +145,7 @@ class Reader:
     def with_vectors(
         self, vectors: Mapping[str, tuple[ArrayLike, ArrayLike]], basis: Any
     ) -> Reader:
-        """The same rows with other vectors, for embedders that are fitted to the whole corpus.
+        """The same rows with vectors fitted to the whole corpus.
 
         View -> `matrix` (m, d) and `owner` (m,), the rows they belong to, ascending. Raises
         InvalidAnswer if they are unusable.
@@ -165,7 +166,10 @@ class Reader:
 
     @cached_property
     def _runs(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Of each run of rows: its first position (and the end), segment and first row there."""
+        """Of each run: its first position, segment and first row there.
+
+        The first positions have one more: the end of the last run.
+        """
         rows = row_runs(self.snapshot.runs, [table.bounds for table in self._tables])
         rows = rows[rows[:, 1] < rows[:, 2]]
         starts = np.concatenate([[0], np.cumsum(rows[:, 2] - rows[:, 1])])
@@ -225,7 +229,7 @@ class Reader:
         return self.stored(doc_id).fingerprint if doc_id in self else None
 
     def array(self, doc_id: str, name: str) -> NDArray[Any] | None:
-        """A further array of a document (`Entry.arrays`); None where that is missing or empty."""
+        """A further array of a document (`Entry.arrays`); None if missing or empty."""
         i, number = self._find(doc_id)
         return self.snapshot.segments[i].array(name, number)
 
@@ -243,7 +247,10 @@ class Reader:
         return self._span(*self._find(doc_id))
 
     def records(self) -> Iterator[tuple[Mapping[str, Any], range]]:
-        """Every document's record, with "id" and "meta", and its rows, in row order."""
+        """Every document's record and rows, in row order.
+
+        A record has "id" and "meta".
+        """
         start = 0
         for i, first, last in self.snapshot.runs.tolist():
             segment, bounds = self.snapshot.segments[i], self._tables[i].bounds
@@ -368,6 +375,6 @@ class Reader:
 
 
 def _ranges(firsts: IntArray, sizes: IntArray) -> IntArray:
-    """The numbers of ranges that begin at `firsts`, one range behind the other."""
+    """The numbers of ranges in a row, each from its first."""
     shifts = firsts - (np.cumsum(sizes) - sizes)
     return np.repeat(shifts, sizes) + np.arange(int(sizes.sum()))

@@ -1,4 +1,4 @@
-"""Saved indexes: a manifest, and the files of the segments that it names.
+"""Saved indexes: a manifest and the segments it names.
 
     index/manifest.json          format, version, settings, configuration; every segment with the
                                  numbers of its deleted documents; a checksum
@@ -59,9 +59,9 @@ class Saved:
 
 
 def save_index(path: Place, saved: Saved) -> Segment | None:
-    """Write an index folder; give the file of the segments that were in memory, joined.
+    """Write an index folder.
 
-    None if all had files already.
+    Returns the file that joins the segments that were in memory; None if all had files already.
 
     Raises:
         InvalidParameter: `path` is a file or a folder with something else in it.
@@ -148,7 +148,7 @@ def _write(place: Path, saved: Saved) -> str | None:
 
 
 def _write_shared(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Write the arrays of all documents, and return the name of their file."""
+    """Write the arrays of all documents, and return their file's name."""
     part = folder / f"part-{uuid4().hex}"
     name = write_arrays(part, {name: [array] for name, array in arrays.items()}, {})
     part.replace(segment_path(folder, name))
@@ -209,7 +209,7 @@ def _write_manifest(
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have the names in a folder on disk, where the system can do that."""
+    """Have a folder's names on disk, where the system can."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -219,7 +219,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _remove_unnamed(place: Path) -> None:
-    """Remove what the manifest does not name; nothing where it cannot be read."""
+    """Remove what the manifest does not name; nothing if it is unreadable."""
     with suppress(StructragError, OSError):
         manifest = read_manifest(place)
         names = {f"{record['name']}.seg" for record in manifest["segments"]}
@@ -247,9 +247,10 @@ def _remove_abandoned(parent: Path, pattern: str) -> None:
 
 
 class TemporaryFolder:
-    """A folder for files that are not saved yet, removed with `close` or when the process ends.
+    """A folder for files that are not saved yet.
 
-    Those that killed processes have left are removed when another one is made.
+    It is removed with `close` or when the process ends. Those that killed processes have left are
+    removed when another one is made.
     """
 
     def __init__(self) -> None:

@@ -129,9 +129,9 @@ class Store:
         return stored.fingerprint if stored else None
 
     def degraded(self, doc_id: str) -> int:
-        """How many views of a document lack what a failed call should have given.
+        """How many views of a document are to be made again.
 
-        They are to be made again. 0 for a document that is not there.
+        They lack what a failed call should have given. 0 for a document that is not there.
         """
         stored = self._stored(doc_id)
         return stored.degraded if stored else 0
@@ -145,7 +145,10 @@ class Store:
             return None if place is None else self._segments[place[0]].document(place[1])
 
     def _find(self, doc_id: str) -> tuple[int, int] | None:
-        """The segment of a document that does not wait, and its number there."""
+        """The segment of a document, and its number there.
+
+        A document that waits has none.
+        """
         return Snapshot(self.settings, self._segments, self._live, self.changes).find(doc_id)
 
     def _rows(self, doc_id: str, level: str) -> Sequence[Row]:
@@ -160,9 +163,10 @@ class Store:
         return [table.row(row) for row in table.rows_of(place[1])]
 
     def holds(self, entry: Entry) -> bool:
-        """Whether the document is there as in the entry, vectors and arrays aside.
+        """Whether the document is there as the entry has it.
 
-        That is with the same fingerprint, chunks and texts, and as many views to be made again.
+        Its fingerprint, chunks and texts are the same, and as many views are to be made again.
+        Vectors and arrays are not compared.
         """
         with self._lock:
             doc_id = entry.document.id
@@ -265,7 +269,7 @@ class Store:
                     )
 
     def _width(self, level: str, view: str, width: int, doc_id: str) -> int:
-        """The dimension of other documents' vectors in a view; `width` where there are none."""
+        """The dimension of a view's vectors in other documents, or `width`."""
         for name, pending in self._pending.items():
             matrix, _ = pending.levels[level].vectors.get(view, (np.empty((0, 0)), None))
             if len(matrix) and name != doc_id:
@@ -321,7 +325,7 @@ class Store:
         return snapshot
 
     def _flush(self) -> None:
-        """Make a segment of the documents that wait; one that is large goes to a file."""
+        """Make a segment of the waiting documents; a large one gets a file."""
         if not self._pending:
             return
         segment = segment_of(
@@ -370,7 +374,7 @@ class Store:
         self._live = [self._live[i] for i in numbers]
 
     def _crowd(self) -> list[int]:
-        """The segments to be joined next, the smallest first; none where all is well."""
+        """The segments to be joined next, smallest first; none if all is well."""
         by_size: dict[int, list[int]] = {}
         for i, segment in enumerate(self._segments):
             if segment.n_rows <= LARGEST_ROWS // 2:
@@ -386,7 +390,7 @@ class Store:
         return []
 
     def _install(self, segments: Sequence[Segment], live: Sequence[Live], merged: Segment) -> bool:
-        """Put a merged segment in the place of those it was made of.
+        """Put a merged segment in the place of its parts.
 
         Documents that were deleted since are marked in it. False, and nothing changes, where one of
         the segments is gone.
@@ -457,7 +461,7 @@ class Store:
     # -- what a snapshot answers
 
     def reader(self, level: str | None = None) -> Reader:
-        """One level as it is now, by default the first; later changes do not touch it."""
+        """A level (the first) as it is now, untouched by later changes."""
         return self.snapshot().reader(level)
 
     def chunk(self, row: int) -> Chunk:
@@ -531,7 +535,7 @@ class Store:
 
 
 def _merge_crowds(reference: weakref.ref[Store]) -> None:
-    """Join segments of a store until all is well, or the store is gone."""
+    """Join a store's segments until all is well or it is gone."""
     try:
         while True:
             store = reference()

@@ -215,7 +215,7 @@ def _answered(
 def _read(
     kind: str, body: str, counter: TokenCounter, answer: str | Failed
 ) -> tuple[str, list[str]]:
-    """The summary and the keywords of an answer; "" and [] of a failed call.
+    """The summary and keywords of an answer, empty after a failed call.
 
     A summary longer than what it sums up is "".
     """

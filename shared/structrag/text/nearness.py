@@ -1,4 +1,4 @@
-"""Whether a phrase is made of a text's words, or of words close to them."""
+"""Whether a phrase is made of a text's words or close ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Terms cut to their stems by Snowball, and as numbers that are equal in every process."""
+"""Terms cut to their stems by Snowball, and as numbers.
+
+The numbers are equal in every process.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +38,10 @@ class StemCounts:
 
 
 def stems(text: str, *, language: str = "english") -> list[str]:
-    """The stems of a text's terms in order, with repeats; stop words are left out.
+    """The stems of a text's terms in order, with repeats.
 
-    A language that Snowball does not know keeps its terms whole. Stop words are those of the
-    language where there is a list, else none are left out.
+    A language that Snowball does not know keeps its terms whole. Stop words are left out: they are
+    those of the language where there is a list, else none are left out.
 
     Example:
         >>> stems("The pumps are running")
@@ -68,7 +71,7 @@ def count_stems(texts: Sequence[str], *, language: str = "english") -> StemCount
 
 
 def stem_keys(words: Iterable[str]) -> Keys:
-    """Stems as numbers: 64 bits of their hash, so that no vocabulary has to be kept."""
+    """Stems as 64 bits of their hash: no vocabulary has to be kept."""
     return np.array([_key(word) for word in words], dtype=np.uint64)
 
 

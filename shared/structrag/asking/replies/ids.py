@@ -262,7 +262,7 @@ def _said(text: str) -> list[Item]:
 
 
 def _run(text: str, start: int) -> tuple[list[Item], int]:
-    """The items that follow each other from a place on, and where they end."""
+    """The items in unbroken succession from a place, and their end."""
     items: list[Item] = []
     end = start
     match = _ITEM.match(text, start)

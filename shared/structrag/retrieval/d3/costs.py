@@ -49,12 +49,15 @@ ESTIMATED_SHARE = 0.78
 
 
 def window_tokens(context_tokens: int, counter: TokenCounter) -> int:
-    """The tokens of a context window that are filled: all, or fewer where they are estimated."""
+    """The tokens of a window that are filled; fewer of estimated ones."""
     return int(context_tokens * ESTIMATED_SHARE) if counter is count_tokens else context_tokens
 
 
 def model_counter(counter: TokenCounter, llm: Any) -> TokenCounter:
-    """The counter that was chosen, else that of the model's own tokenizer, where it has one."""
+    """The chosen counter; without one that of the model's own tokenizer.
+
+    A model that has none keeps the estimate.
+    """
     if counter is not count_tokens:
         return counter
     return getattr(llm, "count_tokens", None) or counter

@@ -72,7 +72,7 @@ class D3AddReport:
 
 
 class _D3Adding(Adding):
-    """One call of `D3Index.add`: a document is prepared at all levels, and is one entry."""
+    """One call of `D3Index.add`: a document at all levels is one entry."""
 
     def __init__(
         self, documents: Iterable[Document], by_level: Mapping[str, Preparation], **options: Any
@@ -237,7 +237,7 @@ class D3Index:
         return self.store.reader(PARAGRAPHS)
 
     def searched(self, level: str, snapshot: Snapshot | None = None) -> Reader:
-        """A level to be searched by vectors, as it is now or in a snapshot."""
+        """A level as vectors search it, now or in a snapshot."""
         return self._levels[level].reader(snapshot)
 
     @property

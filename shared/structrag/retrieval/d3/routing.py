@@ -33,7 +33,7 @@ LABEL_TOKENS = 4  # of a paragraph's id in a call
 
 
 class Scope:
-    """The part of an index that a question is asked of, at one moment."""
+    """The part of an index that a question searches, at one moment."""
 
     def __init__(self, index: D3Index, where: Any) -> None:
         self.index = index
@@ -48,7 +48,7 @@ class Scope:
 
     @cached_property
     def parts(self) -> Reader:
-        """The parts, to be searched; fitting LSA to them waits until they are."""
+        """The parts to search; LSA is fitted when they are searched."""
         return self.index.searched(PARTS, self.paragraphs.snapshot)
 
     @cached_property

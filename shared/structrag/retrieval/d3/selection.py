@@ -189,7 +189,9 @@ class Tally:
         counter: TokenCounter,
         usable: Callable[[str], bool],
     ) -> str | None:
-        """Count a call; its answer, or None where it failed or cannot be used.
+        """Count a call, and return its answer.
+
+        None if the call failed, or the answer cannot be used.
 
         Raises:
             NoModel: there is no language model.
