@@ -1,4 +1,7 @@
-"""Evidence within a token budget for LangChain: a retriever, and a compressor of other results."""
+"""Evidence within a token budget for LangChain.
+
+A retriever, and a compressor of other retrievers' results.
+"""
 
 from __future__ import annotations
 

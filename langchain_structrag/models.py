@@ -192,7 +192,7 @@ class LangChainModel:
 
     @property
     def masses(self) -> Masses:
-        """How much of the probability the options of `choose` had together so far.
+        """The probability that the options of `choose` had together so far.
 
         Near 0 the model wanted to answer something else, and its margins say little.
         """

@@ -1,4 +1,7 @@
-"""Evidence within a token budget for LlamaIndex: a retriever, and a postprocessor of nodes."""
+"""Evidence within a token budget for LlamaIndex.
+
+A retriever, and a postprocessor of other retrievers' nodes.
+"""
 
 from __future__ import annotations
 

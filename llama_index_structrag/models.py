@@ -149,7 +149,7 @@ class LlamaIndexModel:
         self.name = name or _llm_name(llm)
 
     def complete(self, prompt: str) -> str:
-        """The model's answer to a prompt; a chat model gets it as a user's message."""
+        """The answer to a prompt; chat models get a user's message."""
         if self.llm.metadata.is_chat_model:
             return self.llm.chat([ChatMessage(content=prompt)]).message.content or ""
         return self.llm.complete(prompt).text
@@ -162,7 +162,7 @@ class LlamaIndexModel:
 
     @property
     def masses(self) -> Masses:
-        """How much of the probability the options of `choose` had together so far.
+        """The probability that the options of `choose` had together so far.
 
         Near 0 the model wanted to answer something else, and its margins say little.
         """

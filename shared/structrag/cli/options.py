@@ -112,5 +112,5 @@ def documents(
 
 
 def read_document(file: Path, *, format: str, reader: str, isolated: bool) -> Document:
-    """One file; a PDF in a process of its own, unless docling reads it."""
+    """One file; PDFs in their own process unless docling reads them."""
     return read_file(file, format=format, reader=reader, isolated=isolated and reader != "docling")

@@ -15,7 +15,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
 
 
 def harmless(text: str) -> str:
-    """A text whose control characters are spelt out, so that a terminal shows them.
+    """A text with its control characters spelt out for a terminal.
 
     Example:
         >>> print(harmless("a\\x1b[2Jb"))

@@ -114,11 +114,12 @@ class SentenceTransformerEmbedder:
         return reader_of(self.model, self.batch_size or 16) is not None
 
     def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> list[TokenVectors]:
-        """The token vectors of each text, of the pass that makes its own vector.
+        """The token vectors of each text.
 
-        They are the last layer's, without special tokens and the prompt's. A text longer than the
-        model reads is read in parts of equal length. Raises InvalidParameter for a model whose
-        tokenizer says not where tokens stand.
+        They come of the pass that makes the text's own vector. They are the last layer's, without
+        special tokens and the prompt's. A text longer than the model reads is read in parts of
+        equal length. Raises InvalidParameter for a model whose tokenizer says not where tokens
+        stand.
         """
         reader = reader_of(self.model, self.batch_size or 16)
         if reader is None:

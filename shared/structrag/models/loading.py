@@ -41,7 +41,7 @@ def load_pair(model: Any, tokenizer: Any, kind: str, what: str) -> tuple[Any, An
 
 
 def _gguf(name: str) -> tuple[str, dict[str, str]]:
-    """The folder of a GGUF file, and the option that names the file.
+    """The folder of a GGUF file, and the option that names it.
 
     Of other models the name itself. Such a file stands for itself, or is the only one in a folder
     without a configuration.

@@ -71,7 +71,9 @@ class TwoWay(NamedTuple):
 
 @dataclass(slots=True)
 class Masses:
-    """The masses of many `TwoWay`: how sure it is that a model answers with an option at all.
+    """The masses of many `TwoWay`.
+
+    They tell how sure it is that a model answers with an option at all.
 
     Example:
         >>> masses = Masses()

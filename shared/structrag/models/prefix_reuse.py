@@ -45,15 +45,16 @@ def common_length(rows: Sequence[Row]) -> int:
 
 
 def whole_logits(model: Any, rows: Sequence[Row], pad: int = 0) -> Any:
-    """Logits of the token after each row, a tensor (rows, vocabulary); no cache is used."""
+    """Logits after each row, a tensor (rows, vocabulary); without a cache."""
     return _in_passes(model, rows, lambda some: _pass(model, some, pad)[0])
 
 
 def _in_passes(model: Any, rows: Sequence[Row], read: Callable[[Sequence[Row]], Any]) -> Any:
-    """The logits of all rows, by as many calls of `read` as the model's numbers demand.
+    """The logits of all rows, in one or more calls of `read`.
 
-    Padding moves the logits of 16-bit numbers, on a processor by more than one answer differs from
-    the next, and saves no time there. So a pass has rows of one length there.
+    How many is up to the model's numbers. Padding moves the logits of 16-bit numbers, on a
+    processor by more than one answer differs from the next, and saves no time there. So a pass has
+    rows of one length there.
     """
     torch: Any = require("torch", extra="models")
     is_short = getattr(model, "dtype", None) in (torch.float16, torch.bfloat16)

@@ -1,4 +1,7 @@
-"""Vectors of a text's tokens, from the pass of an encoder that also makes the text's vector."""
+"""Vectors of a text's tokens.
+
+They come from the pass of an encoder that also makes the text's vector.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,7 @@ class TokenReader:
     device: Any = "cpu"
 
     def read(self, texts: Sequence[str], prompt: str = "") -> list[TokenVectors]:
-        """The token vectors of texts; a prompt in front is read and left out."""
+        """The token vectors of texts; a prompt's in front are left out."""
         if not texts:
             return []
         torch: Any = require("torch", extra="models")
@@ -137,7 +140,7 @@ def _text_vector(hidden: Array, pooled: Sequence[Array | None], lengths: Sequenc
 def _features(
     torch: Any, rows: Sequence[Sequence[int]], tokenizer: Any, device: Any
 ) -> dict[str, Any]:
-    """A batch of token ids, padded at the right, as a model reads it."""
+    """Token ids as a model's input, padded at the right."""
     pad = getattr(tokenizer, "pad_token_id", None) or 0
     longest = max(map(len, rows))
     ids = [[*row, *[pad] * (longest - len(row))] for row in rows]
@@ -170,7 +173,7 @@ def reader_of(model: Any, batch_size: int) -> TokenReader | None:
 
 
 def _pools_by_mean(model: Any) -> bool:
-    """Whether the text's vector is the mean of its tokens' vectors, but for its length."""
+    """Whether a text's vector points as the mean of its tokens' does."""
     names = [type(module).__name__ for module in model]
     if names not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
         return False
@@ -247,10 +250,11 @@ class TransformersTokens:
 
 
 def as_token_encoder(value: Any) -> TokenEncoder | None:
-    """A token encoder from what a caller has; None where it gives no vectors of tokens.
+    """A token encoder from what a caller has, or None.
 
-    That is any object with `embed_tokens` and `name`: a `TransformersTokens`, or an embedder of a
-    sentence-transformers model with a fast tokenizer.
+    None is for what gives no vectors of tokens. A token encoder is any object with `embed_tokens`
+    and `name`: a `TransformersTokens`, or an embedder of a sentence-transformers model with a fast
+    tokenizer.
     """
     if not hasattr(value, "embed_tokens") or not hasattr(value, "name"):
         return None

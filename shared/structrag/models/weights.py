@@ -1,4 +1,4 @@
-"""What tells the weights of two models apart that have one name: their numbers themselves."""
+"""Tells two models of one name apart by their weights' numbers."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ BLOCK, BLOCKS = 4096, 16  # bytes of a file that are read, at so many places
 
 
 def weights_label(model: Any) -> str:
-    """Type of numbers and a digest of a model's weights, such as `bfloat16#5f0c2a9e1b7d4433`.
+    """The number type and a digest of a model's weights.
 
-    Two models that were trained differently, rounded to other numbers or quantised have different
-    ones; the same weights have the same, in every process and on every device. The digest is of
-    every tensor's shape, type and 64 numbers spread over it, so it takes milliseconds, whatever the
-    size; a change of a few other numbers is not seen. The names of tensors are left out, since they
-    change between versions of transformers.
+    For example `bfloat16#5f0c2a9e1b7d4433`. Two models that were trained differently, rounded to
+    other numbers or quantised have different ones; the same weights have the same, in every process
+    and on every device. The digest is of every tensor's shape, type and 64 numbers spread over it,
+    so it takes milliseconds, whatever the size; a change of a few other numbers is not seen. The
+    names of tensors are left out, since they change between versions of transformers.
 
     A model that holds no tensors of torch (ONNX, OpenVINO) is told by sizes and blocks of its
     files. "": nothing tells.
@@ -35,7 +35,7 @@ def weights_label(model: Any) -> str:
 
 
 def weights_settings(model: Any) -> tuple[str, ...]:
-    """`weights_label` as part of a name: one string, or none where nothing tells."""
+    """`weights_label` as part of a name; empty where nothing tells."""
     return tuple(filter(None, [weights_label(model)]))
 
 
@@ -59,13 +59,13 @@ def encoder_label(encoder: Any) -> str:
 
 
 def _pooling(module: Any) -> str:
-    """How a module pools, by the attribute of newer and the method of older versions."""
+    """How a module pools, as newer or older versions tell it."""
     older = getattr(module, "get_pooling_mode_str", None)
     return str(getattr(module, "pooling_mode", None) or (older() if callable(older) else ""))
 
 
 def _tensors(model: Any) -> Iterator[Any]:
-    """The tensors of a model, in the packed weights of quantised layers too."""
+    """The tensors of a model, those packed in quantised layers too."""
     state = getattr(model, "state_dict", None)
     if not callable(state):
         return

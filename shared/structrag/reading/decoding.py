@@ -50,7 +50,7 @@ _LABELS = {  # that Python does not know
 
 
 class Decoded(NamedTuple):
-    """A text, and how many U+FFFD in it stand for bytes that could not be read."""
+    """A text, and how many U+FFFD stand for unreadable bytes."""
 
     text: str
     undecodable: int
@@ -117,9 +117,10 @@ def _no_text(name: str) -> InvalidDocument:
 
 
 def _declared(data: bytes) -> str:
-    """Python's name of the encoding that a page declares, "" where it is none of documents.
+    """Python's name of the encoding that a page declares.
 
-    UTF-8 needs no declaration, and a page that says UTF-16 in ASCII is not.
+    "" where it declares none that documents have. UTF-8 needs no declaration, and a page that says
+    UTF-16 in ASCII is not.
     """
     if not data[:_HEAD].lstrip().startswith(b"<"):
         return ""

@@ -1,4 +1,7 @@
-"""From a file or a string to a Document: format and title; and the files of a folder."""
+"""From files or strings to documents with format and title.
+
+Also the files of a folder.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bytes of a file: regular files only, and no more than a limit."""
+"""The bytes of a regular file, up to a limit."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def shown(path: Path) -> str:
 
 
 def check_file(path: Path, max_bytes: int | None = None) -> None:
-    """Refuse what is no regular file, or is too large, before it is opened.
+    """Refuse an irregular or too large file before it is opened.
 
     Raises:
         InvalidDocument: nothing is there, a folder, a pipe, a device or a socket is (also at the

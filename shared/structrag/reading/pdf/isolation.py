@@ -1,7 +1,8 @@
-"""PDF files read in a process of their own, with limits of memory and time.
+"""PDF files read in their own process.
 
-A file can be made to fill the memory or to crash the library that reads it. Such a file takes the
-process down in which it is read; here that is a process that nothing else needs.
+The process has limits of memory and time. A file can be made to fill the memory or to crash the
+library that reads it. Such a file takes the process down in which it is read; here that is a
+process that nothing else needs.
 """
 
 from __future__ import annotations
@@ -158,7 +159,7 @@ def _ending(process: subprocess.CompletedProcess[bytes]) -> str:
 
 
 def answer(request: Mapping[str, Any]) -> None:
-    """Read the PDF of a request and write the reply: the child's part."""
+    """The child's part: read a request's PDF and write the reply."""
     output = os.dup(1)
     os.dup2(2, 1)  # what a reader prints must not be taken for the reply
     _limit(request["max_memory"], request["max_seconds"])

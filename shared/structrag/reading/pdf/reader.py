@@ -85,7 +85,7 @@ def _opened(source: Source, password: str | None) -> Iterator[tuple[Any, Any, st
 
 
 def check_password(password: object) -> None:
-    """Raise InvalidParameter unless a password is None or a string that UTF-8 can write."""
+    """Raise InvalidParameter unless a password is None or valid UTF-8."""
     if password is None:
         return
     if not isinstance(password, str):

@@ -109,7 +109,10 @@ def _in_columns(lines: Sequence[Line], gutter: float, depth: int) -> list[Line]:
 
 
 class _Sides:
-    """The lines left and right of a gutter, by their tops, so that neighbours are soon found."""
+    """The lines on both sides of a gutter, by their tops.
+
+    In this order neighbours are soon at hand.
+    """
 
     def __init__(self, lines: Sequence[Line], gutter: float) -> None:
         self._gutter = gutter
