@@ -220,7 +220,7 @@ def _shortened(document: Document, piece: Slice) -> Document:
 
 
 def _with_context(context: str, document: Document) -> Document:
-    """The document with what it is read with in front, and in its metadata."""
+    """The document with its context in front and in its metadata."""
     if context:
         document.metadata[CONTEXT_KEY] = context
         document.page_content = f"{context}\n{document.page_content}"

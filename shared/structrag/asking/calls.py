@@ -217,7 +217,7 @@ def _who(model: LanguageModel) -> str:
 def _together(
     job: Sequence[Call], default: LanguageModel | None
 ) -> tuple[Any, str, tuple[Any, ...]]:
-    """The model of a job of several calls, its method, and what it is given."""
+    """The model of a job of several calls, its method and arguments."""
     first = job[0].request
     prompts = [call.request.prompt for call in job]
     arguments = (prompts, first.options) if isinstance(first, Choose) else (prompts,)

@@ -325,7 +325,7 @@ class Store:
         return snapshot
 
     def _flush(self) -> None:
-        """Make a segment of the waiting documents; a large one gets a file."""
+        """Make a segment of the waiting documents, a large one as file."""
         if not self._pending:
             return
         segment = segment_of(
@@ -374,7 +374,7 @@ class Store:
         self._live = [self._live[i] for i in numbers]
 
     def _crowd(self) -> list[int]:
-        """The segments to be joined next, smallest first; none if all is well."""
+        """The segments to be joined next, if any, the smallest first."""
         by_size: dict[int, list[int]] = {}
         for i, segment in enumerate(self._segments):
             if segment.n_rows <= LARGEST_ROWS // 2:
@@ -551,13 +551,16 @@ def _merge_crowds(reference: weakref.ref[Store]) -> None:
 
 
 def _in_this_process(pid: int, clean_up: Callable[[], object]) -> None:
-    """Clean up what a process has made; a forked child leaves it to its parent."""
+    """Clean up what this process has made, not a forked child."""
     if os.getpid() == pid:
         clean_up()
 
 
 def _before_fork() -> None:
-    """Wait until no other thread is amid a change, so that a child gets whole stores."""
+    """Wait until no other thread is amid a change.
+
+    So a child gets whole stores.
+    """
     _STORES_LOCK.acquire()
     for store in _STORES:
         store._lock.acquire()

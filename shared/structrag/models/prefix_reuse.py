@@ -269,7 +269,10 @@ class PrefixReader:
 
 
 def _added_logs(logits: Any, rows: Sequence[Row], ends: Sequence[int]) -> Any:
-    """The log-likelihoods of rows; `logits` are those before their tokens and after the last."""
+    """The log-likelihoods of rows.
+
+    `logits` are those before each token of a row and after the last.
+    """
     torch: Any = require("torch", extra="models")
     logs = torch.log_softmax(logits.double(), dim=-1)
     sums = torch.zeros(len(rows), dtype=torch.float64, device=logs.device)

@@ -194,7 +194,7 @@ class TransformersMargin:
 
 
 def tokens_of_prompt(tokenizer: Any, prompt: str) -> list[int]:
-    """The token ids of a prompt, by the tokenizer's chat template where it has one."""
+    """The token ids of a prompt, in its chat template if any."""
     # Tokenizers refuse lone surrogates.
     prompt = prompt.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if getattr(tokenizer, "chat_template", None):

@@ -1,4 +1,4 @@
-"""A causal language model of transformers, on this machine, as a language model."""
+"""A local causal model of transformers as a language model."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class TransformersModel:
 
     @property
     def masses(self) -> Masses:
-        """How much of the probability the options of `choose` had together so far."""
+        """The probability that the options of `choose` had together so far."""
         return self._margin.masses
 
     def count_tokens(self, text: str) -> int:
@@ -150,7 +150,10 @@ class TransformersModel:
         return answers
 
     def _generate(self, rows: Sequence[Sequence[int]]) -> list[str]:
-        """The answers to prompts, padded at the left so that all answers begin at one place."""
+        """The answers to prompts.
+
+        Prompts are padded at the left, so that all answers begin at one place.
+        """
         torch: Any = require("torch", extra="models")
         width = max(map(len, rows))
         pad = getattr(self.tokenizer, "pad_token_id", None) or 0
@@ -171,7 +174,10 @@ class TransformersModel:
     # -- options
 
     def choose(self, prompt: str, options: tuple[str, str]) -> float | None:
-        """The margin of the first option over the second, from -1 to 1; options of any length."""
+        """The margin of the first option over the second, within [-1, 1].
+
+        Options may have any length.
+        """
         return self.choose_many([prompt], options)[0]
 
     def choose_many(self, prompts: Sequence[str], options: tuple[str, str]) -> list[float | None]:
@@ -202,10 +208,10 @@ class TransformersModel:
         return both
 
     def pick(self, prompt: str, options: Sequence[str]) -> str:
-        """The option that is the most likely answer; of equal ones the first.
+        """The most likely option; of equally likely ones the first.
 
-        It is the probability that the model says just that and ends, so that an option that
-        another begins with has no advantage. A single option is taken unasked.
+        What counts is the probability that the model says just that and ends, so that an option
+        that another begins with has no advantage. A single option is taken unasked.
 
         Raises:
             InvalidParameter: there is no option, or two are equal or one is blank.
@@ -268,7 +274,10 @@ class TransformersModel:
     # -- prompts
 
     def _prompt_ids(self, prompt: str, room: int, *, chat: bool = True) -> list[int]:
-        """The tokens of a prompt that leaves room for so many of its answer, never none."""
+        """The tokens of a prompt that leaves `room` tokens to its answer.
+
+        There is always one token at least.
+        """
         if chat:
             ids = tokens_of_prompt(self.tokenizer, self._fitting(prompt, room))
         else:

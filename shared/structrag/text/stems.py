@@ -71,7 +71,7 @@ def count_stems(texts: Sequence[str], *, language: str = "english") -> StemCount
 
 
 def stem_keys(words: Iterable[str]) -> Keys:
-    """Stems as 64 bits of their hash: no vocabulary has to be kept."""
+    """Stems as 64 bits of their hash, which need no vocabulary."""
     return np.array([_key(word) for word in words], dtype=np.uint64)
 
 

@@ -1,6 +1,6 @@
-"""Atoms: the sentences, rows and headings that a document's blocks are made of.
+"""Atoms: the sentences, rows and headings of a document's blocks.
 
-Atoms follow each other in reading order. Together they hold all text of the blocks of
+They follow each other in reading order. Together they hold all text of the blocks of
 `parse(document)` and all headings, blank runs aside.
 """
 
@@ -32,7 +32,9 @@ _SHORT_ROWS = {"table": 20, "code": 80, "math": 80, "html": 80}
 
 @dataclass(frozen=True, slots=True)
 class Atoms:
-    """The atoms of one document, in reading order; all arrays have a place for each.
+    """The atoms of one document, in reading order.
+
+    All arrays have a place for each atom.
 
     Example:
         >>> from structrag import parse, read_text
@@ -128,7 +130,7 @@ def _short_enough(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _cut_near(text: str, start: int) -> int:
-    """Where to cut a long span, behind the best mark nearest to 500 characters."""
+    """The cut of a long span: the best mark nearest 500 characters."""
     low, high, near = start + NEAR - _REACH, start + LONGEST, start + NEAR
     for pattern in _BEST_CUTS:
         ends = [match.end() for match in pattern.finditer(text, low, high)]

@@ -1,4 +1,7 @@
-"""What a part of a table or list cannot be read without: header, caption, the sentence before."""
+"""What parts of tables and lists cannot be read without.
+
+That is the header, the caption and the sentence before.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ _SENTENCE_ENDS = (".", "!", "?", "。", "！", "？")
 
 
 class Lead(NamedTuple):
-    """Text that a passage beginning within a block is read with; all are characters.
+    """Text for a passage that begins within a block; all are characters.
 
     Example:
         >>> lead = Lead(first=40, stop=90, start=20, end=40)
@@ -35,7 +38,7 @@ class Lead(NamedTuple):
     end: int
 
     def shown(self, start: int, end: int) -> tuple[int, int] | None:
-        """What of its text stands outside of the passage `[start, end)`, if that needs it."""
+        """The text outside of the passage `[start, end)`, if that needs it."""
         if not self.first <= start < self.stop:
             return None
         if self.start < start:
@@ -44,7 +47,7 @@ class Lead(NamedTuple):
 
 
 def find_leads(outline: Outline, reading: Reading) -> list[Lead]:
-    """The leads of a document's tables and lists, in the order in which they are read.
+    """The leads of a document's tables and lists, in reading order.
 
     Of a table its caption and header rows. A caption is the paragraph before or behind the table
     that begins like "Table 3", else one before it that is no sentence. Of a list the last sentence
@@ -104,7 +107,7 @@ def _of_list(text: str, block: Block, before: Block | None, reading: Reading) ->
 
 
 def _paragraph(text: str, block: Block | None) -> tuple[int, int] | None:
-    """The span of a paragraph without blanks around it; None for any other block."""
+    """The span of a paragraph without outer blanks, else None."""
     if block is None or block.kind != "paragraph":
         return None
     words = text[block.start : block.end]

@@ -36,7 +36,7 @@ Size = Callable[[int, int], float]
 
 
 def units(pool: Pool, ranking: Iterable[int]) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-    """What each atom brings, in the order of the ranking: (atom, runs of new atoms).
+    """Each atom with the runs of new atoms it brings, by rank.
 
     A block of at most 160 reader tokens comes whole, of a longer one what lies around the atom.
     What came before is left out, and an atom that came before brings nothing.

@@ -1,4 +1,4 @@
-"""Passages as the reader is given them: chunks, what they are read with, and hits."""
+"""Passages as the reader gets them: chunks with context, and hits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CONTEXTS = ("none", "lead", "all")  # what is shown in front of a passage
 
 
 class PassageReader:
-    """What the reader of a search is given of its passages, and how many tokens that has."""
+    """Passages as the reader of a search gets them, with their tokens."""
 
     def __init__(
         self, documents: Sequence[Stored], pool: Pool, reading: Reading, context: str = "lead"
@@ -43,7 +43,7 @@ class PassageReader:
         return self._sizes[run]
 
     def joins(self, atom: int) -> bool:
-        """Whether nothing but blanks is between an atom and the one before it."""
+        """Whether only blanks are between an atom and the one before."""
         number, place = self.pool.place(atom)
         if not place:
             return False
@@ -60,7 +60,10 @@ class PassageReader:
         return has_heading and int(record.ends[place]) <= document.body_starts[section]
 
     def chunk(self, first: int, stop: int) -> Chunk:
-        """The chunk of a run of atoms, without blank lines in front and blanks behind."""
+        """The chunk of a run of atoms.
+
+        Without blank lines in front and blanks behind.
+        """
         number, place = self.pool.place(first)
         record, document = self.pool.records[number], self.documents[number]
         last = place + stop - first - 1
@@ -76,9 +79,10 @@ class PassageReader:
         return _hit(self.chunk(passage.first, passage.stop), passage, ranking)
 
     def cut(self, atom: int, ranking: Ranking, budget: int) -> list[Hit]:
-        """The beginning of an atom that is above the budget, cut at a word; or nothing.
+        """The beginning of an atom that is above the budget, or nothing.
 
-        An atom that only its context makes too long is given whole, without the context.
+        It is cut at a word. An atom that only its context makes too long is given whole, without
+        the context.
         """
         whole = replace(self.chunk(atom, atom + 1), context="")
         if self.reading.counter(whole.text) > budget:
@@ -126,7 +130,7 @@ class PassageReader:
         )
 
     def _context(self, document: Stored, path: tuple[str, ...], start: int, end: int) -> str:
-        """What is shown in front of a slice: heading path, caption, header or lead-in."""
+        """What precedes a slice: heading path, caption, header or lead-in."""
         parts = []
         if self.context == "all":
             counter = self.reading.counter

@@ -1,4 +1,4 @@
-"""The documents that a question is asked of, as one row of atoms."""
+"""The documents that a question searches, as one row of atoms."""
 
 from __future__ import annotations
 
@@ -89,9 +89,9 @@ class Pool:
         return _joined([record.lengths for record in self.records], np.float32)
 
     def cosines(self, vector: Array) -> list[FloatArray]:
-        """Of a vector with the sums of vectors over windows, for each of `summed`.
+        """A vector's cosines with the windows' sums of vectors.
 
-        Zeros where there are no vectors.
+        One array for each of `summed`. Zeros where there are no vectors.
         """
         dots = np.zeros(len(self))
         unit = vector / (float(np.linalg.norm(vector)) or 1.0)
@@ -116,7 +116,7 @@ class Pool:
         return any(len(record.token_rows) for record in self.records)
 
     def token_weights(self, ids: NDArray[np.int32]) -> FloatArray:
-        """The idf of tokens of a question, by the pieces that hold them."""
+        """The idf of a question's tokens, by the pieces that hold them."""
         n = sum(int(record.pieces[0]) for record in self.records)
         df = np.zeros(len(ids))
         for record in self.records:
@@ -129,10 +129,10 @@ class Pool:
         return weights
 
     def matches(self, atoms: IntArray, queries: Array) -> NDArray[np.float32]:
-        """The best cosine of each query token within each of some atoms, which ascend.
+        """The best cosine of each query token within each atom.
 
-        `queries` (k, d) are unit vectors, rotated. Gives (len(atoms), k). An atom without a token
-        matches nothing: -1.
+        `atoms` ascend. `queries` (k, d) are unit vectors, rotated. Gives (len(atoms), k). An atom
+        without a token matches nothing: -1.
         """
         best = np.full((len(atoms), len(queries)), _NO_MATCH, dtype=np.float32)
         for places, parts, counts in self._token_batches(atoms):
@@ -144,7 +144,10 @@ class Pool:
     def _token_batches(
         self, atoms: IntArray
     ) -> Iterator[tuple[IntArray, list[Quantised], IntArray]]:
-        """Atoms with tokens in batches: places in `atoms`, kept vectors, tokens of each atom."""
+        """The atoms that have tokens, in batches.
+
+        Gives their places in `atoms`, the kept vectors and each atom's number of tokens.
+        """
         places: list[IntArray] = []
         parts: list[Quantised] = []
         counts: list[IntArray] = []
@@ -161,7 +164,7 @@ class Pool:
             yield np.concatenate(places), parts, np.concatenate(counts)
 
     def _token_runs(self, atoms: IntArray) -> Iterator[tuple[IntArray, Quantised, IntArray]]:
-        """Runs of atoms that follow each other in a document, not much above a batch long."""
+        """Runs of adjacent atoms of a document, hardly longer than a batch."""
         breaks = np.flatnonzero(np.diff(atoms) != 1) + 1
         bounds = np.concatenate([[0], breaks, [len(atoms)]])
         for low, high in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
@@ -185,7 +188,7 @@ class Pool:
 
     @cached_property
     def _postings(self) -> tuple[Keys, IntArray, NDArray[np.int32]]:
-        """Stems, the atoms that hold them and how often, ordered by stem and atom."""
+        """Stems, their atoms and how often, ordered by stem and atom."""
         keys = _joined([record.stem_keys for record in self.records], np.uint64)
         atoms = _joined(
             [
@@ -214,7 +217,7 @@ class Pool:
 
     @cached_property
     def _titles(self) -> tuple[Keys, IntArray]:
-        """Stems of titles, and the sections on whose paths they stand, ordered by stem."""
+        """Stems of titles and the sections below these, ordered by stem."""
         keys = _joined([record.title_keys for record in self.records], np.uint64)
         sections = [
             np.where(

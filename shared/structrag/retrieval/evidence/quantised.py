@@ -1,4 +1,4 @@
-"""Token vectors as they are kept: turned by a rotation, a byte a number."""
+"""Token vectors as they are kept: rotated, a byte a number."""
 
 from __future__ import annotations
 
@@ -32,10 +32,11 @@ class Quantised:
 
 
 def fit_rotation(vectors: Array, dimensions: int | None = None) -> Array:
-    """The principal axes of vectors as columns, the strongest first: shape (d, dimensions).
+    """The principal axes of vectors as columns, the strongest first.
 
-    None: all d, so that products of rotated vectors are the products of the vectors. The vectors
-    are not centred; at most 50,000 of them are looked at, at even distances.
+    The shape is (d, dimensions). None: all d, so that products of rotated vectors are the products
+    of the vectors. The vectors are not centred; at most 50,000 of them are looked at, at even
+    distances.
     """
     step = max(1, -(-len(vectors) // _FITTED_ON))
     sample = unit_rows(vectors[::step].astype(np.float64))
@@ -56,9 +57,9 @@ def quantise(vectors: Array, rotation: Array) -> Quantised:
 
 
 def products(parts: Sequence[Quantised], queries: Array) -> Array:
-    """Products of kept vectors, those of all parts in their order, with rotated queries.
+    """Products of kept vectors with rotated queries.
 
-    `queries` (k, d) gives (n, k), float32.
+    Vectors come in the order of parts. `queries` (k, d) gives (n, k), float32.
     """
     rows = np.concatenate([part.rows for part in parts]).astype(np.float32)
     scales = np.concatenate([part.scales for part in parts])

@@ -1,4 +1,7 @@
-"""What is kept of a document to find evidence in it: plain arrays, made by a pure function."""
+"""What is kept of a document to find evidence in it.
+
+These are plain arrays, made by a pure function.
+"""
 
 from __future__ import annotations
 
@@ -131,7 +134,7 @@ def read_atoms(outline: Outline, reading: Reading) -> Record:
 
 
 def find_pieces(document: Document, reading: Reading) -> Pieces:
-    """The spans that the encoder is given: they tile the text, at most 200 tokens each."""
+    """The spans for the encoder: tiles of at most 200 tokens."""
     splitter = FixedSplitter(
         PIECE, language=reading.language, sentence_splitter=reading.sentence_splitter
     )
@@ -141,7 +144,7 @@ def find_pieces(document: Document, reading: Reading) -> Pieces:
 def with_tokens(
     record: Record, pieces: Pieces, tokens: Sequence[TokenVectors], rotation: Array
 ) -> Record:
-    """The record with the token vectors of its pieces, and with their sums by atom."""
+    """The record with its pieces' token vectors and their sums by atom."""
     offsets = [of.spans[:, 0] + start for (start, _), of in zip(pieces, tokens, strict=True)]
     vectors = np.concatenate([of.vectors for of in tokens])
     places = np.searchsorted(record.starts, np.concatenate(offsets), "right") - 1
@@ -170,7 +173,7 @@ def with_tokens(
 
 
 def with_vectors(record: Record, vectors: Array) -> Record:
-    """The record with one vector an atom, each as heavy as its atom is long."""
+    """The record with one vector an atom, weighted by its length."""
     return with_sums(record, unit_rows(vectors.astype(np.float64)) * record.tokens[:, None])
 
 

@@ -1,4 +1,7 @@
-"""Evidence within a token budget: sentences matched word by word, given as paragraphs."""
+"""Evidence within a token budget.
+
+Sentences are matched word by word, and given as paragraphs.
+"""
 
 from __future__ import annotations
 
@@ -315,7 +318,7 @@ class EvidenceRetriever(Retriever):
         max_tokens: int | None = None,
         order: str | None = None,
     ) -> list[Hit]:
-        """The passages that answer a question, each an exact slice of its document.
+        """The passages that answer a question: exact slices of documents.
 
         Args:
             query: A blank one has no hits.
@@ -415,7 +418,10 @@ class EvidenceRetriever(Retriever):
         return await self.runner.arun(steps)
 
     def _question_steps(self, query: str, basis: Any) -> Steps[Question]:
-        """The question as its encoders see it; `basis`: what made the vectors, if it is fitted."""
+        """The question as its encoders see it.
+
+        `basis` is the embedder that made the vectors, if it is fitted.
+        """
         requests: list[Request] = []
         if self.token_encoder is not None:
             requests.append(EmbedTokens((query,), self.token_encoder, query=True))
@@ -430,7 +436,7 @@ class EvidenceRetriever(Retriever):
         return Question(query, vector, tokens.vectors[words], tokens.ids[words])
 
     def _shelf(self) -> Shelf:
-        """What is there now, with the vectors of an embedder that depends on all documents."""
+        """What is there now, with vectors that depend on all documents."""
         if self.embedder is None or not hasattr(self.embedder, "fit"):
             return self.store.shelf()
         with self._fitting:
@@ -460,7 +466,7 @@ class _Prepared:
 
 
 def _token_encoder(embedding: Any, token_encoder: Any) -> TokenEncoder | None:
-    """What gives the vectors of tokens: the one named, else the embedding if it can."""
+    """The encoder of tokens: the chosen one, else the embedding."""
     if token_encoder is not None:
         encoder = as_token_encoder(token_encoder)
         if encoder is None:
@@ -474,7 +480,10 @@ def _token_encoder(embedding: Any, token_encoder: Any) -> TokenEncoder | None:
 
 
 def _words(query: str, tokens: TokenVectors) -> NDArray[np.bool_]:
-    """Which tokens are no punctuation, which asks for nothing; all of them where all are."""
+    """Which tokens are no punctuation; all where all are.
+
+    Punctuation asks for nothing.
+    """
     shown = [query[start:end] for start, end in tokens.spans]
     words = np.array([any(map(str.isalnum, text)) for text in shown], dtype=bool)
     return words if words.any() else np.ones(len(words), dtype=bool)
@@ -535,7 +544,10 @@ def _texts(text: str, record: Record) -> list[str]:
 
 
 def _with_vectors(records: Sequence[Record], vectors: Array) -> list[Record]:
-    """The records with the vectors of their atoms, those of all records behind each other."""
+    """The records with the vectors of their atoms.
+
+    `vectors` has those of all records, one behind the other.
+    """
     bounds = np.cumsum([0, *map(len, records)])
     return [
         with_vectors(record, vectors[first : first + len(record)]) if len(record) else record

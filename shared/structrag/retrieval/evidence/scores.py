@@ -1,4 +1,7 @@
-"""The score of every atom for a question, by matched tokens, vectors, stems and titles."""
+"""The score of every atom for a question.
+
+It is made of matched tokens, vectors, stems and titles.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ UNMATCHED = {
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question as it is matched; what an encoder does not give is None."""
+    """A question as it is matched; None where an encoder is missing."""
 
     text: str
     vector: Array | None = None  # (d,), in the space of the pool's sums
@@ -70,7 +73,7 @@ def rank(
     language: str = "english",
     shortlist: int = SHORTLIST,
 ) -> Ranking:
-    """All atoms of a pool by their scores; equal ones in reading order.
+    """All atoms of a pool by score, equal ones in reading order.
 
     Where tokens can be matched, they are for the `shortlist` best atoms of a first stage, and the
     others follow in its order.
@@ -98,7 +101,7 @@ def rank(
 
 
 def _vectors(pool: Pool, question: Question) -> dict[str, FloatArray]:
-    """Cosines of the question with the atoms' windows and sections, each brought to [0, 1]."""
+    """The question's cosines with windows and sections of atoms, in [0, 1]."""
     if question.vector is None:
         return {}
     *around, section = pool.cosines(question.vector)
@@ -107,7 +110,10 @@ def _vectors(pool: Pool, question: Question) -> dict[str, FloatArray]:
 
 
 def _stems(pool: Pool, text: str, language: str) -> dict[str, FloatArray]:
-    """BM25 of the atoms' windows and sections by their maxima, and the share found in titles."""
+    """BM25 of the atoms' windows and sections, divided by their maxima.
+
+    With the share of the question that stands in titles.
+    """
     counts = Counter(stems(text, language=language))
     windows = pool.summed
     scores = [np.zeros(len(pool)) for _ in windows]
@@ -136,7 +142,7 @@ def _stems(pool: Pool, text: str, language: str) -> dict[str, FloatArray]:
 
 
 def _section_starts(pool: Pool) -> NDArray[np.bool_]:
-    """Whether an atom is the first of its section, and stands for it in counts."""
+    """Which atoms stand for their section in counts: the first ones."""
     starts: NDArray[np.bool_] = pool.section_windows.firsts == np.arange(len(pool))
     return starts
 
@@ -144,7 +150,7 @@ def _section_starts(pool: Pool) -> NDArray[np.bool_]:
 def _matched(
     pool: Pool, question: Question, rotation: Array | None, chosen: IntArray
 ) -> FloatArray:
-    """The mean over windows of matched tokens, brought to [0, 1]; only for the chosen atoms.
+    """The windows' mean of matched tokens, in [0, 1]; chosen atoms only.
 
     The range of a window's matches is that of the chosen atoms and of a sample of all.
     """
@@ -179,7 +185,7 @@ def _covered(of: Windows, n: int) -> IntArray:
 
 
 def minmax(values: FloatArray) -> FloatArray:
-    """Brought to [0, 1] by the least and the most; zeros where all are equal."""
+    """Brought to [0, 1] by least and most; zeros where equal."""
     low, high = float(values.min()), float(values.max())
     if high <= low:
         return np.zeros(len(values))

@@ -1,4 +1,7 @@
-"""The documents of an `EvidenceRetriever` in a `Store`: each an entry of arrays, without chunks."""
+"""The documents of an `EvidenceRetriever` in a `Store`.
+
+Each is an entry of arrays, without chunks.
+"""
 
 from __future__ import annotations
 

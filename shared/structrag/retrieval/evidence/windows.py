@@ -50,7 +50,7 @@ def windows(middles: NDArray[Any], width: int) -> Windows:
 
 
 def middles_of(tokens: NDArray[Any]) -> FloatArray:
-    """Where the middle of each atom lies in its document, in reader tokens."""
+    """The middle of each atom in its document, in reader tokens."""
     sizes = np.asarray(tokens, dtype=np.float64)
     middles: FloatArray = np.cumsum(sizes) - sizes / 2
     return middles
@@ -66,10 +66,10 @@ def window_sums(values: NDArray[Any], of: Windows) -> NDArray[Any]:
 def weighted_maxima(
     matches: NDArray[np.float32], weights: FloatArray, of: Sequence[Windows]
 ) -> list[FloatArray]:
-    """For each kind of window the weighted sum, over columns, of the maxima over its rows.
+    """Each window's weighted sum of its columns' maxima, for each kind.
 
-    `matches` (atoms, k), `weights` (k,). Every window holds an atom. Gives arrays of shape
-    (windows,).
+    The maxima are those over the window's rows. `matches` (atoms, k), `weights` (k,). Every window
+    holds an atom. Gives arrays of shape (windows,).
 
     Example:
         >>> matches = np.array([[0.1, 0.9], [0.5, 0.2]], dtype=np.float32)
