@@ -29,6 +29,7 @@ MUTABLE = {
     "chunks.Scope",
     "chunks.SentenceMargins",
     "chunks.Supplement",
+    "cli.Memory",
     "formatting.Converted",
     "hosts.LogProbabilities",
     "index.Segment",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 
-from structrag.cli.printing import harmless
+from structrag.cli.printing import show_progress
 from structrag.errors import StructragError, require
 
 
@@ -28,7 +28,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _say(message: Exception | Warning | str) -> None:
     """One line on standard error. It may name files, and their names are others' words."""
-    print(f"structrag: {harmless(str(message))}", file=sys.stderr)  # noqa: T201 - it talks
+    show_progress.say(f"structrag: {message}")
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

@@ -19,13 +19,13 @@ from structrag.cli.options import (
     Reader,
     check_one_form,
     documents,
+    embedder_of,
     splitters,
 )
 from structrag.cli.printing import print_items, show_progress
 from structrag.cli.tables import Part, Table, embedder_text, percent, points, report_text
 from structrag.evaluation.comparing import Comparison, SelfTestReport
 from structrag.evaluation.comparing import compare as compare_splitters
-from structrag.models.embedders import as_embedder
 
 
 def compare(
@@ -58,9 +58,9 @@ def compare(
     check_one_form(as_json, markdown)
     chosen = splitters(method, max_tokens)
     comparison = compare_splitters(
-        list(documents(paths, format=format, reader=reader, isolated=isolated)),
+        documents(paths, format=format, reader=reader, isolated=isolated),
         chosen,
-        embedder=as_embedder(embedder) if embedder else None,
+        embedder=embedder_of(embedder),
         budget=budget,
         progress=show_progress,
     )

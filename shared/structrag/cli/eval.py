@@ -21,6 +21,7 @@ from structrag.cli.options import (
     Reader,
     check_one_form,
     documents,
+    embedder_of,
     numbers,
     splitters,
 )
@@ -31,7 +32,6 @@ from structrag.evaluation.estimates import Estimate
 from structrag.evaluation.labelled import BUDGETS, DEPTHS, Evaluation, MethodScores, evaluate
 from structrag.evaluation.question_files import read_questions
 from structrag.evaluation.searched import check_documents
-from structrag.models.embedders import as_embedder
 from structrag.show.evaluation import plot_evaluation
 
 FEW = 50  # questions, below which a report says so
@@ -89,13 +89,13 @@ def eval(
     if output is not None:
         _check_folder(output)
     chosen = splitters(method, max_tokens)
-    read = list(documents(paths, format=format, reader=reader, isolated=isolated))
+    read = documents(paths, format=format, reader=reader, isolated=isolated)
     check_documents(read, chosen)
     evaluation = evaluate(
         read,
         chosen,
         read_questions(questions, read),
-        embedder=as_embedder(embedder) if embedder else None,
+        embedder=embedder_of(embedder),
         views=[view.strip() for view in views.split(",") if view.strip()],
         depths=depths,
         budgets=budgets,

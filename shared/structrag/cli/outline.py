@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from structrag.cli.options import AsJson, File, Format, Isolated, Reader, read_document
+from structrag.cli.options import AsJson, File, Format, Isolated, Reader, one_document
 from structrag.cli.printing import print_items
 from structrag.reading.sections import parse
 from structrag.records import Document, Section
@@ -20,7 +20,7 @@ def outline(
     as_json: AsJson = False,
 ) -> None:
     """Print a document's sections with their character ranges and sizes."""
-    document = read_document(file, format=format, reader=reader, isolated=isolated)
+    document = one_document("outline", file, format=format, reader=reader, isolated=isolated)
     sections = parse(document).sections
     print_items(map(_record, sections) if as_json else _lines(document, sections), as_json)
 

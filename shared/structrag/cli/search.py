@@ -2,41 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from structrag.chunks.content_aware import ContentAwareSplitter
+from structrag.cli.kept_index import METHODS, KeptIndex
 from structrag.cli.options import (
     AsJson,
     Embedder,
     Format,
     Isolated,
     MaxTokens,
-    Paths,
     Reader,
     documents,
+    embedder_of,
 )
 from structrag.cli.printing import chunk_record, path_of, print_items, show_progress
-from structrag.errors import check_choice
+from structrag.errors import InvalidParameter, check_choice
 from structrag.index.index import Index
-from structrag.records import Hit
+from structrag.records import Document, Hit
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from structrag.retrieval.multiview import MultiViewRetriever
 
-METHODS = ("evidence", "multiview")
-
 
 def search(
-    paths: Paths,
-    query: Annotated[str, typer.Option("-q", "--query", help="What to look for.")],
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Documents, or folders of documents; none: those in --index."),
+    ] = None,
+    query: Annotated[str, typer.Option("-q", "--query", help="What to look for.")] = "",
     k: Annotated[int, typer.Option("-k", help="How many passages or chunks.")] = 5,
     method: Annotated[
         str, typer.Option(help="evidence (passages), or multiview (chunks by views and routes).")
     ] = "evidence",
     embedder: Embedder = "",
     max_tokens: MaxTokens = 300,
+    index: Annotated[
+        Path | None,
+        typer.Option(
+            help="A folder that keeps the index: the next search reads only changed files."
+        ),
+    ] = None,
     cache: Annotated[str, typer.Option(help="A file that keeps vectors for the next time.")] = "",
     format: Format = "auto",
     reader: Reader = "layout",
@@ -49,25 +59,59 @@ def search(
     the chunks of multiview.
     """
     check_choice("method", method, METHODS)
-    files = documents(paths, format=format, reader=reader, isolated=isolated)
-    if method == "evidence":
-        retriever = EvidenceRetriever(embedder or None, cache=cache or None, progress=show_progress)
-        report = retriever.add(files)
-        hits = retriever.search(query, k)
-        model = embedder or "LSA"
-    else:
-        index = Index(
-            embedder=embedder or None,
-            splitter=ContentAwareSplitter(max_tokens=max_tokens),
+    paths = paths or []
+    if not query.strip():
+        raise InvalidParameter(f"-q must be a question or words to look for; got {query!r}.")
+    if not paths and index is None:
+        raise InvalidParameter("Name files or folders to search, or an --index that was kept.")
+    if index is None:
+        hits, report = _search_once(
+            documents(paths, format=format, reader=reader, isolated=isolated),
+            query,
+            k,
+            method,
+            embedder=embedder_of(embedder),
+            max_tokens=max_tokens,
             cache=cache or None,
-            progress=show_progress,
         )
-        report = index.add(files)
-        hits = MultiViewRetriever(index, k=k).search(query)
-        model = index.embedder.name
+    else:
+        kept = KeptIndex(
+            index, method, embedder=embedder, max_tokens=max_tokens, cache=cache or None
+        )
+        changes = kept.update(paths, format=format, reader=reader, isolated=isolated)
+        hits = kept.search(query, k, paths)
+        report = f"{changes} ({kept.model}; kept in {index})"
     if not as_json:
-        typer.echo(f"{report} ({model})", err=True)
+        show_progress.say(report)
+    if not hits:
+        show_progress.say("Nothing was found.")
     print_items(map(_record, hits) if as_json else _lines(hits), as_json)
+
+
+def _search_once(
+    files: Sequence[Document],
+    query: str,
+    k: int,
+    method: str,
+    *,
+    embedder: Any,
+    max_tokens: int,
+    cache: str | None,
+) -> tuple[list[Hit], str]:
+    """The hits, and what was read."""
+    if method == "evidence":
+        retriever = EvidenceRetriever(embedder, cache=cache, progress=show_progress)
+        report = retriever.add(files)
+        return retriever.search(query, k), f"{report} ({embedder.name if embedder else 'LSA'})"
+    index = Index(
+        embedder=embedder,
+        splitter=ContentAwareSplitter(max_tokens=max_tokens),
+        cache=cache,
+        progress=show_progress,
+    )
+    report = index.add(files)
+    hits = MultiViewRetriever(index, k=k).search(query)
+    return hits, f"{report} ({index.embedder.name})"
 
 
 def _record(hit: Hit) -> dict[str, Any]:
@@ -84,10 +128,17 @@ def _record(hit: Hit) -> dict[str, Any]:
 
 def _lines(hits: Iterable[Hit]) -> Iterator[str]:
     for hit in hits:
-        place = f"{hit.chunk.doc_id}[{hit.chunk.start}:{hit.chunk.end}]"
+        place = f"{_shown(hit.chunk.doc_id)}[{hit.chunk.start}:{hit.chunk.end}]"
         yield f"{hit.rank}. {path_of(hit.chunk)}  score {hit.score:.2f}  {_matched(hit)}  {place}"
         excerpt = " ".join(hit.chunk.text.split())
         yield f"   {excerpt[:200]}{'…' if len(excerpt) > 200 else ''}"
+
+
+def _shown(doc_id: str) -> str:
+    """A file below this folder by its short name."""
+    if os.path.isabs(doc_id) and Path(doc_id).is_relative_to(Path.cwd()):
+        return str(Path(doc_id).relative_to(Path.cwd()))
+    return doc_id
 
 
 def _matched(hit: Hit) -> str:

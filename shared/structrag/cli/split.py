@@ -19,7 +19,8 @@ from structrag.cli.options import (
     Isolated,
     MaxTokens,
     Reader,
-    read_document,
+    embedder_of,
+    one_document,
 )
 from structrag.cli.printing import chunk_record, harmless, path_of, print_items
 from structrag.errors import InvalidParameter, check_choice
@@ -46,16 +47,14 @@ def split(
 ) -> None:
     """Print a document's chunks: heading path, character range, tokens, text."""
     splitter = METHODS[check_choice("--method", method, METHODS)](max_tokens)
-    document = read_document(file, format=format, reader=reader, isolated=isolated)
-    chunks = list(_split(splitter, document, embedder or None, plot))
+    document = one_document("split", file, format=format, reader=reader, isolated=isolated)
+    chunks = list(_split(splitter, document, embedder_of(embedder), plot))
     if not chunks:
         typer.echo(harmless(f"{file} holds no text, so it has no chunk."), err=True)
     print_items(map(chunk_record, chunks) if as_json else _lines(document, chunks), as_json)
 
 
-def _split(
-    splitter: Any, document: Document, embedder: str | None, plot: Path | None
-) -> Iterable[Chunk]:
+def _split(splitter: Any, document: Document, embedder: Any, plot: Path | None) -> Iterable[Chunk]:
     if not isinstance(splitter, ReadingSplitter):
         if plot is not None:
             raise InvalidParameter(

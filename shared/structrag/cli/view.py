@@ -16,11 +16,11 @@ from structrag.cli.options import (
     Paths,
     Reader,
     documents,
+    embedder_of,
     splitters,
 )
 from structrag.cli.printing import show_progress
 from structrag.errors import InvalidParameter
-from structrag.models.embedders import as_embedder
 from structrag.records import Document
 from structrag.show.view import gather, write_page
 
@@ -60,7 +60,7 @@ def view(
         chosen,
         query=query,
         k=k,
-        embedder=as_embedder(embedder) if embedder else None,
+        embedder=embedder_of(embedder),
         progress=show_progress,
     )
     size = write_page(data, output)

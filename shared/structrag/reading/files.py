@@ -202,6 +202,22 @@ def find_files(
         yield file
 
 
+def other_files(path: str | bytes | os.PathLike[Any]) -> list[Path]:
+    """The files under a folder that `find_files` leaves out for their kind; hidden ones aside.
+
+    Example:
+        >>> other_files("pyproject.toml")  # one file is no folder
+        []
+    """
+    path = path_of(path)
+    if not path.is_dir():
+        return []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # find_files has said what cannot be listed
+        files = list(_files_under(path))
+    return [file for file in files if file.suffix.lower() not in {*SUFFIXES, PDF_SUFFIX}]
+
+
 def _files_under(folder: Path) -> Iterator[Path]:
     """Every file that is not hidden, in any order."""
 

@@ -9,7 +9,7 @@ import pytest
 from pdf_making import made
 from pdf_making import manual as manual_pages
 
-from structrag.cli import main
+from structrag.cli import main, options
 from structrag.reading.pdf import isolation
 
 MANUAL = (
@@ -72,3 +72,61 @@ def test_a_pdf_is_read_in_a_process_of_its_own(
     (tmp_path / "a.md").write_text("# Pumps\n\nPumps move water.\n\n# Valves\n\nValves stop it.")
     code, out, err = run(capsys, "search", tmp_path, "-q", "water")
     assert code == 0 and "Pumps" in out and "left out" in err
+
+
+COMMANDS = (["search", "-q", "dry"], ["view"], ["compare"], ["eval", "--questions", "none.jsonl"])
+
+
+@pytest.mark.parametrize("arguments", COMMANDS)
+def test_that_nothing_was_read_is_an_error(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: list[str]
+) -> None:
+    for name in ("a.docx", "b.docx", "c.csv", "Makefile", ".hidden.py"):
+        (tmp_path / name).write_text("x")
+    code, out, err = run(capsys, arguments[0], tmp_path, *arguments[1:])
+    assert code == 2 and not out
+    sentence = f"No Markdown, HTML, text or PDF file in {str(tmp_path)!r} (2 .docx, "
+    assert sentence in err and "1 .csv" in err and "1 without suffix" in err and ".py" not in err
+    (tmp_path / "d.md").write_bytes(b"\0\1")
+    code, _, err = run(capsys, arguments[0], tmp_path, *arguments[1:])
+    assert code == 2 and "left out: " in err and "None of the 1 files in" in err
+
+
+def test_files_of_other_kinds_are_counted(capsys: pytest.CaptureFixture[str], manual: Path) -> None:
+    for kind in "abcdefg":
+        (manual.parent / f"x.{kind}").write_text("x")
+    (manual.parent / "y.docx").write_text("x")
+    (manual.parent / "z.docx").write_text("x")
+    code, _, err = run(capsys, "search", manual.parent, "-q", "dry")
+    assert code == 0 and "left out: 2 .docx, 1 .a, 1 .b, 1 .c, 1 .d, 3 others (no Markdown" in err
+    assert "left out" not in run(capsys, "search", manual, "-q", "dry")[2]
+
+
+@pytest.mark.parametrize("command", ["outline", "split"])
+def test_a_folder_is_no_file(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, command: str
+) -> None:
+    code, _, err = run(capsys, command, tmp_path)
+    assert code == 2
+    assert err == f"structrag: {command} takes one file; {str(tmp_path)!r} is a folder.\n"
+
+
+@pytest.mark.parametrize("name", ["minilm", "all-MiniLM-L6-v2"])
+def test_minilm_is_the_one_that_is_installed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(options, "has_minilm", lambda: True)
+    monkeypatch.setattr(options, "minilm", lambda: "the model")
+    assert options.embedder_of(name) == "the model"
+    assert options.embedder_of("") is None
+
+
+@pytest.mark.parametrize("arguments", [["search", "-q", "dry"], ["compare"], ["view"], ["split"]])
+def test_an_unknown_embedder_is_said_in_words_of_the_shell(
+    capsys: pytest.CaptureFixture[str], manual: Path, arguments: list[str]
+) -> None:
+    pytest.importorskip("sentence_transformers", reason="the extra 'models' is not installed")
+    code, _, err = run(capsys, arguments[0], manual, *arguments[1:], "--embedder", "nope")
+    assert code == 2 and "--embedder must be the folder of" in err and "or minilm (pip " in err
+    assert "SentenceTransformer(" not in err

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from structrag.cli import main
-from structrag.cli.printing import harmless
+from structrag.cli.printing import harmless, show_progress
 
 NASTY = "\x1b]0;owned\x07\x1b[2J\x9b31m\x00\x7f\b\r"
 
@@ -60,3 +60,26 @@ def test_a_warning_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     assert not stop.value.code
     assert lines[0].startswith("structrag: ") and "outside of the folder" in lines[0]
     assert len(lines) == 2  # the other is the report
+
+
+def test_progress_is_written_over_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    show_progress("reading files", 1, 3)
+    show_progress.say("left out: b.md")
+    show_progress("reading files", 3, 3)
+    assert capsys.readouterr().err == (
+        "reading files: 1 of 3   \r\nleft out: b.md\nreading files: 3 of 3   \n"
+    )
+
+
+def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = iter([0.0, 4.0, 11.0, 12.0, 22.0, 23.0])
+    monkeypatch.setattr("structrag.cli.printing.monotonic", lambda: next(seconds))
+    for done in range(5):
+        show_progress("embedding", done, 9)
+    show_progress("reading files", 9, 9)
+    assert capsys.readouterr().err == "embedding: 2 of 9\nembedding: 4 of 9\n"

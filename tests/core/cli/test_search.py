@@ -59,3 +59,22 @@ def test_search_says_what_it_used(capsys: pytest.CaptureFixture[str], manual: Pa
     _, out, err = run(capsys, "search", manual, "-q", "dry")
     assert "1 documents added" in err and "LSA" in err
     assert out.startswith("1. Pump > Storage")
+
+
+@pytest.mark.parametrize("query", ["", "  "])
+def test_an_empty_question_is_refused(
+    capsys: pytest.CaptureFixture[str], manual: Path, query: str
+) -> None:
+    code, out, err = run(capsys, "search", manual, "-q", query)
+    assert code == 2 and "-q must be a question" in err and not out
+
+
+def test_something_to_search_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "search", "-q", "dry")
+    assert code == 2 and "Name files or folders" in err
+
+
+def test_that_nothing_was_found_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "empty.md").write_text("")
+    code, out, err = run(capsys, "search", tmp_path, "-q", "dry")
+    assert code == 0 and "Nothing was found." in err and not out

@@ -12,7 +12,13 @@ from samples import BAD
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
 from structrag.errors import InvalidDocument, InvalidParameter
-from structrag.reading.files import detect_format, find_files, read_file, read_text
+from structrag.reading.files import (
+    detect_format,
+    find_files,
+    other_files,
+    read_file,
+    read_text,
+)
 
 
 @pytest.mark.parametrize(
@@ -281,3 +287,12 @@ def test_a_folder_nested_beyond_the_longest_path_is_left_out(tmp_path: Path) -> 
             os.rmdir("d" * 200, dir_fd=place)
         for place in places:
             os.close(place)
+
+
+def test_files_of_other_kinds_are_told(tmp_path: Path) -> None:
+    for name in ("a.md", "a.csv", "b.CSV", ".c.csv", "index/d.npy", "e"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    others = [file.relative_to(tmp_path).as_posix() for file in other_files(tmp_path)]
+    assert sorted(others) == ["a.csv", "b.CSV", "e", "index/d.npy"]
+    assert other_files(tmp_path / "a.csv") == []

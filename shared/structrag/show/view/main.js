@@ -118,11 +118,18 @@ function remember() {
   }
 }
 
+// Where nothing else is asked for, the page begins with what the query found.
+function documentOfBestHit(method) {
+  const search = DATA.searches[method];
+  return search && search.hits.length ? search.hits[0].document : 0;
+}
+
 function readAddress({ first = false } = {}) {
   const parts = new URLSearchParams(location.hash.slice(1));
   const method = Math.max(0, METHODS.findIndex(({ name }) => name === parts.get("method")));
   const chunk = Number(parts.get("chunk")) - 1;
-  const number = within(Number(parts.get("document") || 1) - 1 || 0, 0, DATA.documents.length - 1);
+  const asked = parts.has("document") ? Number(parts.get("document")) - 1 || 0 : documentOfBestHit(method);
+  const number = within(asked, 0, DATA.documents.length - 1);
   if (first) state.method = method;
   if (first || number !== state.document) chooseDocument(number);
   if (chunksOf(method)[chunk]) pick(method, chunk);
@@ -206,6 +213,9 @@ function start() {
   watchReader();
   addEventListener("hashchange", () => readAddress());
   readAddress({ first: true });
+  // Arrow keys scroll the text at once; its frame is shown when the focus comes back to it.
+  reader.classList.add("unframed");
+  reader.addEventListener("blur", () => reader.classList.remove("unframed"), { once: true });
   reader.focus({ preventScroll: true });
   document.documentElement.dataset.ready = String(Math.round(performance.now()));
 }

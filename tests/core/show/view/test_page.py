@@ -378,6 +378,22 @@ def test_hits_show_shares_and_jump(shown: Page, data: dict[str, Any]) -> None:
     assert shown.run("document.querySelectorAll('.hits').length") == 3
 
 
+def test_the_page_begins_with_the_file_of_the_best_hit(page: Page, tmp_path: Path) -> None:
+    documents = [read_text("", id="empty"), read_text("# Tap\n\nThe tap drips.\n", id="tap")]
+    write_page(gather(documents, splitters(), query="tap"), tmp_path / "page.html")
+    page.open(tmp_path / "page.html")
+    page.until("document.querySelector('.segment')")
+    assert page.run("document.getElementById('documents').value") == "1"
+    assert "The tap drips." in text_of(page)
+    page.open(tmp_path / "page.html", "#document=1")
+    assert page.run("document.getElementById('documents').value") == "0"
+
+
+def test_no_frame_is_drawn_before_a_key_is_used(shown: Page) -> None:
+    frame = "getComputedStyle(document.getElementById('reader')).outlineStyle"
+    assert shown.run("document.activeElement.id") == "reader" and shown.run(frame) == "none"
+
+
 def test_the_outline_is_a_tree_for_mouse_and_keys(shown: Page) -> None:
     assert shown.run("document.querySelectorAll('[role=treeitem]').length") == 16
     shown.click('[data-section="16"] .item-title')

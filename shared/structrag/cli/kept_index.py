@@ -1,0 +1,279 @@
+"""An index that is kept in a folder between calls; only files that changed are read again."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from structrag.chunks.content_aware import ContentAwareSplitter
+from structrag.cli.options import embedder_of, files_of, nothing_read, read_or_leave_out
+from structrag.cli.printing import show_progress
+from structrag.errors import InvalidParameter
+from structrag.index.index import Index
+from structrag.records import Document, Hit
+from structrag.retrieval.evidence.retriever import EvidenceRetriever
+from structrag.retrieval.multiview import MultiViewRetriever
+
+METHODS = ("evidence", "multiview")
+VERSION = 1
+GROUP = 64  # files that are read together
+YOUNG = 2  # seconds after a change in which a file may change again and keep its time
+UNSURE = 0  # stands for the time of such a change
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What bringing an index up to date did.
+
+    Example:
+        >>> print(Changes(added=2, unchanged=40))
+        2 documents added, 0 replaced, 40 unchanged, 0 removed
+    """
+
+    added: int = 0
+    replaced: int = 0
+    unchanged: int = 0
+    removed: int = 0
+
+    def __str__(self) -> str:
+        return (
+            f"{self.added} documents added, {self.replaced} replaced, {self.unchanged} unchanged, "
+            f"{self.removed} removed"
+        )
+
+
+@dataclass(slots=True)
+class Memory:
+    """What an index was made from and with, as it lies beside it in a file.
+
+    Example:
+        >>> Memory().files
+        {}
+    """
+
+    embedder: str = ""
+    max_tokens: int = 0  # of the chunks of multiview
+    roots: list[str] = field(default_factory=list)  # the files and folders that were named
+    # file -> size, time of its last change in nanoseconds, format, reader
+    files: dict[str, list[Any]] = field(default_factory=dict)
+
+
+class KeptIndex:
+    """The index of one method in a folder, to search and to bring up to date.
+
+    Example:
+        >>> import tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> index = KeptIndex(Path(folder.name, "index"))
+        >>> index.update([Path("docs/limits.md")]).added
+        1
+        >>> index.search("scanned pages", 1)[0].chunk.doc_id.endswith("limits.md")
+        True
+
+    Documents have the absolute paths of their files as ids. Files that are named nowhere any more
+    stay; those that are gone from the disk are removed.
+
+    Args:
+        folder: Where it lies; made if it is not there. None: in memory only.
+        embedder: What `--embedder` takes; "" for that of the index, or LSA for a new one.
+        max_tokens: Of the chunks of multiview.
+
+    Raises:
+        InvalidParameter: the folder holds something else, or an index made with other settings.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None,
+        method: str = "evidence",
+        *,
+        embedder: str = "",
+        max_tokens: int = 300,
+        cache: str | None = None,
+    ) -> None:
+        self.folder = folder
+        self.method = method
+        self.memory = Memory(embedder, max_tokens if method == "multiview" else 0)
+        options: dict[str, Any] = {"cache": cache, "progress": show_progress}
+        if folder is not None:
+            _check_folder(folder)
+            self._recall(folder, embedder)
+        model = embedder_of(self.memory.embedder)
+        self.index: Any = self._opened(model, options)
+
+    @property
+    def model(self) -> str:
+        """What makes the vectors."""
+        return self.memory.embedder or "LSA"
+
+    def _recall(self, folder: Path, embedder: str) -> None:
+        file = folder / f"{self.method}.json"
+        if not file.is_file():
+            return
+        try:
+            content = json.loads(file.read_text(encoding="utf-8"))
+            version = content.pop("version")
+            memory = Memory(**content)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise _unusable(folder, f"{file.name} is damaged") from error
+        if version != VERSION:
+            raise _unusable(folder, "it was made by another release")
+        for option, value, kept in (
+            ("--embedder", embedder or memory.embedder, memory.embedder),
+            ("--max-tokens", self.memory.max_tokens, memory.max_tokens),
+        ):
+            if value != kept:
+                raise InvalidParameter(
+                    f"{option} must be what the index in {str(folder)!r} was made with, "
+                    f"{kept or 'none'}; got {value}. Give that, or another --index."
+                )
+        self.memory = memory
+
+    def _opened(self, model: Any, options: dict[str, Any]) -> Any:
+        """The index as it was saved, or an empty one."""
+        place = self.folder / self.method if self.folder is not None else None
+        is_there = place is not None and place.is_dir()
+        if self.method == "evidence":
+            if is_there:
+                return EvidenceRetriever.load(place, model, **options)  # type: ignore[arg-type]
+            return EvidenceRetriever(model, **options)
+        options["splitter"] = ContentAwareSplitter(max_tokens=self.memory.max_tokens)
+        if is_there:
+            return Index.load(place, embedder=model, **options)  # type: ignore[arg-type]
+        return Index(embedder=model, **options)
+
+    # -- files in and out
+
+    def update(
+        self,
+        paths: Sequence[Path] = (),
+        *,
+        format: str = "auto",
+        reader: str = "layout",
+        isolated: bool = True,
+    ) -> Changes:
+        """Read files that are new or changed, and remove those that are gone.
+
+        Args:
+            paths: Files and folders; those named before count too. What was finished before an
+                error or an interruption is kept.
+
+        Raises:
+            InvalidDocument: nothing is there, a named file cannot be read, or no file could be.
+        """
+        roots = [*map(Path, self.memory.roots)]
+        files = files_of([*paths, *filter(Path.exists, roots)], without=self.folder)
+        named = {os.path.abspath(path) for path in paths}
+        names = [os.path.abspath(file) for file in files]
+        states = {name: _state(name, format, reader) for name in names}
+        changed = [name for name in names if self._is_changed(name, states[name])]
+        counts = Counter(unchanged=len(names) - len(changed))
+        try:
+            counts["removed"] += self._remove_gone()
+            for start in range(0, len(changed), GROUP):
+                group = changed[start : start + GROUP]
+                documents = []
+                for number, name in enumerate(group, start=start + 1):
+                    document = read_or_leave_out(
+                        Path(name), name in named, format=format, reader=reader, isolated=isolated
+                    )
+                    if document is not None:
+                        documents.append(document)
+                    else:
+                        counts["removed"] += self._remove(name)
+                    if len(changed) > 1:
+                        show_progress("reading files", number, len(changed))
+                counts += self._add(documents, states)
+            self.memory.roots = sorted({*self.memory.roots, *named})
+        finally:
+            self._save(bool(changed) or counts["removed"] > 0)
+        if not self.index.document_ids:
+            raise nothing_read(paths or roots, files)
+        return Changes(**counts)
+
+    def _add(self, documents: Sequence[Document], states: dict[str, list[Any]]) -> Counter[str]:
+        """Add documents, and say how many there were of each kind."""
+        if not documents:
+            return Counter()
+        report = self.index.add(documents)
+        for document in documents:
+            self.memory.files[document.id] = states[document.id]
+        return Counter(added=report.added, replaced=report.replaced, unchanged=report.unchanged)
+
+    def _is_changed(self, name: str, state: list[Any]) -> bool:
+        return self.memory.files.get(name) != state or state[1] == UNSURE
+
+    def _remove_gone(self) -> int:
+        gone = [name for name in self.memory.files if not os.path.exists(name)]
+        return sum(map(self._remove, gone))
+
+    def _remove(self, name: str) -> bool:
+        self.memory.files.pop(name, None)
+        return bool(self.index.delete(name))
+
+    def _save(self, is_changed: bool) -> None:
+        """Write the index, then what it was made from: an older memory only reads files again."""
+        if self.folder is None:
+            return
+        if is_changed and self.index.document_ids:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self.index.save(self.folder / self.method)
+        if (self.folder / self.method).is_dir():
+            content = {"version": VERSION, **asdict(self.memory)}
+            file = self.folder / f"{self.method}.json"
+            unfinished = file.with_suffix(f".{os.getpid()}.part")
+            unfinished.write_text(json.dumps(content), encoding="utf-8")
+            os.replace(unfinished, file)
+
+    # -- searching
+
+    def search(self, query: str, k: int, paths: Sequence[Path] = ()) -> list[Hit]:
+        """The best hits, in the files and folders named, or in all."""
+        retriever = self.index
+        if self.method == "multiview":
+            retriever = MultiViewRetriever(self.index, k=k)
+        where = None
+        if paths:
+            places = [Path(os.path.abspath(path)) for path in paths]
+            ids = {
+                name
+                for name in self.memory.files
+                if any(Path(name).is_relative_to(place) for place in places)
+            }
+            if len(ids) < len(self.memory.files):
+                where = lambda meta: meta.get("source") in ids  # noqa: E731
+        hits: list[Hit] = retriever.search(query, k, where=where)
+        return hits
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuse a folder of something else, so that nobody's files are mixed with an index."""
+    if folder.exists() and not folder.is_dir():
+        raise InvalidParameter(f"--index must be a folder; {str(folder)!r} is a file.")
+    is_ours = any((folder / f"{method}.json").is_file() for method in METHODS)
+    if folder.is_dir() and not is_ours and any(folder.iterdir()):
+        raise InvalidParameter(
+            f"--index must be a new folder, or one that it made; {str(folder)!r} holds other files."
+        )
+
+
+def _unusable(folder: Path, why: str) -> InvalidParameter:
+    return InvalidParameter(
+        f"--index must be a folder that it made; {str(folder)!r} cannot be used: {why}. Delete it, "
+        "or give another."
+    )
+
+
+def _state(name: str, format: str, reader: str) -> list[Any]:
+    """What tells that a file changed, or is to be read in another way."""
+    status = os.stat(name)
+    changed = status.st_mtime_ns
+    if time.time_ns() - changed < YOUNG * 10**9:
+        changed = UNSURE  # it may change again within the clock's step: read it the next time too
+    return [status.st_size, changed, format, reader]

@@ -1,0 +1,180 @@
+"""An index that is kept in a folder between calls."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from structrag.cli import kept_index, main, options
+from structrag.cli.kept_index import KeptIndex
+from structrag.errors import InvalidParameter
+
+PUMP = "# Pump\n\n## Cleaning\n\nRinse the filter monthly.\n\n## Storage\n\nKeep it dry.\n"
+TAP = "# Tap\n\nThe tap drips when its seal is worn.\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    files = tmp_path / "files"
+    files.mkdir()
+    write(files / "pump.md", PUMP)
+    write(files / "tap.md", TAP)
+    return files
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file that was changed long ago."""
+    path.write_text(text, encoding="utf-8")
+    os.utime(path, ns=(10**18, 10**18 + len(text)))
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the files that are read from now on."""
+    names: list[str] = []
+    really: Callable[..., Any] = options.read_file
+
+    def noted(path: Path, **settings: Any) -> Any:
+        names.append(path.name)
+        return really(path, **settings)
+
+    monkeypatch.setattr(options, "read_file", noted)
+    return names
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return int(stop.value.code or 0), out, err
+
+
+@pytest.mark.parametrize("method", ["evidence", "multiview"])
+def test_only_changed_files_are_read_again(
+    capsys: pytest.CaptureFixture[str], folder: Path, read: list[str], method: str
+) -> None:
+    search = ("search", folder, "--index", folder.parent / "index", "--method", method, "-q")
+    code, out, err = run(capsys, *search, "rinse the filter", "-k", 1)
+    assert code == 0 and out.startswith("1. Pump > Cleaning") and "2 documents added" in err
+    assert read == ["pump.md", "tap.md"]
+    code, out, err = run(capsys, *search, "rinse the filter", "-k", 1)
+    assert code == 0 and out.startswith("1. Pump > Cleaning") and "2 unchanged" in err
+    assert len(read) == 2
+    write(folder / "tap.md", TAP + "\nThe spout is of brass.\n")
+    write(folder / "valve.md", "# Valve\n\nThe valve is of steel.\n")
+    (folder / "pump.md").unlink()
+    code, out, err = run(capsys, *search, "What is of brass?", "-k", 1)
+    assert "brass" in out and "1 documents added, 1 replaced, 0 unchanged, 1 removed" in err
+    assert read[2:] == ["tap.md", "valve.md"]
+    _, out, _ = run(capsys, *search, "rinse the filter monthly")
+    assert "Pump" not in out
+
+
+def test_the_index_alone_is_searched_from_anywhere(
+    capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    index = ("--index", folder.parent / "index")
+    _, out, _ = run(capsys, "search", ".", *index, "-q", "drips", "-k", 1)
+    assert "tap.md[7:" in out and str(folder) not in out
+    (folder.parent / "elsewhere").mkdir()
+    monkeypatch.chdir(folder.parent / "elsewhere")
+    write(folder / "valve.md", "# Valve\n\nThe valve hisses.\n")
+    _, out, err = run(capsys, "search", *index, "-q", "hisses", "-k", 1)
+    assert f"{folder / 'valve.md'}[" in out and "1 documents added" in err
+    _, out, _ = run(capsys, "search", *index, "-q", "hisses", "-k", 1, "--json")
+    assert json.loads(out)["document"] == str(folder / "valve.md")
+
+
+def test_the_files_named_are_searched_and_the_others_stay(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    index = ("--index", folder.parent / "index")
+    assert run(capsys, "search", folder, *index, "-q", "filter")[0] == 0
+    _, out, err = run(capsys, "search", folder / "tap.md", *index, "-q", "rinse the filter")
+    assert "Tap" in out and "Pump" not in out and "0 removed" in err
+    assert "Pump" in run(capsys, "search", *index, "-q", "rinse the filter")[1]
+
+
+def test_a_file_changed_just_now_is_read_again(folder: Path, read: list[str]) -> None:
+    (folder / "tap.md").write_text(TAP)
+    for _ in range(2):
+        KeptIndex(folder.parent / "index").update([folder])
+    assert read == ["pump.md", "tap.md", "tap.md"]
+
+
+def test_what_was_read_before_an_error_is_kept(
+    folder: Path, read: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_index, "GROUP", 1)
+    really = KeptIndex._add
+
+    def broken_off(self: KeptIndex, documents: Any, states: Any) -> Any:
+        if documents[0].id.endswith("tap.md"):
+            raise KeyboardInterrupt
+        return really(self, documents, states)
+
+    monkeypatch.setattr(KeptIndex, "_add", broken_off)
+    with pytest.raises(KeyboardInterrupt):
+        KeptIndex(folder.parent / "index").update([folder])
+    monkeypatch.setattr(KeptIndex, "_add", really)
+    changes = KeptIndex(folder.parent / "index").update([folder])
+    assert (changes.added, changes.unchanged) == (1, 1)
+    assert read == ["pump.md", "tap.md", "tap.md"]
+
+
+def test_a_file_that_can_no_longer_be_read_leaves(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    index = ("--index", folder.parent / "index")
+    assert run(capsys, "search", folder, *index, "-q", "drips")[0] == 0
+    (folder / "tap.md").write_bytes(b"\0\1\2")
+    code, out, err = run(capsys, "search", folder, *index, "-q", "drips")
+    assert code == 0 and "left out" in err and "1 removed" in err and "Tap" not in out
+
+
+def test_an_index_keeps_to_its_settings(
+    capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path
+) -> None:
+    index = ("--index", tmp_path / "index", "--method", "multiview", "-q", "x")
+    assert run(capsys, "search", folder, *index)[0] == 0
+    code, _, err = run(capsys, "search", folder, *index, "--max-tokens", 100)
+    assert code == 2 and "--max-tokens must be what the index in" in err and "300; got 100" in err
+    code, _, err = run(capsys, "search", folder, *index, "--embedder", "other")
+    assert code == 2 and "--embedder must be what" in err and "none; got other" in err
+    file = tmp_path / "index" / "multiview.json"
+    for content, why in (
+        (file.read_text().replace('"version": 1', '"version": 9'), "made by another release"),
+        ("[]", "multiview.json is damaged"),
+    ):
+        file.write_text(content)
+        code, _, err = run(capsys, "search", folder, *index)
+        assert code == 2 and why in err and "Delete it" in err
+
+
+def test_nobodys_files_are_mixed_with_an_index(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    code, _, err = run(capsys, "search", folder, "--index", folder, "-q", "x")
+    assert code == 2 and "holds other files" in err
+    code, _, err = run(capsys, "search", folder, "--index", folder / "tap.md", "-q", "x")
+    assert code == 2 and "is a file" in err
+    with pytest.raises(InvalidParameter, match="holds other files"):
+        KeptIndex(folder)
+
+
+def test_an_index_inside_of_the_folder_is_not_counted(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    for _ in range(2):
+        code, _, err = run(capsys, "search", folder, "--index", folder / "index", "-q", "drips")
+        assert code == 0 and "left out" not in err
+    (folder / "x.docx").write_text("x")
+    index = ("--index", folder / "index")
+    _, _, err = run(capsys, "search", folder / "tap.md", folder, *index, "-q", "drips")
+    assert "left out: 1 .docx (" in err
