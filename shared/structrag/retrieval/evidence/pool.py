@@ -35,9 +35,17 @@ class Pool:
 
     Atoms, blocks and sections are numbered through all documents, in the order of `records`. What
     does not depend on the question is worked out once.
+
+    Args:
+        records: Of the documents.
+        before: A pool that begins with the same records. What it has worked out for these is taken
+            over, so that only the others are put in.
+
+    Attributes:
+        shared: How many records were taken over.
     """
 
-    def __init__(self, records: Sequence[Record]) -> None:
+    def __init__(self, records: Sequence[Record], before: Pool | None = None) -> None:
         self.records = tuple(records)
         sizes = [len(record) for record in records]
         self.firsts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])  # atom of each record
@@ -49,6 +57,35 @@ class Pool:
         spans = [int(record.sections.max(initial=-1)) + 1 for record in records]
         self.sections = _numbered([record.sections for record in records], spans)
         self.section_offsets = np.concatenate([[0], np.cumsum(spans, dtype=np.int64)])
+        self.shared = before.begins_like(records) if before is not None else 0
+        if before is not None and self.shared:
+            self._take_over(before)
+
+    def begins_like(self, records: Sequence[Record]) -> int:
+        """How many records at the beginning are of the same atoms and stems as these."""
+        pairs = enumerate(zip(self.records, records, strict=False))
+        most = min(len(self.records), len(records))
+        return next((i for i, (one, other) in pairs if not _is_same(one, other)), most)
+
+    def _take_over(self, before: Pool) -> None:
+        """Join what an earlier pool has worked out with the same of the other records."""
+        rest = Pool(self.records[self.shared :])
+        atoms, sections = int(self.firsts[self.shared]), int(self.section_offsets[self.shared])
+        if "windows" in vars(before):
+            self.windows = {
+                width: Windows(
+                    np.concatenate([old.firsts[:atoms], rest.windows[width].firsts + atoms]),
+                    np.concatenate([old.stops[:atoms], rest.windows[width].stops + atoms]),
+                )
+                for width, old in before.windows.items()
+            }
+        if "stem_lengths" in vars(before):
+            both = zip(before.stem_lengths, rest.stem_lengths, strict=True)
+            self.stem_lengths = [np.concatenate([old[:atoms], new]) for old, new in both]
+        if "_postings" in vars(before):
+            self._postings = _merged(before._postings, rest._postings, atoms)
+        if "_titles" in vars(before):
+            self._titles = _merged(before._titles, rest._titles, sections)
 
     def __len__(self) -> int:
         """The number of atoms."""
@@ -243,6 +280,25 @@ class Pool:
         has[sections[first:last]] = True
         atoms: NDArray[np.bool_] = has[self.sections]
         return atoms
+
+
+def _is_same(one: Record, other: Record) -> bool:
+    """Whether two records have the same atoms and stems, whatever their vectors."""
+    return one.tokens is other.tokens and one.stem_keys is other.stem_keys
+
+
+def _merged(old: Any, new: Any, first: int) -> Any:
+    """Arrays ordered by key, those of `new` behind the equal ones of `old`.
+
+    The second are numbers: the old ones below `first` stay, the new ones count from there.
+    """
+    if len(old[1]) and old[1].max() >= first:
+        stays = old[1] < first
+        old = [array[stays] for array in old]
+    keys, numbers, *others = new
+    at = np.searchsorted(old[0], keys, "right")
+    new = keys, numbers + first, *others
+    return tuple(np.insert(left, at, right) for left, right in zip(old, new, strict=True))
 
 
 def idf(n: float, df: Any) -> Any:

@@ -98,17 +98,25 @@ class Shelf:
         documents: Mapping[str, Stored],
         records: Mapping[str, Record],
         basis: Any = None,
+        earlier: Iterable[Pool] = (),
     ) -> None:
         self.changes = changes
         self.documents = documents
         self.records = records
         self.basis = basis
+        self._earlier = tuple(earlier)  # pools of documents that may still be the same
         self._pools: OrderedDict[tuple[str, ...], Pool] = OrderedDict()
         self._lock = RLock()
 
+    @property
+    def pools(self) -> tuple[Pool, ...]:
+        """Those that were made, else those that it may grow from."""
+        with self._lock:
+            return tuple(self._pools.values()) or self._earlier
+
     def with_records(self, records: Mapping[str, Record], basis: Any) -> Shelf:
         """The same documents with other vectors, made by `basis`. They are not saved."""
-        return Shelf(self.changes, self.documents, records, basis)
+        return Shelf(self.changes, self.documents, records, basis, self.pools)
 
     def select(self, where: Condition | None) -> tuple[list[Stored], Pool]:
         """The documents that meet a condition, and their atoms.
@@ -121,11 +129,21 @@ class Shelf:
             ids = [str(doc_id) for doc_id in np.array(ids, dtype=object)[rows]]
         key = tuple(ids)
         with self._lock:
-            pool = self._pools.pop(key, None) or Pool([self.records[doc_id] for doc_id in ids])
+            pool = self._pools.pop(key, None)
+            if pool is None:
+                pool = self._grown([self.records[doc_id] for doc_id in ids])
             self._pools[key] = pool
             while len(self._pools) > _POOLS:
                 self._pools.popitem(last=False)
         return [self.documents[doc_id] for doc_id in ids], pool
+
+    def _grown(self, records: list[Record]) -> Pool:
+        """The pool of some records, grown from what begins most like it."""
+        pools = (*self._earlier, *self._pools.values())
+        before = max(pools, key=lambda pool: pool.begins_like(records), default=None)
+        # one is enough: what else is asked grows from the new one
+        self._earlier = tuple(pool for pool in self._earlier if pool is not before)
+        return Pool(records, before)
 
 
 class EvidenceStore:
@@ -139,6 +157,10 @@ class EvidenceStore:
         self.store = Store((VIEW,)) if store is None else store  # one without chunks is false
         self._shelf: Shelf | None = None
         self._lock = RLock()
+        # The documents as they were last read, and the ids of those that have changed since.
+        self._last: Shelf | None = None
+        self._dirty: set[str] = set()
+        self._reused = 0  # documents changed since all were read
 
     def __len__(self) -> int:
         """The number of documents."""
@@ -173,28 +195,46 @@ class EvidenceStore:
             "", id=stored.id, title=stored.title, format=stored.format, meta=stored.meta
         )
         filled = {name: array for name, array in arrays.items() if array.size}
-        self.store.put(Entry(document, fingerprint, (), {VIEW: ()}, {}, arrays=filled))
-        self._changed()
+        with self._lock:
+            self.store.put(Entry(document, fingerprint, (), {VIEW: ()}, {}, arrays=filled))
+            self._changed(stored.id)
 
     def delete(self, doc_id: str) -> bool:
         """Remove a document; False if there is none of this id."""
-        was_there = self.store.delete(doc_id)
-        self._changed()
-        return was_there
-
-    def _changed(self) -> None:
         with self._lock:
-            self._shelf = None
+            was_there = self.store.delete(doc_id)
+            self._changed(doc_id)
+            return was_there
+
+    def _changed(self, doc_id: str) -> None:
+        self._dirty.add(doc_id)
 
     def shelf(self) -> Shelf:
-        """What is there now."""
+        """What is there now; only documents that have changed are read again."""
         with self._lock:
             reader = self.store.reader()
             if self._shelf is None or self._shelf.changes != reader.changes:
-                documents = {doc_id: _stored(reader, doc_id) for doc_id in reader.document_ids}
-                records = {doc_id: _record(reader, doc_id) for doc_id in documents}
-                self._shelf = Shelf(reader.changes, documents, records)
+                self._shelf = self._last = self._read(reader)
             return self._shelf
+
+    def _read(self, reader: Reader) -> Shelf:
+        last, pools = self._last, self._shelf.pools if self._shelf is not None else ()
+        self._reused += len(self._dirty)
+        # What was read keeps its segments in memory, deleted documents included. So all are read
+        # again when as many have changed as there are.
+        if last is None or self._reused > len(reader.document_ids):
+            last, self._reused = Shelf(0, {}, {}), 0
+        documents, records = {}, {}
+        for doc_id in reader.document_ids:
+            if doc_id in last.documents and doc_id not in self._dirty:
+                documents[doc_id], records[doc_id] = last.documents[doc_id], last.records[doc_id]
+            else:
+                documents[doc_id], records[doc_id] = (
+                    _stored(reader, doc_id),
+                    _record(reader, doc_id),
+                )
+        self._dirty.clear()
+        return Shelf(reader.changes, documents, records, earlier=pools)
 
     def keep(self, shelf: Shelf) -> None:
         """Give this shelf as long as no document changes."""

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from doubles import HashTokens
 from evidence_making import ROTATION, WORDS, pool, question, record
+from hypothesis import given
+from hypothesis import strategies as st
 
 from structrag import read_text
 from structrag.reading.settings import Reading
@@ -106,3 +108,29 @@ def test_a_pool_of_nothing_and_one_without_vectors() -> None:
     plain = Pool([read_atoms(WORDS.outline(SECOND), WORDS)])
     assert not plain.has_tokens
     assert not np.any(plain.cosines(np.ones(3, dtype=np.float32)))
+
+
+TEXTS = ["", "Cats sleep.", "# Pumps\n\nThe pump leaks. It hums.", "# A\n\n# B", "- one\n- two"]
+
+
+@given(
+    st.lists(st.sampled_from(range(len(TEXTS))), max_size=6),
+    st.lists(st.sampled_from(range(len(TEXTS))), max_size=6),
+    st.integers(0, 6),
+)
+def test_a_pool_that_takes_over_is_like_one_made_afresh(
+    old: list[int], new: list[int], same: int
+) -> None:
+    records = [record(read_text(text, id=str(i))) for i, text in enumerate(TEXTS)]
+    before = Pool([records[i] for i in old])
+    changed = [*before.records[:same], *(records[i] for i in new)]
+    worked_out = ("windows", "stem_lengths", "_postings", "_titles")
+    for name in worked_out:
+        getattr(before, name)
+    grown, fresh = Pool(changed, before), Pool(changed)
+    assert grown.shared >= min(same, len(old))
+    assert set(worked_out) <= set(vars(grown)) or not grown.shared
+    for width, of in fresh.windows.items():
+        assert all(map(np.array_equal, grown.windows[width], of))
+    for name in worked_out[1:]:
+        assert all(map(np.array_equal, getattr(grown, name), getattr(fresh, name))), name

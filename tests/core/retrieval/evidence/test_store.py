@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from evidence_making import ROTATION, WORDS, record
 
 from structrag import Index, read_text
 from structrag.errors import IndexDamaged, InvalidParameter
+from structrag.retrieval.evidence import store as module
+from structrag.retrieval.evidence.record import Record
 from structrag.retrieval.evidence.store import EvidenceStore, stored_document
 
 DOCUMENTS = [
@@ -45,6 +48,45 @@ def test_a_pool_is_remembered_until_something_changes() -> None:
     assert store.shelf().select(None)[1] is pool
     assert store.delete("b") and not store.delete("b")
     assert store.shelf().select(None)[1] is not pool and len(store) == 2
+
+
+def test_after_a_change_only_what_changed_is_read_and_put_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    documents = [read_text(f"# Part {i}\n\nIt leaks. It hums.", id=f"d{i}") for i in range(40)]
+    store = EvidenceStore()
+    for document in documents:
+        store.put(stored_document(WORDS.outline(document), []), record(document), "print")
+    read: list[str] = []
+
+    def counted(reader: Any, doc_id: str) -> Record:
+        read.append(doc_id)
+        return read_record(reader, doc_id)
+
+    read_record = module._record
+    monkeypatch.setattr(module, "_record", counted)
+    shelf = store.shelf()
+    assert len(read) == 40 and shelf.select(None)[1].shared == 0
+    new = read_text("A new one.", id="new")
+    for document, place in ((new, 40), (documents[30], 30)):
+        read.clear()
+        store.put(stored_document(WORDS.outline(document), []), record(document), "other")
+        assert store.shelf().select(None)[1].shared == place and read == [document.id]
+    read.clear()
+    assert store.delete("d20") and store.shelf().select(None)[1].shared == 20 and not read
+    assert list(store.shelf().documents) == [f"d{i}" for i in range(40) if i != 20] + ["new"]
+
+
+def test_what_was_replaced_is_let_go_in_the_end() -> None:
+    store = filled()
+    seen = []
+    for i in range(8):
+        document = read_text(f"It leaks {i} times.", id="a")
+        store.put(stored_document(WORDS.outline(document), []), record(document), str(i))
+        shelf = store.shelf()
+        seen.append(id(shelf.records["c"]))
+        assert shelf.documents["a"].text == document.text
+    assert 1 < len(set(seen)) < 8  # read again now and then
 
 
 def test_other_records_are_used_until_something_changes() -> None:
