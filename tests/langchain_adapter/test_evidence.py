@@ -159,3 +159,58 @@ def test_in_langchains_own_compression_retriever() -> None:
     )
     (short,) = retriever.invoke(QUESTION)
     assert short.page_content == "Rinse the filter every week."
+
+
+ODD_QUESTIONS = {
+    "one word": "filter",
+    "stop words": "the of and",
+    "German": "Wie oft spüle ich den Filter?",
+    "Chinese": "多久冲洗一次过滤器？",
+    "identifiers": "X-200/7 v1.5",
+    "500 words": "rinse filter " * 250,
+}
+
+
+@pytest.mark.parametrize("question", ODD_QUESTIONS.values(), ids=ODD_QUESTIONS)
+@pytest.mark.parametrize("embedding", [None, HashTokens()], ids=["lsa", "tokens"])
+def test_odd_questions_have_passages(embedding: Any, question: str) -> None:
+    retriever = EvidenceRetriever.from_documents(DOCUMENTS, embedding)
+    results = retriever.invoke(question, max_tokens=20)
+    assert results and sum(count_tokens(result.page_content) for result in results) <= 20
+    assert retriever.batch([question, " "], max_tokens=20) == [results, []]
+
+
+def test_below_one_sentence_its_beginning_is_given() -> None:
+    (result,) = EvidenceRetriever.from_documents(DOCUMENTS).invoke(QUESTION, max_tokens=3)
+    assert result.page_content == "Rinse the"
+    assert result.metadata["end_index"] - result.metadata["start_index"] == 9
+
+
+def test_changes_and_searches_on_an_event_loop(tmp_path: Path) -> None:
+    async def change() -> tuple[list[Document], list[Document]]:
+        retriever = await EvidenceRetriever.afrom_documents(DOCUMENTS, HashTokens())
+        new = Document("Birds sing at dawn.", metadata={"source": "birds.md", "year": 2022})
+        changed = Document("Cats hunt mice.", metadata={"source": "cats.md", "year": 2023})
+        report = await retriever.aadd_documents([new, changed])
+        assert (report.added, report.replaced) == (1, 1)
+        assert await retriever.adelete("pump.md") and not await retriever.adelete("pump.md")
+        retriever.save(tmp_path / "index")
+        results, filtered = await retriever.abatch(
+            ["birds cats"] * 2, [{}, {"metadata": {"of": "this run"}}]
+        )
+        assert results == filtered
+        return results, await retriever.ainvoke("birds", where=lambda meta: meta["year"] > 2022)
+
+    everything, late = asyncio.run(change())
+    assert {result.metadata["source"] for result in everything} == {"birds.md", "cats.md"}
+    assert [result.page_content for result in late] == ["Cats hunt mice."]
+    loaded = EvidenceRetriever.load(tmp_path / "index", HashTokens(), order="document")
+    assert {result.page_content for result in loaded.invoke("birds cats")} == {
+        result.page_content for result in everything
+    }
+
+
+def test_vectors_of_another_model_are_refused(tmp_path: Path) -> None:
+    EvidenceRetriever.from_documents(DOCUMENTS, HashTokens()).save(tmp_path / "index")
+    with pytest.raises(ValueError, match=r"token_encoder must be what the index at .* was built"):
+        EvidenceRetriever.load(tmp_path / "index", HashTokens(name="other"))

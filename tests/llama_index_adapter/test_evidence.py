@@ -16,6 +16,7 @@ from llama_index.core.vector_stores.types import MetadataFilter, MetadataFilters
 
 from llama_index_structrag import EvidencePostprocessor, EvidenceRetriever
 from structrag.errors import InvalidParameter
+from structrag.text.tokens import count_tokens
 
 PUMP = "# Pump\n\nIt moves water.\n\n## Cleaning\n\nRinse the filter every week.\n"
 CATS = "# Cats\n\nCats sleep all day.\n\n## Food\n\nThey eat fish at noon.\n"
@@ -130,3 +131,55 @@ def test_nodes_of_others_are_shortened() -> None:
         postprocessor.postprocess_nodes(nodes)
     with pytest.raises(ValueError, match="max_tokens"):
         EvidencePostprocessor(max_tokens=0)
+
+
+ODD_QUESTIONS = {
+    "one word": "filter",
+    "stop words": "the of and",
+    "German": "Wie oft spüle ich den Filter?",
+    "Chinese": "多久冲洗一次过滤器？",
+    "identifiers": "X-200/7 v1.5",
+    "500 words": "rinse filter " * 250,
+}
+
+
+@pytest.mark.parametrize("question", ODD_QUESTIONS.values(), ids=ODD_QUESTIONS)
+@pytest.mark.parametrize("embed_model", [None, HashTokens()], ids=["lsa", "tokens"])
+def test_odd_questions_have_passages(embed_model: Any, question: str) -> None:
+    retriever = EvidenceRetriever.from_documents(
+        documents(), embed_model=embed_model, max_tokens=20
+    )
+    results = retriever.retrieve(question)
+    assert results and sum(count_tokens(result.text) for result in results) <= 20
+    assert retriever.retrieve(" ") == []
+
+
+def test_below_one_sentence_its_beginning_is_given() -> None:
+    (result,) = EvidenceRetriever.from_documents(documents(), max_tokens=3).retrieve(QUESTION)
+    assert result.text == "Rinse the"
+
+
+def test_changes_and_searches_on_an_event_loop(tmp_path: Path) -> None:
+    async def change() -> list[NodeWithScore]:
+        retriever = EvidenceRetriever.from_documents(documents(), embed_model=HashTokens())
+        new = Document(text="Birds sing at dawn.", id_="birds", metadata={"year": 2022})
+        changed = Document(text="Cats hunt mice.", id_="cats", metadata={"year": 2023})
+        report = await retriever.aadd([new, changed])
+        assert (report.added, report.replaced) == (1, 1)
+        assert retriever.delete("pump") and not retriever.delete("pump")
+        retriever.save(tmp_path / "index")
+        return await retriever.aretrieve("birds cats")
+
+    everything = asyncio.run(change())
+    assert {node.node.ref_doc_id for node in everything} == {"birds", "cats"}
+    loaded = EvidenceRetriever.load(
+        tmp_path / "index", embed_model=HashTokens(), where=lambda meta: meta["year"] > 2022
+    )
+    assert [node.text for node in loaded.retrieve("birds cats")] == ["Cats hunt mice."]
+
+
+def test_vectors_of_another_model_are_refused(tmp_path: Path) -> None:
+    retriever = EvidenceRetriever.from_documents(documents(), embed_model=HashTokens())
+    retriever.save(tmp_path / "index")
+    with pytest.raises(ValueError, match=r"token_encoder must be what the index at .* was built"):
+        EvidenceRetriever.load(tmp_path / "index", embed_model=HashTokens(name="other"))

@@ -72,6 +72,11 @@ class EmbedTokens:
     encoder: TokenEncoder = field(hash=False)
     query: bool = False  # with the model's query prompt instead of its document prompt
 
+    @property
+    def kind(self) -> object:
+        """Equal for requests whose texts can be read together."""
+        return "tokens", self.query, id(self.encoder)
+
 
 @dataclass(frozen=True, slots=True)
 class Search:

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from structrag.asking.calls import is_cached, is_kept
-from structrag.asking.requests import Ask, Choose, Embed, Failed, Request, Steps, T
+from structrag.asking.requests import Ask, Choose, Embed, EmbedTokens, Failed, Request, Steps, T
 
 R = TypeVar("R")
 
@@ -218,7 +218,7 @@ def _merged(requests: Sequence[Request]) -> tuple[Sequence[Request], list[Place]
     numbers: dict[object, int] = {}  # kind -> its place in `merged`
     places: list[Place] = []
     for request in requests:
-        if not isinstance(request, Embed):
+        if not isinstance(request, Embed | EmbedTokens):
             places.append((len(merged), None))
             merged.append(request)
             continue
@@ -230,7 +230,7 @@ def _merged(requests: Sequence[Request]) -> tuple[Sequence[Request], list[Place]
         texts[request.kind] += request.texts
     for kind, number in numbers.items():
         embed = merged[number]
-        if isinstance(embed, Embed):
+        if isinstance(embed, Embed | EmbedTokens):
             merged[number] = replace(embed, texts=tuple(texts[kind]))
     return merged, places
 

@@ -6,7 +6,7 @@ Sentences are matched word by word, and given as paragraphs.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ from structrag.asking.requests import (
 )
 from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking, AskingOptions, asking_of
+from structrag.asking.steps import together
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.index.adding import AddReport
 from structrag.index.entries import fingerprint
@@ -349,6 +350,25 @@ class EvidenceRetriever(Retriever):
         """`search` on an event loop."""
         steps = self.steps(query, k, where=where, max_tokens=max_tokens, order=order)
         return await self.arun(steps)
+
+    def batch(
+        self, queries: Iterable[str], k: float | None = None, **options: Any
+    ) -> list[list[Hit]]:
+        """`search` for several questions, which the model reads together; options as there."""
+        return self.run(self._batch_steps(queries, k, options))
+
+    async def abatch(
+        self, queries: Iterable[str], k: float | None = None, **options: Any
+    ) -> list[list[Hit]]:
+        """`batch` on an event loop."""
+        return await self.arun(self._batch_steps(queries, k, options))
+
+    def _batch_steps(
+        self, queries: Iterable[str], k: float | None, options: Mapping[str, Any]
+    ) -> Steps[list[list[Hit]]]:
+        if isinstance(queries, str):
+            raise InvalidParameter("queries must be a list of strings; got one. Put it in a list.")
+        return together([self.steps(query, k, **options) for query in queries])
 
     def steps(
         self,

@@ -172,6 +172,25 @@ async def test_on_an_event_loop() -> None:
     assert (await retriever.aupdate([PUMPS])).unchanged == 1
 
 
+async def test_several_questions_are_read_together() -> None:
+    encoder = HashTokens()
+    retriever = made(encoder)
+    questions = ["blue pump", " ", "Do cats like fish?"]
+    expected = [retriever.search(question, max_tokens=20) for question in questions]
+    encoder.passes.clear()
+    assert retriever.batch(questions, max_tokens=20) == expected
+    assert encoder.passes == [("blue pump", "Do cats like fish?")]
+    assert await retriever.abatch(questions, max_tokens=20) == expected
+    one_each = retriever.batch(questions, 1, where={"year": 2021}, order="document")
+    assert [len(hits) for hits in one_each] == [1, 0, 1] and retriever.batch([]) == []
+    both = made(HashEmbedder(), token_encoder=encoder)
+    assert both.batch(questions) == [both.search(question) for question in questions]
+    with pytest.raises(InvalidParameter, match="queries must be a list of strings; got one"):
+        retriever.batch("pump")
+    with pytest.raises(InvalidParameter, match="query must be a string; got int"):
+        retriever.batch([3])  # type: ignore[list-item]
+
+
 QUESTIONS = {
     "one word": "pump",
     "stop words": "the of and",
@@ -276,13 +295,38 @@ def test_any_document_gives_exact_slices_and_more_tokens_give_more(
     assert covered[0] <= covered[1]
 
 
-def test_a_table_of_many_rows() -> None:
-    rows = "".join(f"| part {i} | {i * 7} pieces |\n" for i in range(4000))
+@pytest.mark.parametrize("model", [None, HashTokens()], ids=["lsa", "tokens"])
+def test_a_table_of_20_000_rows(model: Any) -> None:
+    rows = "".join(f"| part {i} | {i * 7} pieces |\n" for i in range(20_000))
     document = read_text(f"| part | stock |\n|---|---|\n{rows}", id="stock")
-    retriever = EvidenceRetriever.from_documents([document], HashTokens())
+    retriever = EvidenceRetriever.from_documents([document], model)
     hits = retriever.search("How many pieces of part 1234?", max_tokens=200)
     assert "| part 1234 | 8638 pieces |" in "\n".join(texts(hits))
+    assert all(hit.chunk.context == "| part | stock |\n|---|---|" for hit in hits)
     check(document, hits, 200)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=["lsa", "embedder", "tokens"])
+@pytest.mark.parametrize("text", ["The pump leaks.", "x", "# Pump", "- a", "| a |\n|---|"])
+def test_a_document_of_one_sentence(model: Any, text: str) -> None:
+    document = read_text(text, id="d")
+    retriever = EvidenceRetriever.from_documents([document], model)
+    for question in ("Which pump leaks?", "seal", "the"):
+        (hit,) = retriever.search(question)
+        assert hit.chunk.text == text and np.isfinite(hit.score)
+        assert len(retriever.search(question, 1)) == 1
+
+
+def test_an_embedder_whose_tokenizer_gives_no_offsets_embeds_sentences() -> None:
+    class Slow(HashTokens):
+        gives_tokens = False  # as an embedder of sentence-transformers says of a slow tokenizer
+
+    encoder = Slow()
+    (hit,) = made(encoder).search("Which blue pump leaks?", 1)
+    assert hit.chunk.text == "The blue pump leaks. Its seal is worn." and not encoder.passes
+    assert "tokens" not in hit.parts and encoder.texts
+    with pytest.raises(InvalidParameter, match="got Slow"):
+        EvidenceRetriever(token_encoder=encoder)
 
 
 def test_code_is_given_by_lines() -> None:
