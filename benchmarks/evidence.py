@@ -1,8 +1,10 @@
 """`EvidenceRetriever` on the samples of all question sets, beside chunks searched as others do.
 
-    python benchmarks/evidence.py [--sets qasper,cuad,...] [--rows WORD,WORD] [--again]
+    python benchmarks/evidence.py [--sample large|small] [--sets qasper,cuad,...]
+        [--rows WORD,WORD] [--again] [--leave-one-out]
 
-Prints the tables and writes benchmarks/results/evidence.md. The encoder's token vectors, and the
+Prints the tables and writes benchmarks/results/evidence.md; --leave-one-out those of the settings,
+to evidence_choices.md. The small sample is that of methods.py. The encoder's token vectors, and the
 recall of every question, are kept in benchmarks/results/cache/evidence, so that a run that was
 stopped goes on where it was; --again measures the chosen rows anew. Without the evaluation data
 (STRUCTRAG_DATA) or the encoder it says so and stops.
@@ -17,6 +19,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from time import perf_counter, process_time
@@ -27,8 +30,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 
-from benchmarks import quality
-from benchmarks.datasets import Dataset
+from benchmarks import evidence_choices as choices
+from benchmarks import hiqa_boards, quality
+from benchmarks.datasets import Dataset, load_or_exit, visible
 from benchmarks.datasets import Question as Asked
 from benchmarks.machine import machine_line
 from benchmarks.methods import BUDGETS, POOLED, SAMPLES, Sample, sample
@@ -47,9 +51,20 @@ from structrag.chunks.given import GivenChunks
 from structrag.evaluation import SpanMeasure, paired_bootstrap, recall_at_budget, span_recall
 from structrag.evaluation.measure import Span, spans_of
 from structrag.reading.settings import Reading
-from structrag.retrieval.evidence.scores import Question
+from structrag.retrieval.evidence.pool import Pool
+from structrag.retrieval.evidence.scores import Question, Ranking
 from structrag.text.tokens import TokenCounter
 
+# Documents of the large sample; None: all
+LARGE: Mapping[str, int | None] = {
+    "qasper": None,
+    "nq": None,
+    "cuad": 40,
+    "covid_qa": None,
+    "qmsum": None,
+    "chroma": None,
+    "boards": 120,
+}
 KEPT = quality.RESULTS / "cache" / "evidence"
 BASE, EVIDENCE = "fixed 200, vectors and BM25", "**EvidenceRetriever**"
 USERS = "recursive 1,000 characters, overlap 200, vectors, top 4"
@@ -161,7 +176,18 @@ def _searched(setting: Setting, splitter: Any, routes: Sequence[str], k: int) ->
     return search
 
 
-class Unmatched(EvidenceRetriever):
+class Once(EvidenceRetriever):
+    """Ranks the atoms of a pool once for a question, whatever the budget."""
+
+    last: tuple[Pool, str, Ranking] | None = None
+
+    def _ranking(self, pool: Pool, question: Question) -> Ranking:
+        if self.last is None or self.last[0] is not pool or self.last[1] != question.text:
+            self.last = pool, question.text, super()._ranking(pool, question)
+        return self.last[2]
+
+
+class Unmatched(Once):
     """The first stage alone: the question's tokens are not matched."""
 
     def _question_steps(self, query: str, basis: Any) -> Steps[Question]:
@@ -169,7 +195,7 @@ class Unmatched(EvidenceRetriever):
         return replace(question, tokens=None)
 
 
-def evidence(setting: Setting, kind: type[EvidenceRetriever] = EvidenceRetriever) -> Search:
+def evidence(setting: Setting, kind: type[EvidenceRetriever] = Once) -> Search:
     """`EvidenceRetriever` with the encoder's token vectors."""
     retriever = kind.from_documents(
         setting.dataset.documents, setting.encoder, reading=Reading(counter=setting.counter)
@@ -225,6 +251,16 @@ def cell(
     return values
 
 
+def sampled(name: str, size: str) -> Sample:
+    """A set's documents and questions, in the large sample or in that of methods.py."""
+    if size == "small":
+        return sample(name, False)
+    whole = visible(load_or_exit(name))
+    count = len(whole.documents), len(whole.questions)
+    take = hiqa_boards.sample(whole, LARGE[name]) if name in POOLED else None
+    return Sample(take or quality.sampled(whole, LARGE[name], None), *count)
+
+
 Values = Mapping[str, Mapping[str, Mapping[str, Any]]]  # set -> row -> what `cell` gave
 
 
@@ -268,7 +304,9 @@ def against_base(values: Values) -> str:
         cells = []
         for of_set in values.values():
             gap = paired_bootstrap(of_set[name]["recall"]["1000"], of_set[BASE]["recall"]["1000"])
-            cells.append(_gap(Interval(*(100 * x for x in (gap.difference, gap.low, gap.high)))))
+            cells.append(
+                choices.shown(Interval(*(100 * x for x in (gap.difference, gap.low, gap.high))))
+            )
         rows.append([name, *cells])
     return markdown_table(["", *values], rows, labels=1)
 
@@ -288,23 +326,53 @@ def _mean(groups: Sequence[Sequence[float]]) -> str:
 
 def _gap_of_means(values: Values, name: str, budget: int) -> str:
     pairs = zip(_groups(values, name, budget), _groups(values, BASE, budget), strict=True)
-    return _gap(mean_of_sets([np.subtract(own, base).tolist() for own, base in pairs]))
+    return choices.shown(mean_of_sets([np.subtract(own, base).tolist() for own, base in pairs]))
 
 
-def _gap(gap: Interval) -> str:
-    text = f"{gap.mean:+.1f} [{gap.low:+.1f}, {gap.high:+.1f}]"
-    return f"**{text}**" if gap.low > 0 or gap.high < 0 else text
+def settings_page(
+    about: Mapping[str, str], samples: Sequence[Sample], encoder: KeptTokens, counter: TokenCounter
+) -> str:
+    """The tables of the settings."""
+    folders = {one.dataset.name: KEPT / f"{one.dataset.name}-{one.key}-choices" for one in samples}
+    for folder in folders.values():
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def bench(one: Sample) -> choices.Bench:
+        setting = Setting(one.dataset, encoder, counter, SpanMeasure(one.dataset.texts))
+        return choices.bench(setting, one.dataset.questions, folders[one.dataset.name] / "signals")
+
+    benches = {one.dataset.name: partial(bench, one) for one in samples}
+    values = choices.recalls(benches, folders)
+    facts = "\n".join(f"- {key}: {value}" for key, value in about.items())
+    parts = ["# What stands behind the settings of EvidenceRetriever", facts, choices.READING]
+    parts += ["## One setting at a time", choices.one_at_a_time(values)]
+    if len(values) > 1:
+        parts += ["## Chosen without the set that is measured", choices.LEFT_OUT]
+        parts += [choices.left_out(values)]
+    return "\n\n".join(parts) + "\n"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark."""
     options = _options(arguments)
-    samples = [sample(name, False) for name in options.sets]
+    samples = [sampled(name, options.sample) for name in options.sets]
     _, label = quality.chosen_embedder("minilm")
     from structrag.models.bundled import minilm
 
     encoder = KeptTokens(minilm(), KEPT / "tokens")
     counter, counter_label = quality.reader_counter()
+    about = {
+        "structrag": __version__,
+        "machine": machine_line(),
+        "encoder": label,
+        "reader's tokens": counter_label,
+        "samples": "; ".join(map(_sample_line, samples)),
+    }
+    if options.leave_one_out:
+        text = settings_page(about, samples, encoder, counter)
+        print(text)
+        (options.output / "evidence_choices.md").write_text(text, encoding="utf-8")
+        return
     words = [word.lower() for word in options.rows.split(",")]
     chosen = [name for name in ROWS if any(word in name.lower() for word in words)]
     values = {
@@ -312,13 +380,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
             name: cell(name, one, encoder, counter, options.again) for name in chosen
         }
         for one in samples
-    }
-    about = {
-        "structrag": __version__,
-        "machine": machine_line(),
-        "encoder": label,
-        "reader's tokens": counter_label,
-        "samples": "; ".join(map(_sample_line, samples)),
     }
     if BASE not in chosen:
         raise SystemExit(f"Nothing to compare with: --rows must include {BASE!r}.")
@@ -340,6 +401,10 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--sets", default=",".join(SAMPLES), help=f"some of {', '.join(SAMPLES)}")
+    parser.add_argument("--sample", choices=("large", "small"), default="large")
+    parser.add_argument(
+        "--leave-one-out", action="store_true", help="what each setting gains or loses"
+    )
     parser.add_argument("--rows", default="", help="only those with one of these words")
     parser.add_argument("--again", action="store_true", help="measure the chosen rows anew")
     parser.add_argument(

@@ -100,6 +100,16 @@ def tokenizer_for(language: str) -> Tokenizer:
     return Tokenizer(language, None if language in STOPWORD_LANGUAGES else ())
 
 
+def stop_words(language: str) -> frozenset[str]:
+    """The stop words of a language in lower case; none for a language without a list.
+
+    Example:
+        >>> "the" in stop_words("english"), stop_words("finnish")
+        (True, frozenset())
+    """
+    return _stop_set(language, None) if language in STOPWORD_LANGUAGES else frozenset()
+
+
 def terms(
     text: str, *, language: str = "english", stopwords: tuple[str, ...] | None = None
 ) -> list[str]:

@@ -35,11 +35,13 @@ class Passage:
 Size = Callable[[int, int], float]
 
 
-def units(pool: Pool, ranking: Iterable[int]) -> Iterator[tuple[int, list[tuple[int, int]]]]:
+def units(
+    pool: Pool, ranking: Iterable[int], whole_block: int = WHOLE_BLOCK
+) -> Iterator[tuple[int, list[tuple[int, int]]]]:
     """Each atom with the runs of new atoms it brings, by rank.
 
-    A block of at most 160 reader tokens comes whole, of a longer one what lies around the atom.
-    What came before is left out, and an atom that came before brings nothing.
+    A block of at most `whole_block` reader tokens comes whole, of a longer one what lies around the
+    atom. What came before is left out, and an atom that came before brings nothing.
     """
     starts = np.flatnonzero(np.diff(pool.blocks, prepend=-1))
     stops = np.append(starts[1:], len(pool))
@@ -50,7 +52,7 @@ def units(pool: Pool, ranking: Iterable[int]) -> Iterator[tuple[int, list[tuple[
             continue
         block = int(pool.blocks[atom])
         first, stop = int(starts[block]), int(stops[block])
-        if pool.block_tokens[block] > WHOLE_BLOCK:
+        if pool.block_tokens[block] > whole_block:
             first = max(first, int(around.firsts[atom]))
             stop = min(stop, int(around.stops[atom]))
         new = first + np.flatnonzero(~taken[first:stop])
@@ -66,6 +68,7 @@ def pack(
     max_tokens: float | None = None,
     k: int | None = None,
     joins: Callable[[int], bool] = lambda _: True,
+    whole_block: int = WHOLE_BLOCK,
 ) -> list[Passage]:
     """The passages that the best atoms bring, within the limits, by rank.
 
@@ -78,10 +81,11 @@ def pack(
         size: Reader tokens of a run of atoms.
         max_tokens, k: Most tokens and passages; None: no limit.
         joins: Whether an atom may stand in one passage with the atom before it.
+        whole_block: Reader tokens up to which an atom brings its whole block.
     """
     limit = inf if max_tokens is None else max_tokens
     taken = _Taken(size, joins)
-    for rank, (atom, runs) in enumerate(units(pool, ranking), start=1):
+    for rank, (atom, runs) in enumerate(units(pool, ranking, whole_block), start=1):
         if _take(taken, atom, runs, rank, limit, k):
             continue
         (around,) = [run for run in runs if run[0] <= atom < run[1]]

@@ -12,7 +12,6 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from structrag.asking.naming import setting_name
 from structrag.asking.requests import (
@@ -51,8 +50,9 @@ from structrag.retrieval.evidence.record import (
     with_tokens,
     with_vectors,
 )
-from structrag.retrieval.evidence.scores import Question, rank
+from structrag.retrieval.evidence.scores import Question, Ranking, rank
 from structrag.retrieval.evidence.store import EvidenceStore, Shelf, Stored, stored_document
+from structrag.retrieval.evidence.words import is_word
 from structrag.retrieval.retriever import Retriever
 
 if TYPE_CHECKING:
@@ -406,7 +406,7 @@ class EvidenceRetriever(Retriever):
         k: int | None,
     ) -> list[Hit]:
         """The passages of a pool that answer a question, by rank."""
-        ranking = rank(pool, question, self.store.rotation, language=self.reading.language)
+        ranking = self._ranking(pool, question)
         reader = PassageReader(documents, pool, self.reading, self.context)
         atoms = ranking.atoms.tolist()
         if k is not None:
@@ -428,6 +428,10 @@ class EvidenceRetriever(Retriever):
             # joined passages leave gaps between the ranks at which they were taken
             for place, passage in enumerate(sorted(passages, key=lambda one: one.rank), start=1)
         ]
+
+    def _ranking(self, pool: Pool, question: Question) -> Ranking:
+        """The atoms of a pool, best first."""
+        return rank(pool, question, self.store.rotation, language=self.reading.language)
 
     def run(self, steps: Steps[T]) -> T:
         """Drive steps with this retriever's models."""
@@ -452,7 +456,7 @@ class EvidenceRetriever(Retriever):
             return Question(query, answers[0][0])
         (tokens,) = answers[0]
         vector = tokens.vector if self.embedder is None else answers[1][0]
-        words = _words(query, tokens)
+        words = is_word(query, tokens.spans)
         return Question(query, vector, tokens.vectors[words], tokens.ids[words])
 
     def _shelf(self) -> Shelf:
@@ -497,16 +501,6 @@ def _token_encoder(embedding: Any, token_encoder: Any) -> TokenEncoder | None:
             )
         return encoder
     return as_token_encoder(as_embedder(embedding)) if embedding is not None else None
-
-
-def _words(query: str, tokens: TokenVectors) -> NDArray[np.bool_]:
-    """Which tokens are no punctuation; all where all are.
-
-    Punctuation asks for nothing.
-    """
-    shown = [query[start:end] for start, end in tokens.spans]
-    words = np.array([any(map(str.isalnum, text)) for text in shown], dtype=bool)
-    return words if words.any() else np.ones(len(words), dtype=bool)
 
 
 def _checked(

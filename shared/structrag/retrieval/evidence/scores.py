@@ -114,6 +114,18 @@ def _stems(pool: Pool, text: str, language: str) -> dict[str, FloatArray]:
 
     With the share of the question that stands in titles.
     """
+    scores, share = stem_scores(pool, text, language)
+    *around, section = map(by_maximum, scores)
+    return {"stems": np.mean(around, axis=0), "section stems": section, "titles": share}
+
+
+def stem_scores(
+    pool: Pool, text: str, language: str = "english"
+) -> tuple[list[FloatArray], FloatArray]:
+    """BM25 of a question for each of `pool.summed`.
+
+    With the share of its stems that stands in the titles.
+    """
     counts = Counter(stems(text, language=language))
     windows = pool.summed
     scores = [np.zeros(len(pool)) for _ in windows]
@@ -135,10 +147,7 @@ def _stems(pool: Pool, text: str, language: str) -> dict[str, FloatArray]:
             mean = float(lengths[counted].mean()) or 1.0
             norm = K1 * (1 - B + B * lengths / mean)
             scores[number] += times * float(idf(n, df)) * tf / (tf + norm)
-    *around, section = map(by_maximum, scores)
-    share = titles / weight_of_all if weight_of_all else titles
-    mean_of_windows = np.mean(around, axis=0)
-    return {"stems": mean_of_windows, "section stems": section, "titles": share}
+    return scores, titles / weight_of_all if weight_of_all else titles
 
 
 def _section_starts(pool: Pool) -> NDArray[np.bool_]:
@@ -154,15 +163,37 @@ def _matched(
 
     The range of a window's matches is that of the chosen atoms and of a sample of all.
     """
-    assert question.tokens is not None and question.ids is not None  # noqa: S101
-    queries = unit_rows(question.tokens.astype(np.float32))
-    queries = queries if rotation is None else queries @ rotation
-    weights = pool.token_weights(question.ids) ** IDF_POWER
-    weights /= weights.sum()
     atoms = chosen
     if len(chosen) < len(pool):
         sample = np.linspace(0, len(pool) - 1, SAMPLE).round().astype(np.int64)
         atoms = np.union1d(chosen, sample)
+    weights = token_weights(pool, question)
+    matches = token_scores(pool, question, rotation, atoms, weights)
+    scores = np.zeros(len(pool))
+    scores[atoms] = np.mean([minmax(one) for one in matches], axis=0)
+    return scores
+
+
+def token_weights(pool: Pool, question: Question, power: float = IDF_POWER) -> FloatArray:
+    """What each token weighs, by how few pieces hold it; together 1."""
+    assert question.ids is not None  # noqa: S101
+    weights: FloatArray = pool.token_weights(question.ids) ** power
+    weights /= weights.sum()
+    return weights
+
+
+def token_scores(
+    pool: Pool, question: Question, rotation: Array | None, atoms: IntArray, weights: FloatArray
+) -> list[FloatArray]:
+    """The matches of a question's tokens in the windows of some atoms.
+
+    They are the weighted mean, over the tokens, of their best cosines; an array for each of
+    `MAX_WIDTHS`. `atoms` ascend. `weights` (k,) gives arrays of shape (atoms,), and
+    (k, v) of shape (atoms, v).
+    """
+    assert question.tokens is not None  # noqa: S101
+    queries = unit_rows(question.tokens.astype(np.float32))
+    queries = queries if rotation is None else queries @ rotation
     needed = _covered(pool.windows[MAX_WIDTHS[-1]].of(atoms), len(pool))
     matches = pool.matches(needed, queries.astype(np.float32))
     at = np.cumsum(np.bincount(needed, minlength=len(pool))) - 1  # place of each needed atom
@@ -170,10 +201,7 @@ def _matched(
     for width in MAX_WIDTHS:
         of = pool.windows[width].of(atoms)
         kinds.append(Windows(at[of.firsts], at[of.stops - 1] + 1))
-    mean = np.mean([minmax(one) for one in weighted_maxima(matches, weights, kinds)], axis=0)
-    scores = np.zeros(len(pool))
-    scores[atoms] = mean
-    return scores
+    return weighted_maxima(matches, weights, kinds)
 
 
 def _covered(of: Windows, n: int) -> IntArray:

@@ -68,8 +68,8 @@ def weighted_maxima(
 ) -> list[FloatArray]:
     """Each window's weighted sum of its columns' maxima, for each kind.
 
-    The maxima are those over the window's rows. `matches` (atoms, k), `weights` (k,). Every window
-    holds an atom. Gives arrays of shape (windows,).
+    The maxima are those over the window's rows. `matches` (atoms, k), `weights` (k,) or (k, v).
+    Every window holds an atom. Gives arrays of shape (windows,) or (windows, v).
 
     Example:
         >>> matches = np.array([[0.1, 0.9], [0.5, 0.2]], dtype=np.float32)
@@ -77,7 +77,7 @@ def weighted_maxima(
         >>> weighted_maxima(matches, np.array([1.0, 2.0]), [both])[0].round(3).tolist()
         [2.3]
     """
-    totals = [np.zeros(len(one.firsts)) for one in of]
+    totals = [np.zeros((len(one.firsts), *weights.shape[1:])) for one in of]
     lengths = [one.stops - one.firsts for one in of]
     longest = max((int(of_kind.max(initial=1)) for of_kind in lengths), default=1)
     for start in range(0, matches.shape[1], _COLUMNS):

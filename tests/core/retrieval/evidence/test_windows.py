@@ -45,6 +45,16 @@ def test_runs_sums_and_maxima_are_those_of_loops(
         assert np.allclose(sums[i], matches[near].sum(axis=0), atol=1e-4)
 
 
+def test_several_weightings_at_once_are_those_one_by_one() -> None:
+    draw = np.random.default_rng(0)
+    matches, weights = draw.normal(size=(9, 5)).astype(np.float32), draw.random((5, 3))
+    of = windows(middles_of(np.full(9, 10)), 60)
+    both = weighted_maxima(matches, weights, [of])[0]
+    for column in range(3):
+        alone = weighted_maxima(matches, weights[:, column], [of])[0]
+        assert np.allclose(both[:, column], alone)
+
+
 def test_windows_of_some_atoms() -> None:
     of = Windows(np.array([0, 0, 1]), np.array([2, 3, 3])).of(np.array([2]))
     assert (of.firsts.tolist(), of.stops.tolist()) == ([1], [3])
