@@ -70,7 +70,7 @@ class HiQARetriever(IndexRetriever):
 
     SETTINGS: ClassVar[tuple[str, ...]] = (
         "k", "preset", "alpha", "beta", "keywords", "detect_keywords", "fusion", "routes",
-        "diversify", "view", "order", "lexical",
+        "diversify", "view", "order", "lexical", "compare_rest",
     )  # fmt: skip
 
     index: Index = Field(repr=False)
@@ -78,7 +78,7 @@ class HiQARetriever(IndexRetriever):
     k: int = 5
     """How many results; fewer where fewer were found."""
     preset: str = "default"
-    """Either "default", or "code" for what the paper's published code does."""
+    """Either "default", "paper" for equation 2 as printed, or "code" for the published code's."""
     alpha: float | str | None = None
     """Weight of the vectors against BM25, from 0 to 1, or "auto"; None: 0.5."""
     beta: float | str | None = None
@@ -99,6 +99,10 @@ class HiQARetriever(IndexRetriever):
     """Which view of the index is searched."""
     order: str = "score"
     """Either "score", or "document" for reading order."""
+    compare_rest: bool | None = None
+    """Whether chunks with a keyword are compared with the query without it too.
+
+    None: by the preset."""
     lexical: Any = None
     """A LangChain retriever over `segments()` in the place of BM25.
 

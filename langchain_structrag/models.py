@@ -154,6 +154,7 @@ class LangChainModel:
             as a RunnableLambda does, does not tell what it calls: without a `name` no cache entry
             is shared with it, not even by a later run, and an index that was saved makes its views
             anew. Give it one, and another when the function changes.
+        normalised: Margins (pA - pB) / (pA + pB); False: pA - pB, as IDMS prints them.
         config: A `RunnableConfig` for every call; inside a retriever its callbacks reach the call
             as well.
 
@@ -165,6 +166,7 @@ class LangChainModel:
     model: Runnable[Any, Any]
     name: str = ""
     config: RunnableConfig | None = None
+    normalised: bool = True
     _log_probabilities: LogProbabilities = field(
         default_factory=LogProbabilities, init=False, repr=False, compare=False
     )
@@ -177,7 +179,11 @@ class LangChainModel:
         check_answers(self.model)
         if not self.name:
             object.__setattr__(self, "name", model_name(self.model, self.config))
-        object.__setattr__(self, "_weigher", margin_model(self.model))
+        if not self.normalised:
+            object.__setattr__(self, "name", f"{self.name}|not normalised")
+        self._log_probabilities.normalised = self.normalised
+        weigher = margin_model(self.model, normalised=self.normalised)
+        object.__setattr__(self, "_weigher", weigher)
         object.__setattr__(self, "count_tokens", answer_counter(self.model))
         if gives_strings(self.model):
             self._log_probabilities.works = -1  # none come with a plain string

@@ -40,7 +40,7 @@ class PICTextSplitter(ReadingTextSplitter):
             `from_tiktoken_encoder`.
         add_context: As in `ContentAwareTextSplitter`.
         settings: The other settings of `structrag.PICSplitter`: pseudo_instruction, instructions,
-            instruction_vectors, threshold, threshold_sd, hysteresis, scope,
+            instructions_key, instruction_vectors, threshold, threshold_sd, hysteresis, scope,
             respect_sections, bounds, prompt, summary_window, boundary_embedder, exclude_titles,
             plain_headings, language. `cache` (a structrag `Cache`: finished calls and vectors are
             kept, so that a run can be resumed), `batch_size` and `max_concurrency` of the models,

@@ -69,8 +69,8 @@ class HiQARetriever(IndexRetriever):
     Args:
         index: The structrag `Index` to search.
         similarity_top_k: How many nodes; fewer where fewer were found.
-        preset, alpha, beta, keywords, detect_keywords, fusion, routes, diversify, view, order: As
-            for structrag's `HiQARetriever`.
+        preset, alpha, beta, keywords, detect_keywords, fusion, routes, diversify, view, order,
+            compare_rest: As for structrag's `HiQARetriever`.
         lexical: A LlamaIndex retriever over `segments()` in the place of BM25; see
             `llama_index_structrag.hiqa_retriever.LexicalRoute`.
         max_tokens: Tokens that the nodes may have together as language models see them, metadata
@@ -99,6 +99,7 @@ class HiQARetriever(IndexRetriever):
         diversify: str | None = None,
         view: str = "raw",
         order: str = "score",
+        compare_rest: bool | None = None,
         lexical: Any = None,
         max_tokens: int | None = None,
         tokenizer: Any = None,
@@ -123,6 +124,7 @@ class HiQARetriever(IndexRetriever):
             "diversify": diversify,
             "view": view,
             "order": order,
+            "compare_rest": compare_rest,
         }
         self.lexical = lexical
 

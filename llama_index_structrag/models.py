@@ -132,6 +132,7 @@ class LlamaIndexModel:
         llm: The model.
         name: For cache keys and saved indexes; default: class, model name and sampling settings,
             never a key; of a model called "unknown" as in `LlamaIndexEmbedder`.
+        normalised: Margins (pA - pB) / (pA + pB); False: pA - pB, as IDMS prints them.
 
     Raises:
         InvalidParameter: `llm` is none of LlamaIndex's (a ValueError).
@@ -139,14 +140,14 @@ class LlamaIndexModel:
 
     name: str
 
-    def __init__(self, llm: LLM, name: str = "") -> None:
+    def __init__(self, llm: LLM, name: str = "", *, normalised: bool = True) -> None:
         if not isinstance(llm, LLM):
             raise InvalidParameter(f"llm must be a LlamaIndex LLM; got {type(llm).__name__}.")
         self.llm = llm
-        self._log_probabilities = LogProbabilities()
-        self._weigher = margin_model(llm)
+        self._log_probabilities = LogProbabilities(normalised=normalised)
+        self._weigher = margin_model(llm, normalised=normalised)
         self.count_tokens = answer_counter(llm)  # None where it has no tokenizer at hand
-        self.name = name or _llm_name(llm)
+        self.name = (name or _llm_name(llm)) + ("" if normalised else "|not normalised")
 
     def complete(self, prompt: str) -> str:
         """The answer to a prompt; chat models get a user's message."""

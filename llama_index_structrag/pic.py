@@ -54,6 +54,10 @@ class PICNodeParser(ReadingNodeParser):
     instructions: list[str] = Field(
         default_factory=list, description="Questions or texts in place of the summary."
     )
+    instructions_key: str | None = Field(
+        default=_DEFAULTS["instructions_key"],
+        description="Metadata key under which a document has instructions of its own.",
+    )
     instruction_vectors: list[list[float]] | None = Field(
         default=_DEFAULTS["instruction_vectors"],
         description="The same as vectors of embed_model, one a row.",
@@ -79,10 +83,10 @@ class PICNodeParser(ReadingNodeParser):
     prompt: str = Field(
         default=_DEFAULTS["prompt"], description="What the LLM is asked, with {title} and {text}."
     )
-    summary_window: int = Field(
+    summary_window: int | None = Field(
         default=_DEFAULTS["summary_window"],
         ge=100,
-        description="Estimated tokens that the LLM is given at once.",
+        description="Estimated tokens that the LLM is given at once; None: all.",
     )
 
     @classmethod

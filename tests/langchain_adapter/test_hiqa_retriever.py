@@ -127,10 +127,17 @@ def test_it_is_the_core_retriever() -> None:
     assert [(d.id, d.metadata["score"]) for d in found] == [
         (hit.chunk.id, hit.score) for hit in hits
     ]
-    coded = made("embedding", preset="code")
-    assert [d.id for d in coded.invoke("TL431")] == [
-        h.chunk.id for h in CoreRetriever(coded.index, preset="code").search("TL431")
+    others: list[dict[str, Any]] = [
+        {"preset": "code"},
+        {"preset": "paper"},
+        {"preset": "paper", "compare_rest": True},
     ]
+    for settings in others:
+        retriever = made("embedding", **settings)
+        hits = CoreRetriever(retriever.index, **settings).search("pins of TL431")
+        assert [(d.id, d.metadata["score"]) for d in retriever.invoke("pins of TL431")] == [
+            (hit.chunk.id, hit.score) for hit in hits
+        ]
 
 
 def test_a_changed_field_counts_at_once_and_keywords_are_read_once(
@@ -354,7 +361,7 @@ def test_it_takes_an_index_of_the_core() -> None:
     "options",
     [{"k": 0}, {"alpha": 2}, {"beta": -1}, {"fusion": "best"}, {"routes": ["sparse"]},
     {"view": "title"}, {"max_tokens": -1},
-     {"diversify": "mmr"}, {"order": "size"}, {"preset": "paper"}, {"keywords": 7}],
+     {"diversify": "mmr"}, {"order": "size"}, {"preset": "papers"}, {"keywords": 7}],
 )  # fmt: skip
 def test_bad_settings_are_refused_at_once(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(options))):

@@ -239,6 +239,10 @@ async def test_a_model_of_transformers_gives_margins() -> None:
     expected = TransformersMargin(loaded.model, loaded.tokenizer).choose("cats eat", ("1", "2"))
     assert adapted.choose("cats eat", ("1", "2")) == pytest.approx(expected)
     assert await adapted.achoose("cats eat", ("1", "2")) == pytest.approx(expected)
+    raw = LangChainModel(Pipeline(pipeline=loaded), normalised=False)
+    plain = TransformersMargin(loaded.model, loaded.tokenizer, normalised=False)
+    assert raw.choose("cats eat", ("1", "2")) == plain.choose("cats eat", ("1", "2"))
+    assert raw.name == f"{adapted.name}|not normalised"
     assert adapted.name == LangChainModel(Pipeline(pipeline=pipeline())).name
     assert adapted.name != LangChainModel(Pipeline(pipeline=pipeline(1))).name
     assert "weights=float32#" in adapted.name

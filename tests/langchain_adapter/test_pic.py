@@ -180,3 +180,21 @@ def test_odd_texts(text: str) -> None:
     assert "".join(chunks) == (text if text.strip() else "") and all(
         len(chunk) <= 100 for chunk in chunks
     )
+
+
+def test_a_document_brings_its_instructions_in_its_metadata() -> None:
+    queries: list[str] = []
+
+    class Queries(DeterministicFakeEmbedding):
+        def embed_query(self, text: str) -> list[float]:
+            queries.append(text)
+            return super().embed_query(text)
+
+    splitter = PICTextSplitter.paper(Queries(size=16), instructions_key="questions")
+    questions = [["What do cats do?"], ["Where are dogs?", "Where are wolves?"]]
+    documents = [
+        Document(page_content=TEXT, metadata={"questions": texts, "source": f"{i}"})
+        for i, texts in enumerate(questions)
+    ]
+    splitter.split_documents(documents)
+    assert sorted(queries) == sorted([*questions[0], *questions[1]])

@@ -309,7 +309,7 @@ async def test_tuning_changes_the_weights() -> None:
     [
         ({"similarity_top_k": 0}, "k must be a number of at least 1"),
         ({"alpha": 2}, "alpha must be 'auto' or a finite number from 0 to 1"),
-        ({"preset": "paper"}, "preset must be one of 'code', 'default'"),
+        ({"preset": "papers"}, "preset must be one of 'code', 'default', 'paper'"),
         ({"preset": "code", "alpha": 0.1}, "preset 'code' fixes alpha"),
         ({"routes": ["fast"]}, "must be one of 'bm25', 'dense', 'keywords'"),
         ({"max_tokens": -1}, "max_tokens must be"),

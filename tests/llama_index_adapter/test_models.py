@@ -164,6 +164,10 @@ async def test_a_model_of_transformers_gives_margins():
     expected = TransformersMargin(model, tokenizer).choose("cats eat .", ("1", "2"))
     assert adapted.choose("cats eat .", ("1", "2")) == pytest.approx(expected)
     assert await adapted.achoose("cats eat .", ("1", "2")) == pytest.approx(expected)
+    raw = LlamaIndexModel(Local(model, tokenizer), normalised=False)
+    plain = TransformersMargin(model, tokenizer, normalised=False)
+    assert raw.choose("cats eat .", ("1", "2")) == plain.choose("cats eat .", ("1", "2"))
+    assert raw.name == f"{adapted.name}|not normalised"
     assert adapted.name != LlamaIndexModel(Local(small_causal_model(1), tokenizer)).name
     assert "weights=float32#" in adapted.name
 

@@ -233,3 +233,18 @@ def test_another_embedder_may_compare_the_sentences() -> None:
 def test_a_cache_must_be_one() -> None:
     with pytest.raises(InvalidParameter, match="cache must be"):
         PICNodeParser(cache="folder").get_nodes_from_documents(documents())
+
+
+def test_a_document_brings_its_instructions_in_its_metadata() -> None:
+    queries: list[str] = []
+
+    class Queries(Words):
+        def _get_query_embedding(self, query: str) -> list[float]:
+            queries.append(query)
+            return vector(query)
+
+    parser = PICNodeParser.paper(Queries(), instructions_key="questions")
+    questions = [["What do cats do?"], ["Where are dogs?", "Where are wolves?"]]
+    documents = [Document(text=TEXT, metadata={"questions": texts}) for texts in questions]
+    parser.get_nodes_from_documents(documents)
+    assert sorted(set(queries)) == sorted([*questions[0], *questions[1]])

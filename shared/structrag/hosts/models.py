@@ -236,14 +236,16 @@ def _is_limit(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
-def margin_model(model: Any) -> TransformersMargin | None:
+def margin_model(model: Any, *, normalised: bool = True) -> TransformersMargin | None:
     """Weighs options by the transformers model within the host's model.
 
     Such models are in HuggingFacePipeline, ChatHuggingFace and HuggingFaceLLM. None where there is
     none, or it is no causal one.
     """
     transformer, tokenizer = transformer_of(model)
-    return None if transformer is None else TransformersMargin(transformer, tokenizer)
+    if transformer is None:
+        return None
+    return TransformersMargin(transformer, tokenizer, normalised=normalised)
 
 
 def transformer_of(model: Any) -> tuple[Any, Any]:
@@ -335,9 +337,11 @@ class LogProbabilities:
     Attributes:
         works: The number of the parameters in PARAMETERS that work; -1: none, None: not tried yet.
         masses: How much of the probability the options had together.
+        normalised: As in `TransformersMargin`.
     """
 
     works: int | None = None
+    normalised: bool = True
     masses: Masses = field(default_factory=Masses)
 
     def steps(
@@ -366,7 +370,7 @@ class LogProbabilities:
             if not top:  # the model takes the parameters, and gives no log-probabilities
                 break
             self.works = number
-            weighed = two_way_of_top(top, options)
+            weighed = two_way_of_top(top, options, normalised=self.normalised)
             if weighed is None:
                 return None
             self.masses.add(weighed.mass)

@@ -75,7 +75,8 @@ class Index:
         language: For stop words and extractive views, an English name such as "german".
         window_tokens: Chunks longer than the encoder reads are embedded in windows of at most this
             many of its tokens; None: as many as it reads. A chunk scores as its best window.
-        prompts: What the language model is asked.
+        prompts: What the language model is asked. None: by the preset; `Prompts.paper()` are those
+            of the paper's figures.
         invented_keywords: Whether a language model's keywords may be other words than those of the
             section and its titles, or close to them. None: with `preset="paper"` only.
         asking, options: An `Asking`, or its settings by their own names: cache (finished calls and
@@ -114,7 +115,7 @@ class Index:
             with_context=not paper,
             merged=not paper,
             use_llm=llm is not None,
-            prompts=prompts or Prompts(),
+            prompts=prompts or (Prompts.paper() if paper else Prompts()),
             language=language,
             invented_keywords=paper if invented_keywords is None else invented_keywords,
         )

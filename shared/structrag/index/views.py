@@ -64,6 +64,26 @@ Section:
 Keywords:"""
 
 
+PAPER_SUMMARY_PROMPT = """\
+You are a helpful summarization assistant. Please help me summarize the following section into no \
+more than 10 sentences or 200 words.
+
+Section Name: {title}
+
+Section Text: {text}"""
+
+PAPER_KEYWORDS_PROMPT = """\
+You are a helpful keyword extractor. You need to extract keywords from the following section. The \
+keywords should consist of concepts, entities, or important descriptions that are related to the \
+section text, which could be used to answer any questions from users.
+
+Section Name: {title}
+
+Section Text: **Beginning of text** {text} **End of text**
+
+Please output format in list format: [...]. Do not output anything else aside from this list."""
+
+
 @dataclass(frozen=True, slots=True)
 class Prompts:
     """What the language model is asked for views.
@@ -83,6 +103,11 @@ class Prompts:
         for name in self.__slots__:
             label = f"The prompt {name!r}"
             check_template(label, getattr(self, name), ["text"], optional=["title"])
+
+    @classmethod
+    def paper(cls) -> Prompts:
+        """Those of MC-indexing, figures 8 and 9: "Please help me summarize ...", in two calls."""
+        return cls(summary=PAPER_SUMMARY_PROMPT, keywords=PAPER_KEYWORDS_PROMPT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ class TransformersMargin:
         max_prompt_tokens: Default: the positions the model's configuration gives; without any, no
             limit.
         normalised: (pA - pB) / (pA + pB); False: pA - pB, as Meta-Chunking.
-        prompt: The question about two passages, as in `IDMSSplitter`.
+        prompt: The question about two passages, as in `IDMSSplitter`; None: the splitter's.
         reuse_prefix: Keep the keys and values of one prefix, at most one prompt long, and those of
             a batch while it is read; no effect on a model whose cache cannot be cropped, repeated
             or trusted (tried out once). False takes the least memory.
@@ -71,7 +71,7 @@ class TransformersMargin:
     batch_size: int = 8
     max_prompt_tokens: int | None = None
     normalised: bool = True
-    prompt: str = PROMPT
+    prompt: str | None = None
     reuse_prefix: bool = True
     masses: Masses = field(default_factory=Masses, init=False, repr=False, compare=False)
     _reader: PrefixReader | None = field(default=None, init=False, repr=False, compare=False)
@@ -81,7 +81,8 @@ class TransformersMargin:
         check_at_least("batch_size", self.batch_size, 1)
         if self.max_prompt_tokens is not None:
             check_at_least("max_prompt_tokens", self.max_prompt_tokens, 1)
-        check_prompt(self.prompt)
+        if self.prompt is not None:
+            check_prompt(self.prompt)
         folder = self.model if isinstance(self.model, str) else ""
         self.model, self.tokenizer = load_pair(
             self.model, self.tokenizer, "AutoModelForCausalLM", "a transformers model"
@@ -98,8 +99,9 @@ class TransformersMargin:
 
     def __call__(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
         """The margins of passages and what follows them, positive: they belong together."""
+        template = self.prompt or PROMPT
         prompts = [
-            self.prompt.format(left=left, right=right, first=SPLIT_OPTION, second=KEEP_OPTION)
+            template.format(left=left, right=right, first=SPLIT_OPTION, second=KEEP_OPTION)
             for left, right in pairs
         ]
         return self.choose_many(prompts, ("2", "1"))

@@ -73,6 +73,7 @@ class TransformersModel:
         window: Tokens of prompt and answer together. Default: the positions the model's
             configuration gives; without any, 4,096. At least 16.
         max_new_tokens: Most tokens of an answer; of a window below twice that, half of it.
+        normalised: Margins (pA - pB) / (pA + pB); False: pA - pB, as IDMS prints them.
         cuts: Prompts that were cut so far.
         masses: How much of the probability the options of `choose` had together so far. Near 0 the
             model wanted to answer something else.
@@ -88,6 +89,7 @@ class TransformersModel:
     batch_size: int = 8
     window: int | None = None
     max_new_tokens: int = 256
+    normalised: bool = True
     cuts: Cuts = field(default_factory=Cuts, init=False, repr=False)
     _margin: TransformersMargin = field(init=False, repr=False)
     _reader: PrefixReader = field(init=False, repr=False)
@@ -110,6 +112,7 @@ class TransformersModel:
         label = label or type(self.model).__name__
         limits = f"window={self.window}, max_new_tokens={self.max_new_tokens}"
         self.name = self.name or "|".join((label, *weights_settings(self.model), limits))
+        self.name += "" if self.normalised else "|not normalised"
         self._set_up()
 
     def _set_up(self) -> None:
@@ -119,6 +122,7 @@ class TransformersModel:
             name=self.name,
             batch_size=self.batch_size,
             max_prompt_tokens=self.window,
+            normalised=self.normalised,
         )
         pad = getattr(self.tokenizer, "pad_token_id", None) or 0
         self._reader = PrefixReader(self.model, pad)
@@ -202,7 +206,7 @@ class TransformersModel:
 
     def _weigh(self, prompt: str, options: tuple[str, str]) -> TwoWay | None:
         first, second = self.score(prompt, options, whole=True)
-        both = two_way([first], [second])
+        both = two_way([first], [second], normalised=self.normalised)
         if both is not None:
             self.masses.add(both.mass)
         return both

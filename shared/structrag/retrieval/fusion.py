@@ -13,6 +13,7 @@ from itertools import chain, zip_longest
 from typing import Any, TypeVar
 
 import numpy as np
+import xxhash
 from numpy.typing import ArrayLike, NDArray
 
 from structrag.errors import InvalidAnswer, InvalidParameter, check_at_least
@@ -133,11 +134,27 @@ def reciprocal_ranks(n: int, *, c: float = 60, weight: float = 1.0) -> FloatArra
 def union_size(k: float) -> int:
     """How many of each view MC-indexing joins for about `k` hits.
 
-    That is 2k/3 rounded half up, at least 1: k of 1.5, 3, 5 and 10 give 1, 2, 3 and 7. A fractional
-    k is the paper's alternation between two sizes.
+    That is 2k/3 rounded half up, at least 1: k of 1.5, 3, 5 and 10 give 1, 2, 3 and 7 (the paper
+    takes 6 or 7 for 10). It is for several views, which find about half of these in common.
     """
     check_at_least("k", k, 0)
     return max(1, math.floor(2 * k / 3 + 0.5))
+
+
+def alternating(k: float, query: str) -> int:
+    """A whole number for `k`: one of the two around a fraction, the same for equal queries.
+
+    Of many queries the mean is `k`: 1.5 gives 1 for half of them and 2 for the other half
+    (MC-indexing, appendix F). At least 1.
+
+    Example:
+        >>> alternating(3, "Which pump leaks?")
+        3
+    """
+    check_at_least("k", k, 0)
+    below = math.floor(k)
+    share = xxhash.xxh32_intdigest(query.encode("utf-8", "surrogatepass")) / 2**32
+    return max(1, below + (share < k - below))
 
 
 def union(rankings: Sequence[Iterable[Key]], size: int, *, tie_key: TieKey = None) -> list[Key]:

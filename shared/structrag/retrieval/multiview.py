@@ -16,6 +16,7 @@ from structrag.index.snapshot import Reader
 from structrag.records import Hit
 from structrag.retrieval.fusion import (
     FloatArray,
+    alternating,
     max_score,
     maxnorm,
     minmax,
@@ -54,7 +55,9 @@ class MultiViewRetriever(Retriever):
             depend on k (up to 1,000).
         preset: "default" returns exactly min(k, chunks) hits. "paper" joins the best k' of each
             view, k' = 2k/3 rounded half up, so between k' and 3k' hits, by the dense route alone
-            unless `routes` says otherwise (its paper searches one route).
+            unless `routes` says otherwise (its paper searches one route). Of a single view it takes
+            the best k, as the paper does of its baselines: of a fraction such as 1.5 one for half
+            of the questions and two for the other half, always the same for a question.
         routes: Some of "dense" and "bm25"; default both (preset "paper": "dense").
         views: Which of the index's views; default all.
         fusion: "minmax" (scores brought to [0, 1] by route, then added), "rrf", "union",
@@ -122,10 +125,13 @@ class MultiViewRetriever(Retriever):
         routes = dict(zip(self.routes, by_route, strict=True))
         fused = self._fused(routes)
         parts = self._parts(routes, fused)
-        chosen = self._chosen(routes, fused, parts, most)
+        size = self._union_size(most, query)
+        chosen = self._chosen(routes, fused, parts, most, size)
         if self.fusion != "union":
             chosen = _topped_up(chosen, int(most), row_numbers(rows, len(reader)))
-        return self._hits(reader, chosen, routes, fused, parts, self._tops(routes, fused, most))
+        return self._hits(
+            reader, chosen, routes, fused, parts, self._tops(routes, fused, most, size)
+        )
 
     def run(self, steps: Steps[T]) -> T:
         """Drive steps with the index's models and routes."""
@@ -134,6 +140,10 @@ class MultiViewRetriever(Retriever):
     async def arun(self, steps: Steps[T]) -> T:
         """`run` on an event loop."""
         return await self.index.arun(steps)
+
+    def _union_size(self, k: float, query: str) -> int:
+        """How many of each view are joined with "union"."""
+        return union_size(k) if len(self.views) > 1 else alternating(k, query)
 
     def _fused(self, routes: ByRoute) -> Mapping[str, Collection[int]]:
         """The rankings that are fused: the routes', or with "union" the views'."""
@@ -168,6 +178,7 @@ class MultiViewRetriever(Retriever):
         fused: Mapping[str, Collection[int]],
         parts: Mapping[str, FloatArray],
         k: float,
+        size: int,
     ) -> list[tuple[int, float]]:
         """The chosen (row, score), best first; ties in document order."""
         rankings = list(fused.values())
@@ -175,22 +186,20 @@ class MultiViewRetriever(Retriever):
             return sum_of_parts(rankings, list(parts.values()), int(k))
         if self.fusion == "maxscore":
             return ranked(max_score(list(routes.values())))[: int(k)]
-        if self.fusion == "union":
-            rows = union(rankings, union_size(k))
-        else:
-            rows = round_robin(rankings, int(k))
+        is_union = self.fusion == "union"
+        rows = union(rankings, size) if is_union else round_robin(rankings, int(k))
         ranks = _ranks(fused, set(rows))
         return [(row, sum(_parts_of(row, ranks, parts).values())) for row in rows]
 
     def _tops(
-        self, routes: ByRoute, fused: Mapping[str, Collection[int]], k: float
+        self, routes: ByRoute, fused: Mapping[str, Collection[int]], k: float, size: int
     ) -> dict[str, set[int]]:
         """The rows that count as hits of each view.
 
         They are the first k of each of its routes, or with "union" what it brings.
         """
         if self.fusion == "union":
-            return {view: set(islice(fused[view], union_size(k))) for view in self.views}
+            return {view: set(islice(fused[view], size)) for view in self.views}
         tops: dict[str, set[int]] = {view: set() for view in self.views}
         for route, ranking in routes.items():
             _, view = route.split(":")

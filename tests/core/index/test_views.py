@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from doubles import ScriptedModel
 
-from structrag import ContentAwareSplitter, Document
+from structrag import ContentAwareSplitter, Document, Index
 from structrag.asking.runner import Runner
 from structrag.errors import InvalidParameter
 from structrag.index import Prompts
@@ -237,3 +237,23 @@ def test_a_short_text_is_its_own_summary_whatever_the_model_would_say() -> None:
     llm = ScriptedModel(json.dumps({"summary": words(300), "keywords": ["pump"]}))
     views = made(markdown("A short body."), llm)
     assert views.texts["summary"] == views.texts["raw"] and not views.fallbacks
+
+
+def test_the_papers_prompts_are_those_of_its_figures() -> None:
+    settings = replace(PAPER, prompts=Prompts.paper())
+    llm = ScriptedModel(lambda prompt: '["pump"]' if "[...]" in prompt else "Short.")
+    views = made(markdown(words(300)), llm, settings)
+    summary, keywords = llm.prompts
+    assert summary.startswith("You are a helpful summarization assistant. Please help me summarize")
+    assert "no more than 10 sentences or 200 words.\n\nSection Name: Part 0\n\n" in summary
+    assert keywords.startswith("You are a helpful keyword extractor. You need to extract keywords")
+    assert " **End of text**" in keywords.partition("Section Text: **Beginning of text** ")[2]
+    assert keywords.endswith("Do not output anything else aside from this list.")
+    assert views.texts["summary"] == ("Short.",) and views.texts["keywords"] == ("pump",)
+
+
+def test_the_preset_of_an_index_chooses_its_prompts() -> None:
+    for preset, prompts in (("paper", Prompts.paper()), ("default", Prompts())):
+        assert Index(preset=preset).view_settings.prompts == prompts
+    mine = Prompts(summary="Summarise {text}")
+    assert Index(preset="paper", prompts=mine).view_settings.prompts == mine

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from structrag import FunctionEmbedder, Index, MultiViewRetriever, read_text
 from structrag.errors import InvalidAnswer, InvalidParameter
 from structrag.retrieval.fusion import (
+    alternating,
     max_score,
     maxnorm,
     minmax,
@@ -204,3 +205,14 @@ def test_the_only_chunk_that_has_the_word_comes_first() -> None:
     index.add([read_text(text, id=text) for text in ("alpha", "beta", "zebra only")])
     hits = MultiViewRetriever(index, k=2).search("zebra")
     assert hits[0].chunk.text == "zebra only"
+
+
+@pytest.mark.parametrize("k", [0, 1, 3, 1.0])
+def test_whole_numbers_do_not_alternate(k: float) -> None:
+    assert {alternating(k, f"q{i}") for i in range(50)} == {max(1, int(k))}
+
+
+def test_a_fraction_alternates_by_query_and_is_met_on_average() -> None:
+    sizes = [alternating(2.25, f"q{i}") for i in range(1000)]
+    assert set(sizes) == {2, 3} and sum(sizes) / 1000 == pytest.approx(2.25, abs=0.05)
+    assert alternating(2.25, "\ud800") in {2, 3}

@@ -497,3 +497,19 @@ def test_scores_of_words_are_divided_by_the_highest() -> None:
 def test_the_lowest_of_the_vectors_route_scores_nothing() -> None:
     hits = dense(scripted({"raw": "ABC", "summary": "", "keywords": ""}), k=3).search("q")
     assert hits[-1].score == pytest.approx(0.0) and hits[0].score > 0
+
+
+def test_paper_takes_k_of_a_single_view() -> None:
+    index = scripted({"raw": "ABCDEFGH", "summary": "", "keywords": ""})
+    for k in (1, 3, 5, 8):
+        retriever = dense(index, preset="paper", k=k, views=["raw"])
+        assert names(retriever.search("q")) == "ABCDEFGH"[:k]
+
+
+def test_paper_takes_one_or_two_of_a_single_view_for_a_fraction() -> None:
+    index = scripted({"raw": "ABCDEFGH", "summary": "", "keywords": ""})
+    retriever = dense(index, preset="paper", k=1.5, views=["raw"])
+    sizes = [len(retriever.search(f"question {i}")) for i in range(200)]
+    assert set(sizes) == {1, 2} and 80 <= sizes.count(1) <= 120
+    assert [len(retriever.search(f"question {i}")) for i in range(200)] == sizes
+    assert {len(hit.chunk.extras["views_hit"]) for hit in retriever.search("question 1")} == {1}

@@ -13,7 +13,8 @@ FUZZY_TRIES = 50  # names of one answer that are compared with all known ones
 MAX_WORDS = 40  # of a name; a longer run of words is prose
 
 _WORD = re.compile(r"[^\W_]+")
-_LABEL = re.compile(r"^\W*(?:\d+[.):]|[-*•])\s+")
+# A number, a bullet, or how sections are shown in D3's paper.
+_LABEL = re.compile(r"^\W*(?:(?:\d+[.):]|[-*•])\s+)?(?:section\s*:\s*)?", re.IGNORECASE)
 _ITEMS = re.compile(r"[\n;；]+")
 _COMMA = re.compile(r"[,，、]")
 _NOTHING = {

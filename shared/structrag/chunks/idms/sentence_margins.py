@@ -35,6 +35,7 @@ MarginFunction = Callable[[Sequence[Pair]], Sequence[float | None]]
 
 SIMILARITY, WORDS, FUNCTION = "similarity", "words", "function"
 COMPONENT = "idms.margin/1"
+OPTIONS = ("2", "1")  # a margin is positive where the first of them, to keep, is likelier
 WINDOW = 4  # of the similarity margin where the context has none
 
 _SAID = {
@@ -139,17 +140,24 @@ class GapModel:
         """
         if self.margin in (SIMILARITY, WORDS) or not pairs:
             return [None] * len(pairs)
-        if callable(self.margin):
+        # A model with no question of its own is asked the splitter's, as one given as llm is.
+        weigher = getattr(self.margin, "choose_many", None)
+        if getattr(self.margin, "prompt", None) is not None:
+            weigher = None
+        if callable(self.margin) and weigher is None:
             self.source = FUNCTION
             return _checked(self.margin(pairs), len(pairs))
         questions = [
             self.prompt.format(left=left, right=right, first=SPLIT_OPTION, second=KEEP_OPTION)
             for left, right in pairs
         ]
+        if weigher is not None:
+            self.source = FUNCTION
+            return _checked(weigher(questions, OPTIONS), len(pairs))
         before = self.source
         margins, self.source = yield from weigh_steps(
             questions,
-            ("2", "1"),  # a margin is positive where the first of them, to keep, is likelier
+            OPTIONS,
             component=COMPONENT,
             source=self.source,
             required=self.margin == "llm",

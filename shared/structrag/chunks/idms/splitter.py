@@ -72,8 +72,8 @@ class IDMSSplitter(ReadingSplitter, Reading):
             the document's own words, which needs no embedder and is the fastest. "llm": the
             language model weighs "keep" against "split", by log-probabilities, else by a rating; it
             must be there (NoModel). "auto": "llm" where there is one, else "similarity". Or a
-            function from [(text before, text behind), ...] to margins, such as a
-            `TransformersMargin`.
+            `TransformersMargin`, which is asked `prompt`, or a function from [(text before, text
+            behind), ...] to margins.
         context: What stands on each side of a gap: "adjacent" (one sentence), "window:w" (w
             sentences), or "chunk" (the chunk so far against the next sentence: one call after the
             other).
@@ -139,18 +139,20 @@ class IDMSSplitter(ReadingSplitter, Reading):
 
     @classmethod
     def paper(cls, **changes: Any) -> IDMSSplitter:
-        """The settings of the paper, or of its reference code.
+        """The settings of the paper.
 
-        The chunk so far against the next sentence, the threshold over the last five margins,
-        segments filled greedily up to 200 words (260 tokens as `count_tokens` estimates them), no
-        limits, no sections. The paper's margin is not divided by the mass of both options:
-        `TransformersMargin(..., normalised=False)`.
+        The chunk so far against the next sentence (equation 1), the threshold 0 for the first gap
+        and then the mean of all margins before, no limits, no sections; segments filled greedily up
+        to 200 words, as its reference code does (260 tokens as `count_tokens` estimates them). The
+        paper's margin is not divided by the mass of both options: pass
+        `margin=TransformersMargin(..., normalised=False)`, which is asked this `prompt`. The
+        enrichment is `IDMSEnricher.paper()`.
         """
         settings: dict[str, Any] = {
             "margin": "llm",
             "context": "chunk",
             "merge": "greedy",
-            "history": 5,
+            "warmup": 1,
             "min_tokens": 0,
             "target_tokens": 260,
             "max_tokens": None,

@@ -44,13 +44,26 @@ class InstructionSettings:
     texts: Sequence[str]
     vectors: Rows | None
     prompt: str
-    window: int
+    window: int | None
     language: str
 
     @property
     def by_user(self) -> bool:
         """Whether the user's texts or vectors replace the pseudo-instruction."""
         return bool(self.texts) or self.vectors is not None
+
+
+def read_texts(value: Any, name: str) -> tuple[str, ...]:
+    """Instructions as texts; one string is one.
+
+    Raises:
+        InvalidParameter: they are no texts, or blank.
+    """
+    texts = (value,) if isinstance(value, str) else value
+    is_list = isinstance(texts, Sequence)
+    if not is_list or any(not isinstance(text, str) or not text.strip() for text in texts):
+        raise InvalidParameter(f"{name} must be texts that are not blank; got {value!r}.")
+    return tuple(texts)
 
 
 def read_vectors(value: Any) -> Rows | None:

@@ -29,10 +29,11 @@ from structrag.chunks.pic.instructions import (
     Instruction,
     InstructionSettings,
     instruction_steps,
+    read_texts,
     read_vectors,
 )
 from structrag.chunks.pic.judging import Judged, judge
-from structrag.chunks.pic.summaries import SUMMARY_PROMPT
+from structrag.chunks.pic.summaries import PAPER_PROMPT, SUMMARY_PROMPT
 from structrag.chunks.run_vectors import run_vectors
 from structrag.chunks.scopes import Scope, Zone, scopes_of
 from structrag.chunks.series import Series, changes, check_threshold
@@ -75,6 +76,9 @@ class PICSplitter(ReadingSplitter, Reading):
         instructions: Texts in place of the pseudo-instruction: real or expected questions (the
             paper's RIC), keywords. A sentence counts as similar as it is to the most similar of
             them. One string is one instruction.
+        instructions_key: The metadata key under which a document has instructions of its own, a
+            text or a list of texts, in place of `instructions`. A document without them has
+            `instructions`, or without those the pseudo-instruction.
         instruction_vectors: The same as vectors of the embedder, shape (m, d) or (d,).
         threshold: "mean" or "median" of the similarities, or a number (infinite ones give one run).
         threshold_sd: Population standard deviations added to the mean or median.
@@ -95,7 +99,10 @@ class PICSplitter(ReadingSplitter, Reading):
         exclude_titles, plain_headings, counter, language, sentence_splitter: As in `Reading`.
         prompt: What the language model is asked: a template with the places {title} and {text}.
         summary_window: Estimated tokens that it is given at once; of longer texts, the summaries of
-            their windows are summarised.
+            their windows are summarised. An answer above 200 words is shortened to its central
+            sentences. None: all of a text in one call, and the answer as it is (paper); where that
+            is more than the model reads, the call fails, or a `TransformersModel` says what it
+            left out.
         reuse_vectors: Whether an index takes the mean of a chunk's sentences as its vector in the
             view `raw`, and embeds no chunk again; the heading path is then searched by BM25 alone.
             Never with a `boundary_embedder`, whose vectors no index searches.
@@ -106,6 +113,7 @@ class PICSplitter(ReadingSplitter, Reading):
 
     pseudo_instruction: str = "summary"
     instructions: Sequence[str] = ()
+    instructions_key: str | None = None
     instruction_vectors: Any = None
     threshold: str | float = "mean"
     threshold_sd: float = 0.0
@@ -117,7 +125,7 @@ class PICSplitter(ReadingSplitter, Reading):
     max_tokens: int | None = 300
     context: bool = True
     prompt: str = SUMMARY_PROMPT
-    summary_window: int = 6000
+    summary_window: int | None = 6000
     reuse_vectors: bool = True
     boundary_embedder: Any = None
 
@@ -125,7 +133,8 @@ class PICSplitter(ReadingSplitter, Reading):
     def paper(cls, **changes: Any) -> PICSplitter:
         """As published (section 3.2).
 
-        The document's summary, the mean, no size bounds, sections not looked at, no heading path.
+        The document's summary by the prompt of table 7 ("Read this passage: ..."), in one call and
+        taken whole; the mean; no size bounds, sections not looked at, no heading path.
         """
         published: dict[str, Any] = {
             "scope": "document",
@@ -135,6 +144,8 @@ class PICSplitter(ReadingSplitter, Reading):
             "context": False,
             "plain_headings": False,
             "hysteresis": 0.0,
+            "prompt": PAPER_PROMPT,
+            "summary_window": None,
         }
         return cls(**{**published, **changes})
 
@@ -146,16 +157,11 @@ class PICSplitter(ReadingSplitter, Reading):
         if self.sentence_splitter is None:
             check_choice("language", self.language, LANGUAGES)
         check_at_least("hysteresis", self.hysteresis, 0)
-        check_at_least("summary_window", self.summary_window, 100)
+        if self.summary_window is not None:
+            check_at_least("summary_window", self.summary_window, 100)
         check_template("prompt", self.prompt, ["text"], optional=["title"])
-        texts = self.instructions
-        object.__setattr__(
-            self, "instructions", (texts,) if isinstance(texts, str) else tuple(texts)
-        )
-        if any(not isinstance(text, str) or not text.strip() for text in self.instructions):
-            raise InvalidParameter(
-                f"instructions must be texts that are not blank; got {self.instructions!r}."
-            )
+        texts = read_texts(self.instructions, "instructions")
+        object.__setattr__(self, "instructions", texts)
         object.__setattr__(self, "instruction_vectors", read_vectors(self.instruction_vectors))
         check_threshold(self.threshold, self.threshold_sd)
         object.__setattr__(
@@ -222,7 +228,7 @@ class PICSplitter(ReadingSplitter, Reading):
         )
         looked_at = [self._is_worth_it(document.text, scope, by_section) for scope in scopes]
         matrices, instructions = yield from instruction_steps(
-            self._instructions(), document, scopes, looked_at, every=with_vectors
+            self._instructions(document), document, scopes, looked_at, every=with_vectors
         )
         series: list[Series] = []
         chunks: list[Chunk] = []
@@ -237,10 +243,11 @@ class PICSplitter(ReadingSplitter, Reading):
         stacked = np.concatenate(vectors) if vectors else np.zeros((0, 0))
         return Explanation(document, tuple(series), tuple(chunks)), stacked
 
-    def _instructions(self) -> InstructionSettings:
+    def _instructions(self, document: Document) -> InstructionSettings:
+        own = document.meta.get(self.instructions_key) if self.instructions_key else None
         return InstructionSettings(
             self.pseudo_instruction,
-            self.instructions,
+            read_texts(own or self.instructions, self.instructions_key or "instructions"),
             self.instruction_vectors,
             self.prompt,
             self.summary_window,

@@ -26,6 +26,14 @@ Document:
 Summary:"""
 
 
+# Table 7 of the paper.
+PAPER_PROMPT = """\
+Read this passage:
+{text}
+Write a summary for this passage. Your summary should be concise and informative. \
+Give the summary directly, without any other text."""
+
+
 @dataclass(frozen=True, slots=True)
 class Summary:
     """What the language model said of one text."""
@@ -40,14 +48,15 @@ def summary_steps(
     texts: Sequence[Sequence[str]],
     prompt: str,
     *,
-    window: int,
+    window: int | None,
     language: str = "english",
 ) -> Steps[list[Summary]]:
     """One summary for each text, a text being pieces in order.
 
     All are asked for at once. Pieces are put together into windows of up to `window` estimated
     tokens. A text of several windows is summarised window by window, then those summaries are,
-    until one is left. An answer above 200 words is shortened to its central sentences. A call that
+    until one is left. An answer above 200 words is shortened to its central sentences. With
+    `window` None a text is one call, whatever its length, and its answer stays whole. A call that
     fails, or an answer that is blank or a refusal, is left out and named in `failure`.
     """
     windows = [pack(pieces, window) for pieces in texts]
@@ -60,7 +69,7 @@ def summary_steps(
             return [Summary(no_model=True)] * len(texts)
         unfinished = []
         for i in waiting:
-            summaries, failure = _read(answers[i], language)
+            summaries, failure = _read(answers[i], None if window is None else language)
             failures[i] = failures[i] or failure
             if len(summaries) > 1:
                 # At least two a window, so that there are fewer in every round.
@@ -84,21 +93,24 @@ def _answer_steps(
     return {i: list(islice(in_order, len(windows[i]))) for i in waiting}
 
 
-def _read(answers: Sequence[Any], language: str) -> tuple[list[str], str]:
-    """The usable summaries, shortened, and why the first other failed."""
+def _read(answers: Sequence[Any], language: str | None) -> tuple[list[str], str]:
+    """The usable summaries, and why the first other failed.
+
+    They are shortened in a language; None: they stay whole.
+    """
     summaries = []
     failure = ""
     for answer in answers:
         summary = "" if isinstance(answer, Failed) else parse_answer("summary", answer)[0]
         if summary:
-            summaries.append(summarise(summary, language=language))
+            summaries.append(summarise(summary, language=language) if language else summary)
         elif not failure:
             failure = _why(answer)
     return summaries, failure
 
 
-def pack(pieces: Sequence[str], window: int, *, least: int = 1) -> list[str]:
-    """Pieces joined, as many as count up to `window` estimated tokens.
+def pack(pieces: Sequence[str], window: int | None, *, least: int = 1) -> list[str]:
+    """Pieces joined, as many as count up to `window` estimated tokens; None: all of them.
 
     At least `least` are joined, however many tokens they count.
     """
@@ -106,7 +118,8 @@ def pack(pieces: Sequence[str], window: int, *, least: int = 1) -> list[str]:
     size = 0
     for piece in pieces:
         tokens = count_tokens(piece)
-        if packed and (size + tokens <= window or len(packed[-1]) < least):
+        fits = window is None or size + tokens <= window
+        if packed and (fits or len(packed[-1]) < least):
             packed[-1].append(piece)
             size += tokens
         elif piece.strip():

@@ -31,13 +31,14 @@ Which of these sections may hold information that helps to answer the question? 
 Name every one that may. Answer with their ids, separated by commas, and nothing else. \
 If none of them may, answer "none"."""
 
+# As printed in section 3.3.2 of the paper.
 NAMES_PROMPT = """\
+Document section structure:
 {outline}
-
-Question: {question}
-
-Which of these sections may be relevant for answering the question? \
-Respond with a comma-separated list of section names. \
+Question:
+{question}
+List all section names that may be relevant for answering the question. \
+Respond with comma-separated section name list. \
 Provide an empty response if none of the sections are relevant."""
 
 
@@ -51,8 +52,9 @@ class Routing:
 
     Attributes:
         answer_format: "ids": sections are shown with ids 1 to n under their document's title.
-            "names" (paper): the model names them by their whole paths; a name stands for all parts
-            of a section.
+            "names" (paper, sections 3.3.1 and 3.3.2, with its prompt): each is shown as
+            "* Section: " with its whole path, by which the model names it; a name stands for all
+            parts of a section.
         drill: "outline": all sections are shown. "levels": those of the first level, then what is
             below each chosen one.
         expand_children: Whether a chosen section brings everything below it; a heading without
@@ -165,11 +167,12 @@ def windows(
 
 
 def _named_entries(sections: Sequence[OutlineSection]) -> Entry:
-    """Entries as whole path and summary."""
+    """Entries as whole path and summary, as in section 3.3.1."""
     paths = paths_of(sections)
 
     def entry(position: int, before: int | None) -> str:
-        return f"{section_name(paths[position])}\n{sections[position].summary}".rstrip()
+        name = section_name(paths[position])
+        return f"* Section: {name}\n{sections[position].summary}".rstrip()
 
     return entry
 

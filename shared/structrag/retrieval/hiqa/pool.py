@@ -35,6 +35,7 @@ class PoolSource:
     lexical: Route | None = None  # instead of the index's BM25
     # the published code: vectors alone find, and BM25 knows nothing but what they found
     near_only: bool = False
+    compare_rest: bool = True  # with the query without its keywords too
 
     def steps(self, reader: Reader, query: str, n: int, where: Any) -> Steps[Pool]:
         """The pool of a query in a reader of the index.
@@ -92,8 +93,10 @@ class PoolSource:
 
         Either is None where there is none; the second also where a host has the vectors.
         """
-        has_vectors = self.index.dense_store is None and not self.near_only
-        rest = table.names.removed(query) if table and has_vectors else ""
+        has_vectors = self.index.dense_store is None
+        rest = ""
+        if table and has_vectors and self.compare_rest:
+            rest = table.names.removed(query)
         # Without a word left, or without a keyword, there is nothing else to ask.
         if not any(map(str.isalnum, rest)) or rest == " ".join(query.split()):
             (whole,) = yield from self.index.query_vectors(reader, query)

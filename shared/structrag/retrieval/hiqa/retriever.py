@@ -60,8 +60,8 @@ class HiQARetriever(Retriever):
     A name says which document is meant, and not what is asked of it. So among the chunks that hold
     a keyword of the query, the cosine with what is left of the query without its keywords counts as
     much as that with the query: it is added, less its mean over these chunks, so that those that
-    answer rise and those that only repeat the name fall (ours; not in preset "code", nor where a
-    host's store has the vectors).
+    answer rise and those that only repeat the name fall (ours: `compare_rest`; not in the presets
+    "paper" and "code", nor where a host's store has the vectors).
 
     A hit's `parts` are the three parts of the sum under "dense", "bm25" and "keywords" (with fusion
     "rrf" 1 / (60 + rank), 0 without a rank). Its `scores` are what is behind them: the cosine, the
@@ -76,9 +76,10 @@ class HiQARetriever(Retriever):
         index: What to search.
         k: How many hits; fewer where the pool has fewer. The first hits do not depend on k (up to
             50).
-        preset: "default", or "code" for what the published code does: the 50 nearest by vectors
-            only, BM25 among these, v + 0.5 r, groups as in `diversify` for every question that
-            names a keyword. It takes no alpha, beta, fusion, routes or lexical.
+        preset: "default"; "paper" for equation 2 as printed, the cosine of the whole query alone;
+            or "code" for what the published code does: the 50 nearest by vectors only, BM25 among
+            these, v + 0.5 r, groups as in `diversify` for every question that names a keyword.
+            "code" takes no alpha, beta, fusion, routes, lexical or compare_rest.
         alpha: Weight of the vectors against BM25, from 0 to 1, default 0.5; or "auto": 0.4 + 0.2 x
             structure, structure being the number of headings above a chunk (at most 3), averaged
             over all chunks and divided by 3, since the paper raises alpha in well-structured
@@ -100,6 +101,8 @@ class HiQARetriever(Retriever):
             second alone and so on, and after all these from chunks with none.
         view: Which view of the index is searched.
         order: "score", or "document" for reading order.
+        compare_rest: Whether chunks that hold a keyword are also compared with the query without
+            its keywords. None: by the preset, "default" does.
         lexical: Takes the place of the index's BM25: an object with `search` (and `asearch`, if it
             can be awaited) that is given a `Search` and returns a `Ranking` by chunk id, such as a
             host's Elasticsearch retriever. Scores must be higher for better chunks and above 0.
@@ -124,10 +127,19 @@ class HiQARetriever(Retriever):
         view: str = "raw",
         order: str = "score",
         lexical: Route | None = None,
+        compare_rest: bool | None = None,
     ) -> None:
-        self.preset = check_choice("preset", preset, ("default", "code"))
+        self.preset = check_choice("preset", preset, ("default", "paper", "code"))
         if preset == "code":
-            _check_left_out(alpha=alpha, beta=beta, fusion=fusion, routes=routes, lexical=lexical)
+            _check_left_out(
+                alpha=alpha,
+                beta=beta,
+                fusion=fusion,
+                routes=routes,
+                lexical=lexical,
+                compare_rest=compare_rest,
+            )
+        self.compare_rest = preset == "default" if compare_rest is None else compare_rest
         self.index = index
         self.k = checked_k(k)
         self.fusion = check_choice("fusion", fusion or "score", ("score", "rrf"))
@@ -148,6 +160,7 @@ class HiQARetriever(Retriever):
             Keywords(keywords or (), detect_keywords),
             lexical,
             near_only=preset == "code",
+            compare_rest=self.compare_rest,
         )
 
     def steps(self, query: str, k: float | None = None, *, where: Any = None) -> Steps[list[Hit]]:

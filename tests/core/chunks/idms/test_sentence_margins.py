@@ -205,3 +205,28 @@ def test_unusable_vectors() -> None:
     assert "".join(chunk.text for chunk in chunks) == TEXT
     with pytest.raises(InvalidAnswer, match="NaN"):
         split(TEXT, embedder=Bad())
+
+
+class Margins(Weigher):
+    """A model that weighs many questions at once, and can be called with passages."""
+
+    prompt: str | None = None
+
+    def __call__(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        return [1.0] * len(pairs)
+
+    def choose_many(self, prompts: Sequence[str], options: tuple[str, str]) -> list[Any]:
+        return [self.choose(prompt, options) for prompt in prompts]
+
+
+def test_a_model_given_as_margin_is_asked_what_one_given_as_llm_is() -> None:
+    text = "Cats sleep. Cats purr. Dogs bark."
+    one, other = Margins(lambda prompt: 0.5), Margins(lambda prompt: 0.5)
+    IDMSSplitter.paper(margin=one).split(read_text(text))
+    IDMSSplitter.paper().split(read_text(text), llm=other)
+    assert one.prompts == other.prompts
+    assert one.prompts[0].startswith("This is a text chunking task.")
+    mine = Margins(lambda prompt: 0.5)
+    mine.prompt = "{left} or {right}?"  # of its own, which it asks when it is called
+    IDMSSplitter.paper(margin=mine).split(read_text(text))
+    assert not mine.prompts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -34,7 +35,7 @@ def test_the_language_model_is_asked_once_and_its_summary_embedded_as_a_query() 
     chunks = PICSplitter.paper().split(topics(), runner=runner)
     assert (
         len(llm.prompts) == 1
-        and "Animals and machines" in llm.prompts[0]
+        and llm.prompts[0].startswith("Read this passage:\n")
         and "crankshaft" in llm.prompts[0]
     )
     assert embedder.queries == ["Cats purr, sleep and hunt."]
@@ -70,3 +71,27 @@ def test_without_any_model_the_central_sentences_are_the_instruction() -> None:
 def test_instruction_vectors_must_fit_the_embedder() -> None:
     with pytest.raises(InvalidParameter, match="64 dimensions"):
         PICSplitter.paper(instruction_vectors=[[1.0, 2.0]]).split(topics(), embedder=HashEmbedder())
+
+
+def test_each_document_brings_instructions_of_its_own() -> None:
+    splitter = PICSplitter.paper(instructions_key="questions", instructions="How do valves open?")
+    expected = {
+        "What do kittens drink?": ["What do kittens drink?"],
+        ("Which cat purrs?", "Why do cats hunt?"): ["Which cat purrs?", "Why do cats hunt?"],
+        None: ["How do valves open?"],
+    }
+    for questions, queries in expected.items():
+        meta = {} if questions is None else {"questions": questions}
+        if isinstance(questions, tuple):
+            meta = {"questions": list(questions)}
+        embedder, llm = HashEmbedder(), ScriptedModel("Never asked.")
+        splitter.split(replace(topics(), meta=meta), embedder=embedder, llm=llm)
+        assert sorted(embedder.queries) == sorted(queries) and not llm.prompts
+    embedder = HashEmbedder()
+    PICSplitter.paper(instructions_key="questions").split(
+        topics(), embedder=embedder, llm=lambda prompt: "A summary of cats."
+    )
+    assert embedder.queries == ["A summary of cats."]
+    for bad in (7, ["", "a"], {"a": 1}):
+        with pytest.raises(InvalidParameter, match="questions must be texts"):
+            splitter.split(replace(topics(), meta={"questions": bad}), embedder=HashEmbedder())

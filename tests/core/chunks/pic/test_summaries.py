@@ -29,7 +29,9 @@ def test_a_long_document_is_summarised_in_windows() -> None:
 def test_a_summary_that_runs_on_is_shortened_to_its_central_sentences() -> None:
     long = " ".join(f"Cats purr and sleep, and this is sentence {i} about cats." for i in range(60))
     embedder = HashEmbedder()
-    PICSplitter.paper().split(topics(), embedder=embedder, llm=lambda prompt: long)
+    PICSplitter.paper(summary_window=6000).split(
+        topics(), embedder=embedder, llm=lambda prompt: long
+    )
     (query,) = embedder.queries
     assert len(query.split()) <= 200 and all(part in long for part in query.split(". "))
 
@@ -71,3 +73,16 @@ def test_pic_summary(tmp_path: Path) -> None:
     )
     assert [calls for calls, _ in runs] == [1, 1, 0]
     assert runs[0][1][0].extras["degraded"] and "degraded" not in runs[1][1][0].extras
+
+
+def test_as_published_one_call_reads_all_and_its_answer_stays_whole() -> None:
+    long = " ".join(f"Cats purr and sleep, and this is sentence {i} about cats." for i in range(60))
+    llm, embedder = ScriptedModel(long), HashEmbedder()
+    explanation = PICSplitter.paper().explain(numbered(900), embedder=embedder, llm=llm)
+    (prompt,) = llm.prompts
+    assert prompt.startswith("Read this passage:\n") and prompt.count("number") == 900
+    assert prompt.endswith(
+        "\nWrite a summary for this passage. Your summary should be concise and informative. "
+        "Give the summary directly, without any other text."
+    )
+    assert explanation.series[0].note == long

@@ -11,6 +11,7 @@ from doubles import ScriptedModel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from structrag import D3Index, D3Retriever, read_text
 from structrag.asking.runner import Runner
 from structrag.errors import NoModel
 from structrag.retrieval.d3.layout import OutlineSection
@@ -158,3 +159,21 @@ def test_sections_that_stand_in_for_a_failed_call(
     scores: dict[int, float], expected: list[int]
 ) -> None:
     assert stand_in(range(7), scores) == expected
+
+
+def test_the_papers_router_reads_its_prompt() -> None:
+    index = D3Index(preset="paper")
+    index.add([read_text("# Pump\n\nIt leaks.\n\n# Valve\n\nIt is brass.\n", format="markdown")])
+    llm = ScriptedModel("Valve")
+    D3Retriever(index, llm=llm, preset="paper").search("What is the valve made of?")
+    assert llm.prompts[0] == (
+        "Document section structure:\n* Section: Pump\nIt leaks.\n\n* Section: Valve\nIt is "
+        "brass.\nQuestion:\nWhat is the valve made of?\nList all section names that may be "
+        "relevant for answering the question. Respond with comma-separated section name list. "
+        "Provide an empty response if none of the sections are relevant."
+    )
+    assert llm.prompts[1].startswith("[1] It is brass.")
+    for answer in ("* Section: Valve", "Section: Valve", "Valve, Pump"):
+        retriever = D3Retriever(index, llm=ScriptedModel(answer), preset="paper")
+        route = retriever.result("What is the valve made of?").route
+        assert ("Valve",) in [section.path for section in route.sections] and not route.dropped

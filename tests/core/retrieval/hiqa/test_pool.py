@@ -78,3 +78,25 @@ def test_one_chunk_with_the_name_keeps_its_score() -> None:
     ]
     assert np.array_equal(pools[0].cosine, pools[1].cosine)
     assert pools[0].shift == pools[1].shift == 0.0
+
+
+@pytest.mark.parametrize("settings", [{"preset": "paper"}, {"compare_rest": False}])
+def test_as_printed_the_question_alone_is_compared(settings: dict[str, Any]) -> None:
+    embedder = HashEmbedder()
+    index = phones(embedder)
+    query = "How long does the Nova C10 last?"
+    hits = retriever(index, **settings).search(query, 10)
+    alpha, beta = 0.5, 0.2
+    cosines = {hit.chunk.id: hit.scores["dense"] for hit in hits}
+    low, high = min(cosines.values()), max(cosines.values())
+    best = max(hit.scores.get("bm25", 0.0) for hit in hits)
+    for hit in hits:  # equation 2
+        v = (cosines[hit.chunk.id] - low) / (high - low)
+        r = hit.scores.get("bm25", 0.0) / best
+        named = len(hit.chunk.extras["keywords"])
+        assert hit.score == pytest.approx(alpha * v + (1 - alpha) * r + beta * np.log(1 + named))
+    assert len(embedder.queries) == 1
+    both = [hit.score for hit in retriever(index).search(query, 10)]
+    assert both != pytest.approx([hit.score for hit in hits])
+    again = retriever(index, preset="paper", compare_rest=True).search(query, 10)
+    assert [hit.score for hit in again] == pytest.approx(both)
