@@ -169,8 +169,7 @@ def llama_index_search(
 def describe(found: dict, place: dict, text: str) -> list[str]:
     """A hit: section path, score, views that found it, document and character range, first
     words."""
-    path = found.get("heading_path") or []
-    title = path if isinstance(path, str) else " > ".join(path)
+    title = found.get("heading_path")
     views = ", ".join(found.get("views_hit") or ["none among the best"])
     return [
         f"{place['rank']}. {title or '(no heading)'}",

@@ -15,11 +15,27 @@ from structrag.hosts.documents import (
     document_name,
     read_document,
 )
+from structrag.hosts.parents import Parent, parent_of, under_titles
+from structrag.hosts.places import trusted_start
 
 
 def to_core(document: Document, *, format: str = "auto", id: str = "") -> core.Document:
     """A LangChain document as one of structrag; see `structrag.hosts.documents.read_document`."""
     return read_document(as_host(document), format=format, id=id)
+
+
+def to_split(document: Document, *, format: str = "auto") -> tuple[core.Document, Parent]:
+    """A document to be split, and where it stands in what an earlier splitter cut it from."""
+    source = to_core(document, format=format)
+    start, end = (document.metadata.get(key) for key in ("start_index", "end_index"))
+    if not isinstance(start, int):
+        place: int | None = 0
+    elif isinstance(end, int):
+        place = trusted_start(document.page_content, start, end)
+    else:  # LangChain's own splitters write no end, and -1 where they did not find the text
+        place = start
+    parent = parent_of(source, document.metadata, place if place is None or place >= 0 else None)
+    return under_titles(source, parent), parent
 
 
 def as_host(document: Document) -> HostDocument:

@@ -13,7 +13,7 @@ from langchain_structrag.models import as_embedder, as_language_model
 from langchain_structrag.retrieving import IndexRetriever
 from structrag.asking.cache import Cache
 from structrag.asking.requests import Progress, Usage
-from structrag.hosts.metadata import D3_KEYS, chunk_notes, score_notes
+from structrag.hosts.metadata import d3_notes, score_notes
 from structrag.records import Hit
 from structrag.retrieval.d3.estimating import Estimate
 from structrag.retrieval.d3.index import D3Index
@@ -36,7 +36,7 @@ class D3Retriever(IndexRetriever):
         >>> retriever = D3Retriever.from_texts([text], k=1)  # or with embeddings, llm=ChatOpenAI()
         >>> (evidence,) = retriever.invoke("How do I rinse the filter?")
         >>> evidence.page_content, evidence.metadata["heading_path"]
-        ('Rinse the filter.', ['Pump', 'Cleaning'])
+        ('Rinse the filter.', 'Pump > Cleaning')
 
     Results are plain Documents in reading order, as many as there is evidence; `k` and `where` are
     also taken by `invoke`, `ainvoke` and `batch`.
@@ -153,8 +153,7 @@ class D3Retriever(IndexRetriever):
 
     def _document(self, hit: Hit) -> Document:
         document = super()._document(hit)
-        notes = {key: value for key, value in score_notes(hit).items() if value}
-        document.metadata.update({**chunk_notes(hit.chunk, D3_KEYS), **notes})
+        document.metadata.update({**d3_notes(hit.chunk), **score_notes(hit)})
         return document
 
     @classmethod

@@ -36,7 +36,7 @@ class EvidenceRetriever(IndexRetriever):
         >>> retriever = EvidenceRetriever.from_texts([text], max_tokens=8)  # or with embeddings
         >>> (passage,) = retriever.invoke("How often do I rinse the filter?")
         >>> passage.page_content, passage.metadata["heading_path"]
-        ('Rinse the filter every week.', ['Pump', 'Cleaning'])
+        ('Rinse the filter every week.', 'Pump > Cleaning')
 
     Every sentence, table row and heading is scored by how well the words around it match those of
     the question; the best bring their paragraphs, until `max_tokens` are used up. Made by

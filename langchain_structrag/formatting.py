@@ -62,7 +62,7 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
         format: How documents are read: "markdown", "html", "text", or "auto" as in
             `ContentAwareTextSplitter`.
         add_report: Whether `format_report` is added.
-        flat_metadata: Whether it is a string of JSON, for stores that take no nested values.
+        metadata_lists: Whether it is a dict; else a string of JSON, which every store takes.
         password: For encrypted PDF files.
         reader: Who reads PDF files, as in `structrag.read_file`: "layout", "pdfplumber", "docling"
             or your own function.
@@ -80,21 +80,21 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
         preset: str = "default",
         format: str = "auto",
         add_report: bool = True,
-        flat_metadata: bool = False,
+        metadata_lists: bool = False,
         password: str | None = None,
         reader: Any = "layout",
         **settings: Any,
     ) -> None:
         self._format = check_choice("format", format, FORMATS)
         self._add_report = add_report
-        self._flat_metadata = flat_metadata
+        self._metadata_lists = metadata_lists
         self._password = password
         self._reader = reader
         options = {
             "preset": preset,
             "format": format,
             "add_report": add_report,
-            "flat_metadata": flat_metadata,
+            "metadata_lists": metadata_lists,
             "password": password,
             "reader": reader,
         }
@@ -120,7 +120,7 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
         """
         queue = DocumentQueue(documents, self._format)
         for formatted in self.core.format_all(queue):
-            parent, _ = queue.next()
+            parent, _, _ = queue.next()
             yield self._in_markdown(parent, formatted)
 
     async def atransform_documents(
@@ -138,7 +138,7 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
         """`lazy_transform_documents` on an event loop."""
         queue = DocumentQueue(documents, self._format)
         async for formatted in self.core.aformat_all(queue):
-            parent, _ = queue.next()
+            parent, _, _ = queue.next()
             yield self._in_markdown(parent, formatted)
 
     def lazy_parse(self, blob: Blob) -> Iterator[Document]:
@@ -165,6 +165,6 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
         yield self._in_markdown(parent, self.core.format(source))
 
     def _in_markdown(self, parent: Document, formatted: Formatted) -> Document:
-        notes = format_notes(formatted, report=self._add_report, flat=self._flat_metadata)
+        notes = format_notes(formatted, report=self._add_report, flat=not self._metadata_lists)
         metadata = {**deepcopy(parent.metadata), **notes}
         return Document(page_content=formatted.document.text, metadata=metadata, id=parent.id)

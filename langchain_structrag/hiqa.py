@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.documents import Document
@@ -10,6 +9,8 @@ from langchain_core.documents import Document
 from langchain_structrag.splitting import LengthFunction, StructureSplitter
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.hosts.metadata import SEGMENT_TEXT_KEY
+from structrag.hosts.parents import Parent
+from structrag.hosts.places import trimmed
 from structrag.hosts.segments import segment_notes
 from structrag.hosts.splitters import UNLIMITED, take_settings
 from structrag.records import Chunk
@@ -32,9 +33,9 @@ class HiQATransformer(StructureSplitter):
 
     Metadata is that of `ContentAwareTextSplitter`, and `hiqa_kind` ("text", "table" or "image");
     `hiqa_images`, for every image that the segment refers to `file` and `alt` (and `title`), to be
-    shown; where they apply `hiqa_caption`, `hiqa_description` (of the vision model), `hiqa_part`
-    and `hiqa_parts`, `hiqa_degraded` (the vision model failed). With `flat_metadata`, `hiqa_images`
-    is a string of JSON.
+    shown, as a string of JSON (a list with `metadata_lists`); `hiqa_caption`, `hiqa_description`
+    (of the vision model), `hiqa_part` and `hiqa_parts`, `hiqa_degraded` (the vision model failed).
+    What does not apply is "", 0 or False.
 
     Args:
         chunk_size: Hard limit of what is indexed of a segment, heading path included, and of the
@@ -47,7 +48,7 @@ class HiQATransformer(StructureSplitter):
             `page_content` is the passage, an exact slice.
         settings: The other settings of `structrag.HiQASplitter`: metadata, table_cells,
             describe_image (a function, or an `ImageDescriber`), exclude_titles, plain_headings,
-            language. `format`, `strip_whitespace` and `flat_metadata` as in
+            language. `format`, `strip_whitespace` and `metadata_lists` as in
             `ContentAwareTextSplitter`, and what every LangChain splitter takes; there is no
             overlap.
 
@@ -80,18 +81,22 @@ class HiQATransformer(StructureSplitter):
         """With the limit of the published code, 8,000 tokens."""
         return cls(**{"chunk_size": HiQASplitter.code().max_tokens, **settings})
 
-    def _chunk_documents(
-        self, parent: Document, source: CoreDocument, chunks: Sequence[Chunk]
-    ) -> list[Document]:
-        documents = super()._chunk_documents(parent, source, chunks)
+    def _chunk_document(
+        self,
+        inherited: dict[str, Any],
+        source: CoreDocument,
+        parent: Parent,
+        chunk: Chunk,
+        key: str,
+    ) -> Document:
+        document = super()._chunk_document(inherited, source, parent, chunk, key)
         if not self._add_context:
-            return documents
-        for document, chunk in zip(documents, chunks, strict=True):
-            start, end = document.metadata["start_index"], document.metadata["end_index"]
-            document.metadata[SEGMENT_TEXT_KEY] = source.text[start:end]
-            if chunk.extras.get("reduced"):  # what is indexed is not the passage itself
-                document.page_content = chunk.index_text
-        return documents
+            return document
+        passage = trimmed(chunk) if self._strip_whitespace else chunk
+        document.metadata[SEGMENT_TEXT_KEY] = passage.text
+        if chunk.extras.get("reduced"):  # what is indexed is not the passage itself
+            document.page_content = chunk.index_text
+        return document
 
     def _notes(self, chunk: Chunk) -> dict[str, Any]:
-        return segment_notes(chunk, flat=self._flat_metadata)
+        return {**super()._notes(chunk), **segment_notes(chunk, lists=self._metadata_lists)}

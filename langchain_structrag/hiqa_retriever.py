@@ -23,9 +23,9 @@ from structrag.hosts.metadata import (
 from structrag.hosts.segments import (
     EngineResult,
     check_packing,
+    hit_segment_notes,
     indexed_segments,
     packed,
-    segment_notes,
     segment_ranking,
     with_segments,
 )
@@ -160,7 +160,9 @@ class HiQARetriever(IndexRetriever):
 
     def _document(self, hit: Hit) -> Document:
         document = super()._document(hit)
-        document.metadata.update(**score_notes(hit), **segment_notes(hit.chunk, flat=False))
+        document.metadata.update(
+            **score_notes(hit), **hit_segment_notes(hit.chunk, lists=self.metadata_lists)
+        )
         return document
 
     @classmethod

@@ -29,13 +29,13 @@ class IDMSTextSplitter(ReadingTextSplitter):
         'Invoices are due in March.'
 
     Metadata is that of `ContentAwareTextSplitter` and `idms_margin` (of the gap in front of the
-    chunk; not at the start of a section), `idms_margin_source` (what margins were read from:
+    chunk; 0.0 at the start of a section), `idms_margin_source` (what margins were read from:
     "log-probabilities", "rating", "similarity", "words" or "function"), and `idms_margin_fallbacks`
-    and `idms_degraded` where gaps had no answer of the model and took the similarity. With
-    `enrich`: `idms_density`, `idms_action`, `idms_reduced` (a shorter text to embed) and
-    `idms_added` (sentences of the document that explain what the chunk presupposes, with their
-    offsets). `page_content` stays as it is, but for the added sentences in front of it where
-    `add_context`.
+    and `idms_degraded`: how many gaps had no answer of the model and took the similarity. Of
+    `enrich`, else 0.0, "none" and "": `idms_density`, `idms_action`, `idms_reduced` (a shorter text
+    to embed) and `idms_added` (a string of JSON: sentences of the document that explain what the
+    chunk presupposes, with their offsets). `page_content` stays as it is, but for the added
+    sentences in front of it where `add_context`.
 
     Args:
         embeddings: LangChain `Embeddings`, or what structrag takes: the name of a
@@ -54,8 +54,8 @@ class IDMSTextSplitter(ReadingTextSplitter):
         settings: The other settings of `structrag.IDMSSplitter`: context, theta0, warmup, history,
             merge, prompt, respect_sections, boundary_embedder, exclude_titles,
             plain_headings, language. `cache`, `batch_size`, `max_concurrency`, `progress`,
-            `format`, `strip_whitespace` and `flat_metadata` as in `PICTextSplitter`, and what every
-            LangChain splitter takes.
+            `format`, `strip_whitespace` and `metadata_lists` as in `PICTextSplitter`, and what
+            every LangChain splitter takes.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).

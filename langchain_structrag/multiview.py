@@ -28,7 +28,7 @@ class MultiViewRetriever(IndexRetriever):
         >>> retriever = MultiViewRetriever.from_documents([document], embeddings, k=1)
         >>> (chunk,) = retriever.invoke("How do I rinse the filter?", where={"source": "pump.md"})
         >>> chunk.page_content, chunk.metadata["heading_path"]
-        ('## Cleaning\\n\\nRinse the filter.', ['Pump', 'Cleaning'])
+        ('## Cleaning\\n\\nRinse the filter.', 'Pump > Cleaning')
 
     Made by `from_documents`, `from_texts` or `load`, or from a structrag `Index`. Returns exactly k
     plain Documents (fewer only where there are fewer chunks; preset "paper": as published), best

@@ -26,8 +26,8 @@ class PICTextSplitter(ReadingTextSplitter):
         'Rinse its filter. Invoices are due in March.'
 
     Metadata is that of `ContentAwareTextSplitter` and `pic_relevant`, `pic_mean_similarity` and
-    `pic_threshold` (the latter two where the text was long enough to be looked at), and
-    `pic_degraded` where the language model should have given a summary and did not.
+    `pic_threshold` (both 0.0 where the text was too short to be looked at), and `pic_degraded`,
+    whether the language model should have given a summary and did not.
 
     Args:
         embeddings: LangChain `Embeddings`, or what structrag takes: the name of a
@@ -44,7 +44,7 @@ class PICTextSplitter(ReadingTextSplitter):
             respect_sections, bounds, prompt, summary_window, boundary_embedder, exclude_titles,
             plain_headings, language. `cache` (a structrag `Cache`: finished calls and vectors are
             kept, so that a run can be resumed), `batch_size` and `max_concurrency` of the models,
-            `progress`. `format`, `strip_whitespace` and `flat_metadata` as in
+            `progress`. `format`, `strip_whitespace` and `metadata_lists` as in
             `ContentAwareTextSplitter`, and what every LangChain splitter takes.
 
     Raises:

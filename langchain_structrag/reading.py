@@ -8,15 +8,16 @@ from typing import Any, ClassVar
 
 from langchain_core.documents import Document
 
-from langchain_structrag.conversion import as_documents, check_documents, to_core
+from langchain_structrag.conversion import as_documents, check_documents, to_split
 from langchain_structrag.models import as_embedder, as_language_model
-from langchain_structrag.splitting import StructureSplitter
+from langchain_structrag.splitting import Names, StructureSplitter
 from structrag.asking.cache import Cache
 from structrag.asking.requests import Progress
 from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking
 from structrag.chunks.asking_splitter import Explanation, ReadingSplitter
-from structrag.hosts.metadata import chunk_notes
+from structrag.hosts.metadata import full_notes
+from structrag.hosts.parents import Parent
 from structrag.models.embedders import as_embedder as core_embedder
 from structrag.models.llm import as_language_model as core_language_model
 from structrag.records import Chunk
@@ -56,7 +57,7 @@ class ReadingTextSplitter(StructureSplitter):
     def explain(self, document: Document | str) -> Explanation:
         """The numbers that a document is cut by, with the chunks."""
         parent = Document(page_content=document) if isinstance(document, str) else document
-        return self.core.explain(to_core(parent, format=self._format), runner=self._runner())
+        return self.core.explain(to_split(parent, format=self._format)[0], runner=self._runner())
 
     def split_documents(self, documents: Iterable[Document]) -> list[Document]:
         """The chunks of every document, in order. The documents are not changed."""
@@ -67,9 +68,9 @@ class ReadingTextSplitter(StructureSplitter):
 
         Of many documents only a few are held at a time.
         """
-        queue = DocumentQueue(documents, self._format)
+        queue, names = DocumentQueue(documents, self._format), Names()
         for chunks in self.core.split_all(queue, runner=self._runner()):
-            yield from self._chunk_documents(*queue.next(), chunks)
+            yield from names.numbered(self._chunk_documents(*queue.next(), chunks))
 
     async def asplit_documents(self, documents: Iterable[Document]) -> list[Document]:
         """`split_documents` on an event loop, by the models' own async calls."""
@@ -77,9 +78,9 @@ class ReadingTextSplitter(StructureSplitter):
 
     async def alazy_split_documents(self, documents: Iterable[Document]) -> AsyncIterator[Document]:
         """`lazy_split_documents` on an event loop."""
-        queue = DocumentQueue(documents, self._format)
+        queue, names = DocumentQueue(documents, self._format), Names()
         async for chunks in self.core.asplit_all(queue, runner=self._runner()):
-            for chunk in self._chunk_documents(*queue.next(), chunks):
+            for chunk in names.numbered(self._chunk_documents(*queue.next(), chunks)):
                 yield chunk
 
     async def asplit_text(self, text: str) -> list[str]:
@@ -106,7 +107,8 @@ class ReadingTextSplitter(StructureSplitter):
         return Runner(**self._models)
 
     def _notes(self, chunk: Chunk) -> dict[str, Any]:
-        return {**super()._notes(chunk), **chunk_notes(chunk, self.KEYS)}
+        lists = self._metadata_lists
+        return {**super()._notes(chunk), **full_notes(chunk, self.KEYS, lists=lists)}
 
 
 class DocumentQueue:
@@ -115,14 +117,14 @@ class DocumentQueue:
     def __init__(self, documents: Iterable[Document], format: str) -> None:
         self._documents = iter(documents)
         self._format = format
-        self._waiting: deque[tuple[Document, CoreDocument]] = deque()
+        self._waiting: deque[tuple[Document, CoreDocument, Parent]] = deque()
 
     def __iter__(self) -> Iterator[CoreDocument]:
-        for parent in self._documents:
-            source = to_core(parent, format=self._format)
-            self._waiting.append((parent, source))
+        for document in self._documents:
+            source, parent = to_split(document, format=self._format)
+            self._waiting.append((document, source, parent))
             yield source
 
-    def next(self) -> tuple[Document, CoreDocument]:
-        """The parent and the document that the next result belongs to."""
+    def next(self) -> tuple[Document, CoreDocument, Parent]:
+        """The document that the next result belongs to, as it came and as it was split."""
         return self._waiting.popleft()

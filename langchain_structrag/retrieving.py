@@ -61,6 +61,8 @@ class IndexRetriever(BaseRetriever):
     """What is searched."""
     format: str = "auto"
     """Of the documents added: "markdown", "html", "text" or "auto"."""
+    metadata_lists: bool = False
+    """Whether `heading_path` is a list of titles; else they are joined by " > "."""
 
     # Settings, and the retriever of the core that was made with them.
     _current: tuple[dict[str, Any], Any] | None = PrivateAttr(None)
@@ -100,7 +102,7 @@ class IndexRetriever(BaseRetriever):
 
     def _document(self, hit: Hit) -> Document:
         """A hit as a plain document."""
-        return hit_document(hit, self.index.store)
+        return hit_document(hit, self.index.store, lists=self.metadata_lists)
 
     def _stepped(self) -> tuple[Retriever, Callable[[Hit], Document]]:
         """The retriever of the core, and how its hits become documents."""
@@ -356,7 +358,7 @@ def _core_splitter(splitter: Any) -> Any:
     return splitter
 
 
-def hit_document(hit: Hit, store: Store) -> Document:
+def hit_document(hit: Hit, store: Store, *, lists: bool = False) -> Document:
     """A hit as a LangChain document with JSON metadata.
 
     The text is without blank lines before and white space after it, and offsets moved with it.
@@ -365,7 +367,7 @@ def hit_document(hit: Hit, store: Store) -> Document:
     metadata = {
         **store.document(chunk.doc_id).meta,
         "doc_id": chunk.doc_id,
-        **heading_notes(chunk, flat=False),
+        **heading_notes(chunk, lists=lists),
         "start_index": chunk.start,
         "end_index": chunk.end,
         "score": float(hit.score),

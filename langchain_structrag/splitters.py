@@ -24,8 +24,8 @@ class ContentAwareTextSplitter(StructureSplitter):
         >>> splitter = ContentAwareTextSplitter(chunk_size=40, chunk_overlap=10)
         >>> for chunk in splitter.split_documents([Document(text)]):
         ...     print(chunk.metadata["heading_path"], repr(chunk.page_content))
-        ['Pump'] '# Pump\\n\\nIt moves water.'
-        ['Pump', 'Cleaning'] '## Cleaning\\n\\nRinse the filter.'
+        Pump '# Pump\\n\\nIt moves water.'
+        Pump > Cleaning '## Cleaning\\n\\nRinse the filter.'
 
     Args:
         chunk_size: Hard limit of `page_content`, heading path included where `add_context`.
@@ -33,7 +33,9 @@ class ContentAwareTextSplitter(StructureSplitter):
             long together; at most half of `chunk_size`. Sections never overlap.
         length_function: What measures sizes.
         keep_separator: Accepted and without effect: nothing of the text is ever left out.
-        add_start_index: Accepted and without effect: the index is exact and always there.
+        add_start_index: Whether metadata has places: `start_index`, `end_index`, `section_id`,
+            `source_start` and `source_end`. False, for record managers: a chunk that did not change
+            has the same metadata, whatever was put in front of it.
         strip_whitespace: Whether blank lines before a chunk and white space after it are left out;
             its first line keeps its indentation, and offsets move. False: the chunks of a document
             without overlap, joined, are the document.
@@ -47,7 +49,7 @@ class ContentAwareTextSplitter(StructureSplitter):
         add_context: Whether `page_content` begins with the heading path and a newline;
             `start_index` still refers to the source. False: `page_content` is an exact slice and
                 the path is in the metadata alone.
-        flat_metadata: Whether `heading_path` is one string, for stores that take no lists.
+        metadata_lists: Whether `heading_path` is a list of titles, which not every store takes.
 
     Raises:
         InvalidParameter: a setting is not allowed (a ValueError).
@@ -70,7 +72,7 @@ class ContentAwareTextSplitter(StructureSplitter):
         plain_headings: bool = True,
         language: str = "english",
         add_context: bool = False,
-        flat_metadata: bool = False,
+        metadata_lists: bool = False,
     ) -> None:
         super().__init__(
             chunk_size,
@@ -81,7 +83,7 @@ class ContentAwareTextSplitter(StructureSplitter):
             strip_whitespace,
             format=format,
             add_context=add_context,
-            flat_metadata=flat_metadata,
+            metadata_lists=metadata_lists,
         )
         check_overlap(chunk_overlap, chunk_size)
         check_at_least("min_chunk_size", min_chunk_size, 0)
@@ -123,7 +125,7 @@ class FixedTextSplitter(StructureSplitter):
         format: str = "auto",
         within_sections: bool = False,
         language: str = "english",
-        flat_metadata: bool = False,
+        metadata_lists: bool = False,
     ) -> None:
         super().__init__(
             chunk_size,
@@ -133,7 +135,7 @@ class FixedTextSplitter(StructureSplitter):
             add_start_index,
             strip_whitespace,
             format=format,
-            flat_metadata=flat_metadata,
+            metadata_lists=metadata_lists,
         )
         self.core = FixedSplitter(
             max_tokens=chunk_size,

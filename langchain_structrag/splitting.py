@@ -11,16 +11,16 @@ from langchain_core.documents import Document
 from langchain_text_splitters import TextSplitter
 from typing_extensions import Self
 
-from langchain_structrag.conversion import as_documents, check_documents, digest, to_core
+from langchain_structrag.conversion import as_documents, check_documents, digest, to_split
 from structrag.errors import InvalidParameter, check_at_least, check_choice, require
 from structrag.hosts.documents import stable_uuid
 from structrag.hosts.metadata import (
     context_notes,
     header_notes,
-    heading_notes,
+    heading_path,
     oversize_notes,
-    source_notes,
 )
+from structrag.hosts.parents import REPLACED_KEYS, Parent
 from structrag.hosts.places import TrimmedLength, trimmed
 from structrag.reading.files import FORMATS
 from structrag.records import Chunk
@@ -40,11 +40,16 @@ class StructureSplitter(TextSplitter):
     then has `oversize`.
 
     Every chunk's metadata is a deep copy of its parent's and `start_index`, `end_index`
-    (characters; exact, carried from the cut), `heading_path` (titles, outermost first; one string
-    where `flat_metadata`), `section_id`, and where they apply `source_start` (HTML: the place in
-    the markup), `table_header` (header rows of a cut table) and `oversize`. For HTML the indexes
-    refer to the visible text, `structrag.read_text(html, format="html").text`. Ids are UUIDs made
-    from the parent and the span, so they are equal in every run. Empty and blank texts give no
+    (characters; exact, carried from the cut), `heading_path` (titles, outermost first, joined by
+    " > "), `section_id`, `source_start` and `source_end` (the place in the file: of HTML in the
+    markup), `table_header` (header rows of a cut table, else "") and `oversize`. All chunks have
+    all of these, strings, numbers and bools, so every vector store takes them. For HTML the indexes
+    refer to the visible text, `structrag.read_text(html, format="html").text`. A chunk that is
+    split again gives chunks with their places and titles in the document; -1 is a place that nobody
+    knows.
+
+    Ids are UUIDs made from the parent and the span, so they are equal in every run; a document that
+    is there twice in one call gives each id once, and numbered ones. Empty and blank texts give no
     chunk.
     """
 
@@ -62,7 +67,7 @@ class StructureSplitter(TextSplitter):
         *,
         format: str = "auto",
         add_context: bool = False,
-        flat_metadata: bool = False,
+        metadata_lists: bool = False,
     ) -> None:
         check_at_least("chunk_size", chunk_size, 1)
         check_at_least("chunk_overlap", chunk_overlap, 0)
@@ -84,7 +89,7 @@ class StructureSplitter(TextSplitter):
         )
         self._format = check_choice("format", format, FORMATS)
         self._add_context = add_context
-        self._flat_metadata = flat_metadata
+        self._metadata_lists = metadata_lists
 
     def _split(self, document: CoreDocument) -> list[Chunk]:
         """The chunks of a document, in order."""
@@ -109,38 +114,63 @@ class StructureSplitter(TextSplitter):
 
     def split_documents(self, documents: Iterable[Document]) -> list[Document]:
         """The chunks of every document, in order. The documents are not changed."""
+        names = Names()
         chunks: list[Document] = []
         for document in check_documents(documents):
-            chunks += self._documents(document)
+            chunks += names.numbered(self._documents(document))
         return chunks
 
-    def _documents(self, parent: Document) -> list[Document]:
-        source = to_core(parent, format=self._format)
-        return self._chunk_documents(parent, source, self._split(source))
+    def _documents(self, document: Document) -> list[Document]:
+        source, parent = to_split(document, format=self._format)
+        return self._chunk_documents(document, source, parent, self._split(source))
 
     def _chunk_documents(
-        self, parent: Document, source: CoreDocument, chunks: Sequence[Chunk]
+        self, origin: Document, source: CoreDocument, parent: Parent, chunks: Sequence[Chunk]
     ) -> list[Document]:
         """A document's chunks as LangChain documents."""
-        key = digest(parent)
-        documents = []
-        for chunk in chunks:
-            document = chunk_document(
-                parent,
-                source,
-                chunk,
-                key,
-                strip=self._strip_whitespace,
-                context=self._add_context,
-                flat=self._flat_metadata,
-            )
-            document.metadata.update(self._notes(chunk))
-            documents.append(document)
-        return documents
+        key = digest(origin)
+        inherited = {
+            name: value for name, value in origin.metadata.items() if name not in REPLACED_KEYS
+        }
+        return [self._chunk_document(inherited, source, parent, chunk, key) for chunk in chunks]
+
+    def _chunk_document(
+        self,
+        inherited: dict[str, Any],
+        source: CoreDocument,
+        parent: Parent,
+        chunk: Chunk,
+        key: str,
+    ) -> Document:
+        """One chunk as a LangChain document; `key` tells its parent apart."""
+        if self._strip_whitespace:
+            chunk = trimmed(chunk)
+        metadata = {
+            **deepcopy(inherited),
+            **(self._place_notes(source, parent, chunk) if self._add_start_index else {}),
+            **self._notes(parent.place(chunk)),
+        }
+        lead = f"{chunk.context}\n" if self._add_context and chunk.context else ""
+        name = stable_uuid(source.id, key, chunk.start, chunk.end)
+        return Document(page_content=lead + chunk.text, metadata=metadata, id=name)
+
+    def _place_notes(self, source: CoreDocument, parent: Parent, chunk: Chunk) -> dict[str, Any]:
+        """Where a chunk stands. All that an edit elsewhere in the document may change."""
+        start, end = parent.span(chunk)
+        return {
+            "start_index": start,
+            "end_index": end,
+            "section_id": chunk.section_id,
+            **parent.source_notes(chunk, source),
+        }
 
     def _notes(self, chunk: Chunk) -> dict[str, Any]:
         """What metadata tells of a chunk besides its place."""
-        return {} if self._add_context else header_notes(chunk)
+        return {
+            "heading_path": heading_path(chunk, lists=self._metadata_lists),
+            **oversize_notes(chunk),
+            **(context_notes(chunk) if self._add_context else header_notes(chunk)),
+        }
 
     @classmethod
     def from_tiktoken_encoder(
@@ -175,33 +205,17 @@ class StructureSplitter(TextSplitter):
         return cls(length_function=huggingface_counter(tokenizer), **kwargs)
 
 
-def chunk_document(
-    parent: Document,
-    source: CoreDocument,
-    chunk: Chunk,
-    key: str,
-    *,
-    strip: bool,
-    context: bool,
-    flat: bool,
-) -> Document:
-    """One chunk as a LangChain document.
+class Names:
+    """The ids of one call: those that came before are numbered."""
 
-    The parent's metadata is copied, ours is added. `key` tells the parent apart, `strip` leaves out
-    white space around the content, `context` puts the chunk's context in front, `flat` makes the
-    heading path one string.
-    """
-    if strip:
-        chunk = trimmed(chunk)
-    metadata: dict[str, Any] = {
-        **deepcopy(parent.metadata),
-        "start_index": chunk.start,
-        "end_index": chunk.end,
-        **heading_notes(chunk, flat=flat),
-        **source_notes(chunk, source),
-        **(context_notes(chunk) if context else {}),
-        **oversize_notes(chunk),
-    }
-    lead = f"{chunk.context}\n" if context and chunk.context else ""
-    name = stable_uuid(source.id, key, chunk.start, chunk.end)
-    return Document(page_content=lead + chunk.text, metadata=metadata, id=name)
+    def __init__(self) -> None:
+        self._seen: dict[str, int] = {}
+
+    def numbered(self, documents: list[Document]) -> list[Document]:
+        """The documents, each with an id that none before it has."""
+        for document in documents:
+            name = str(document.id)
+            number = self._seen[name] = self._seen.get(name, 0) + 1
+            if number > 1:
+                document.id = stable_uuid(name, number)
+        return documents

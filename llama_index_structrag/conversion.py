@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -24,6 +23,7 @@ from structrag.hosts.metadata import (
     D3_KEYS,
     FORMAT_KEY,
     FORMAT_REPORT_KEY,
+    HIQA_HIT_KEYS,
     HIQA_KEYS,
     IDMS_KEYS,
     PIC_KEYS,
@@ -48,7 +48,6 @@ HIDDEN_KEYS = (
     FORMAT_KEY,
     FORMAT_REPORT_KEY,
     "heading_path",
-    "heading_titles",
     "section_id",
     "source_start",
     "source_end",
@@ -61,13 +60,11 @@ HIDDEN_KEYS = (
     *PIC_KEYS.values(),
     *IDMS_KEYS.values(),
     *HIQA_KEYS.values(),
+    *HIQA_HIT_KEYS.values(),
     *D3_KEYS.values(),
 )  # that no model sees
-OWN_KEYS = (
-    *HIDDEN_KEYS,
-    INDEX_TEXT_KEY,
-    SEGMENT_TEXT_KEY,
-)  # that nodes made of a node do not take over
+SHOWN_KEYS = (CONTEXT_KEY, INDEX_TEXT_KEY, SEGMENT_TEXT_KEY)  # that models see
+OWN_KEYS = (*HIDDEN_KEYS, *SHOWN_KEYS)  # that nodes made of a node do not take over
 
 
 EXCLUSIONS_KEY = "llama_index"  # of a core document's meta
@@ -83,22 +80,20 @@ def read_node(
     return read_document(host, format=format, drop_navigation=drop_navigation)
 
 
-def chunk_metadata(chunk: Chunk, document: Document | None = None, base: int = 0) -> dict[str, Any]:
+def chunk_metadata(chunk: Chunk, *, lists: bool = False) -> dict[str, Any]:
     """A chunk's structure as flat metadata.
 
-    Every value is a string, a number or a bool, as flat vector stores demand.
+    Every chunk has all keys, and every value is a string, a number or a bool, as flat vector stores
+    demand; with `lists` the path is a list.
 
-    heading_path: all titles down to the chunk's own, joined by " > "; heading_titles: the same as a
-    JSON list; heading_context: what the text does not say itself, the titles above its first line
-    and the header rows of a cut table.
+    heading_path: all titles down to the chunk's own, joined by " > "; heading_context: what the
+    text does not say itself, the titles above its first line and the header rows of a cut table.
     """
-    notes: dict[str, Any] = {
-        **heading_notes(chunk, flat=True),
-        "heading_titles": json.dumps(chunk.path, ensure_ascii=False),
+    return {
+        **heading_notes(chunk, lists=lists),
+        CONTEXT_KEY: chunk.context,
+        **context_notes(chunk),
     }
-    if chunk.context:
-        notes[CONTEXT_KEY] = chunk.context
-    return {**notes, **context_notes(chunk), **source_notes(chunk, document, base)}
 
 
 def make_node(
@@ -111,7 +106,7 @@ def make_node(
 ) -> TextNode:
     """A text node with our metadata over its parent's.
 
-    Our structural keys are hidden from both kinds of model.
+    `hide_structure` still has to hide ours from models.
     """
     inherited = ["metadata_template", "metadata_separator"]
     if "{content}" in getattr(parent, "text_template", ""):
@@ -124,11 +119,21 @@ def make_node(
         start_char_idx=span[0],
         end_char_idx=span[1],
         metadata=copy.deepcopy(dict(metadata)),
-        excluded_embed_metadata_keys=list(dict.fromkeys([*hidden_embed, *HIDDEN_KEYS])),
-        excluded_llm_metadata_keys=list(dict.fromkeys([*hidden_llm, *HIDDEN_KEYS])),
+        excluded_embed_metadata_keys=list(dict.fromkeys(hidden_embed)),
+        excluded_llm_metadata_keys=list(dict.fromkeys(hidden_llm)),
         relationships={NodeRelationship.SOURCE: source},
         **{name: getattr(parent, name) for name in inherited if hasattr(parent, name)},
     )
+
+
+def hide_structure(node: TextNode) -> None:
+    """Hide our structural keys from both kinds of model: those that the node has, and no others."""
+    hidden = [key for key in node.metadata if key in HIDDEN_KEYS]
+    # A chunk without titles above it has an empty context, which would only cost tokens.
+    empty = [key for key in SHOWN_KEYS if node.metadata.get(key) == ""]
+    for name in _EXCLUSIONS:
+        keys = [*getattr(node, name), *hidden, *empty]
+        setattr(node, name, list(dict.fromkeys(keys)))
 
 
 def link_neighbours(nodes: Sequence[BaseNode]) -> None:
@@ -153,22 +158,36 @@ def index_document(node: BaseNode, *, format: str = "auto") -> Document:
     return replace(document, meta={**document.meta, EXCLUSIONS_KEY: hidden})
 
 
-def hit_to_node(hit: Hit, document: Document, notes: Mapping[str, Any]) -> NodeWithScore:
+def hit_to_node(
+    hit: Hit, document: Document, notes: Mapping[str, Any], *, lists: bool = False
+) -> NodeWithScore:
     """A hit as a scored text node.
 
     `ref_doc_id` is the document's id, offsets are exact, the metadata also tells the notes.
     """
     chunk = trimmed(hit.chunk)
     metadata = {key: value for key, value in document.meta.items() if key != EXCLUSIONS_KEY}
-    chunk_notes = {**chunk_metadata(chunk), **oversize_notes(chunk), **notes}
+    chunk_notes = {
+        **chunk_metadata(chunk, lists=lists),
+        **source_notes(chunk),
+        **oversize_notes(chunk),
+        **notes,
+    }
     source = RelatedNodeInfo(
         node_id=chunk.doc_id, node_type=ObjectType.DOCUMENT, metadata=copy.deepcopy(metadata)
     )
     span = (chunk.start, chunk.end)
     node = make_node(chunk.id, chunk.text, span, {**metadata, **chunk_notes}, None, source)
     for name, keys in document.meta.get(EXCLUSIONS_KEY, {}).items():
-        setattr(node, name, list(dict.fromkeys([*keys, *getattr(node, name)])))
+        setattr(node, name, [*keys])
+    hide_structure(node)
     return NodeWithScore(node=node, score=hit.score)
+
+
+def show_text(node: TextNode) -> None:
+    """Show both kinds of model the node's text, with the keys of `show_index_text` empty."""
+    node.metadata.update({INDEX_TEXT_KEY: "", SEGMENT_TEXT_KEY: ""})
+    hide_structure(node)
 
 
 def show_index_text(node: TextNode, chunk: Chunk) -> None:
@@ -180,6 +199,7 @@ def show_index_text(node: TextNode, chunk: Chunk) -> None:
     """
     body, template = chunk.extras.get("reduced"), node.text_template
     if not body or "{metadata_str}" not in template:
+        show_text(node)
         return
     node.metadata.update({INDEX_TEXT_KEY: body, SEGMENT_TEXT_KEY: f"\n{node.text}"})
     node.excluded_llm_metadata_keys.append(INDEX_TEXT_KEY)

@@ -16,7 +16,7 @@ from llama_index_structrag.retrieving import IndexRetriever, dispatcher, prompt_
 from structrag.asking.cache import Cache
 from structrag.asking.requests import Progress, Usage
 from structrag.errors import InvalidParameter
-from structrag.hosts.metadata import D3_KEYS, chunk_notes
+from structrag.hosts.metadata import d3_notes
 from structrag.records import Hit
 from structrag.retrieval.d3.estimating import Estimate
 from structrag.retrieval.d3.index import D3AddReport, D3Index
@@ -171,8 +171,7 @@ class D3Retriever(IndexRetriever):
         return list((await self.aresult(query)).hits)
 
     def _notes(self, hit: Hit) -> dict[str, Any]:
-        notes = {key: value for key, value in super()._notes(hit).items() if value}
-        return {**chunk_notes(hit.chunk, D3_KEYS), **notes}
+        return {**d3_notes(hit.chunk), **super()._notes(hit)}
 
     @classmethod
     def _new_index(cls, *, embed_model: Any = None, llm: Any = None, **options: Any) -> D3Index:

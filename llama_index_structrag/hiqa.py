@@ -8,7 +8,7 @@ from llama_index.core.bridge.pydantic import Field
 from llama_index.core.schema import TextNode
 from typing_extensions import Self
 
-from llama_index_structrag.conversion import show_index_text
+from llama_index_structrag.conversion import show_index_text, show_text
 from llama_index_structrag.parsing import SectionNodeParser, Splitter
 from llama_index_structrag.settings import NamedFunction
 from structrag.chunks.hiqa.splitter import HiQASplitter
@@ -40,9 +40,9 @@ class HiQANodeParser(SectionNodeParser):
 
     Metadata that no model sees: `hiqa_kind`, "text", "table" or "image"; `hiqa_images`, for every
     image that the node refers to `file` and `alt` (and `title`), as a string of JSON, to be shown;
-    where they apply `hiqa_caption`, `hiqa_description` (of the vision model), `hiqa_part` and
-    `hiqa_parts`, `table_header` (header rows of a cut table), `hiqa_degraded` (the vision model
-    failed).
+    `hiqa_caption`, `hiqa_description` (of the vision model), `hiqa_part` and `hiqa_parts`,
+    `table_header` (header rows of a cut table), `hiqa_degraded` (the vision model failed). What
+    does not apply is "", 0 or False.
     """
 
     chunk_size: int = Field(
@@ -91,6 +91,8 @@ class HiQANodeParser(SectionNodeParser):
     def show(self, node: TextNode, chunk: Chunk) -> None:
         if chunk.kind != "text" or self.metadata != "path":
             show_index_text(node, chunk)
+        else:
+            show_text(node)
 
     def notes(self, chunk: Chunk) -> dict[str, Any]:
-        return segment_notes(chunk, flat=True)
+        return segment_notes(chunk, lists=self.metadata_lists)

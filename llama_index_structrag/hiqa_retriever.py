@@ -25,9 +25,9 @@ from structrag.hosts.metadata import CHUNK_KEY, DOCUMENT_KEY
 from structrag.hosts.segments import (
     EngineResult,
     check_packing,
+    hit_segment_notes,
     indexed_segments,
     packed,
-    segment_notes,
     segment_ranking,
     with_segments,
 )
@@ -185,7 +185,7 @@ class HiQARetriever(IndexRetriever):
         return scored
 
     def _notes(self, hit: Hit) -> dict[str, Any]:
-        return {**super()._notes(hit), **segment_notes(hit.chunk, flat=True)}
+        return {**super()._notes(hit), **hit_segment_notes(hit.chunk, lists=self.metadata_lists)}
 
     @classmethod
     def _new_index(cls, **options: Any) -> Index:

@@ -38,12 +38,13 @@ class IDMSNodeParser(ReadingNodeParser):
     for offsets, limits and metadata, and `structrag.chunks.idms.splitter.IDMSSplitter` for the
     settings. With an `llm` every gap is one question of one token, answered by log-probabilities
     where the LLM gives them, else by a rating from 0 to 10. Metadata, which no model sees:
-    `idms_margin` (of the gap in front of the node; not at the start of a section),
+    `idms_margin` (of the gap in front of the node; 0.0 at the start of a section),
     `idms_margin_source` (what margins were read from), and `idms_margin_fallbacks` and
-    `idms_degraded` where gaps had no answer of the LLM and took the similarity. With `enrich`:
-    `idms_density`, `idms_action`, `idms_reduced` (a shorter text to embed) and `idms_added`
-    (sentences of the document that explain what the node presupposes, with their offsets), which
-    where `add_context` follow the titles in `heading_context`; the node's text stays.
+    `idms_degraded`: how many gaps had no answer of the LLM and took the similarity. Of `enrich`,
+    else 0.0, "none" and "": `idms_density`, `idms_action`, `idms_reduced` (a shorter text to embed)
+    and `idms_added` (as JSON: sentences of the document that explain what the node presupposes,
+    with their offsets), which where `add_context` follow the titles in `heading_context`; the
+    node's text stays.
     """
 
     KEYS: ClassVar[Mapping[str, str]] = IDMS_KEYS

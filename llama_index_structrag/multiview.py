@@ -28,9 +28,10 @@ class MultiViewRetriever(IndexRetriever):
     Returns exactly `similarity_top_k` nodes (fewer only where there are fewer chunks; preset
     "paper": as published), best first. A node's text is a slice of its document's from
     `start_char_idx` to `end_char_idx` (for HTML, of the visible text), `ref_doc_id` is the
-    document's id. Metadata, all JSON: the document's, and `heading_path`, `heading_titles`,
-    `heading_context`, `section_id`, `routes` (route -> rank there), `scores` (route -> its own
-    score), `score_parts` (route -> what it added to the score) and `views_hit`.
+    document's id. Metadata, all JSON: the document's, and `heading_path` (titles joined by " > "),
+    `heading_context`, `section_id`, `source_start`, `source_end`, `routes` (route -> rank there),
+    `scores` (route -> its own score), `score_parts` (route -> what it added to the score) and
+    `views_hit`.
 
     Args:
         index: The structrag `Index` to search; `from_documents` and `load` make one.

@@ -22,6 +22,7 @@ from llama_index_structrag.conversion import (
     EMBED_EXCLUDED_KEY,
     OWN_KEYS,
     chunk_metadata,
+    hide_structure,
     link_neighbours,
     make_node,
     read_node,
@@ -39,6 +40,7 @@ from structrag.errors import check_choice
 from structrag.hosts.documents import stable_uuid
 from structrag.hosts.fitting import fitted_steps, hide_longest
 from structrag.hosts.metadata import CONTEXT_KEY
+from structrag.hosts.parents import Parent, parent_of, under_titles
 from structrag.hosts.places import original_span, trimmed, trusted_start
 from structrag.hosts.splitters import defaults_of
 from structrag.records import Chunk, Document
@@ -78,32 +80,44 @@ class Inherited:
 
     node: BaseNode
     place: Place
+    parent: Parent  # the same for metadata, with the titles above the node's text
     metadata: Mapping[str, Any]
     excluded: tuple[str, ...]  # its longest values, kept out of the embedded text to keep the limit
     tokens: int  # of the metadata that is embedded with every chunk
     with_metadata: bool
 
-    def make(self, chunk: Chunk, document: Document, *, strip: bool) -> TextNode:
+    def make(self, chunk: Chunk, document: Document, *, strip: bool, lists: bool) -> TextNode:
         """The node of a chunk; its id is still to be set."""
         chunk = trimmed(chunk) if strip else chunk
         metadata: dict[str, Any] = {}
         if self.with_metadata:
-            place = chunk_metadata(chunk, document, self.place.base or 0)
-            metadata = {**self.metadata, **place}
+            metadata = {
+                **self.metadata,
+                **chunk_metadata(self.parent.place(chunk), lists=lists),
+                **self.parent.source_notes(chunk, document),
+            }
         span = original_span(chunk, document, self.place.base)
         child = make_node("", chunk.text, span, metadata, self.node, self.place.source)
         child.excluded_embed_metadata_keys += self.excluded
         return child
 
 
-def inherit(node: BaseNode, room: int, counter: TokenCounter, *, with_metadata: bool) -> Inherited:
-    """What the chunks of a node inherit.
+def inherit(
+    node: BaseNode,
+    document: Document,
+    room: int,
+    counter: TokenCounter,
+    *,
+    with_metadata: bool,
+) -> Inherited:
+    """What the chunks of a node inherit, which was read as `document`.
 
     Where the embedded metadata counts more than `room` tokens, its longest values are not embedded.
     """
     place = place_of(node)
+    parent = parent_of(document, node.metadata, place.base)
     if not with_metadata:
-        return Inherited(node, place, {}, (), 0, False)
+        return Inherited(node, place, parent, {}, (), 0, False)
     metadata = {key: value for key, value in node.metadata.items() if key not in OWN_KEYS}
     hidden = node.excluded_embed_metadata_keys
     visible = {key: value for key, value in metadata.items() if key not in hidden}
@@ -118,9 +132,8 @@ def inherit(node: BaseNode, room: int, counter: TokenCounter, *, with_metadata: 
         return counter(shown.get_metadata_str(MetadataMode.EMBED))
 
     excluded, tokens = hide_longest(visible, size_without, room)
-    if excluded:
-        metadata[EMBED_EXCLUDED_KEY] = ", ".join(excluded)
-    return Inherited(node, place, metadata, tuple(excluded), tokens, True)
+    metadata[EMBED_EXCLUDED_KEY] = ", ".join(excluded)
+    return Inherited(node, place, parent, metadata, tuple(excluded), tokens, True)
 
 
 class Splitter(Protocol):
@@ -169,6 +182,10 @@ class StructureNodeParser(NodeParser):
     )
     add_context: bool = Field(
         default=True, description="Whether nodes carry the titles above them as heading_context."
+    )
+    metadata_lists: bool = Field(
+        default=False,
+        description="Whether heading_path and hiqa_images are lists, which not every store takes.",
     )
     algorithm_version: Literal[1] = Field(
         default=1, description="Changes when the same input would be split differently."
@@ -257,10 +274,12 @@ class StructureNodeParser(NodeParser):
         """The nodes of a node; their texts as embedded keep `chunk_size`."""
         if not node.get_content(metadata_mode=MetadataMode.NONE).strip():
             return [node] if getattr(node, "image_resource", None) else []
-        parent = inherit(node, self.chunk_size // 2, counter, with_metadata=self.include_metadata)
         document = read_node(
-            node, parent.place.name, format=self.format, drop_navigation=self.drop_navigation
+            node, place_of(node).name, format=self.format, drop_navigation=self.drop_navigation
         )
+        room, with_metadata = self.chunk_size // 2, self.include_metadata
+        parent = inherit(node, document, room, counter, with_metadata=with_metadata)
+        document = under_titles(document, parent.parent)
         has_titles = self.include_metadata and self.add_context
         fitted = yield from fitted_steps(
             lambda limit, titles: self.core_splitter(limit, counter, context=titles),
@@ -273,13 +292,15 @@ class StructureNodeParser(NodeParser):
         )
         if self.include_metadata:
             for part in fitted:
-                oversize = {"oversize": True} if part.size > self.chunk_size else {}
+                oversize = {"oversize": part.size > self.chunk_size}
                 part.node.metadata.update({**self.notes(part.chunk), **oversize})
+                hide_structure(part.node)
         return [part.node for part in fitted]
 
     def _child(self, parent: Inherited, chunk: Chunk, document: Document) -> TextNode:
-        child = parent.make(chunk, document, strip=self.strip)
+        child = parent.make(chunk, document, strip=self.strip, lists=self.metadata_lists)
         if self.include_metadata:
+            hide_structure(child)
             self.show(child, chunk)
         return child
 

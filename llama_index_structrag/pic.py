@@ -35,8 +35,8 @@ class PICNodeParser(ReadingNodeParser):
     Takes the place of `SemanticSplitterNodeParser(embed_model=...)`; see `ContentAwareNodeParser`
     for offsets, limits and metadata, and `structrag.chunks.pic.splitter.PICSplitter` for the
     settings. Metadata, which no model sees: `pic_relevant`; `pic_mean_similarity` and
-    `pic_threshold` where the text was long enough to be looked at; `pic_degraded` where the LLM
-    should have given a summary and did not.
+    `pic_threshold`, 0.0 where the text was too short to be looked at; `pic_degraded`, whether the
+    LLM should have given a summary and did not.
     """
 
     KEYS: ClassVar[Mapping[str, str]] = PIC_KEYS

@@ -34,7 +34,7 @@ from structrag.chunks.asking_splitter import (
     read_boundary_embedder,
 )
 from structrag.errors import InvalidParameter
-from structrag.hosts.metadata import chunk_notes
+from structrag.hosts.metadata import full_notes
 from structrag.records import Chunk
 from structrag.text.tokens import TokenCounter
 
@@ -178,7 +178,7 @@ class ReadingNodeParser(SectionNodeParser):
 
     def notes(self, chunk: Chunk) -> dict[str, Any]:
         """What metadata tells of a chunk: its extras in `KEYS`."""
-        return chunk_notes(chunk, self.KEYS)
+        return full_notes(chunk, self.KEYS, lists=self.metadata_lists)
 
     def _parse_nodes(
         self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any

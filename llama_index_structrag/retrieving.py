@@ -56,6 +56,7 @@ class IndexRetriever(BaseRetriever):
         where: Where | None = None,
         filters: MetadataFilters | None = None,
         format: str = "auto",
+        metadata_lists: bool = False,
         callback_manager: CallbackManager | None = None,
         object_map: dict[str, Any] | None = None,
         objects: list[IndexNode] | None = None,
@@ -66,6 +67,7 @@ class IndexRetriever(BaseRetriever):
         self.index = index
         self.where = where_of(where, filters)
         self.format = format
+        self.metadata_lists = metadata_lists
 
     def _search(self, query: str) -> list[Hit]:
         """The hits for a query."""
@@ -170,7 +172,7 @@ class IndexRetriever(BaseRetriever):
         return [self._node(hit, documents[hit.chunk.doc_id]) for hit in hits]
 
     def _node(self, hit: Hit, document: Document) -> NodeWithScore:
-        return hit_to_node(hit, document, self._notes(hit))
+        return hit_to_node(hit, document, self._notes(hit), lists=self.metadata_lists)
 
     def _notes(self, hit: Hit) -> dict[str, Any]:
         """What metadata tells of a hit besides its document and place."""

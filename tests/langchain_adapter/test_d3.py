@@ -66,7 +66,7 @@ async def test_results_are_plain_paragraphs_in_reading_order_sync_and_async(
         assert meta["d3_kind"] == "paragraph" and isinstance(meta["rank"], int)
         assert meta["d3_route"] == ("llm" if "llm" in options else "scores")
     best = min(found, key=lambda d: d.metadata["rank"])
-    assert best.metadata["heading_path"] == ["Pumps", "Results"]
+    assert best.metadata["heading_path"] == "Pumps > Results"
     places = [(d.metadata["doc_id"], d.metadata["start_index"]) for d in found]
     assert places == sorted(places)
     assert facts(await retriever.ainvoke(QUESTION)) == facts(found)

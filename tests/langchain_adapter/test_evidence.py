@@ -74,7 +74,7 @@ def test_limits_of_a_search() -> None:
     retriever = EvidenceRetriever.from_documents(DOCUMENTS, max_tokens=8)
     (best,) = retriever.invoke(QUESTION)
     assert best.page_content == "Rinse the filter every week."
-    assert best.metadata["heading_path"] == ["Pump", "Cleaning"]
+    assert best.metadata["heading_path"] == "Pump > Cleaning"
     assert len(retriever.invoke(QUESTION, k=3, max_tokens=100)) == 3
     (cats,) = retriever.invoke(QUESTION, where={"year": 2021}, k=1, max_tokens=100)
     assert cats.metadata["source"] == "cats.md"

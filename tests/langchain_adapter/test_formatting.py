@@ -81,7 +81,7 @@ def test_documents_become_markdown_with_a_report_and_are_not_changed() -> None:
     )
     assert kept.page_content == SOURCES[2].page_content
     assert empty.page_content == ""
-    assert [d.metadata["format_report"]["mode"] for d in (manual, page, kept)] == [
+    assert [json.loads(d.metadata["format_report"])["mode"] for d in (manual, page, kept)] == [
         "rules",
         "layout",
         "kept",
@@ -102,13 +102,13 @@ def test_it_is_the_core_formatter() -> None:
 def test_what_follows_reads_it_as_markdown_whatever_the_file_was_called() -> None:
     (manual,) = HiQAFormatter().transform_documents(SOURCES[:1])
     chunks = ContentAwareTextSplitter(chunk_size=80, plain_headings=False).split_documents([manual])
-    assert ["1 Overview", "1.1 Safety"] in [chunk.metadata["heading_path"] for chunk in chunks]
+    assert "1 Overview > 1.1 Safety" in [chunk.metadata["heading_path"] for chunk in chunks]
 
 
 async def test_a_chat_model_writes_it_sync_and_async() -> None:
     formatter = HiQAFormatter(Markdown())
     (manual,) = formatter.transform_documents(SOURCES[:1])
-    assert manual.metadata["format_report"] | {"uncertain": []} == {
+    assert json.loads(manual.metadata["format_report"]) | {"uncertain": []} == {
         "mode": "model",
         "windows": 1,
         "retries": 0,
@@ -129,7 +129,7 @@ async def test_a_chat_model_writes_it_sync_and_async() -> None:
 def test_a_model_that_loses_words_is_replaced_by_the_rules() -> None:
     formatter = HiQAFormatter(Markdown(breaks=True))
     (manual,) = formatter.transform_documents(SOURCES[:1])
-    report = manual.metadata["format_report"]
+    report = json.loads(manual.metadata["format_report"])
     assert (report["retries"], report["fallbacks"]) == (1, 1)
     assert words(manual.page_content) == words(MANUAL)
     assert formatter.usage.fallbacks["windows"] == 1
@@ -137,14 +137,14 @@ def test_a_model_that_loses_words_is_replaced_by_the_rules() -> None:
         HiQAFormatter(Markdown(), max_calls=0).transform_documents(SOURCES[:1])
 
 
-def test_presets_pickling_and_flat_metadata() -> None:
-    formatter = HiQAFormatter(Markdown(), preset="code", flat_metadata=True, repeat_prompt=False)
+def test_presets_pickling_and_metadata_lists() -> None:
+    formatter = HiQAFormatter(Markdown(), preset="code", metadata_lists=True, repeat_prompt=False)
     assert formatter.core.settings.window_words == 500
     again = pickle.loads(pickle.dumps(formatter))
     assert again.core.settings == formatter.core.settings
     assert again.transform_documents(SOURCES) == formatter.transform_documents(SOURCES)
     (manual,) = formatter.transform_documents(SOURCES[:1])
-    assert json.loads(manual.metadata["format_report"])["mode"] == "model"
+    assert manual.metadata["format_report"]["mode"] == "model"
     (quiet,) = HiQAFormatter(add_report=False).transform_documents(SOURCES[:1])
     assert "format_report" not in quiet.metadata
 
@@ -208,7 +208,7 @@ def test_pdf_files(tmp_path: Path) -> None:
         (parsed,) = HiQAFormatter().parse(blob)
         assert "# Pump" in parsed.page_content and "# 1 Safety" in parsed.page_content
         assert (parsed.metadata["source"], parsed.metadata["pages"]) == (str(path), 1)
-        assert parsed.metadata["format_report"]["mode"] == "layout"
+        assert json.loads(parsed.metadata["format_report"])["mode"] == "layout"
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.4 broken")
     with pytest.raises(InvalidDocument, match="broken"):
         HiQAFormatter().parse(Blob.from_path(tmp_path / "broken.pdf"))

@@ -46,18 +46,18 @@ def test_segments_are_exact_slices_with_path_kind_and_images() -> None:
         )
         assert json.loads(json.dumps(segment.metadata)) == segment.metadata
         assert segment.metadata["source"] == "lm358.md"
-        assert "table_header" not in segment.metadata and "segment_text" not in segment.metadata
+        assert segment.metadata["table_header"] == "" and "segment_text" not in segment.metadata
     table, image = by_kind(segments)["table"], by_kind(segments)["image"]
     assert "32 V" in table.page_content
-    assert table.metadata["heading_path"] == ["LM358", "Limits"]
+    assert table.metadata["heading_path"] == "LM358 > Limits"
     assert table.metadata["hiqa_caption"] == "Table 1: Ratings"
-    assert image.metadata["hiqa_images"] == [
+    assert json.loads(image.metadata["hiqa_images"]) == [
         {"file": "img/pins.png", "alt": "Pin layout", "title": "Top view"}
     ]
     inline = segments[-1]
     assert (
         inline.metadata["hiqa_kind"] == "text"
-        and inline.metadata["hiqa_images"][0]["file"] == "img/icon.png"
+        and json.loads(inline.metadata["hiqa_images"])[0]["file"] == "img/icon.png"
     )
     assert len({segment.id for segment in segments}) == len(segments)
     assert [s.id for s in transformer.split_documents([PARENT])] == [s.id for s in segments]
@@ -90,9 +90,9 @@ def test_long_tables_repeat_their_header_and_images_can_be_described() -> None:
         parts
     ) > 3
     assert all(p.metadata["table_header"].startswith("| Name | Price |") for p in parts[1:])
-    assert "table_header" not in parts[0].metadata
+    assert parts[0].metadata["table_header"] == ""
     described = HiQATransformer(
-        describe_image=lambda file: f"A drawing in {file}.", add_context=True, flat_metadata=True
+        describe_image=lambda file: f"A drawing in {file}.", add_context=True
     )
     image = by_kind(described.split_documents([PARENT]))["image"]
     assert image.metadata["hiqa_description"] == "A drawing in img/pins.png."

@@ -4,6 +4,7 @@ probed once."""
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import pickle
 import re
@@ -148,8 +149,8 @@ def test_chunks_are_those_of_the_core() -> None:
     for part, chunk in zip(made, chunks, strict=True):
         assert TEXT[part.metadata["start_index"] : part.metadata["end_index"]] == part.page_content
         assert part.metadata["idms_margin_source"] == "similarity"
-        assert part.metadata.get("idms_margin") == chunk.extras["margin"]
-        assert "idms_degraded" not in part.metadata
+        assert part.metadata["idms_margin"] == (chunk.extras["margin"] or 0.0)
+        assert part.metadata["idms_degraded"] is False
 
 
 @pytest.mark.parametrize(("shape", "source"), [("openai", "log-probabilities"), ("none", "rating")])
@@ -281,11 +282,11 @@ def test_enrichment_adds_the_documents_own_definition(add_context: bool) -> None
     parts = splitter.create_documents([ENRICHED])
     dense = parts[-1]
     assert dense.metadata["idms_action"] == "supplemented"
-    added = dense.metadata["idms_added"]
+    added = json.loads(dense.metadata["idms_added"])
     assert [item["text"] for item in added] == ["Long Short-Term Memory (LSTM)"]
     assert "Long Short-Term Memory (LSTM)" in ENRICHED[added[0]["start"] : added[0]["end"]]
     assert ("Long Short-Term Memory" in dense.page_content) is add_context
-    assert "table_header" not in dense.metadata
+    assert not dense.metadata.get("table_header")
     assert all(
         part.metadata["idms_density"] >= 0 and len(part.page_content) <= 1600 for part in parts
     )

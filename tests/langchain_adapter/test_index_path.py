@@ -52,7 +52,7 @@ def test_the_path_is_indexed_whole_and_not_shown(kind: Any, name: str) -> None:
     )
     start, end = found.metadata["start_index"], found.metadata["end_index"]
     assert found.page_content == TEXT[start:end]
-    assert found.metadata["heading_path"] == TITLES
+    assert found.metadata["heading_path"] == " > ".join(TITLES)
 
 
 def test_the_splitter_itself_stays_as_it_is() -> None:
@@ -93,4 +93,4 @@ def test_the_paper_indexes_no_path(tmp_path: Path) -> None:
 def test_page_content_begins_with_the_whole_path_where_asked() -> None:
     found = ContentAwareTextSplitter(add_context=True).split_documents(DOCUMENTS)[-2]
     assert found.page_content.startswith("pump > " + " > ".join(TITLES[:3]) + "\n#### Every week")
-    assert "context_shortened" not in found.metadata
+    assert found.metadata["context_shortened"] is False

@@ -27,7 +27,7 @@ def test_results_are_plain_documents_with_exact_offsets(kind: str) -> None:
     assert best.page_content == "## Cats\n\nCats purr when they are content."
     meta = best.metadata
     assert PETS[meta["start_index"] : meta["end_index"]] == best.page_content
-    assert meta["heading_path"] == ["Pets", "Cats"]
+    assert meta["heading_path"] == "Pets > Cats"
     assert (meta["doc_id"], meta["source"], meta["year"], meta["seen"]) == (
         "pets.md",
         "pets.md",

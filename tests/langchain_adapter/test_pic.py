@@ -64,7 +64,7 @@ def test_chunks_are_exact_slices_within_the_limit_and_tell_what_was_seen() -> No
         assert (
             -1 <= chunk.metadata["pic_mean_similarity"] <= 1 and "pic_threshold" in chunk.metadata
         )
-        assert "pic_degraded" not in chunk.metadata
+        assert chunk.metadata["pic_degraded"] is False
         json.dumps(chunk.metadata, allow_nan=False)
     chunks[0].metadata["tags"].append("y")
     assert chunks[1].metadata["tags"] == ["x"]

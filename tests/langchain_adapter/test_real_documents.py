@@ -34,7 +34,7 @@ SPLITTERS: list[Callable[[], Any]] = [
     partial(ContentAwareTextSplitter, chunk_size=300, min_chunk_size=100, add_context=True),
     partial(FixedTextSplitter, chunk_size=500),
     PICTextSplitter,
-    partial(IDMSTextSplitter, enrich="both", flat_metadata=True),
+    partial(IDMSTextSplitter, enrich="both"),
     HiQATransformer,
 ]
 RETRIEVERS: dict[str, Callable[[], tuple[Any, dict[str, Any]]]] = {

@@ -36,8 +36,10 @@ def test_hits_have_the_place_that_splitters_give(kind: type) -> None:
         assert {(d.metadata["source_start"], d.metadata["source_end"]) for d in found} <= places
 
 
-def test_hits_of_markdown_have_none() -> None:
+def test_hits_of_markdown_stand_in_their_file_as_in_the_text() -> None:
     found = MultiViewRetriever.from_documents(
         [Document("# A\n\nRinse the filter.")], EMBEDDING
     ).invoke("filter")
-    assert found and "source_start" not in found[0].metadata
+    metadata = found[0].metadata
+    assert metadata["source_start"] == metadata["start_index"] == 0
+    assert metadata["source_end"] == metadata["end_index"]

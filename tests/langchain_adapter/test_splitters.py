@@ -50,9 +50,12 @@ def test_metadata_of_a_chunk() -> None:
     assert [c.page_content for c in chunks] == ["# A\n\nhello", "## B\n\nworld"]
     assert chunks[1].metadata["start_index"] == 12
     assert chunks[1].metadata["end_index"] == 23
-    assert chunks[1].metadata["heading_path"] == ["A", "B"]
+    assert chunks[1].metadata["heading_path"] == "A > B"
     assert chunks[1].metadata["section_id"].endswith("#2")
-    assert set(chunks[1].metadata) == {"start_index", "end_index", "heading_path", "section_id"}
+    assert chunks[1].metadata.keys() == {
+        "start_index", "end_index", "section_id", "source_start", "source_end", "heading_path",
+        "table_header", "oversize",
+    }  # fmt: skip
     assert type(chunks[0]) is Document
 
 
@@ -141,7 +144,7 @@ def test_chunks_are_exact_slices_that_tile_the_text(
     ],
 )
 def test_heading_paths(text: str, paths: list[list[str]]) -> None:
-    assert [c.metadata["heading_path"] for c in split(text)] == paths
+    assert [c.metadata["heading_path"] for c in split(text, metadata_lists=True)] == paths
 
 
 def test_repeated_passages_have_their_own_offsets() -> None:  # L12
@@ -212,7 +215,7 @@ def test_html_offsets_refer_to_the_visible_text() -> None:
     assert_exact(read_text(html).text, chunks)
     assert chunks[0].page_content == "T\n\nPress Save to finish."
     assert html[chunks[1].metadata["source_start"] :].startswith("U</h2>")
-    assert chunks[1].metadata["heading_path"] == ["T", "U"]
+    assert chunks[1].metadata["heading_path"] == "T > U"
 
 
 def test_source_suffix_tells_the_format() -> None:
@@ -223,8 +226,8 @@ def test_source_suffix_tells_the_format() -> None:
     as_markdown = ContentAwareTextSplitter().create_documents(
         [text], [{"source": "https://x.org/log.md"}]
     )
-    assert as_text[0].metadata["heading_path"] == []
-    assert as_markdown[0].metadata["heading_path"] == ["of items: 3"]
+    assert as_text[0].metadata["heading_path"] == ""
+    assert as_markdown[0].metadata["heading_path"] == "of items: 3"
     rendered = "A title\n\nText that a loader has taken out of a page: 1 < 2.\n"
     assert (
         ContentAwareTextSplitter()
@@ -234,12 +237,12 @@ def test_source_suffix_tells_the_format() -> None:
     )
 
 
-def test_exclude_titles_min_chunk_size_and_flat_metadata() -> None:
+def test_exclude_titles_min_chunk_size_and_metadata_lists() -> None:
     text = "# A\n\nbody of a\n\n# References\n\nx\n\n# B\n\nb\n\n# C\n\nc\n"
     assert "References" not in "".join(
         ContentAwareTextSplitter(exclude_titles=["references"]).split_text(text)
     )
     assert len(split(text, min_chunk_size=200)) == 1
-    flat = split("# A\n\n## B\n\nx\n", flat_metadata=True)[0].metadata
-    assert flat["heading_path"] == "A > B"
-    assert all(isinstance(value, str | int) for value in flat.values())
+    (deep,) = split("# A\n\n## B\n\nx\n", metadata_lists=True)
+    assert deep.metadata["heading_path"] == ["A", "B"]
+    assert all(isinstance(value, str | int) for value in split("# A")[0].metadata.values())

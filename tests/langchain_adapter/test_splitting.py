@@ -121,13 +121,12 @@ def test_wrong_arguments_are_named() -> None:
         splitter.create_documents(["a", "b"], [{}])
 
 
-def test_keep_separator_and_add_start_index_are_accepted() -> None:
+def test_keep_separator_is_accepted() -> None:
     text = "# A\n\nx\n\n# B\n\ny\n"
     plain = ContentAwareTextSplitter().create_documents([text])
     for options in (
         {"keep_separator": "end"},
         {"keep_separator": False},
-        {"add_start_index": False},
     ):
         assert ContentAwareTextSplitter(**options).create_documents([text]) == plain
 

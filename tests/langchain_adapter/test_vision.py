@@ -80,7 +80,7 @@ def test_the_transformer_indexes_what_it_says(folder: Path) -> None:
         describe_image=ImageDescriber(Seeing(), "What?", folder), add_context=True
     )
     images = [s for s in transformer.create_documents([text]) if s.metadata["hiqa_kind"] == "image"]
-    assert [image.metadata.get("hiqa_degraded") for image in images] == [None, True]
+    assert [image.metadata["hiqa_degraded"] for image in images] == [False, True]
     assert (
         "image/jpeg" in images[0].page_content
         and "image/jpeg" in images[0].metadata["hiqa_description"]

@@ -276,7 +276,7 @@ def test_packed_nodes_fit_as_language_models_see_them(limit: int) -> None:
     assert (
         sum(len(count(n.node.get_content(metadata_mode=MetadataMode.LLM))) for n in found) <= limit
     )
-    whole = [n.node_id for n in found if "hiqa_cut" not in n.metadata]
+    whole = [n.node_id for n in found if not n.metadata["hiqa_cut"]]
     assert whole == [n.node_id for n in every if n.node_id in whole]
     assert (len(found) == len(every)) == (limit == 100_000)
 

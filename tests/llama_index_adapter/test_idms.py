@@ -4,6 +4,7 @@ probed once."""
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import pickle
 from typing import Any
@@ -137,7 +138,7 @@ def test_nodes_are_the_chunks_of_the_core() -> None:
     for node, chunk in zip(nodes, chunks, strict=True):
         assert TEXT[node.start_char_idx : node.end_char_idx] == node.text
         assert node.metadata["idms_margin_source"] == "similarity"
-        assert node.metadata.get("idms_margin") == chunk.extras["margin"]
+        assert node.metadata["idms_margin"] == (chunk.extras["margin"] or 0.0)
         assert "idms" not in node.get_content(MetadataMode.EMBED) + node.get_content(
             MetadataMode.LLM
         )
@@ -297,7 +298,7 @@ def test_enrichment_adds_the_documents_own_definition() -> None:
     assert [node.text for node in nodes] == [node.text for node in plain]
     dense = nodes[-1]
     assert dense.metadata["idms_action"] == "supplemented"
-    added = dense.metadata["idms_added"]
+    added = json.loads(dense.metadata["idms_added"])
     assert [item["text"] for item in added] == ["Long Short-Term Memory (LSTM)"]
     assert "Long Short-Term Memory (LSTM)" in ENRICHED[added[0]["start"] : added[0]["end"]]
     embedded = dense.get_content(MetadataMode.EMBED)

@@ -44,7 +44,7 @@ def test_the_path_is_indexed_and_not_shown(kind: Any, parser: Any):
     )
     node = retriever.retrieve("cartridge")[0].node
     assert node.text == TEXT[node.start_char_idx : node.end_char_idx]
-    assert "Filter cartridge" in node.metadata["heading_titles"]
+    assert "Filter cartridge" in node.metadata["heading_path"]
 
 
 @pytest.mark.parametrize("parser", PARSERS)

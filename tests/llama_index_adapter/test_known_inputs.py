@@ -6,7 +6,6 @@ Codes: M Markdown, S sentences, N HTML, C caches, E async.
 from __future__ import annotations
 
 import asyncio
-import json
 import pickle
 
 import pytest
@@ -21,6 +20,7 @@ from llama_index.core.node_parser import (
 from llama_index.core.schema import MetadataMode, TextNode
 
 from llama_index_structrag import ContentAwareNodeParser, FixedNodeParser
+from structrag.hosts.metadata import titles_of
 
 
 def parse(text: str, metadata=None, **options):
@@ -30,7 +30,7 @@ def parse(text: str, metadata=None, **options):
 
 
 def paths(nodes):
-    return [json.loads(node.metadata["heading_titles"]) for node in nodes]
+    return [list(titles_of(node.metadata["heading_path"])) for node in nodes]
 
 
 def test_m1_no_heading_inside_a_tilde_fence():
@@ -153,7 +153,7 @@ def test_s2_s3_s4_long_metadata_is_no_error(options):
     document.excluded_embed_metadata_keys = document.excluded_llm_metadata_keys = ["header_path"]
     (node,) = ContentAwareNodeParser(chunk_size=64)([document])
     assert node.get_content(metadata_mode=MetadataMode.LLM) == "hello world"
-    assert "metadata_not_embedded" not in node.metadata
+    assert node.metadata["metadata_not_embedded"] == ""
 
 
 def test_s5_empty_text_has_no_node():

@@ -22,6 +22,7 @@ from llama_index.core.utils import get_tokenizer
 from llama_index.core.vector_stores.utils import node_to_metadata_dict
 
 from llama_index_structrag import ContentAwareNodeParser, FixedNodeParser
+from structrag.hosts.metadata import titles_of
 
 GUIDE = (
     "# Guide\n\nIntro text.\n\n## Install\n\nRun pip.\n\n### Linux\n\nUse apt.\n\n## "
@@ -90,7 +91,7 @@ def test_nodes_are_sections_with_their_path():
         "### Linux",
         "## Use",
     ]
-    assert [json.loads(node.metadata["heading_titles"]) for node in nodes] == [
+    assert [list(titles_of(node.metadata["heading_path"])) for node in nodes] == [
         ["Guide"],
         ["Guide", "Install"],
         ["Guide", "Install", "Linux"],
@@ -104,7 +105,7 @@ def test_nodes_are_sections_with_their_path():
 def test_a_text_does_not_repeat_its_own_heading():
     first = parse(GUIDE)[0]
     assert embedded(first) == "# Guide\n\nIntro text."
-    assert "heading_context" not in first.metadata
+    assert first.metadata["heading_context"] == ""
 
 
 @pytest.mark.parametrize("make", PARSERS)
@@ -257,7 +258,7 @@ def test_html_nodes_are_visible_text_that_leads_back_to_the_markup():
 def test_the_format_comes_from_the_metadata(metadata, titles):
     parser = ContentAwareNodeParser(plain_headings=False)
     (node,) = parse("# A\n\nbody", parser, **metadata)
-    assert json.loads(node.metadata["heading_titles"]) == titles
+    assert list(titles_of(node.metadata["heading_path"])) == titles
 
 
 def test_a_file_of_rendered_html_is_not_read_as_markup():
@@ -316,6 +317,7 @@ CHANGES = {
     "exclude_titles": ["Use"],
     "plain_headings": False,
     "include_metadata": False,
+    "metadata_lists": True,
     "include_prev_next_rel": False,
     "id_func": lambda i, doc: str(i),
 }
@@ -422,7 +424,7 @@ def test_settings_reach_the_splitter():
         1,
     ]
     assert not any(
-        "heading_context" in n.metadata
+        n.metadata["heading_context"]
         for n in parse(GUIDE, ContentAwareNodeParser(add_context=False))
     )
     flat = "One two three. Four five six. Seven eight nine. " * 4
@@ -493,7 +495,7 @@ def test_real_documents(size, data_dir):
     texts = {document.id_: document.text for document in documents}
     for node in nodes:
         assert count(embedded(node)) <= size or node.metadata.get("oversize")
-        if "source_start" not in node.metadata:
+        if not node.ref_doc_id.endswith((".html", ".htm")):
             assert texts[node.ref_doc_id][node.start_char_idx : node.end_char_idx] == node.text
     assert len({node.node_id for node in nodes}) == len(nodes)
 

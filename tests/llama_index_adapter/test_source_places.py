@@ -39,9 +39,11 @@ def test_hits_have_the_place_that_node_parsers_give(kind):
         } <= places
 
 
-def test_hits_of_markdown_have_none():
+def test_hits_of_markdown_stand_in_their_file_as_in_the_text():
     page = Document(text="# A\n\nRinse the filter.", id_="page")
     found = MultiViewRetriever.from_documents([page], embed_model=HashEmbedding()).retrieve(
         "filter"
     )
-    assert found and "source_start" not in found[0].node.metadata
+    node = found[0].node
+    assert node.metadata["source_start"] == node.start_char_idx == 0
+    assert node.metadata["source_end"] == node.end_char_idx

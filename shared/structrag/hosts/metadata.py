@@ -1,15 +1,18 @@
 """What metadata of a framework says of chunks and hits.
 
-Both adapters use the same keys; docs/reference.md has the table.
+Both adapters use the same keys; docs/reference.md has the table. Vector stores take scalars, and
+some want the same keys of all they hold. So a splitter gives every chunk all its keys, and their
+values are strings, numbers and bools.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
-from structrag.records import Chunk, Document, Hit
+from structrag.records import Chunk, Hit
 from structrag.text.heading_path import SEPARATOR
 
 FORMAT_KEY = "text_format"  # what a formatter has made of a text
@@ -30,16 +33,26 @@ def _prefixed(prefix: str, *names: str) -> dict[str, str]:
 
 
 # What is known of a chunk by a name -> the key of metadata.
+UNKNOWN = -1  # an offset that nobody knows
 PIC_KEYS = _prefixed("pic", "relevant", "mean_similarity", "threshold", "degraded")
 IDMS_KEYS = _prefixed(
     "idms", "margin", "margin_source", "margin_fallbacks", "degraded", "density", "action",
     "reduced", "added",
 )  # fmt: skip
 _HIQA_KEYS = _prefixed(
-    "hiqa", "kind", "images", "caption", "description", "part", "parts", "degraded", "keywords",
-    "cut",
+    "hiqa", "kind", "images", "caption", "description", "part", "parts", "degraded",
 )  # fmt: skip
 HIQA_KEYS = {**_HIQA_KEYS, "header": "table_header"}
+HIQA_HIT_KEYS = _prefixed("hiqa", "keywords", "cut")
+# What metadata says by a key where there is nothing to say; "[]" stands for a list.
+_EMPTY: Mapping[str, Any] = {
+    "pic_relevant": False, "pic_mean_similarity": 0.0, "pic_threshold": 0.0, "pic_degraded": False,
+    "idms_margin": 0.0, "idms_margin_source": "", "idms_margin_fallbacks": 0,
+    "idms_degraded": False, "idms_density": 0.0, "idms_action": "none", "idms_reduced": "",
+    "idms_added": "[]",
+    "hiqa_kind": "text", "hiqa_images": "[]", "hiqa_caption": "", "hiqa_description": "",
+    "hiqa_part": 0, "hiqa_parts": 0, "hiqa_degraded": False, "table_header": "",
+}  # fmt: skip
 SOURCE_KEYS = {key: key for key in ("source_start", "source_end")}
 D3_KEYS = _prefixed("d3", "kind", "route", "paragraphs")
 
@@ -53,35 +66,59 @@ def chunk_notes(chunk: Chunk, keys: Mapping[str, str]) -> dict[str, Any]:
     return {key: deepcopy(facts[name]) for name, key in keys.items() if facts.get(name) is not None}
 
 
-def heading_notes(chunk: Chunk, *, flat: bool) -> dict[str, Any]:
-    """A chunk's `heading_path`, titles from the outermost, and `section_id`.
+def full_notes(chunk: Chunk, keys: Mapping[str, str], *, lists: bool = False) -> dict[str, Any]:
+    """A chunk's kind and extras under all these keys.
 
-    With `flat` the path is one string, titles joined by " > ".
+    A key that says nothing has an empty value. Lists are strings of JSON, unless `lists`.
     """
-    path = SEPARATOR.join(chunk.path) if flat else list(chunk.path)
-    return {"heading_path": path, "section_id": chunk.section_id}
+    notes = chunk_notes(chunk, keys)
+    empty = {key: _EMPTY[key] for key in keys.values() if key in _EMPTY}
+    return {**empty, **_listed({**empty, **notes}, lists)}
 
 
-def source_notes(chunk: Chunk, document: Document | None = None, base: int = 0) -> dict[str, int]:
-    """Where a chunk stands in the markup; {} without markup.
+def _listed(notes: Mapping[str, Any], lists: bool) -> dict[str, Any]:
+    """The notes with lists, or with strings of JSON in their place."""
+    if lists:
+        return {key: [] if value == "[]" else value for key, value in notes.items()}
+    return {
+        key: json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
+        for key, value in notes.items()
+    }
 
-    `source_start` and `source_end`, in characters.
 
-    Args:
-        document: What was split; None for a chunk of an index, which keeps the place with it.
-        base: Where the document's text begins in the original.
+def heading_path(chunk: Chunk, *, lists: bool = False) -> str | list[str]:
+    """A chunk's titles from the outermost, joined by " > ", unless `lists`."""
+    return list(chunk.path) if lists else SEPARATOR.join(chunk.path)
+
+
+def heading_notes(chunk: Chunk, *, lists: bool = False) -> dict[str, Any]:
+    """A chunk's `heading_path` and `section_id`."""
+    return {"heading_path": heading_path(chunk, lists=lists), "section_id": chunk.section_id}
+
+
+def titles_of(path: Any) -> tuple[str, ...]:
+    """The titles of a `heading_path` as metadata has it; () for anything else.
+
+    Example:
+        >>> titles_of("Pump > Cleaning"), titles_of(["Pump", "Cleaning"]), titles_of(None)
+        (('Pump', 'Cleaning'), ('Pump', 'Cleaning'), ())
     """
-    if document is None:
-        return chunk_notes(chunk, SOURCE_KEYS)
-    if document.layout is None:
-        return {}
-    start, end = document.layout.source_map.span(chunk.start, chunk.end)
-    return {"source_start": start + base, "source_end": end + base}
+    if isinstance(path, str):
+        return tuple(path.split(SEPARATOR)) if path else ()
+    return tuple(map(str, path)) if isinstance(path, Sequence) else ()
 
 
-def oversize_notes(chunk: Chunk) -> dict[str, Any]:
-    """`oversize` where a character exceeds the limit; else {}."""
-    return {"oversize": True} if is_oversize(chunk) else {}
+def source_notes(chunk: Chunk) -> dict[str, int]:
+    """Where a chunk of an index stands in its file: `source_start` and `source_end`, in characters.
+
+    That is the place in the markup, else the place in the text.
+    """
+    return {"source_start": chunk.start, "source_end": chunk.end, **chunk_notes(chunk, SOURCE_KEYS)}
+
+
+def oversize_notes(chunk: Chunk) -> dict[str, bool]:
+    """`oversize`, whether a character exceeds the limit."""
+    return {"oversize": is_oversize(chunk)}
 
 
 def is_oversize(chunk: Chunk) -> bool:
@@ -89,9 +126,14 @@ def is_oversize(chunk: Chunk) -> bool:
     return bool(chunk.extras.get("oversize"))
 
 
-def context_notes(chunk: Chunk) -> dict[str, Any]:
-    """`context_shortened` where the titles were too long; else {}."""
-    return {"context_shortened": True} if chunk.extras.get("context_shortened") else {}
+def context_notes(chunk: Chunk) -> dict[str, bool]:
+    """`context_shortened`, whether the titles were too long."""
+    return {"context_shortened": bool(chunk.extras.get("context_shortened"))}
+
+
+def d3_notes(chunk: Chunk) -> dict[str, Any]:
+    """`d3_kind`, `d3_route` and `d3_paragraphs` of evidence; one paragraph has an empty list."""
+    return {"d3_paragraphs": [], **chunk_notes(chunk, D3_KEYS)}
 
 
 def score_notes(hit: Hit) -> dict[str, Any]:
@@ -106,9 +148,9 @@ def score_notes(hit: Hit) -> dict[str, Any]:
     }
 
 
-def header_notes(chunk: Chunk) -> dict[str, Any]:
-    """`table_header`, the header rows of a cut table; {} without.
+def header_notes(chunk: Chunk) -> dict[str, str]:
+    """`table_header`, the header rows of a cut table; "" without.
 
     It is asked of chunks without the heading path, whose context holds nothing else.
     """
-    return {"table_header": chunk.context} if chunk.context else {}
+    return {"table_header": chunk.context}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,7 +10,7 @@ from typing import Any
 from structrag.asking.requests import Ranking
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.errors import InvalidParameter, check_at_least
-from structrag.hosts.metadata import HIQA_KEYS, chunk_notes
+from structrag.hosts.metadata import HIQA_HIT_KEYS, HIQA_KEYS, chunk_notes, full_notes
 from structrag.hosts.places import chunk_at
 from structrag.hosts.stores import rank_scores
 from structrag.index.index import Index
@@ -116,15 +115,18 @@ def packed(
     return pack_best(hits, max_tokens, counter, text_of=text_of, language=language)
 
 
-def segment_notes(chunk: Chunk, *, flat: bool) -> dict[str, Any]:
+def segment_notes(chunk: Chunk, *, lists: bool = False) -> dict[str, Any]:
     """What metadata tells of a segment: kind, images and the rest.
 
-    With `flat` the list of images (`file`, `alt`, `title`) is a string of JSON.
+    The images (`file`, `alt`, `title`) are a string of JSON, unless `lists`.
     """
-    notes = chunk_notes(chunk, HIQA_KEYS)
-    if flat and "hiqa_images" in notes:
-        notes["hiqa_images"] = json.dumps(notes["hiqa_images"], ensure_ascii=False)
-    return notes
+    return full_notes(chunk, HIQA_KEYS, lists=lists)
+
+
+def hit_segment_notes(chunk: Chunk, *, lists: bool = False) -> dict[str, Any]:
+    """`segment_notes` of a hit: also the `hiqa_keywords` it has, and whether it is `hiqa_cut`."""
+    of_hit = chunk_notes(chunk, HIQA_HIT_KEYS)
+    return {"hiqa_keywords": [], "hiqa_cut": False, **of_hit, **segment_notes(chunk, lists=lists)}
 
 
 def _segment_id(result: EngineResult, store: Store) -> str | None:

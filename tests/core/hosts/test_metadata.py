@@ -17,12 +17,14 @@ from structrag.hosts.metadata import (
     PIC_KEYS,
     chunk_notes,
     context_notes,
+    full_notes,
     header_notes,
     heading_notes,
     oversize_notes,
     score_notes,
     source_notes,
 )
+from structrag.hosts.parents import Parent
 from structrag.reading.files import read_text
 from structrag.records import Chunk, Hit
 
@@ -128,29 +130,35 @@ def test_the_place_in_the_markup() -> None:
     document = read_text(PAGE, format="html")
     start = document.text.index("two")
     chunk = Chunk("c", "d", "0", start, len(document.text.rstrip()), document.text[start:].rstrip())
-    notes = source_notes(chunk, document)
+    notes = Parent().source_notes(chunk, document)
     assert PAGE[notes["source_start"] : notes["source_end"]] == "two &amp; three"
-    moved = source_notes(chunk, document, 7)
+    moved = Parent(7).source_notes(chunk, document)
     assert moved == {key: place + 7 for key, place in notes.items()}
-    assert source_notes(chunk, read_text(document.text)) == {}
 
 
 def test_a_chunk_of_an_index_has_its_place_with_it() -> None:
     extras = {"source_start": 4, "source_end": 9, "other": 1}
     chunk = Chunk("c", "d", "0", 0, 1, "x", extras=extras)
     assert source_notes(chunk) == {"source_start": 4, "source_end": 9}
+    plain = Chunk("c", "d", "0", 3, 4, "x")
+    assert source_notes(plain) == {"source_start": 3, "source_end": 4}
 
 
 def test_titles_are_a_list_or_one_string() -> None:
     chunk = Chunk("c", "d", "d#2", 0, 1, "x", path=("A", "B"))
-    assert heading_notes(chunk, flat=False) == {"heading_path": ["A", "B"], "section_id": "d#2"}
-    assert heading_notes(chunk, flat=True) == {"heading_path": "A > B", "section_id": "d#2"}
+    assert heading_notes(chunk, lists=True) == {"heading_path": ["A", "B"], "section_id": "d#2"}
+    assert heading_notes(chunk) == {"heading_path": "A > B", "section_id": "d#2"}
 
 
-def test_only_what_applies_is_noted() -> None:
+def test_all_is_noted_of_every_chunk() -> None:
     plain = Chunk("c", "d", "0", 0, 1, "x")
-    assert oversize_notes(plain) == context_notes(plain) == {}
-    assert header_notes(plain) == {}
+    assert oversize_notes(plain) == {"oversize": False}
+    assert context_notes(plain) == {"context_shortened": False}
+    assert header_notes(plain) == {"table_header": ""}
+    for method in (PIC_KEYS, IDMS_KEYS, HIQA_KEYS):
+        notes = full_notes(plain, method)
+        assert notes.keys() == set(method.values())
+        assert all(type(value) in (str, int, float, bool) for value in notes.values())
     extras = {"oversize": True, "context_shortened": True}
     chunk = Chunk("c", "d", "0", 0, 1, "x", extras=extras)
     assert oversize_notes(chunk) == {"oversize": True}

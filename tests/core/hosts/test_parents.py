@@ -1,0 +1,92 @@
+"""Chunks of chunks: their places and titles are those of the whole document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from structrag.chunks.content_aware import ContentAwareSplitter
+from structrag.chunks.fixed import FixedSplitter
+from structrag.hosts.metadata import UNKNOWN
+from structrag.hosts.parents import Parent, parent_of, titles_above, under_titles
+from structrag.reading.files import read_text
+from structrag.records import Chunk, Document
+
+GUIDE = (
+    "# Guide\n\nAbout pumps.\n\n## Seals\n\n### Cleaning\n\nRinse it. Dry it well.\n\n"
+    "### Oil\n\nUse little. Wipe the rest.\n\n## Parts\n\nOne pump. Two seals.\n"
+)
+
+
+def again(text: str, chunk: Chunk, metadata: dict[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
+    """Smaller chunks of a chunk, as (text there, path)."""
+    document = read_text(chunk.text, format="markdown")
+    parent = parent_of(document, {"heading_path": chunk.path, **metadata}, chunk.start)
+    small = FixedSplitter(max_tokens=4, within_sections=True, counter=lambda t: len(t.split()))
+    pieces = []
+    for piece in small.split(document):
+        start, end = parent.span(piece)
+        assert text[start:end] == piece.text
+        pieces.append((piece.text.strip(), parent.place(piece).path))
+    return pieces
+
+
+@pytest.mark.parametrize("size", [8, 12, 20, 200])
+def test_pieces_of_a_chunk_have_the_places_and_titles_of_the_document(size: int) -> None:
+    whole = read_text(GUIDE, format="markdown", id="guide")
+    sections = ContentAwareSplitter(max_tokens=None, context=False).split(whole)
+    path_at = {i: chunk.path for chunk in sections for i in range(chunk.start, chunk.end)}
+    splitter = ContentAwareSplitter(max_tokens=size, min_tokens=size // 2, context=False)
+    for chunk in splitter.split(whole):
+        for piece, path in again(GUIDE, chunk, {}):
+            assert path == path_at[GUIDE.index(piece)]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "above"),
+    [
+        (("A", "B"), "## B\n\nx", ("A",)),
+        (("A", "B"), "# A\n\n## B\n\nx", ()),
+        (("A", "B"), "x, and no heading", ("A", "B")),
+        (("A",), "## B\n\nx\n\n## C\n\ny", ("A",)),
+        (("A",), "before\n\n## B\n\nx", ("A",)),
+        ((), "# A\n\nx", ()),
+    ],
+)
+def test_titles_that_the_text_begins_with_are_not_above_it(
+    path: tuple[str, ...], text: str, above: tuple[str, ...]
+) -> None:
+    assert titles_above(path, read_text(text, format="markdown")) == above
+
+
+def test_the_titles_above_stand_before_the_pieces() -> None:
+    document = read_text("## B\n\nx", format="markdown")
+    parent = parent_of(document, {"heading_path": "A > B"}, 7)
+    (chunk,) = ContentAwareSplitter().split(under_titles(document, parent))
+    assert chunk.index_text == "A\n## B\n\nx" and parent.place(chunk).path == ("A", "B")
+    titled = Document(document.text, format="markdown", meta={"title": "Manual"})
+    (chunk,) = ContentAwareSplitter().split(under_titles(titled, parent))
+    assert chunk.context == "Manual > A"
+    assert under_titles(document, Parent()) is document
+
+
+def test_the_place_in_the_file_goes_along() -> None:
+    document = read_text("some words")
+    chunk = Chunk("c", "d", "0", 5, 10, "words")
+    exact = parent_of(document, {"source_start": 100, "source_end": 110}, 40)
+    assert exact.span(chunk) == (45, 50)
+    assert exact.source_notes(chunk, document) == {"source_start": 105, "source_end": 110}
+    # Of rendered markup only the place of the whole is known.
+    rendered = parent_of(document, {"source_start": 100, "source_end": 190}, 40)
+    assert rendered.source_notes(chunk, document) == {"source_start": 100, "source_end": 190}
+    lost = parent_of(document, {"source_start": UNKNOWN, "source_end": UNKNOWN}, None)
+    assert lost.span(chunk) == (UNKNOWN, UNKNOWN)
+    assert set(lost.source_notes(chunk, document).values()) == {UNKNOWN}
+    page = read_text("<p>one</p>", format="html")
+    assert set(Parent(None).source_notes(chunk, page).values()) == {UNKNOWN}
+
+
+def test_a_chunk_of_no_section_is_under_all_that_its_text_is_under() -> None:
+    parent = parent_of(read_text("## B\n\nx", format="markdown"), {"heading_path": "A > B"}, 0)
+    assert parent.place(Chunk("c", "d", "0", 0, 1, "#")).path == ("A", "B")
