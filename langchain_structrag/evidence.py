@@ -221,7 +221,7 @@ def _shortened(document: Document, piece: Slice) -> Document:
 
 def _with_context(context: str, document: Document) -> Document:
     """The document with its context in front and in its metadata."""
+    document.metadata[CONTEXT_KEY] = context
     if context:
-        document.metadata[CONTEXT_KEY] = context
         document.page_content = f"{context}\n{document.page_content}"
     return document

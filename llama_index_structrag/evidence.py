@@ -183,6 +183,9 @@ def _shortened(node: Any, piece: Slice) -> NodeWithScore:
     if piece.context:
         outer = short.metadata.get(CONTEXT_KEY, "")
         short.metadata[CONTEXT_KEY] = "\n".join(filter(None, (outer, piece.context)))
+        for keys in (short.excluded_embed_metadata_keys, short.excluded_llm_metadata_keys):
+            if not outer and CONTEXT_KEY in keys:  # an empty one is hidden
+                keys.remove(CONTEXT_KEY)
     if node.start_char_idx is not None:
         short.start_char_idx = node.start_char_idx + piece.start
         short.end_char_idx = node.start_char_idx + piece.end

@@ -14,7 +14,11 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import ImageNode, IndexNode, MetadataMode, NodeWithScore, TextNode
 from llama_index.core.vector_stores.types import MetadataFilter, MetadataFilters
 
-from llama_index_structrag import EvidencePostprocessor, EvidenceRetriever
+from llama_index_structrag import (
+    ContentAwareNodeParser,
+    EvidencePostprocessor,
+    EvidenceRetriever,
+)
 from structrag.errors import InvalidParameter
 from structrag.text.tokens import count_tokens
 
@@ -183,3 +187,16 @@ def test_vectors_of_another_model_are_refused(tmp_path: Path) -> None:
     retriever.save(tmp_path / "index")
     with pytest.raises(ValueError, match=r"token_encoder must be what the index at .* was built"):
         EvidenceRetriever.load(tmp_path / "index", embed_model=HashTokens(name="other"))
+
+
+def test_a_context_that_was_empty_is_seen_once_it_is_not() -> None:
+    rows = "".join(f"| pump {i} | {i} bar |\n" for i in range(40))
+    text = f"# Pumps\n\n| Name | Pressure |\n|---|---|\n{rows}"
+    (node,) = ContentAwareNodeParser().get_nodes_from_documents([Document(text=text)])
+    assert node.metadata["heading_context"] == ""
+    scored = [NodeWithScore(node=node, score=1.0)]
+    shorts = EvidencePostprocessor(max_tokens=40).postprocess_nodes(
+        scored, query_str="Which pressure has pump 17?"
+    )
+    shown = [short.node.get_content(metadata_mode=MetadataMode.LLM) for short in shorts]
+    assert any("| Name | Pressure |" in text and "pump 17" in text for text in shown)
