@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from structrag.hosts.models import PARAMETERS, LogProbabilities, transformer_of
+from structrag.hosts.models import PARAMETERS, LogProbabilities, telling, transformer_of
 
 TOP = [("1", -0.1), ("2", -2.3)]
 
@@ -97,3 +97,13 @@ def test_models_of_transformers_are_found_where_hosts_keep_them() -> None:
         SimpleNamespace(_model=model, _tokenizer=None),
     ):
         assert transformer_of(host) == (None, None)
+
+
+def test_of_attributes_without_a_name_only_steady_ones_are_shown() -> None:
+    assert telling(3) == "3"
+    assert telling([1, 2]) is None  # may be a list of calls
+    assert telling(SimpleNamespace(encode=str.encode)) is None
+    assert telling(SimpleNamespace(max_seq_length=256)) is None
+    encoder = SimpleNamespace(encode=str.encode, max_seq_length=256)
+    assert "256" in str(telling(encoder))
+    assert telling(str.upper) == telling(str.upper) is not None

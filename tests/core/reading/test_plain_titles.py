@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from structrag.reading.plain import plain_headings
+from structrag.reading.plain_titles import is_clean
 
 BODY = (
     "The parties agree that all of the terms which follow are binding on both of them and on "
@@ -96,3 +97,36 @@ def test_lines_with_initials_are_names_and_no_titles() -> None:
     ):
         titles = outline(f"Return of Goods\n\n{BODY}\n{line}\n\n{BODY}")
         assert ((1, line) in titles) == is_title, line
+
+
+def test_clean_titles_have_at_most_ten_words_and_a_hundred_characters() -> None:
+    title = " ".join(["Provision"] * 9 + ["Provisions"])
+    assert len(title) == 100 and is_clean(title)
+    assert not is_clean(f"{title}s")
+    assert is_clean("Goods " * 9 + "Goods") and not is_clean("Goods " * 10 + "Goods")
+
+
+def test_numbered_phrases_have_at_most_twelve_words() -> None:
+    phrase = "Costs of heating in winter and of light in the two halls"
+    assert len(phrase.split()) == 12
+    for line, is_title in ((f"2. {phrase}", True), (f"2. {phrase} here", False)):
+        text = f"1. Term\n\n{BODY}\n{line}\n\n{BODY}\n3. Fees\n\n{BODY}"
+        assert ((1, line) in outline(text)) == is_title, line
+
+
+def test_numbered_phrases_of_scripts_without_case_have_at_most_forty_characters() -> None:
+    for size, is_title in ((40, True), (41, False)):
+        line = f"2. {'总' * size}"
+        text = f"1. 总则\n\n{BODY}\n{line}\n\n{BODY}\n3. 定义\n\n{BODY}"
+        assert ((1, line) in outline(text)) == is_title, size
+
+
+def test_numbered_phrases_begin_in_upper_case_and_end_without_a_comma() -> None:
+    for phrase, is_title in (
+        ("Costs of heating", True),
+        ("costs of heating", False),
+        ("“Costs” of heating", False),
+        ("Costs of heating,", False),
+    ):
+        text = f"1. Term\n\n{BODY}\n2. {phrase}\n\n{BODY}\n3. Fees\n\n{BODY}"
+        assert ((1, f"2. {phrase}") in outline(text)) == is_title, phrase

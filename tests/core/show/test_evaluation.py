@@ -64,6 +64,7 @@ def test_evaluation_of_small_documents(tmp_path: Path) -> None:
     figure = plot_evaluation(found)
     labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
     assert labels == ["sections", "again", "fixed"]
+    assert figure.axes[0].get_ylim() == (0, 103)  # a mark at 100 is shown whole
     plot_evaluation(found, tmp_path / "plot.png")
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(InvalidParameter, match="must end in"):

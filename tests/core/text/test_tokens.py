@@ -9,6 +9,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import regex
@@ -181,6 +182,10 @@ def test_huggingface_counters_of_one_vocabulary_are_equal_and_short_to_print() -
 def test_huggingface_refuses_other_things() -> None:
     with pytest.raises(InvalidParameter, match="tokenizer"):
         huggingface_counter("all-MiniLM-L6-v2")
+    with pytest.raises(InvalidParameter, match="got SimpleNamespace"):
+        huggingface_counter(SimpleNamespace(to_str=str))
+    with pytest.raises(InvalidParameter, match="got SimpleNamespace"):
+        huggingface_counter(SimpleNamespace(no_truncation=str))
 
 
 @pytest.mark.parametrize(
