@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from structrag.cli.options import (
+    SEARCHED,
     AsJson,
     AsMarkdown,
     Embedder,
@@ -32,8 +33,10 @@ def compare(
     paths: Paths,
     method: Annotated[
         str,
-        typer.Option(help="Some of content_aware, fixed, pic, idms and hiqa, with commas between."),
-    ] = "content_aware,fixed,pic,idms,hiqa",
+        typer.Option(
+            help="Some of content_aware, fixed, pic, idms, hiqa and evidence, with commas between."
+        ),
+    ] = "content_aware,fixed,pic,idms,hiqa,evidence",
     embedder: Embedder = "",
     max_tokens: MaxTokens = 300,
     budget: Annotated[
@@ -80,7 +83,8 @@ def _parts(comparison: Comparison, max_tokens: int) -> list[Part]:
     test = Part("Self-test", None, [comparison.no_selftest])
     if comparison.selftest:
         test = _selftest(comparison.selftest, comparison.embedder)
-    return [Part(notes=[size]), _chunks(comparison), _cost(comparison), test]
+    of_chunks = [_chunks(comparison), _cost(comparison)] if comparison.methods else []
+    return [Part(notes=[size]), *of_chunks, test]
 
 
 def _chunks(comparison: Comparison) -> Part:
@@ -132,6 +136,8 @@ def _selftest(test: SelfTestReport, embedder: str) -> Part:
 
 
 def _about(test: SelfTestReport, asked: dict[str, int], embedder: str) -> Sequence[str]:
+    has_evidence = any(name in SEARCHED for name in test.recall)
+    by = "; evidence by EvidenceRetriever, which makes no chunks" if has_evidence else ""
     left_out = "; ".join(f"{count} {reason}" for reason, count in test.left_out.items())
     return [
         "The share of a section's own text, in percent, among the best chunks that fit "
@@ -139,7 +145,7 @@ def _about(test: SelfTestReport, asked: dict[str, int], embedder: str) -> Sequen
         "then the difference to the first method in points. "
         "In brackets the 95% interval of a bootstrap over the questions: "
         "a difference whose interval holds 0 may be chance. "
-        f"Searched by {embedder_text(embedder)} and BM25 over all documents. "
+        f"Searched by {embedder_text(embedder)} and BM25 over all documents{by}. "
         "Headings, heading paths, tables of contents and the sentences asked "
         "are kept out of the index.",
         f"Asked were {asked.get('heading', 0)} of {test.headings} headings."

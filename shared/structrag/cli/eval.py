@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from structrag.cli.options import (
+    SEARCHED,
     AsJson,
     AsMarkdown,
     Embedder,
@@ -48,8 +49,10 @@ def eval(
     ],
     method: Annotated[
         str,
-        typer.Option(help="Some of content_aware, fixed, pic, idms and hiqa, with commas between."),
-    ] = "content_aware,fixed,pic,idms,hiqa",
+        typer.Option(
+            help="Some of content_aware, fixed, pic, idms, hiqa and evidence, with commas between."
+        ),
+    ] = "content_aware,fixed,pic,idms,hiqa,evidence",
     embedder: Embedder = "",
     max_tokens: MaxTokens = 300,
     budget: Annotated[
@@ -130,7 +133,7 @@ def _parts(evaluation: Evaluation, max_tokens: int) -> list[Part]:
         f"at most {max_tokens} tokens a chunk. "
         "All methods' chunks are searched alike, over all documents, "
         f"by {embedder_text(evaluation.embedder)} and BM25 "
-        f"(views: {', '.join(evaluation.views)}).",
+        f"(views: {', '.join(evaluation.views)}){_evidence(evaluation)}.",
         "Recall in percent: the share of the gold that was found, mean over the questions, "
         "in brackets the 95% interval of a bootstrap over them. "
         "Chunks of different methods differ in size, so compare at equal tokens.",
@@ -159,6 +162,16 @@ def _parts(evaluation: Evaluation, max_tokens: int) -> list[Part]:
         head = [name for name in table.head if name != "chunks"]
         parts.append(Part(f"Difference to {evaluation.methods[0].name}", Table(head, rows), [note]))
     return parts
+
+
+def _evidence(evaluation: Evaluation) -> str:
+    """What to know of the row of evidence, if there is one."""
+    if not any(method.name in SEARCHED for method in evaluation.methods):
+        return ""
+    return (
+        "; evidence by EvidenceRetriever, which hands over paragraphs and has sentences, rows and "
+        "headings in the place of chunks"
+    )
 
 
 def _table(

@@ -16,6 +16,7 @@ from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.chunks.pic.splitter import PICSplitter
 from structrag.cli.printing import show_progress
 from structrag.errors import InvalidDocument, InvalidParameter, StructragError, check_choice
+from structrag.evaluation.passages import Passages
 from structrag.models.bundled import has_minilm, minilm
 from structrag.models.embedders import as_embedder
 from structrag.reading.files import find_files, other_files, read_file
@@ -31,6 +32,9 @@ METHODS: dict[str, Callable[[int], Any]] = {
     "idms": lambda max_tokens: IDMSSplitter(max_tokens=max_tokens),
     "pic": lambda max_tokens: PICSplitter(max_tokens=max_tokens),
 }
+
+# What is no splitter: it finds passages in whole documents.
+SEARCHED: dict[str, Callable[[], Passages]] = {"evidence": Passages}
 
 File = Annotated[Path, typer.Argument(help="The document.")]
 Paths = Annotated[list[Path], typer.Argument(help="Documents, or folders of documents.")]
@@ -80,9 +84,9 @@ def check_one_form(as_json: bool, markdown: bool) -> None:
 
 
 def splitters(names: str, max_tokens: int) -> dict[str, Any]:
-    """The splitters that a list of names with commas between asks for.
+    """The methods that a list of names with commas between asks for.
 
-    They come in the order of the list.
+    They come in the order of the list: splitters, and `Passages` for evidence.
 
     Raises:
         InvalidParameter: a name is unknown or comes twice, or there is none.
@@ -92,7 +96,11 @@ def splitters(names: str, max_tokens: int) -> dict[str, Any]:
         raise InvalidParameter(
             f"--method must be different names with commas between; got {names!r}."
         )
-    return {check_choice("--method", name, METHODS): METHODS[name](max_tokens) for name in chosen}
+    for name in chosen:
+        check_choice("--method", name, (*METHODS, *SEARCHED))
+    return {
+        name: SEARCHED[name]() if name in SEARCHED else METHODS[name](max_tokens) for name in chosen
+    }
 
 
 def embedder_of(name: str) -> Any:

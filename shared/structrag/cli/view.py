@@ -29,8 +29,11 @@ def view(
     paths: Paths,
     method: Annotated[
         str,
-        typer.Option(help="Some of content_aware, pic, idms, fixed and hiqa, with commas between."),
-    ] = "content_aware,pic,idms",
+        typer.Option(
+            help="Some of content_aware, pic, idms, fixed, hiqa and, with -q, evidence, with "
+            "commas between; default content_aware,pic,idms and, with -q, evidence."
+        ),
+    ] = "",
     query: Annotated[
         str, typer.Option("-q", "--query", help="Also show what each method's index finds.")
     ] = "",
@@ -49,10 +52,12 @@ def view(
 ) -> None:
     """Write one HTML page of documents and their chunks.
 
-    It has the outline, the text, the chunks of several methods side by side, and a query's hits.
+    It has the outline, the text, the chunks of several methods side by side, and a query's hits:
+    chunks, and the evidence, whose sentences are matched with the query word by word.
     """
     _check_output(output, paths)
-    chosen = splitters(method, max_tokens)
+    default = "content_aware,pic,idms,evidence" if query.strip() else "content_aware,pic,idms"
+    chosen = splitters(method or default, max_tokens)
     # A folder may hold the page of the last run.
     read = documents(paths, format=format, reader=reader, isolated=isolated)
     data = gather(

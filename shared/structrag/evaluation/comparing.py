@@ -17,9 +17,16 @@ from structrag.errors import check_at_least
 from structrag.evaluation.estimates import Estimate, estimate, estimated_difference
 from structrag.evaluation.measure import Span, spans_of
 from structrag.evaluation.needs import model_calls, split_counted
+from structrag.evaluation.passages import Passages
 from structrag.evaluation.references import PROSE, block_sentences
 from structrag.evaluation.searched import Chunks, check_documents
-from structrag.evaluation.selftest import FEWEST, SelfTest, make_selftest, selftest_scores
+from structrag.evaluation.selftest import (
+    FEWEST,
+    SelfTest,
+    make_selftest,
+    passage_scores,
+    selftest_scores,
+)
 from structrag.evaluation.spans import chunking_error
 from structrag.models.embedders import as_embedder
 from structrag.reading.outline import Outline
@@ -104,7 +111,8 @@ def compare(
 
     Args:
         documents: At least one that holds text, each with its own id.
-        splitters: Name -> splitter, anything with `split(document)`. Differences are to the first.
+        splitters: Name -> splitter, anything with `split(document)`, or `Passages()`, which makes
+            no chunks and is only in the self-test. Differences are to the first.
         embedder: What `as_embedder` takes, for splitters that embed and for the self-test. None:
             LSA.
         budget: Tokens that the self-test hands over for a question.
@@ -121,8 +129,11 @@ def compare(
     units = _units([parse(document) for document in documents])
     texts = {document.id: document.text for document in documents}
     reports: list[MethodReport] = []
-    chunks: dict[str, Chunks] = {}
+    chunks: dict[str, Chunks | Passages] = {}
     for name, splitter in splitters.items():
+        if isinstance(splitter, Passages):
+            chunks[name] = splitter
+            continue
         report, chunks[name] = _measured(name, splitter, documents, units, texts, model, progress)
         reports.append(report)
     test = make_selftest(documents, budget=budget)
@@ -203,7 +214,7 @@ def _cut(spans: Sequence[Span], chunks: Sequence[Chunk], texts: Mapping[str, str
 def _tested(
     test: SelfTest,
     documents: Sequence[Document],
-    chunks: Mapping[str, Chunks],
+    chunks: Mapping[str, Chunks | Passages],
     embedder: Any,
     progress: Progress | None,
 ) -> SelfTestReport:
@@ -212,7 +223,14 @@ def _tested(
     recall: dict[str, dict[str, Estimate]] = {}
     difference: dict[str, dict[str, Estimate]] = {}
     for name, of_method in chunks.items():
-        scores = selftest_scores(test, documents, of_method, embedder=embedder, progress=progress)
+        if isinstance(of_method, Passages):
+            scores = passage_scores(
+                test, documents, of_method, embedder=embedder, progress=progress
+            )
+        else:
+            scores = selftest_scores(
+                test, documents, of_method, embedder=embedder, progress=progress
+            )
         base = base or scores
         recall[name] = {kind: estimate(values) for kind, values in scores.items()}
         difference[name] = {

@@ -14,6 +14,7 @@ from structrag.errors import InvalidParameter, check_at_least
 from structrag.evaluation.estimates import Estimate, estimate, estimated_difference
 from structrag.evaluation.measure import Span, SpanMeasure
 from structrag.evaluation.needs import split_counted
+from structrag.evaluation.passages import PassageRanking, Passages, search_passages
 from structrag.evaluation.searched import Chunks, Ranking, check_documents, search_all
 from structrag.evaluation.spans import span_recall
 from structrag.models.embedders import as_embedder
@@ -50,7 +51,7 @@ class MethodScores:
     """
 
     name: str
-    chunks: int
+    chunks: int  # of `Passages` sentences, rows and headings
     recall: Mapping[str, Estimate]
     difference: Mapping[str, Estimate]  # to the first method, over the same questions
     tokens: Mapping[str, float]  # "first 5" -> the mean tokens of so many chunks
@@ -115,12 +116,14 @@ def evaluate(
     """Split documents by several splitters and measure what searches find.
 
     All documents are searched for every question, by vectors and BM25 together
-    (`MultiViewRetriever`), whatever the splitter. Chunks of different methods differ in size, so
-    compare methods at token budgets: there the last chunk is cut where the budget ends.
+    (`MultiViewRetriever`), whatever the splitter; only `Passages` are searched otherwise. Chunks of
+    different methods differ in size, so compare methods at token budgets: there the last chunk is
+    cut where the budget ends.
 
     Args:
         documents: At least one that holds text, each with its own id.
-        splitters: Name -> splitter, anything with `split(document)`. Differences are to the first.
+        splitters: Name -> splitter, anything with `split(document)`, or `Passages()`, which
+            searches with `EvidenceRetriever`. Differences are to the first.
         questions: At least one, as `question_files.read_questions` reads them.
         embedder: What `as_embedder` takes, for splitters that embed and for the index. None: LSA.
         views: Which views are indexed: some of "raw", "summary" and "keywords".
@@ -143,24 +146,33 @@ def evaluate(
     asked = [question.question for question in questions]
     methods: list[MethodScores] = []
     for name, splitter in splitters.items():
-        chunks = _split(name, splitter, documents, model, progress)
-        rankings = search_all(
-            documents,
-            chunks,
-            asked,
-            budget=max(budgets),
-            k=max(depths),
-            embedder=model,
-            views=views,
-            progress=progress,
-        )
+        rankings: Sequence[Ranking | PassageRanking]
+        if isinstance(splitter, Passages):
+            retriever = splitter.retriever([], model)
+            n_chunks = retriever.add(documents).chunks
+            rankings = search_passages(
+                retriever, asked, depths=depths, budgets=budgets, progress=progress
+            )
+        else:
+            chunks = _split(name, splitter, documents, model, progress)
+            n_chunks = sum(map(len, chunks.values()))
+            rankings = search_all(
+                documents,
+                chunks,
+                asked,
+                budget=max(budgets),
+                k=max(depths),
+                embedder=model,
+                views=views,
+                progress=progress,
+            )
         scores = _scores(questions, rankings, measure, depths, budgets)
         base = methods[0].scores if methods else scores
         tokens = {}
         for k in depths:
-            handed = [sum(ranking.tokens[:k]) for ranking in rankings]
+            handed = [ranking.tokens_of_first(k) for ranking in rankings]
             tokens[f"first {k}"] = float(np.mean(handed))
-        methods.append(_summed(name, sum(map(len, chunks.values())), scores, base, tokens))
+        methods.append(_summed(name, n_chunks, scores, base, tokens))
     return Evaluation(
         documents=len(documents),
         questions=tuple(asked),
@@ -211,7 +223,7 @@ def _split(
 
 def _scores(
     questions: Sequence[GoldQuestion],
-    rankings: Sequence[Ranking],
+    rankings: Sequence[Ranking | PassageRanking],
     measure: SpanMeasure,
     depths: Sequence[int],
     budgets: Sequence[int],

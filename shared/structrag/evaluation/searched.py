@@ -35,6 +35,10 @@ class Ranking:
         """The first k chunks."""
         return list(self.spans[:k])
 
+    def tokens_of_first(self, k: int) -> int:
+        """The tokens of their texts."""
+        return sum(self.tokens[:k])
+
     def within(self, budget: int, measure: SpanMeasure) -> list[Span]:
         """What `budget` tokens hold, the last chunk cut where they end."""
         return spans_at_budget(self.spans, budget, measure, sizes=self.tokens)

@@ -26,8 +26,10 @@ import regex
 from structrag.asking.requests import Progress
 from structrag.evaluation.budget import recall_at_budget
 from structrag.evaluation.measure import Span, SpanMeasure
+from structrag.evaluation.passages import Passages, search_passages, withheld_documents
 from structrag.evaluation.references import NUMBERED, Reference, references
 from structrag.evaluation.searched import Chunks, search_all
+from structrag.evaluation.spans import span_recall
 from structrag.evaluation.withholding import title_key, withheld_chunks, withheld_spans
 from structrag.reading.outline import Outline
 from structrag.reading.sections import parse
@@ -144,6 +146,26 @@ def selftest_scores(
         value = recall_at_budget(
             [question.gold], ranking.spans, test.budget, measure, sizes=ranking.tokens
         )
+        scores.setdefault(question.kind, []).append(value or 0.0)
+    return scores
+
+
+def passage_scores(
+    test: SelfTest,
+    documents: Sequence[Document],
+    passages: Passages,
+    *,
+    embedder: Any = None,
+    progress: Progress | None = None,
+) -> dict[str, list[float]]:
+    """`selftest_scores` of `EvidenceRetriever`, over the documents without what is withheld."""
+    retriever = passages.retriever(withheld_documents(documents, test.withheld), embedder)
+    asked = [question.question for question in test.questions]
+    rankings = search_passages(retriever, asked, budgets=[test.budget], progress=progress)
+    measure = SpanMeasure(test.texts)
+    scores: dict[str, list[float]] = {}
+    for question, ranking in zip(test.questions, rankings, strict=True):
+        value = span_recall([question.gold], ranking.within(test.budget, measure), measure)
         scores.setdefault(question.kind, []).append(value or 0.0)
     return scores
 

@@ -49,6 +49,7 @@ def test_a_folder_of_several_formats(capsys: pytest.CaptureFixture[str], folder:
         "hiqa",
     ]
     assert found["selftest"]["recall"]["pic"]["heading"]["n"] >= len(TOPICS)
+    assert found["selftest"]["recall"]["evidence"]["heading"]["mean"] > 0.5
     assert found["selftest"]["difference"]["content_aware"]["heading"]["mean"] == 0
 
 
@@ -72,6 +73,18 @@ def test_the_report_says_what_it_can_and_cannot_tell(
     ):
         assert sentence in said
     assert all(len(line) <= 120 for line in out.splitlines())
+
+
+def test_evidence_is_in_the_selftest_alone(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    code, out, _ = run(capsys, "compare", folder / "manual.md", "--method", "evidence,fixed")
+    assert code == 0 and "evidence by EvidenceRetriever, which makes no chunks" in " ".join(
+        out.split()
+    )
+    assert "against evidence" in out
+    code, out, _ = run(capsys, "compare", folder / "manual.md", "--method", "evidence")
+    assert code == 0 and "Self-test" in out and "embedded to split" not in out
 
 
 def test_markdown_has_the_same_tables(capsys: pytest.CaptureFixture[str], folder: Path) -> None:

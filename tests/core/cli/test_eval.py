@@ -67,11 +67,25 @@ def test_a_report_is_printed_and_files_are_written(
     assert (output / "eval.png").read_bytes().startswith(b"\x89PNG")
     found = json.loads((output / "eval.json").read_text())
     assert found["questions"] == [question["question"] for question in QUESTIONS]
-    assert [method["recall"]["2000 tokens"]["mean"] for method in found["methods"]] == [1.0] * 5
+    assert [method["recall"]["2000 tokens"]["mean"] for method in found["methods"]] == [1.0] * 6
     assert set(found["methods"][0]["recall"]) == {
         *("first 1", "first 3", "first 5", "first 10"),
         *("500 tokens", "1000 tokens", "2000 tokens"),
     }
+
+
+def test_evidence_beside_a_splitter(
+    capsys: pytest.CaptureFixture[str], manual: Path, questions: Path
+) -> None:
+    arguments = ("--method", "content_aware,evidence", "--budget", "20,200")
+    code, out, _ = run(capsys, "eval", manual, "--questions", questions, *arguments)
+    assert code == 0 and "evidence by EvidenceRetriever" in " ".join(out.split())
+    code, out, _ = run(capsys, "eval", manual, "--questions", questions, *arguments, "--json")
+    splitter, evidence = json.loads(out)["methods"]
+    assert (splitter["name"], evidence["name"]) == ("content_aware", "evidence")
+    assert evidence["chunks"] > splitter["chunks"]  # sentences
+    assert evidence["recall"]["200 tokens"]["mean"] == 1.0
+    assert 0 < evidence["tokens"]["first 1"] <= evidence["tokens"]["first 3"]
 
 
 def test_json_and_views(capsys: pytest.CaptureFixture[str], manual: Path, questions: Path) -> None:

@@ -61,6 +61,22 @@ def test_the_command_writes_a_page_of_files_and_folders(
     assert [len(search["hits"]) for search in data["searches"]] == [2, 2]
 
 
+def test_evidence_is_shown_where_there_is_a_query(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "pump.md").write_text(MANUAL, encoding="utf-8")
+    output = tmp_path / "page.html"
+    assert run(capsys, "view", tmp_path, "-o", output)[0] == 0
+    names = [method["name"] for method in data_of(output.read_text(encoding="utf-8"))["methods"]]
+    assert names == ["content_aware", "pic", "idms"]
+    assert run(capsys, "view", tmp_path, "-o", output, "-q", "rinse")[0] == 0
+    data = data_of(output.read_text(encoding="utf-8"))
+    assert [method["name"] for method in data["methods"]] == [*names, "evidence"]
+    assert data["searches"][3]["words"] and data["searches"][3]["hits"]
+    code, _, err = run(capsys, "view", tmp_path, "-o", output, "--method", "evidence")
+    assert code != 0 and "evidence finds passages for a question" in err
+
+
 def test_the_page_is_opened_only_when_asked(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,7 +94,8 @@ def test_the_page_is_opened_only_when_asked(
     [
         (
             ["--method", "magic"],
-            "--method must be one of 'content_aware', 'fixed', 'hiqa', 'idms', 'pic'; got 'magic'.",
+            "--method must be one of 'content_aware', 'evidence', 'fixed', 'hiqa', 'idms', 'pic'; "
+            "got 'magic'.",
         ),
         (
             ["--method", "pic,pic"],

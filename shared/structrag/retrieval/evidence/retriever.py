@@ -39,6 +39,7 @@ from structrag.reading.outline import Outline
 from structrag.reading.settings import Reading
 from structrag.records import Document, Hit
 from structrag.retrieval.evidence.leads import find_leads
+from structrag.retrieval.evidence.matching import SentenceMatch, explain_steps
 from structrag.retrieval.evidence.packing import pack
 from structrag.retrieval.evidence.passages import CONTEXTS, PassageReader
 from structrag.retrieval.evidence.pool import Pool
@@ -369,6 +370,33 @@ class EvidenceRetriever(Retriever):
         if isinstance(queries, str):
             raise InvalidParameter("queries must be a list of strings; got one. Put it in a list.")
         return together([self.steps(query, k, **options) for query in queries])
+
+    def explain(
+        self, query: str, hits: Sequence[Hit], *, where: Any = None
+    ) -> list[tuple[SentenceMatch, ...]]:
+        """How the sentences of each hit match the question, word by word, to look at.
+
+        With token vectors by cosines, for which the encoder reads the pieces around the hits again;
+        else by stems. `where` as in the search that gave the hits.
+        """
+        return self.run(self._explain_steps(query, hits, where))
+
+    def _explain_steps(
+        self, query: str, hits: Sequence[Hit], where: Any
+    ) -> Steps[list[tuple[SentenceMatch, ...]]]:
+        check_query(query)
+        shelf = self._shelf()
+        documents, pool = shelf.select(where)
+        if not query.strip() or not len(pool):
+            return [() for _ in hits]
+        question = yield from self._question_steps(query, shelf.basis)
+        language = self.reading.language
+        ranking = rank(pool, question, self.store.rotation, language=language)
+        return (
+            yield from explain_steps(
+                query, hits, documents, pool, ranking, self.token_encoder, language
+            )
+        )
 
     def steps(
         self,

@@ -14,10 +14,12 @@ from structrag.asking.requests import Progress
 from structrag.chunks.asking_splitter import Explanation, ReadingSplitter, runner_for
 from structrag.chunks.series import Series
 from structrag.errors import InvalidParameter
+from structrag.evaluation.passages import Passages
 from structrag.reading.outline import Outline
 from structrag.reading.sections import parse
 from structrag.records import Chunk, Document, Section
-from structrag.show.view.searching import search_chunks
+from structrag.retrieval.evidence.retriever import EvidenceRetriever
+from structrag.show.view.searching import search_chunks, search_passages
 from structrag.text.tokens import count_tokens
 
 MONOSPACED = {"code", "table"}  # kinds of blocks whose columns have a meaning
@@ -40,13 +42,16 @@ def gather(
         splitters: Name -> splitter, in the order they are shown. A splitter is anything with
             `split(document)`. What splitters that read the text saw (PIC, IDMS) is shown beside it.
             Those named "hiqa" are searched by `HiQARetriever`, the others by `MultiViewRetriever`.
+            `Passages()` in the place of a splitter is `EvidenceRetriever`: its passages are shown,
+            with the words that match the query.
         query: Looked for in an index of each splitter's chunks. "": nothing is indexed.
         k: How many hits a splitter.
         embedder: What `as_embedder` takes; None: LSA.
         progress: Called as (splitter's name, documents done, documents).
 
     Raises:
-        InvalidParameter: there is no document or no splitter, or two documents have the same id.
+        InvalidParameter: there is no document or no splitter, two documents have the same id, or
+            there are `Passages` and no query.
     """
     if not documents or not splitters:
         raise InvalidParameter(
@@ -57,6 +62,13 @@ def gather(
     records = [{**document_record(parse(document)), "splits": []} for document in documents]
     searches = []
     for name, splitter in splitters.items():
+        if isinstance(splitter, Passages):
+            passages, search = search_passages(name, splitter, documents, query, k, embedder)
+            for of_document, record in zip(passages, records, strict=True):
+                shown = {"chunks": list(map(chunk_record, of_document)), "series": None}
+                record["splits"].append(shown)
+            searches.append(search)
+            continue
         of_method: list[tuple[Chunk, ...]] = []
         for document, record in zip(documents, records, strict=True):
             chunks, series = _split(splitter, document, embedder)
@@ -85,6 +97,8 @@ def _split(
 
 
 def _method(name: str, splitter: Any) -> dict[str, Any]:
+    if isinstance(splitter, Passages):
+        return {"name": name, "splitter": EvidenceRetriever.__name__, "passages": True}
     kind = type(splitter).__name__
     return {"name": name, "splitter": kind, "max_tokens": getattr(splitter, "max_tokens", None)}
 

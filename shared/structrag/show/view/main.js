@@ -16,6 +16,7 @@ function chooseDocument(number) {
   watchBlocks();
   reader.scrollTop = 0;
   search(byId("find-text").value);
+  paintWords();
   drawPanel();
   markSection(0);
   remember();
@@ -27,6 +28,7 @@ function chooseMethod(number) {
   state.method = number;
   state.chunk = place >= 0 ? chunkAt(number, place) : -1;
   for (const block of blocks) fillBlock(block);
+  paintWords();
   chooseSeries();
   drawChips();
   drawPanel();
@@ -126,7 +128,8 @@ function documentOfBestHit(method) {
 
 function readAddress({ first = false } = {}) {
   const parts = new URLSearchParams(location.hash.slice(1));
-  const method = Math.max(0, METHODS.findIndex(({ name }) => name === parts.get("method")));
+  const named = METHODS.findIndex(({ name }) => name === parts.get("method"));
+  const method = named >= 0 ? named : Math.max(0, DATA.searches.findIndex(({ words }) => words));
   const chunk = Number(parts.get("chunk")) - 1;
   const asked = parts.has("document") ? Number(parts.get("document")) - 1 || 0 : documentOfBestHit(method);
   const number = within(asked, 0, DATA.documents.length - 1);

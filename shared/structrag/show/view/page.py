@@ -14,7 +14,17 @@ from typing import Any
 
 from structrag.errors import InvalidParameter
 
-_PARTS = ("state", "text", "rails", "outline", "panel", "hits", "find", "main")  # in this order
+_PARTS = (
+    "state",
+    "text",
+    "rails",
+    "outline",
+    "panel",
+    "hits",
+    "matching",
+    "find",
+    "main",
+)  # in this order
 SCRIPTS = tuple(f"{name}.js" for name in _PARTS)
 
 

@@ -67,7 +67,7 @@ function drawChunk(method, number) {
     ),
     pathOf(chunk),
     make("dl", { class: "facts-list" }, ...chunkFacts(method, chunk)),
-    ...[hitTable(method, number), elsewhere(method, chunk), instruction(method, chunk), indexed(chunk)].filter(Boolean),
+    ...[hitTable(method, number), wordTable(method, number), elsewhere(method, chunk), instruction(method, chunk), indexed(chunk)].filter(Boolean),
   );
 }
 
@@ -84,7 +84,7 @@ function chunkFacts(method, chunk) {
   const rest = Object.entries(chunk.extras).filter(([name]) => !["index_tokens", "reduced"].includes(name));
   return [
     fact("tokens", String(chunk.tokens)),
-    fact("as indexed", ...filled),
+    ...(METHODS[method].passages ? [] : [fact("as indexed", ...filled)]),
     fact("characters", `${chunk.start.toLocaleString("en")} – ${chunk.end.toLocaleString("en")}`),
     ...(chunk.kind === "text" ? [] : [fact("kind", chunk.kind)]),
     ...rest.map(([name, value]) => fact(name.replaceAll("_", " "), valueOf(value))),
@@ -107,7 +107,7 @@ function hitTable(method, number) {
       {},
       make("th", { scope: "row" }, make("span", { class: `dot route${i % 6}`, "aria-hidden": "true" }), route),
       make("td", { text: hit.shares[i].toFixed(3) }),
-      make("td", { text: hit.ranks[i] === null ? "not found" : `rank ${hit.ranks[i]}` }),
+      hit.ranks ? make("td", { text: hit.ranks[i] === null ? "not found" : `rank ${hit.ranks[i]}` }) : null,
     ),
   );
   return make(
@@ -156,7 +156,7 @@ function indexed(chunk) {
   return make(
     "details",
     {},
-    make("summary", { text: "What is indexed" }),
+    make("summary", { text: METHODS[state.method].passages ? "What is shown with it" : "What is indexed" }),
     make("p", { class: "quote" }, make("b", { text: context ? `${context}\n` : "" }), body),
   );
 }
@@ -171,7 +171,7 @@ function drawMethods() {
       { class: "method" },
       make("h3", {}, swatch(number), method.name, make("small", { text: method.splitter })),
       histogram(sizes, method.max_tokens),
-      make("p", { text: sizes.length ? `${plural(sizes.length, "chunk")} · ${sizes[0]} to ${sizes[sizes.length - 1]} tokens, median ${median}` : "no chunks" }),
+      make("p", { text: sizes.length ? `${plural(sizes.length, method.passages ? "passage" : "chunk")} · ${sizes[0]} to ${sizes[sizes.length - 1]} tokens, median ${median}` : "no chunks" }),
     );
   });
   const summary = `${plural([...shown.text].length, "character")}, about ${plural(shown.tokens, "token")}, ${plural(shown.sections.length - 1, "heading")}, ${shown.format}`;

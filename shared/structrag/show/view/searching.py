@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from structrag.chunks.given import GivenChunks
+from structrag.errors import InvalidParameter
+from structrag.evaluation.passages import Passages
 from structrag.index.index import Index
 from structrag.records import Chunk, Document
+from structrag.retrieval.evidence.matching import SentenceMatch
 from structrag.retrieval.hiqa.retriever import HiQARetriever
 from structrag.retrieval.hiqa.scores import ROUTES as HIQA_ROUTES
 from structrag.retrieval.multiview import MultiViewRetriever
 from structrag.retrieval.retriever import Retriever
+from structrag.text.stems import stems
 
 
 def search_chunks(
@@ -53,6 +58,72 @@ def search_chunks(
         "embedder": index.embedder.name,
         "routes": list(routes),
         "hits": records,
+    }
+
+
+def search_passages(
+    name: str,
+    passages: Passages,
+    documents: Sequence[Document],
+    query: str,
+    k: int,
+    embedder: Any = None,
+) -> tuple[list[list[Chunk]], dict[str, Any]]:
+    """The best `k` passages of all documents: by document in reading order, and as hits.
+
+    A hit's `sentences` say what matches the words of the query in each of them. Words that are left
+    out of searches by terms, such as "the", are not among them.
+
+    Raises:
+        InvalidParameter: the query is blank.
+    """
+    if not query.strip():
+        raise InvalidParameter(
+            f"{name} finds passages for a question; give a query (-q), or leave {name} out."
+        )
+    retriever = passages.retriever(documents, embedder)
+    hits = retriever.search(query, k)
+    explained = retriever.explain(query, hits)
+    numbers = {document.id: number for number, document in enumerate(documents)}
+    chunks: list[list[Chunk]] = [[] for _ in documents]
+    for hit in hits:
+        chunks[numbers[hit.chunk.doc_id]].append(hit.chunk)
+    for of_document in chunks:
+        of_document.sort(key=lambda chunk: chunk.start)
+    routes = list(hits[0].parts) if hits else []
+    records = []
+    for hit, sentences in zip(hits, explained, strict=True):
+        number = numbers[hit.chunk.doc_id]
+        records.append(
+            {
+                "document": number,
+                "chunk": chunks[number].index(hit.chunk),
+                "score": hit.score,
+                "shares": [hit.parts.get(route, 0.0) for route in routes],
+                "ranks": None,
+                "sentences": [_sentence(one, retriever.reading.language) for one in sentences],
+            }
+        )
+    encoder = retriever.token_encoder or retriever.embedder
+    search = {
+        "retriever": type(retriever).__name__,
+        "embedder": encoder.name if encoder is not None else "",
+        "routes": routes,
+        "words": True,
+        "hits": records,
+    }
+    return chunks, search
+
+
+def _sentence(sentence: SentenceMatch, language: str) -> dict[str, Any]:
+    words = [asdict(word) for word in sentence.words if stems(word.word, language=language)]
+    for word in words:
+        word["similarity"] = round(word["similarity"], 3)
+    return {
+        "start": sentence.start,
+        "end": sentence.end,
+        "score": sentence.score,
+        "words": words,
     }
 
 

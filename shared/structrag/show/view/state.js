@@ -85,6 +85,11 @@ function documentAt(number) {
     series.low = known[Math.floor(known.length * 0.02)] ?? 0; // the few beyond are drawn to the edge
     series.high = Math.max(known[Math.floor(known.length * 0.98)] ?? 0, series.low + 0.01);
   }
+  const hits = DATA.searches.flatMap((search) => search.hits).filter((hit) => hit.document === number && hit.sentences);
+  for (const place of hits.flatMap((hit) => hit.sentences).flatMap((sentence) => [sentence, ...sentence.words])) {
+    place.from = unit(place.start);
+    place.to = unit(place.end);
+  }
   found.tokens = found.sections[0].tokens;
   found.ready = true;
   return found;

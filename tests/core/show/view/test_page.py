@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from structrag import ContentAwareSplitter, IDMSSplitter, PICSplitter, read_text
 from structrag.chunks.fixed import FixedSplitter
 from structrag.errors import InvalidParameter
+from structrag.evaluation.passages import Passages
 from structrag.show.view import gather, render_page, write_page
 from structrag.show.view.page import SCRIPTS, embedded_json
 
@@ -376,6 +377,25 @@ def test_hits_show_shares_and_jump(shown: Page, data: dict[str, Any]) -> None:
     assert in_view(shown, ".chunk.picked")
     shown.click(".all input")
     assert shown.run("document.querySelectorAll('.hits').length") == 3
+
+
+def test_the_words_that_match_are_painted_and_listed(page: Page, tmp_path: Path) -> None:
+    methods = splitters(evidence=Passages())
+    query = "How do I dry filter 7?"
+    write_page(gather([manual()], methods, query=query, k=2), tmp_path / "page.html")
+    page.window(1400, 900)
+    page.open(tmp_path / "page.html")
+    page.until("document.querySelector('.segment')")
+    painted = "[...(CSS.highlights.get('word') || [])].map((range) => range.toString())"
+    assert {"Dry", "filter", "7"} <= set(page.run(painted))
+    page.click(".hit-line")
+    page.run("document.getElementById('tab-chunk').click()")
+    chips = page.run("[...document.querySelectorAll('.word')].map((chip) => chip.title)")
+    assert "dry: Dry, 1.00" in chips and "7: 7, 1.00" in chips
+    page.run("document.querySelector('.word.strong').dispatchEvent(new Event('pointerenter'))")
+    assert page.run("[...CSS.highlights.get('peek')].length") == 1
+    page.run("document.querySelector('.chip').click()")
+    assert page.run(painted) == [] and page.errors() == []
 
 
 def test_the_page_begins_with_the_file_of_the_best_hit(page: Page, tmp_path: Path) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from doubles import HashTokens
 
 from structrag import ContentAwareSplitter, PICSplitter, read_text
 from structrag.chunks.fixed import FixedSplitter
 from structrag.chunks.hiqa.splitter import HiQASplitter
+from structrag.errors import InvalidParameter
+from structrag.evaluation.passages import Passages
 from structrag.retrieval.hiqa.retriever import HiQARetriever
 from structrag.retrieval.multiview import MultiViewRetriever
 from structrag.show.view import gather
@@ -66,3 +69,29 @@ def test_an_empty_document_can_be_shown_and_searched() -> None:
     )
     assert [split["chunks"] for split in data["documents"][0]["splits"]] == [[], []]
     assert [search["hits"] for search in data["searches"]] == [[], []]
+
+
+@pytest.mark.parametrize("embedder", [None, HashTokens()], ids=["lsa", "tokens"])
+def test_passages_say_what_matches_the_question_word_by_word(embedder: Any) -> None:
+    tap = read_text("The tap drips.", id="tap")
+    methods = splitters(evidence=Passages())
+    query = "How do I dry the filter 7?"
+    data = gather([tap, manual()], methods, query=query, k=3, embedder=embedder)
+    search = data["searches"][1]
+    assert search["retriever"] == "EvidenceRetriever" and len(search["hits"]) == 3
+    best = search["hits"][0]
+    assert sum(best["shares"]) == pytest.approx(best["score"]) and best["ranks"] is None
+    chunk = data["documents"][best["document"]]["splits"][1]["chunks"][best["chunk"]]
+    assert MANUAL[chunk["start"] : chunk["end"]].startswith("Rinse filter 7")
+    words = {}
+    for sentence in best["sentences"]:
+        assert chunk["start"] <= sentence["start"] < sentence["end"] <= chunk["end"]
+        for word in sentence["words"]:
+            if word["similarity"] > 0.9:
+                words[word["word"]] = MANUAL[word["start"] : word["end"]]
+    assert words == {"dry": "Dry", "filter": "filter", "7": "7"}
+
+
+def test_passages_need_a_question() -> None:
+    with pytest.raises(InvalidParameter, match="evidence finds passages for a question"):
+        gather([manual()], splitters(evidence=Passages()))

@@ -1,0 +1,185 @@
+"""How each sentence of a passage matches a question, word by word: for people to look at."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structrag.asking.requests import Array, EmbedTokens, Steps, TokenEncoder, TokenVectors
+from structrag.records import Chunk, Hit
+from structrag.retrieval.evidence.pool import Pool
+from structrag.retrieval.evidence.quantised import unit_rows
+from structrag.retrieval.evidence.scores import Ranking
+from structrag.retrieval.evidence.store import Stored
+from structrag.text.stems import stems
+
+_WORD = re.compile(r"\w+")
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class WordMatch:
+    """What matches a word of the question best in a sentence.
+
+    Example:
+        >>> WordMatch("pump", start=9, end=14, similarity=0.91).similarity
+        0.91
+    """
+
+    word: str  # of the question
+    start: int  # the word of the document that matches best, in characters; equal ends: none
+    end: int
+    similarity: float  # cosine of tokens; without token vectors 1 for the same stem, else 0
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceMatch:
+    """A sentence, table row or heading of a passage, and how it matches a question.
+
+    Example:
+        >>> SentenceMatch(0, 20, 1.4, ()).score
+        1.4
+    """
+
+    start: int  # in characters of the document
+    end: int
+    score: float  # with the words around it, as passages are ranked by it
+    words: tuple[WordMatch, ...]  # of the question, in its order
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedTokens:
+    """Tokens with their places in a document, in reading order."""
+
+    starts: NDArray[np.int64]
+    vectors: Array  # (n, d)
+
+
+def words_of(text: str) -> list[Span]:
+    """The words of a text, as runs of letters, digits and underscores."""
+    return [match.span() for match in _WORD.finditer(text)]
+
+
+def by_tokens(
+    question: str, asked: TokenVectors, text: str, sentence: Span, tokens: PlacedTokens
+) -> tuple[WordMatch, ...]:
+    """The words of a question matched by the vectors of its tokens, the best of each word.
+
+    `asked` are the question's tokens, `tokens` those of the document `text` or of a part of it that
+    holds the sentence.
+    """
+    inside = (tokens.starts >= sentence[0]) & (tokens.starts < sentence[1])
+    starts = tokens.starts[inside]
+    words = words_of(question)
+    firsts = [start for start, _ in words]
+    owners = [bisect_right(firsts, start) - 1 for start in asked.spans[:, 0].tolist()]
+    matches = []
+    cosines = unit_rows(asked.vectors) @ unit_rows(tokens.vectors[inside]).T
+    for number, (start, end) in enumerate(words):
+        rows = [row for row, owner in enumerate(owners) if owner == number]
+        if not rows:
+            continue
+        place, similarity = (sentence[0], sentence[0]), 0.0
+        if len(starts):
+            best = cosines[rows].max(axis=1)
+            strongest = rows[int(best.argmax())]
+            place = _word_at(text, int(starts[int(cosines[strongest].argmax())]))
+            similarity = float(best.mean())
+        matches.append(WordMatch(question[start:end], *place, similarity))
+    return tuple(matches)
+
+
+def by_stems(question: str, text: str, sentence: Span, language: str) -> tuple[WordMatch, ...]:
+    """The words of a question, without stop words, matched by their stems."""
+    places: dict[str, Span] = {}
+    for match in _WORD.finditer(text, *sentence):
+        for stem in stems(match.group(), language=language):
+            places.setdefault(stem, match.span())
+    matches = []
+    for start, end in words_of(question):
+        of_word = stems(question[start:end], language=language)
+        if of_word:
+            place = next((places[stem] for stem in of_word if stem in places), None)
+            nothing = (sentence[0], sentence[0])
+            similarity = 0.0 if place is None else 1.0
+            matches.append(WordMatch(question[start:end], *(place or nothing), similarity))
+    return tuple(matches)
+
+
+def explain_steps(
+    query: str,
+    hits: Sequence[Hit],
+    documents: Sequence[Stored],
+    pool: Pool,
+    ranking: Ranking,
+    encoder: TokenEncoder | None,
+    language: str,
+) -> Steps[list[tuple[SentenceMatch, ...]]]:
+    """The sentences of each hit with what matches the words of a question in them.
+
+    The encoder reads the question and the pieces around the hits; None: words match by stems.
+    """
+    numbers = {stored.id: number for number, stored in enumerate(documents)}
+    places = [numbers[hit.chunk.doc_id] for hit in hits]
+    asked: TokenVectors | None = None
+    tokens: dict[tuple[int, Span], TokenVectors] = {}
+    if encoder is not None and hits:
+        around = [
+            (number, piece)
+            for number, hit in zip(places, hits, strict=True)
+            for piece in _pieces(documents[number], hit.chunk)
+        ]
+        keys = list(dict.fromkeys(around))
+        texts = tuple(documents[number].text[slice(*piece)] for number, piece in keys)
+        requests = [EmbedTokens((query,), encoder, query=True), EmbedTokens(texts, encoder)]
+        (asked,), read = yield requests
+        tokens = dict(zip(keys, read, strict=True))
+    explained = []
+    for number, hit in zip(places, hits, strict=True):
+        document = documents[number]
+        of_hit = {piece: tokens.get((number, piece)) for piece in _pieces(document, hit.chunk)}
+        placed = _placed(of_hit)
+        sentences = []
+        for atom, sentence in _sentences(pool, number, hit.chunk):
+            if asked is not None and placed is not None:
+                words = by_tokens(query, asked, document.text, sentence, placed)
+            else:
+                words = by_stems(query, document.text, sentence, language)
+            sentences.append(SentenceMatch(*sentence, float(ranking.scores[atom]), words))
+        explained.append(tuple(sentences))
+    return explained
+
+
+def _pieces(document: Stored, chunk: Chunk) -> list[Span]:
+    """The pieces of a document, as an encoder reads it, that hold a part of a chunk."""
+    return [piece for piece in document.pieces if piece[0] < chunk.end and chunk.start < piece[1]]
+
+
+def _sentences(pool: Pool, number: int, chunk: Chunk) -> Iterator[tuple[int, Span]]:
+    """The atoms of a document that lie in a chunk, with their places within it."""
+    record = pool.records[number]
+    for atom in np.flatnonzero((record.ends > chunk.start) & (record.starts < chunk.end)).tolist():
+        start, end = int(record.starts[atom]), int(record.ends[atom])
+        yield int(pool.firsts[number]) + atom, (max(start, chunk.start), min(end, chunk.end))
+
+
+def _placed(tokens: Mapping[Span, TokenVectors | None]) -> PlacedTokens | None:
+    read = [(piece, of) for piece, of in tokens.items() if of is not None]
+    if not read:
+        return None
+    starts = [of.spans[:, 0].astype(np.int64) + piece[0] for piece, of in read]
+    return PlacedTokens(np.concatenate(starts), np.concatenate([of.vectors for _, of in read]))
+
+
+def _word_at(text: str, place: int) -> Span:
+    """The word that holds a character, or the character alone."""
+    start = place
+    while start > 0 and _WORD.match(text[start - 1 : start]):
+        start -= 1
+    match = _WORD.match(text, start)
+    return match.span() if match is not None else (place, place + 1)

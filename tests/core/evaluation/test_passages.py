@@ -1,0 +1,51 @@
+"""Passages measured beside chunks."""
+
+from __future__ import annotations
+
+import pytest
+from doubles import HashTokens
+
+from structrag import read_text
+from structrag.chunks.fixed import FixedSplitter
+from structrag.evaluation.labelled import GoldQuestion, evaluate
+from structrag.evaluation.measure import SpanMeasure
+from structrag.evaluation.passages import Passages, search_passages, withheld_documents
+from structrag.reading.sections import parse
+from structrag.text.tokens import count_tokens
+
+PUMP = "# Pump\n\nThe blue pump leaks at the seal.\n\n## Care\n\nRinse it weekly. Dry it.\n"
+DOCUMENT = read_text(PUMP, id="pump")
+
+
+def test_every_limit_is_a_search_of_its_own() -> None:
+    retriever = Passages().retriever([DOCUMENT], HashTokens())
+    (ranking,) = search_passages(retriever, ["rinse weekly"], depths=[1, 2], budgets=[5, 100])
+    ((_, start, end),) = ranking.first(1)
+    assert PUMP[start:end] == "Rinse it weekly. Dry it." and len(ranking.first(2)) == 2
+    assert ranking.tokens_of_first(1) == count_tokens(PUMP[start:end])
+    measure = SpanMeasure({"pump": PUMP})
+    ((_, start, end),) = ranking.within(5, measure)
+    assert count_tokens(PUMP[start:end]) <= 5 and len(ranking.within(100, measure)) > 0
+
+
+def test_they_stand_beside_splitters() -> None:
+    place = PUMP.index("Rinse"), PUMP.index(" Dry")
+    question = GoldQuestion("How often do I rinse it weekly?", spans=(("pump", *place),))
+    methods = {"fixed": FixedSplitter(8), "evidence": Passages({"max_tokens": 50})}
+    result = evaluate([DOCUMENT], methods, [question], depths=[1], budgets=[8])
+    fixed, evidence = result.methods
+    assert evidence.recall["first 1"].mean == 1.0 and evidence.chunks == 5
+    assert set(evidence.difference) == set(fixed.recall) == {"first 1", "8 tokens"}
+
+
+@pytest.mark.parametrize("format", ["markdown", "html"])
+def test_what_is_withheld_is_blank_and_all_else_stays_in_place(format: str) -> None:
+    text = PUMP if format == "markdown" else "<h1>Pump</h1><p>It leaks.</p><h2>Care</h2><p>Dry.</p>"
+    document = read_text(text, id="pump", format=format)
+    sections = parse(document).sections[1:]
+    withheld = {"pump": [(section.start, section.body_start) for section in sections]}
+    (blanked,) = withheld_documents([document], withheld)
+    assert len(blanked.text) == len(document.text) and len(parse(blanked).sections) == 1
+    assert "Care" not in blanked.text and "Pump" not in blanked.text + blanked.title
+    place = document.text.index("Dry")
+    assert blanked.text[place : place + 3] == "Dry"
