@@ -7,6 +7,7 @@ from langchain_structrag.formatting import HiQAFormatter
 from langchain_structrag.hiqa import HiQATransformer
 from langchain_structrag.hiqa_retriever import HiQARetriever
 from langchain_structrag.idms import IDMSTextSplitter
+from langchain_structrag.loading import StructragLoader, StructragParser
 from langchain_structrag.models import LangChainEmbedder, LangChainModel
 from langchain_structrag.multihop import SelfAsk, TwoHopRetriever
 from langchain_structrag.multiview import MultiViewRetriever
@@ -31,5 +32,7 @@ __all__ = [
     "PICTextSplitter",
     "SelfAsk",
     "StructragEmbeddings",
+    "StructragLoader",
+    "StructragParser",
     "TwoHopRetriever",
 ]

@@ -12,6 +12,7 @@ from llama_index_structrag.formatting import HiQAFormatter
 from llama_index_structrag.hiqa import HiQANodeParser
 from llama_index_structrag.hiqa_retriever import HiQARetriever
 from llama_index_structrag.idms import IDMSNodeParser
+from llama_index_structrag.loading import StructragReader
 from llama_index_structrag.models import LlamaIndexEmbedder, LlamaIndexModel
 from llama_index_structrag.multihop import SelfAskQueryEngine, TwoHopRetriever
 from llama_index_structrag.multiview import MultiViewRetriever
@@ -39,5 +40,6 @@ __all__ = [
     "RetrievalCostEvent",
     "SelfAskQueryEngine",
     "StructragEmbedding",
+    "StructragReader",
     "TwoHopRetriever",
 ]

@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
+from functools import partial
 from hashlib import sha256
 from pathlib import PurePath
 from typing import Any
@@ -21,7 +22,9 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 from structrag.errors import check_choice
 from structrag.hosts.metadata import FORMAT_KEY
+from structrag.reading.file_titles import own_title
 from structrag.reading.files import FORMATS, PDF_SUFFIX, SUFFIXES, read_text
+from structrag.reading.flat import LONG, READ_ELSEWHERE, is_flat, warn_of_flat
 from structrag.records import Document
 
 FILE_KEYS = ("source", "file_path", "file_name")  # where loaders tell a text's file
@@ -36,6 +39,8 @@ PDF_TYPE = "application/pdf"
 _TAG_FIRST = re.compile(r"[\s\ufeff]*<[a-zA-Z!?/]")
 # Where loaders tell which part of a source a text is.
 PART_KEYS = ("page", "page_number", "row", "seq_num", "sheet", "slide", "start_index")
+
+PAGE_KEYS = ("page", "page_number", "page_label")  # which page of a file a text is
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,9 @@ def read_document(
     """Read a host's document as one of structrag.
 
     Its metadata becomes JSON values. With the format "auto" the metadata tells it, else the text
-    does. The title is the metadata's, else as in `read_text`, at last the stem of the file's name.
+    does. The title is the metadata's unless a program made it up, else as in `read_text`, at last
+    the stem of the file's name. A long PDF or page of HTML in which another loader has left no
+    heading is warned of.
 
     Example:
         >>> page = HostDocument("# Terms\\n\\nNet 30.", {"file_path": "/a/terms.md"})
@@ -83,11 +90,62 @@ def read_document(
         host.text,
         format=format,
         id=id or document_name(host),
-        title=title if isinstance(title, str) else "",
+        title=own_title(title) if isinstance(title, str) else "",
         meta={"source": file} if file else {},  # for the title
         drop_navigation=drop_navigation,
     )
-    return replace(document, meta=json_values(host.metadata))
+    document = replace(document, meta=json_values(host.metadata))
+    _warn_of_lost_headings(document, host)
+    return document
+
+
+def _warn_of_lost_headings(document: Document, host: HostDocument) -> None:
+    """Warn where a loader has left no heading of a long PDF or page of HTML.
+
+    Pages of one file that come one after the other count together.
+    """
+    kind = _kind_of_file(host)
+    if kind:
+        file = file_of(host.metadata)
+        is_page = any(key in host.metadata for key in PAGE_KEYS)
+        if _flat_pages.add(file if is_page else "", len(document.text), partial(is_flat, document)):
+            warn_of_flat(kind, READ_ELSEWHERE)
+
+
+def _kind_of_file(host: HostDocument) -> str:
+    """What kind of file another loader has read; "" for kinds that need no headings."""
+    if FORMAT_KEY in host.metadata:  # read or formatted here
+        return ""
+    types = [host.metadata[key] for key in TYPE_KEYS if host.metadata.get(key)]
+    file = file_of(host.metadata)
+    if any(is_pdf(file, media_type) for media_type in types or [None]):
+        return "PDF"
+    is_page = SUFFIXES.get(PurePath(file).suffix.lower()) == "html"
+    return "page of HTML" if is_page else ""
+
+
+class _FlatPages:
+    """How many characters came without a heading, in pages of one file one after the other."""
+
+    def __init__(self) -> None:
+        self._file = ""
+        self._characters = 0
+
+    def add(self, file: str, characters: int, is_flat: Callable[[], bool]) -> bool:
+        """Whether that was the page with which there are too many; a file "" is alone."""
+        if not file or file != self._file:
+            self._file, self._characters = file, 0
+        is_long = self._characters + characters >= LONG
+        if not file and not is_long:
+            return False
+        if not is_flat():
+            self._characters = -(10**12)  # the file has headings
+            return False
+        self._characters += characters
+        return is_long
+
+
+_flat_pages = _FlatPages()
 
 
 def file_of(metadata: Mapping[str, Any]) -> str:

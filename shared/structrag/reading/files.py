@@ -54,6 +54,7 @@ _MARKDOWN_SIGN = re.compile(
     r"|\]\([^)\s]{1,500}\)",  # a link
     re.MULTILINE,
 )
+_BOLD_LINE = re.compile(r"^[ ]{0,3}\*\*[^*\s][^*\n]{0,98}\*\*[ \t]*$", re.MULTILINE)
 _SHARED_SIGN = re.compile(  # of Markdown and of reStructuredText
     r"(?<=\S\n)(?:={3,}|-{3,})[ \t]*$"  # an underline
     r"|^ {0,3}~{3,}",  # a fence
@@ -137,6 +138,8 @@ def read_file(
     its own, with limits of memory and time, so that such a file is an InvalidDocument: True for
     those of `Isolation()`, or an `Isolation`. It is for "layout" and "pdfplumber".
 
+    A long PDF or page of HTML without any heading is warned of.
+
     Only regular files are read, also at the end of a link. `max_bytes` is the largest size; None:
     any.
 
@@ -148,17 +151,24 @@ def read_file(
             than "auto" or "markdown" for a PDF.
         MissingExtra: a PDF, and pypdfium2 is not installed.
     """
+    from structrag.reading.flat import warn_if_flat  # it parses, which reading otherwise need not
+
     path = path_of(path)
     if path.suffix.lower() == PDF_SUFFIX:
         check_file(path, max_bytes)
-        return _read_pdf(path, format, reader, isolated, options)
+        document = _read_pdf(path, format, reader, isolated, options)
+        warn_if_flat(document, "PDF")
+        return document
     text, undecodable = decoded(file_bytes(path, max_bytes), str(path))
     if format == "auto":
         format = SUFFIXES.get(path.suffix.lower(), "auto")
     meta = {"source": str(path), **(options.get("meta") or {})}
     if undecodable:
         meta["undecodable"] = undecodable
-    return read_text(text, format=format, **{**options, "meta": meta})
+    document = read_text(text, format=format, **{**options, "meta": meta})
+    if document.format == "html":
+        warn_if_flat(document, "page of HTML")
+    return document
 
 
 def find_files(
@@ -247,7 +257,8 @@ def detect_format(text: str) -> str:
     """Tell "html", "markdown" or "text" by the first 200,000 characters.
 
     HTML begins like a page or has at least three block tags and no Markdown heading or fence;
-    Markdown has a heading, a fence, a link or a table's delimiter row. Underlined headings are of
+    Markdown has a heading, a fence, a link, a table's delimiter row or three lines that are bold
+    as a whole. Underlined headings are of
     both Markdown and reStructuredText: it is plain text, whose headings are found by their
     underlines too, where there are directives or underlines that Markdown does not know.
     """
@@ -255,7 +266,8 @@ def detect_format(text: str) -> str:
     if _starts_like_html(sample):
         return "html"
     tags = sum(1 for _ in zip(range(3), _HTML_BLOCK.finditer(sample), strict=False))
-    if _MARKDOWN_SIGN.search(sample):
+    bold_lines = sum(1 for _ in zip(range(3), _BOLD_LINE.finditer(sample), strict=False))
+    if _MARKDOWN_SIGN.search(sample) or bold_lines == 3:
         return "markdown"
     if _SHARED_SIGN.search(sample) and not _RST_SIGN.search(sample):
         return "markdown"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 
 from structrag.errors import InvalidParameter
 from structrag.reading.memory import OutlineMemory
@@ -58,7 +59,8 @@ def _parse(document: Document, plain_headings: bool) -> Outline:
         from structrag.reading.html.reader import html_blocks_between
 
         find_blocks = partial(html_blocks_between, document.layout)
-        return build_outline(document, document.layout.headings, find_blocks)
+        headings = nest_by_number(list(document.layout.headings))
+        return build_outline(document, headings, find_blocks)
     from structrag.reading.plain import plain_blocks
     from structrag.reading.plain import plain_headings as find_headings
 
@@ -67,10 +69,15 @@ def _parse(document: Document, plain_headings: bool) -> Outline:
 
 
 def headings_of_markdown(text: str) -> list[Heading]:
-    """The headings of a Markdown text as written, front matter left out."""
+    """The headings of a Markdown text as written, front matter left out.
+
+    Where there are none, bold lines that stand alone may be (`bold_headings`).
+    """
+    from structrag.reading.bold_titles import bold_headings
     from structrag.reading.markdown import front_matter, markdown_headings
 
-    return markdown_headings(text, front_matter(text).end)
+    start = front_matter(text).end
+    return markdown_headings(text, start) or bold_headings(text, start)
 
 
 def remember_headings(document: Document, headings: list[Heading]) -> None:
@@ -107,25 +114,53 @@ def flat_outline(document: Document) -> Outline:
 def nest_by_number(headings: list[Heading]) -> list[Heading]:
     """The headings with levels from their numbers, where these are needed.
 
-    They are where every heading has level 1 and at least half of them are numbered. `3.2. Version
-    1.0 notes` gets level 2 and keeps its title; unnumbered headings stay at level 1; four digits
-    are a year.
+    They are where every heading has the same level, a first one above all others aside (the title),
+    at least half are numbered, and the numbers mostly ascend, as those of releases do not.
+    `3.2. Version 1.0 notes` gets the second level and keeps its title. Unnumbered headings stay at
+    the first level, but for those that stand among the sections of a chapter: they are below the
+    section before them. Four digits are a year.
     """
-    if len(headings) < 2 or any(heading.level != 1 for heading in headings):
+    title = headings[:1] if _is_above_others(headings) else []
+    rest = headings[len(title) :]
+    if len(rest) < 2 or len({heading.level for heading in rest}) > 1:
         return headings
-    depths = [_number_depth(heading.title) for heading in headings]
-    numbered = len(depths) - depths.count(0)
-    if 2 * numbered < len(headings) or max(depths) < 2:
+    numbers = [_number_of(heading.title) for heading in rest]
+    numbered = [number for number in numbers if number]
+    if 2 * len(numbered) < len(rest) or max(map(len, numbered)) < 2:
         return headings
-    return [
-        replace(heading, level=max(depth, 1))
-        for heading, depth in zip(headings, depths, strict=True)
+    rises = [before < behind for before, behind in pairwise(numbered)]
+    if 2 * sum(rises) < len(rises):
+        return headings
+    depths = _depths(numbers)
+    return title + [
+        replace(heading, level=heading.level + depth - 1)
+        for heading, depth in zip(rest, depths, strict=True)
     ]
 
 
-def _number_depth(title: str) -> int:
-    """Components of the number a title begins with; 0 without one."""
+def _is_above_others(headings: list[Heading]) -> bool:
+    """Whether the first heading is the title: alone at its level, which is the highest."""
+    return len(headings) > 1 and all(each.level > headings[0].level for each in headings[1:])
+
+
+def _depths(numbers: list[tuple[int, ...]]) -> list[int]:
+    """The depth of every heading, from 1; `numbers` are empty for those without one."""
+    depths = []
+    last: tuple[int, ...] = ()
+    for place, number in enumerate(numbers):
+        if number:
+            last = number
+            depths.append(len(number))
+            continue
+        coming = next(filter(None, numbers[place:]), ())
+        is_inside = bool(last) and len(coming) > 1 and coming[0] == last[0]
+        depths.append(len(last) + 1 if is_inside else 1)
+    return depths
+
+
+def _number_of(title: str) -> tuple[int, ...]:
+    """The components of the number a title begins with; () without one."""
     number, _, rest = title.partition(" ")
     parts = number.rstrip(".").split(".")
     numbered = all(part.isascii() and part.isdigit() and len(part) <= 3 for part in parts)
-    return len(parts) if rest and numbered else 0
+    return tuple(map(int, parts)) if rest and numbered else ()

@@ -79,6 +79,31 @@ def test_numbers_nest_headings_that_all_have_level_one() -> None:
     assert nested[3].title == "3.2. Version 1.0 notes"
 
 
+def test_numbers_nest_headings_of_any_one_level() -> None:
+    titles = ["1 Introduction", "1.1 Sub", "2 Methods"]
+    text = "".join(f"## {title}\n\ntext\n\n" for title in titles)
+    nested = [(), (titles[0],), (titles[0], titles[1]), (titles[2],)]
+    assert [section.path for section in parse(read_text(text)).sections] == nested
+    titled = parse(read_text(f"# Paper\n\n{text}")).sections
+    assert [section.path for section in titled] == [
+        (),
+        ("Paper",),
+        *(("Paper", *path) for path in nested[1:]),
+    ]
+    page = "".join(f"<h2>{title}</h2><p>text" for title in titles)
+    outline = parse(read_text(page, format="html"))
+    assert [section.path for section in outline.sections] == nested
+
+
+def test_bold_lines_are_headings_where_there_are_no_others() -> None:
+    text = "**1** **Pumps**\n\nThey leak.\n\n**1.1 Seals**\n\nThey wear.\n"
+    document = read_text(text, format="markdown")
+    paths = [section.path for section in parse(document).sections[1:]]
+    assert paths == [("1 Pumps",), ("1 Pumps", "1.1 Seals")]
+    headed = read_text(f"# Manual\n\n{text}", format="markdown")
+    assert [section.path for section in parse(headed).sections[1:]] == [("Manual",)]
+
+
 def test_numbers_are_left_alone_where_levels_differ() -> None:
     headings = [Heading(1, "1 A", 0, 1), Heading(2, "1.1.1 B", 1, 2)]
     assert nest_by_number(headings) == headings
@@ -125,6 +150,9 @@ def test_an_empty_document_has_only_the_root(format: str) -> None:
         (["1 A", "1.1 B", "C", "D", "E"], [1, 1, 1, 1, 1]),  # fewer
         (["1 A", "2 B", "3 C"], [1, 1, 1]),  # no number below another
         (["1.1 B", "C"], [2, 1]),
+        (["1 A", "Note", "1.1 B", "C", "2 D"], [1, 2, 2, 1, 1]),  # a note among its sections
+        (["1 A", "1.1 B", "Note", "1.2 C", "Note"], [1, 2, 3, 2, 1]),
+        (["1.2.1 now", "1.2 before", "1.1 once"], [1, 1, 1]),  # releases
     ],
 )
 def test_numbers_nest_where_at_least_half_of_the_headings_have_one(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from threading import Lock
 from typing import Any
 
 from structrag.errors import InvalidDocument, InvalidParameter, require
+from structrag.reading.file_titles import own_title
 from structrag.reading.opening import file_bytes, shown
 from structrag.reading.pdf.lines import lines_of
 from structrag.reading.pdf.pages import Page
@@ -20,11 +20,6 @@ from structrag.reading.pdf.shapes import read_shapes
 
 Source = str | os.PathLike[str] | bytes
 _PDFIUM = Lock()  # PDFium may be called by one thread at a time
-_PROGRAM_TITLE = re.compile(
-    r"untitled.*|\(anonymous\)|.*\.(?:docx?|dvi|indd|odt|pdf|pptx?|qxd|rtf|tex|xlsx?)|microsoft "
-    r"word\b.*",
-    re.IGNORECASE,
-)
 
 
 def read_pdf(source: Source, *, password: str | None = None) -> list[Page]:
@@ -56,8 +51,7 @@ def title_of_pdf(source: Source, *, password: str | None = None) -> str:
             title = str(pdf.get_metadata_value("Title") or "").replace("\0", "")
         except UnicodeDecodeError:  # UTF-16 that is cut off or wrong
             title = ""
-    title = " ".join(title.split())
-    return "" if _PROGRAM_TITLE.fullmatch(title) else title
+    return own_title(title)
 
 
 @contextmanager

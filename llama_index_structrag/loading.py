@@ -1,0 +1,90 @@
+"""A reader that keeps headings, of files and folders."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePath
+from typing import Any
+
+from llama_index.core.readers.base import BaseReader
+from llama_index.core.schema import Document
+
+from structrag.errors import InvalidDocument
+from structrag.hosts.loading import FileReading, LoadedText
+from structrag.hosts.metadata import FORMAT_KEY, PAGES_KEY
+
+_HIDDEN = (FORMAT_KEY, PAGES_KEY, "pages_without_text", "undecodable")
+
+
+class StructragReader(BaseReader):
+    """Reads Markdown, HTML, text and PDF files with their headings.
+
+    Example:
+        >>> (document,) = StructragReader().load_data("docs/limits.md")
+        >>> document.id_, document.metadata["text_format"]
+        ('docs/limits.md', 'markdown')
+
+    One document a file, never one a page, with the path as its id: read again, it is the same
+    document. A PDF becomes Markdown by its layout (extra `pdf`), with its `title` and number of
+    `pages` in the metadata. HTML keeps its markup, which the node parsers and retrievers here read;
+    for other parsers put `HiQAFormatter` behind, which makes Markdown of it.
+
+    For single kinds of files in a folder:
+
+        reader = StructragReader()
+        SimpleDirectoryReader("manuals", file_extractor={".pdf": reader, ".md": reader}).load_data()
+
+    Args:
+        reader: Who reads PDF files, as in `structrag.read_file`: "layout", "pdfplumber", "docling"
+            or your own function.
+        isolated: Whether each PDF is read in a process of its own, with limits of memory and time;
+            for files that strangers send.
+        password: For encrypted PDF files.
+    """
+
+    def __init__(
+        self, *, reader: Any = "layout", isolated: bool = False, password: str | None = None
+    ) -> None:
+        self.reading = FileReading(reader, isolated, password)
+
+    def lazy_load_data(
+        self,
+        file: str | os.PathLike[str],
+        extra_info: Mapping[str, Any] | None = None,
+        fs: Any = None,
+    ) -> Iterator[Document]:
+        """The document of a file, or those of the files in a folder.
+
+        Args:
+            file: A file or, without `fs`, a folder. A file of a folder that cannot be read is left
+                out with a warning.
+            extra_info: Metadata to be added.
+            fs: A file system of fsspec on which the file lies.
+
+        Raises:
+            InvalidDocument: nothing is there, or the file cannot be read (a ValueError).
+            MissingExtra: a PDF, and the package of its reader is not installed (an ImportError).
+        """
+        if fs is None:
+            for path, loaded in self.reading.load_all(Path(file)):
+                yield _document(str(path), loaded, extra_info)
+            return
+        name = os.fspath(file)
+        try:
+            data = fs.read_bytes(name)
+        except OSError as error:
+            raise InvalidDocument(f"Cannot read {name!r}: {error.strerror or error}.") from error
+        yield _document(name, self.reading.load_bytes(data, name), extra_info)
+
+
+def _document(name: str, loaded: LoadedText, extra_info: Mapping[str, Any] | None) -> Document:
+    metadata = {"file_path": name, "file_name": PurePath(name).name, **(extra_info or {})}
+    hidden = [key for key in _HIDDEN if key in loaded.metadata]
+    return Document(
+        text=loaded.text,
+        id_=name,
+        metadata={**metadata, **loaded.metadata},
+        excluded_embed_metadata_keys=hidden,
+        excluded_llm_metadata_keys=hidden,
+    )

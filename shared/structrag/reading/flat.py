@@ -1,0 +1,37 @@
+"""A warning for long PDF files and pages of HTML in which no heading was seen."""
+
+from __future__ import annotations
+
+import warnings
+
+from structrag.reading.sections import parse
+from structrag.records import Document
+
+LONG = 8_000  # characters, about three pages; less may well have no heading
+
+_READ_HERE = (
+    "If it has headings, read it with reader='pdfplumber' or reader='docling', or have "
+    "HiQAFormatter write its Markdown with a language model."
+)
+READ_ELSEWHERE = (
+    "Many loaders drop headings: load the file with StructragLoader (LangChain), StructragReader "
+    "(LlamaIndex) or structrag.read_file. docs/loaders.md says which loaders keep them."
+)
+
+
+def is_flat(document: Document) -> bool:
+    """Whether a document has no section but the root."""
+    return len(parse(document).sections) == 1
+
+
+def warn_if_flat(document: Document, kind: str) -> None:
+    """Warn once of a long document without headings that was read here."""
+    if len(document.text) >= LONG and is_flat(document):
+        warn_of_flat(kind, _READ_HERE if kind == "PDF" else "Its sections cannot be told apart.")
+
+
+def warn_of_flat(kind: str, cure: str) -> None:
+    """The warning; equal ones are shown once by Python's own rules."""
+    warnings.warn(
+        f"A long {kind} has no heading, so its chunks have no heading path. {cure}", stacklevel=3
+    )

@@ -1,0 +1,63 @@
+"""Files as texts with metadata."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pdf_making import made
+from pdf_making import manual as manual_pages
+
+from structrag.errors import InvalidDocument, InvalidParameter
+from structrag.hosts.loading import FileReading, check_paths, load_bytes
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "media_type", "format"),
+    [
+        (b"# Pumps", "pumps.md", None, "markdown"),
+        (b"# Pumps", "pumps.txt", None, "text"),
+        (b"# Pumps", "pumps.txt", "text/markdown; charset=utf-8", "markdown"),
+        (b"<p>Pumps", "pumps.htm", None, "html"),
+        (b"# Pumps", "", None, "markdown"),
+        (b"<!doctype html><p>Pumps", "", None, "html"),
+    ],
+)
+def test_the_format_is_told(data: bytes, name: str, media_type: str | None, format: str) -> None:
+    loaded = load_bytes(data, name, media_type)
+    assert loaded.text == data.decode() and loaded.metadata == {"text_format": format}
+
+
+def test_a_pdf_becomes_markdown_with_its_facts(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
+    pytest.importorskip("reportlab")
+    data = made(manual_pages)
+    (tmp_path / "manual.pdf").write_bytes(data)
+    ((file, loaded),) = FileReading().load_all(tmp_path)
+    assert file.name == "manual.pdf" and loaded.metadata["text_format"] == "markdown"
+    assert loaded.metadata["pages"] > 1 and "source" not in loaded.metadata
+    assert any(line.startswith("#") for line in loaded.text.splitlines())
+    assert FileReading().load_bytes(data, "", "application/pdf").text == loaded.text
+    assert FileReading(isolated=True).load(file) == loaded
+
+
+def test_what_cannot_be_read_is_left_out_of_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_bytes(b"\0\1")
+    (tmp_path / "b.md").write_text("# Pumps")
+    with pytest.warns(UserWarning, match="A file was left out: .*a.md"):
+        files = [file.name for file, _ in FileReading().load_all(tmp_path)]
+    assert files == ["b.md"]
+    with pytest.raises(InvalidDocument, match=r"a\.md"):
+        list(FileReading().load_all(tmp_path / "a.md"))
+
+
+def test_bytes_that_are_no_text_are_counted() -> None:
+    loaded = load_bytes(b"\xef\xbb\xbfPumps \xff", "a.txt")
+    assert loaded.metadata["undecodable"] == 1
+
+
+def test_paths_are_checked() -> None:
+    assert check_paths("a") == check_paths(Path("a")) == check_paths(["a"]) == [Path("a")]
+    for wrong in (3, [], [3], b"a", None, {"a": 1}):
+        with pytest.raises(InvalidParameter, match="path must be a file, a folder"):
+            check_paths(wrong)

@@ -1,0 +1,48 @@
+"""Bold lines that stand for headings."""
+
+from __future__ import annotations
+
+import pytest
+
+from structrag import read_text
+from structrag.reading.bold_titles import bold_headings
+
+TWO = "**Pumps**\n\nThey leak.\n\n**Taps**\n\nThey drip.\n"
+
+
+def titles(text: str) -> list[str]:
+    for heading in bold_headings(text):
+        assert text[heading.start : heading.end].lstrip().startswith("**")
+    return [heading.title for heading in bold_headings(text)]
+
+
+def test_their_spans_are_whole_lines() -> None:
+    first, second = bold_headings(TWO)
+    assert (first.level, TWO[first.start : first.end]) == (1, "**Pumps**\n")
+    assert TWO[second.start : second.end] == "**Taps**\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (TWO.replace("\n", "\r\n"), ["Pumps", "Taps"]),
+        ("**1 A**\n\n**1.1 B**\n\nb\n\nc", ["1 A", "1.1 B"]),
+        ("**Paper**\n\n**Author**\n\n" + TWO + "\ntext\n", ["Pumps", "Taps"]),
+        ("**Pumps**\n\nThey leak.\n", []),  # one alone is emphasis
+        ("**Note:**\n\na\n\n**Warning!**\n\nb\n", []),
+        ("**Pumps**\nThey leak.\n\n**Taps**\nThey drip.\n", []),  # not between blank lines
+        ("They **leak**.\n\n**Pumps** leak.\n\n**Taps** drip.\n", []),
+        ("```\n" + TWO + "```\n", []),  # in a fence
+        ("**Pumps**\n\na\n\n**Taps**\n", []),  # nothing follows the second
+        ("**" + "long " * 30 + "**\n\na\n\n" + "**" + "long " * 30 + "**\n\nb", []),
+        ("**1**\n\na\n\n**2**\n\nb", []),  # no words
+        ("", []),
+    ],
+)
+def test_what_is_a_heading(text: str, expected: list[str]) -> None:
+    assert titles(text) == expected
+
+
+def test_text_with_some_is_markdown() -> None:
+    assert read_text(TWO).format == "text"
+    assert read_text(TWO + "\n**Valves**\n\nThey stop it.\n").format == "markdown"
