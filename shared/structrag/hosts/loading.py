@@ -28,8 +28,8 @@ class LoadedText:
     Attributes:
         text: As it stands in the file; of a PDF Markdown made by its layout. HTML keeps its markup.
         metadata: `text_format` ("markdown", "html" or "text"), by which splitters and retrievers
-            know how to read it; of a PDF `title`, `pages` and `pages_without_text` (their numbers, with commas between); `undecodable`
-            characters if there are any.
+            know how to read it; of a PDF `title`, `pages` and `pages_without_text` (their numbers,
+            with commas between); `undecodable` characters if there are any.
     """
 
     text: str
