@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +14,7 @@ from structrag import SentenceTransformerEmbedder
 from structrag.errors import InvalidParameter
 from structrag.models import TransformersTokens
 from structrag.models.bundled import minilm_path
-from structrag.models.token_vectors import as_token_encoder
+from structrag.models.token_vectors import TokenReader, as_token_encoder
 
 
 def test_minilm_gives_the_vectors_its_own_is_the_mean_of(minilm: Any) -> None:
@@ -64,6 +65,34 @@ def test_encoders_of_transformers_give_the_same_vectors(minilm: Any) -> None:
     assert np.allclose(own.vectors, theirs.vectors, atol=1e-4)
     assert np.allclose(own.vector, own.vectors.mean(axis=0), atol=1e-5)
     assert encoder.name.startswith("tokens/model|||float32#")
+
+
+class Words:
+    """A tokenizer: words with the blanks before them, and an empty token at the end."""
+
+    model_input_names: tuple[str, ...] = ()
+    pad_token_id = 0
+
+    def __call__(self, texts: Any, **options: Any) -> dict[str, Any]:
+        if isinstance(texts, str):
+            return {key: of_texts[0] for key, of_texts in self([texts]).items()}
+        spans = [[match.span() for match in re.finditer(r"\s*\S+|$", text)] for text in texts]
+        ids = [[end - start for start, end in of_text] for of_text in spans]
+        return {"input_ids": ids, "offset_mapping": spans}
+
+
+def test_tokens_without_a_character_of_the_text_are_left_out() -> None:
+    torch = pytest.importorskip("torch")
+
+    def forward(features: Any) -> Any:
+        return torch.as_tensor(features["input_ids"]).float()[..., None], None
+
+    reader = TokenReader(Words(), forward, limit=64, batch_size=8)
+    beside, (across,) = reader.read([" ab c"], "q:"), reader.read(["b c"], "q: a")
+    assert beside[0].spans.tolist() == [[0, 3], [3, 5]]
+    assert beside[0].vectors.tolist() == [[3], [2]]
+    assert across.spans.tolist() == [[0, 1], [1, 3]]  # the token ab begins in the prompt
+    assert across.ids.tolist() == [3, 2]
 
 
 def test_what_gives_token_vectors_is_told_from_what_does_not(minilm: Any) -> None:

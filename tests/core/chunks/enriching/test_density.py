@@ -124,6 +124,14 @@ def test_one_sentence_and_one_chunk_are_finite(text: str) -> None:
     assert measured([]) == []
 
 
+def test_a_document_without_words_or_chunks_has_vectors_of_their_shape() -> None:
+    runner = Runner(embedder=HashEmbedder())
+    for chunks, shape in (([], (0, 1)), (chunks_of(), (3, 64))):
+        _, vectors = runner.run(density_steps(chunks, DensitySettings()))
+        assert vectors.means.shape == shape
+        assert [len(of_chunk) for of_chunk in vectors.sentences] == list(map(len, vectors.spans))
+
+
 def test_modes_and_weights() -> None:
     chunks = chunks_of()
     simple = measured(chunks, mode="simple")[0]

@@ -87,6 +87,14 @@ def test_the_score_is_the_mean_reciprocal_rank_of_a_search() -> None:
         assert sum(1 / rank for rank in ranks if rank) / len(ranks) == pytest.approx(expected)
 
 
+def test_a_keyword_of_the_question_counts_as_in_a_search() -> None:
+    index = index_of(Misleading())
+    index.add([Document("Of Q7 this is said: nothing.", id="x")])
+    retriever = HiQARetriever(index, keywords=["Q7"], routes=("dense", "keywords"))
+    report = retriever.tune([LabelledQuestion("The water pump of Q7?", {"x"})])
+    assert report.score == 1 and report.beta > 0
+
+
 def test_recall_counts_the_characters_of_spans_among_the_first_k() -> None:
     index = Index(embedder=HashEmbedder(), views=("raw",))
     index.add(
@@ -103,6 +111,8 @@ def test_recall_counts_the_characters_of_spans_among_the_first_k() -> None:
     assert HiQARetriever(index, k=2).tune([half], metric="recall").score == pytest.approx(1)
     both = LabelledQuestion("One pump", {"d", "e"})
     assert HiQARetriever(index, k=1).tune([both], metric="recall").score == pytest.approx(0.5)
+    elsewhere = LabelledQuestion("One pump", {("e", first.start, second.end)})
+    assert HiQARetriever(index, k=1).tune([elsewhere], metric="recall").score == 0
     limited = LabelledQuestion("One pump", {"e"}, where={"doc_id": "e"})
     assert HiQARetriever(index, k=1).tune([limited], metric="recall").score == 1
 
