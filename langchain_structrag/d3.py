@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from langchain_core.documents import Document
 from pydantic import Field
 
+from langchain_structrag.evidence import EvidenceRetriever
 from langchain_structrag.models import as_embedder, as_language_model
 from langchain_structrag.retrieving import IndexRetriever
 from structrag.asking.cache import Cache
@@ -54,8 +55,8 @@ class D3Retriever(IndexRetriever):
 
     SETTINGS: ClassVar[tuple[str, ...]] = (
         "llm", "preset", "router", "strategy", "routing", "selection", "k", "max_tokens",
-        "cross_encoder", "join_adjacent", "cache", "max_concurrency", "max_calls", "progress",
-        "timeout",
+        "cross_encoder", "evidence", "join_adjacent", "cache", "max_concurrency", "max_calls",
+        "progress", "timeout",
     )  # fmt: skip
 
     index: D3Index = Field(repr=False)
@@ -66,11 +67,11 @@ class D3Retriever(IndexRetriever):
     """Either "default", or "paper": section names instead of ids, and nothing where nothing was
     named."""
     router: str = "auto"
-    """One of "llm", "scores", "cross_encoder" and "auto".
+    """One of "llm", "evidence", "scores", "cross_encoder" and "auto".
 
-    "auto" is "llm" where there is one, else "scores"."""
+    "auto" is "llm" where there is one, else "evidence" where that is given, else "scores"."""
     strategy: str | None = None
-    """Either "fused", or a strategy of `structrag`'s `Selection`.
+    """Either "fused", "evidence", or a strategy of `structrag`'s `Selection`.
 
     Such as "base", "hierbase", "monot5" or "base+monot5". None: "base" with a language model, else
     "fused"."""
@@ -83,9 +84,13 @@ class D3Retriever(IndexRetriever):
 
     None: no limit with "fused", else that of `selection`."""
     max_tokens: int | None = 1000
-    """With "fused": at most so many tokens together; None: no limit."""
+    """With "fused" and "evidence": at most so many tokens together; None: no limit."""
     cross_encoder: Any = None
     """For the router "cross_encoder"."""
+    evidence: Any = Field(None, repr=False)
+    """An `EvidenceRetriever` over the same documents, this package's or structrag's.
+
+    Its scores of sentences take the place of BM25 and vectors."""
     join_adjacent: bool = False
     """Whether evidence paragraphs that follow each other become one result."""
     cache: Cache | str | os.PathLike[str] | None = None
@@ -149,6 +154,8 @@ class D3Retriever(IndexRetriever):
 
     def _make_core(self, settings: dict[str, Any]) -> CoreD3Retriever:
         settings["llm"] = as_language_model(settings["llm"])
+        if isinstance(settings["evidence"], EvidenceRetriever):
+            settings["evidence"] = settings["evidence"].index
         return CoreD3Retriever(self.index, **settings)
 
     def _document(self, hit: Hit) -> Document:

@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from langchain_core.documents import Document
+
 from langchain_structrag.reading import ReadingTextSplitter
 from langchain_structrag.splitting import LengthFunction
-from structrag.chunks.enriching.enricher import with_enrichment
+from structrag.chunks.enriching.enricher import (
+    EnrichingSplitter,
+    IDMSEnricher,
+    with_enrichment,
+)
 from structrag.chunks.idms.sentence_margins import MarginFunction
 from structrag.chunks.idms.splitter import IDMSSplitter
-from structrag.hosts.metadata import IDMS_KEYS
+from structrag.hosts.metadata import IDMS_KEYS, SEGMENT_TEXT_KEY
+from structrag.hosts.parents import Parent
+from structrag.hosts.places import trimmed
 from structrag.hosts.splitters import UNLIMITED, changes_of, idms_margin, idms_target, take_settings
+from structrag.records import Chunk
+from structrag.records import Document as CoreDocument
 
 
 class IDMSTextSplitter(ReadingTextSplitter):
@@ -32,10 +42,11 @@ class IDMSTextSplitter(ReadingTextSplitter):
     chunk; 0.0 at the start of a section), `idms_margin_source` (what margins were read from:
     "log-probabilities", "rating", "similarity", "words" or "function"), and `idms_margin_fallbacks`
     and `idms_degraded`: how many gaps had no answer of the model and took the similarity. Of
-    `enrich`, else 0.0, "none" and "": `idms_density`, `idms_action`, `idms_reduced` (a shorter text
-    to embed) and `idms_added` (a string of JSON: sentences of the document that explain what the
-    chunk presupposes, with their offsets). `page_content` stays as it is, but for the added
-    sentences in front of it where `add_context`.
+    `enrich`, else 0.0, "none" and "": `idms_density`, `idms_action`, `idms_reduced` (a shorter
+    text) and `idms_added` (a string of JSON: sentences of the document that explain what the chunk
+    presupposes, with their offsets). What is embedded is what was enriched: `page_content` is the
+    shorter text where there is one, the passage itself is in `segment_text`; added sentences
+    stand in front where `add_context`.
 
     Args:
         embeddings: LangChain `Embeddings`, or what structrag takes: the name of a
@@ -49,7 +60,8 @@ class IDMSTextSplitter(ReadingTextSplitter):
         length_function: What measures sizes; characters by default, tokens after
             `from_tiktoken_encoder`.
         margin: As in `structrag.IDMSSplitter`; "auto" with neither embeddings nor llm: "words".
-        enrich: "none", "reduce", "supplement" or "both"; see `structrag.IDMSEnricher`.
+        enrich: "none", "reduce", "supplement", "both", "paper" (all of it as published), or an
+            `IDMSEnricher` with settings of its own.
         add_context: As in `ContentAwareTextSplitter`.
         settings: The other settings of `structrag.IDMSSplitter`: context, theta0, warmup, history,
             merge, prompt, respect_sections, boundary_embedder, exclude_titles,
@@ -73,7 +85,7 @@ class IDMSTextSplitter(ReadingTextSplitter):
         target_chunk_size: int | None = None,
         length_function: LengthFunction = len,
         margin: str | MarginFunction = "auto",
-        enrich: str = "none",
+        enrich: str | IDMSEnricher = "none",
         add_context: bool = False,
         **settings: Any,
     ) -> None:
@@ -91,7 +103,7 @@ class IDMSTextSplitter(ReadingTextSplitter):
             min_tokens=min_chunk_size,
             target_tokens=idms_target(target_chunk_size, chunk_size),
             max_tokens=chunk_size,
-            heading_path=add_context,
+            heading_path=add_context and enrich != "paper",  # the paper adds sentences alone
             counter=self._counter(),
             **core_settings,
         )
@@ -105,10 +117,10 @@ class IDMSTextSplitter(ReadingTextSplitter):
 
     @classmethod
     def paper(cls, embeddings: Any = None, llm: Any = None, **settings: Any) -> IDMSTextSplitter:
-        """As published: the chunk so far against the next sentence.
+        """As published: the chunk so far against the next sentence, then enriched.
 
         Merged up to 200 words, no limit, sections not looked at. Sizes are words. `llm` must be
-        given, or a `TransformersMargin` as `margin`.
+        given, or a `TransformersMargin` as `margin`. Pass `enrich="none"` for margins alone.
         """
         published = changes_of(
             IDMSSplitter.paper(), "min_tokens", "target_tokens", "max_tokens", "heading_path"
@@ -119,7 +131,31 @@ class IDMSTextSplitter(ReadingTextSplitter):
             "min_chunk_size": 0,
             "target_chunk_size": 200,
         }
-        return cls(embeddings, llm, **{**published, **sizes, "plain_headings": False, **settings})
+        enrich = settings.get("enrich", "paper")
+        plain = {
+            "plain_headings": False,
+            "enrich": enrich,
+            "add_context": enrich == "paper",
+        }
+        return cls(embeddings, llm, **{**published, **sizes, **plain, **settings})
+
+    def _chunk_document(
+        self,
+        inherited: dict[str, Any],
+        source: CoreDocument,
+        parent: Parent,
+        chunk: Chunk,
+        key: str,
+    ) -> Document:
+        document = super()._chunk_document(inherited, source, parent, chunk, key)
+        if not isinstance(self.core, EnrichingSplitter):
+            return document
+        passage = trimmed(chunk) if self._strip_whitespace else chunk
+        document.metadata[SEGMENT_TEXT_KEY] = passage.text
+        reduced = chunk.extras.get("reduced")
+        if reduced:  # what is embedded is not the passage itself
+            document.page_content = chunk.index_text if self._add_context else reduced
+        return document
 
 
 def count_words(text: str) -> int:

@@ -58,6 +58,8 @@ class D3Retriever(IndexRetriever):
         llm: A LlamaIndex LLM that routes and selects; None: neither.
         similarity_top_k: Most nodes of the strategy "fused" and of those that score; None: no limit
             with "fused", else that of `selection`.
+        evidence: An `EvidenceRetriever` over the same documents, this package's or structrag's:
+            its scores of sentences take the place of BM25 and vectors.
         preset, router, strategy, routing, selection, max_tokens, cross_encoder, join_adjacent,
             cache, max_concurrency, max_calls, progress, timeout: As for structrag's `D3Retriever`.
         options: `where`, `filters`, `format`, `callback_manager` and so on, as for
@@ -92,6 +94,7 @@ class D3Retriever(IndexRetriever):
         selection: Selection | None = None,
         max_tokens: int | None = 1000,
         cross_encoder: Any = None,
+        evidence: Any = None,
         join_adjacent: bool = False,
         cache: Cache | str | os.PathLike[str] | None = None,
         max_concurrency: int = 8,
@@ -113,6 +116,7 @@ class D3Retriever(IndexRetriever):
             k=similarity_top_k,
             max_tokens=max_tokens,
             cross_encoder=cross_encoder,
+            evidence=getattr(evidence, "retriever", evidence),
             join_adjacent=join_adjacent,
             cache=cache,
             max_concurrency=max_concurrency,

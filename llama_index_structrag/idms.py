@@ -3,21 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from llama_index.core.bridge.pydantic import Field
+from llama_index.core.bridge.pydantic import (
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    WithJsonSchema,
+)
+from llama_index.core.schema import TextNode
 from typing_extensions import Self
 
+from llama_index_structrag.conversion import show_index_text
 from llama_index_structrag.parsing import Splitter
 from llama_index_structrag.reading import ReadingNodeParser
 from structrag.chunks.asking_splitter import ReadingSplitter
-from structrag.chunks.enriching.enricher import with_enrichment
+from structrag.chunks.enriching.enricher import (
+    ENRICHMENTS,
+    as_enricher,
+    enricher_settings,
+    with_enrichment,
+)
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.hosts.metadata import IDMS_KEYS
 from structrag.hosts.splitters import UNLIMITED, defaults_of, idms_margin, idms_target
+from structrag.records import Chunk
 from structrag.text.tokens import TokenCounter
 
 _DEFAULTS = defaults_of(IDMSSplitter)
+
+
+def _read_enrich(value: Any) -> Any:
+    """A name as it is, settings as an enricher; anything else is refused."""
+    enricher = as_enricher(value)
+    return value if isinstance(value, str) else enricher
+
+
+def _saved_enrich(value: Any) -> Any:
+    return value if isinstance(value, str) else enricher_settings(value)
+
+
+EnrichField = Annotated[
+    Any,
+    BeforeValidator(_read_enrich),
+    PlainSerializer(_saved_enrich),
+    WithJsonSchema({"anyOf": [{"enum": list(ENRICHMENTS)}, {"type": "object"}]}),
+]
 
 
 class IDMSNodeParser(ReadingNodeParser):
@@ -41,10 +72,10 @@ class IDMSNodeParser(ReadingNodeParser):
     `idms_margin` (of the gap in front of the node; 0.0 at the start of a section),
     `idms_margin_source` (what margins were read from), and `idms_margin_fallbacks` and
     `idms_degraded`: how many gaps had no answer of the LLM and took the similarity. Of `enrich`,
-    else 0.0, "none" and "": `idms_density`, `idms_action`, `idms_reduced` (a shorter text to embed)
-    and `idms_added` (as JSON: sentences of the document that explain what the node presupposes,
-    with their offsets), which where `add_context` follow the titles in `heading_context`; the
-    node's text stays.
+    else 0.0, "none" and "": `idms_density`, `idms_action`, `idms_reduced` (a shorter text, which is
+    embedded in place of the node's) and `idms_added` (as JSON: sentences of the document that
+    explain what the node presupposes, with their offsets), which where `add_context` follow the
+    titles in `heading_context`; the node's text stays, and is what language models see.
     """
 
     KEYS: ClassVar[Mapping[str, str]] = IDMS_KEYS
@@ -88,10 +119,10 @@ class IDMSNodeParser(ReadingNodeParser):
         default=_DEFAULTS["prompt"],
         description="The question, with {left}, {right}, {first} and {second}.",
     )
-    enrich: Literal["none", "reduce", "supplement", "both"] = Field(
+    enrich: EnrichField = Field(
         default="none",
         description="Whether nodes that say little get a shorter text, and dense ones "
-        "explanations.",
+        "explanations: none, reduce, supplement, both, paper, or an IDMSEnricher.",
     )
 
     @classmethod
@@ -100,11 +131,13 @@ class IDMSNodeParser(ReadingNodeParser):
 
     @classmethod
     def paper(cls, embed_model: Any = None, llm: Any = None, **settings: Any) -> Self:
-        """As published: the chunk so far against the next sentence.
+        """As published: the chunk so far against the next sentence, then enriched.
 
-        Merged up to 260 tokens (200 words), no limit, no sections.
+        Merged up to 260 tokens (200 words), no limit, no sections. Pass `enrich="none"` for margins
+        alone.
         """
         core = IDMSSplitter.paper()
+        enrich = settings.get("enrich", "paper")
         sizes = {
             "chunk_size": UNLIMITED,
             "min_chunk_size": core.min_tokens,
@@ -113,10 +146,14 @@ class IDMSNodeParser(ReadingNodeParser):
         published = {
             **cls.shared(IDMSSplitter, core),
             **sizes,
-            "add_context": False,
+            "add_context": enrich == "paper",
             "plain_headings": False,
+            "enrich": enrich,
         }
         return cls(embed_model=embed_model, llm=llm, **{**published, **settings})
+
+    def show(self, node: TextNode, chunk: Chunk) -> None:
+        show_index_text(node, chunk)
 
     def core_splitter(self, limit: int, counter: TokenCounter, *, context: bool = True) -> Splitter:
         context = context and self.add_context
@@ -136,6 +173,6 @@ class IDMSNodeParser(ReadingNodeParser):
             min_tokens=least,
             target_tokens=idms_target(self.target_chunk_size, self.chunk_size),
             max_tokens=limit,
-            heading_path=context,
+            heading_path=context and self.enrich != "paper",  # the paper adds sentences alone
             counter=counter,
         )

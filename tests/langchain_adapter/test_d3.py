@@ -12,7 +12,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_fakes import BagOfWords, Scripted, facts
 
-from langchain_structrag import D3Retriever
+from langchain_structrag import D3Retriever, EvidenceRetriever
 from structrag.errors import BudgetExceeded
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.outlines import Routing
@@ -209,3 +209,13 @@ def test_bad_settings_are_refused_at_once(options: dict[str, Any]) -> None:
 def test_names_that_do_not_exist_are_refused() -> None:
     with pytest.raises(TypeError):
         made(chunk_size=3)
+
+
+@pytest.mark.parametrize("core", [False, True])
+async def test_sections_are_found_by_their_best_sentences(core: bool) -> None:
+    evidence = EvidenceRetriever.from_documents(DOCUMENTS)
+    retriever = made(evidence=evidence.index if core else evidence, k=1)
+    (document,) = retriever.invoke(QUESTION)
+    assert document.page_content == "The blue pump leaks least."
+    assert document.metadata["d3_route"] == "evidence"
+    assert facts(await retriever.ainvoke(QUESTION)) == facts([document])

@@ -21,9 +21,11 @@ from langchain_structrag import IDMSTextSplitter, LangChainModel
 from structrag.asking.cache import Cache
 from structrag.asking.requests import Choose, Failed
 from structrag.asking.runner import Runner
+from structrag.chunks.enriching.enricher import IDMSEnricher
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.errors import InvalidParameter, NoModel
 from structrag.reading.files import read_text
+from structrag.text.names import names_by_form
 
 TEXT = (
     "# Cats\n\nCats sleep. Cats eat fish. Cats purr. Dogs bark. Dogs run. Dogs dig holes.\n\n# "
@@ -295,3 +297,45 @@ def test_enrichment_adds_the_documents_own_definition(add_context: bool) -> None
     ]
     if not add_context:
         assert [part.page_content for part in parts] == [part.page_content for part in plain]
+
+
+def names_alone(prompt: str) -> str:
+    """A text shortened to its names."""
+    text = prompt.partition("Text:\n")[2].rpartition("\n\nShortened text:")[0]
+    return ", ".join(names_by_form(text)) + "."
+
+
+@pytest.mark.parametrize("add_context", [False, True])
+def test_what_was_shortened_is_what_is_embedded(add_context: bool) -> None:
+    enricher = IDMSEnricher(supplement=False, low=99.0, min_tokens=10, reduce_to=0.9)
+    settings: dict[str, Any] = {"margin": "similarity", "format": "markdown"}
+    splitter = IDMSTextSplitter(
+        Words(), names_alone, enrich=enricher, add_context=add_context, **settings
+    )
+    plain = IDMSTextSplitter(Words(), add_context=add_context, format="markdown")
+    pairs = list(
+        zip(splitter.create_documents([ENRICHED]), plain.create_documents([ENRICHED]), strict=True)
+    )
+    shortened = [pair for pair in pairs if pair[0].metadata["idms_action"] == "reduced"]
+    assert shortened
+    for short, whole in shortened:
+        start, end = short.metadata["start_index"], short.metadata["end_index"]
+        assert short.metadata["segment_text"] == ENRICHED[start:end].strip()
+        assert short.page_content.endswith(short.metadata["idms_reduced"])
+        assert len(short.page_content) < len(whole.page_content)
+    for same, whole in (pair for pair in pairs if pair not in shortened):
+        assert same.page_content == whole.page_content
+
+
+def test_as_published_the_chunks_are_enriched() -> None:
+    def answer(prompt: str) -> str:
+        return "8" if "Rating:" in prompt else "nothing"
+
+    settings: dict[str, Any] = {"margin": lambda pairs: [0.5] * len(pairs), "format": "markdown"}
+    splitter = IDMSTextSplitter.paper(Words(), answer, **settings)
+    assert all(part.metadata["idms_density"] >= 0 for part in splitter.create_documents([ENRICHED]))
+    assert splitter.core.enricher.density.rate
+    assert not splitter.core.splitter.heading_path
+    margins = IDMSTextSplitter.paper(Words(), answer, enrich="none", **settings)
+    documents = margins.create_documents([ENRICHED])
+    assert {document.metadata["idms_density"] for document in documents} == {0.0}

@@ -25,6 +25,7 @@ from llama_index_fakes import HashEmbedding, ScriptedLLM
 
 from llama_index_structrag import (
     D3Retriever,
+    EvidenceRetriever,
     HiQARetriever,
     IndexBuildEndEvent,
     MultiViewRetriever,
@@ -479,3 +480,16 @@ def test_two_hops_keep_the_condition_and_change_no_node_of_another_package() -> 
 def test_two_hops_refuse_bad_settings(bad: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         TwoHopRetriever(**{"retriever": FixedRetriever(), **bad})
+
+
+@pytest.mark.parametrize("core", [False, True])
+async def test_sections_are_found_by_their_best_sentences(core: bool) -> None:
+    documents = [Document(text=FILMS, id_="films", metadata={"file_type": "text/markdown"})]
+    evidence = EvidenceRetriever.from_documents(documents)
+    retriever = D3Retriever.from_documents(
+        documents, evidence=evidence.retriever if core else evidence, similarity_top_k=1
+    )
+    (node,) = retriever.retrieve("In which year was Ada Holm born?")
+    assert "born in Bergen" in node.node.text and node.node.metadata["d3_route"] == "evidence"
+    again = await retriever.aretrieve("In which year was Ada Holm born?")
+    assert [one.node.node_id for one in again] == [node.node.node_id]

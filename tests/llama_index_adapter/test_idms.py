@@ -26,11 +26,13 @@ from llama_index_fakes import HashEmbedding, ScriptedLLM
 
 from llama_index_structrag import IDMSNodeParser, LlamaIndexModel
 from structrag.asking.cache import Cache
+from structrag.chunks.enriching.enricher import IDMSEnricher
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.errors import InvalidParameter, NoModel
 from structrag.hosts.splitters import defaults_of
 from structrag.models.embedders import FunctionEmbedder
 from structrag.reading.files import read_text
+from structrag.text.names import names_by_form
 
 TEXT = (
     "# Cats\n\nCats sleep. Cats eat fish. Cats purr. Dogs bark. Dogs run. Dogs dig holes.\n\n# "
@@ -228,7 +230,8 @@ def test_defaults_and_presets_are_those_of_the_core() -> None:
         (IDMSNodeParser(**models), IDMSSplitter()),
         (IDMSNodeParser.paper(**models), IDMSSplitter.paper()),
     ):
-        made = parser.core_splitter(parser.chunk_size, len)
+        made: Any = parser.core_splitter(parser.chunk_size, len)
+        made = getattr(made, "splitter", made)  # within what enriches
         names = defaults_of(IDMSSplitter).keys() - skipped
         assert {name: getattr(made, name) for name in names} == {
             name: getattr(core, name) for name in names
@@ -306,3 +309,39 @@ def test_enrichment_adds_the_documents_own_definition() -> None:
     assert all(len(node.get_content(MetadataMode.EMBED).split()) <= 400 for node in nodes)
     unseen = parser(enrich="supplement", add_context=False).get_nodes_from_documents(documents)
     assert "Long Short" not in unseen[-1].get_content(MetadataMode.EMBED)
+
+
+def names_alone(prompt: str) -> str:
+    """A text shortened to its names."""
+    text = prompt.partition("Text:\n")[2].rpartition("\n\nShortened text:")[0]
+    return ", ".join(names_by_form(text)) + "."
+
+
+def test_what_was_shortened_is_what_is_embedded() -> None:
+    documents = [Document(text=ENRICHED, id_="d", metadata={"file_type": "text/markdown"})]
+    enricher = IDMSEnricher(supplement=False, low=99.0, min_tokens=10, reduce_to=0.9)
+    splitter = parser(llm=names_alone, margin="similarity", enrich=enricher)
+    nodes = splitter.get_nodes_from_documents(documents)
+    shortened = [node for node in nodes if node.metadata["idms_action"] == "reduced"]
+    assert shortened
+    for node in shortened:
+        embedded = node.get_content(MetadataMode.EMBED)
+        assert node.metadata["idms_reduced"] in embedded and node.text not in embedded
+        assert node.text in node.get_content(MetadataMode.LLM)
+    again = IDMSNodeParser.from_dict(IDMSNodeParser(enrich=enricher).to_dict())
+    assert again.enrich == enricher
+    assert IDMSNodeParser.from_dict(IDMSNodeParser(enrich="reduce").to_dict()).enrich == "reduce"
+    with pytest.raises(ValueError, match="enrich"):
+        parser(enrich="all")
+
+
+def test_as_published_the_nodes_are_enriched() -> None:
+    def answer(prompt: str) -> str:
+        return "8" if "Rating:" in prompt else "1"
+
+    documents = [Document(text=ENRICHED, id_="d", metadata={"file_type": "text/markdown"})]
+    published = IDMSNodeParser.paper(HashEmbedding(), answer)
+    assert published.enrich == "paper" and published.add_context
+    with pytest.warns(UserWarning, match="log-probabilities"):
+        nodes = published.get_nodes_from_documents(documents)
+    assert all(node.metadata["idms_density"] >= 0 for node in nodes)

@@ -7,8 +7,8 @@ indexed changes: `context`, and the body of the index text. `text`, offsets and 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
 
@@ -117,6 +117,18 @@ class IDMSEnricher:
             check_at_least(name, getattr(self, name), 1)
         if self.max_tokens is not None:
             check_at_least("max_tokens", self.max_tokens, 1)
+
+    @classmethod
+    def paper(cls, **changes: Any) -> IDMSEnricher:
+        """The enrichment of the paper ("Density-driven Chunking", equations 2 to 8).
+
+        Every factor of equation 2 with its sum as printed: each chunk is rated by the language
+        model (S, equation 6), and an entity weighs the number of different ones (equation 4), in
+        however many chunks it stands. What is shortened may be as short as it is. The paper names
+        no thresholds, rounds or sizes; these are ours.
+        """
+        density = DensitySettings(entity_weight="literal", rate=True, max_share=1.0)
+        return cls(**{"density": density, "min_tokens": 0, "min_chunks": 2, **changes})
 
     def enrich(
         self,
@@ -308,31 +320,83 @@ class EnrichingSplitter(ReadingSplitter):
         return replace(explanation, chunks=tuple(chunks))
 
 
-ENRICHMENTS = ("none", "reduce", "supplement", "both")
+ENRICHMENTS = ("none", "reduce", "supplement", "both", "paper")
+
+
+def as_enricher(value: Any) -> IDMSEnricher | None:
+    """The enricher that a host's `enrich` stands for; None for "none".
+
+    Example:
+        >>> as_enricher("reduce").supplement, as_enricher({"rounds": 1}).rounds
+        (False, 1)
+
+    Raises:
+        InvalidParameter: it is neither one of ENRICHMENTS nor an `IDMSEnricher` nor its settings.
+    """
+    if isinstance(value, IDMSEnricher):
+        return value
+    if isinstance(value, Mapping):
+        return _enricher_of(value)
+    if not isinstance(value, str):
+        raise InvalidParameter(
+            f"enrich must be one of {', '.join(map(repr, ENRICHMENTS))} or an IDMSEnricher; got "
+            f"{type(value).__name__}."
+        )
+    if check_choice("enrich", value, ENRICHMENTS) == "none":
+        return None
+    if value == "paper":
+        return IDMSEnricher.paper()
+    return IDMSEnricher(
+        reduce=value in {"reduce", "both"}, supplement=value in {"supplement", "both"}
+    )
+
+
+def _enricher_of(settings: Mapping[str, Any]) -> IDMSEnricher:
+    """An enricher of its settings by name, those of its density among them under "density"."""
+    given = dict(settings)
+    density = given.pop("density", {})
+    try:
+        if isinstance(density, Mapping):
+            density = DensitySettings(**density)
+        return IDMSEnricher(density=density, **given)
+    except TypeError as error:
+        raise InvalidParameter(f"enrich must hold settings of IDMSEnricher: {error}.") from error
+
+
+def enricher_settings(enricher: IDMSEnricher) -> dict[str, Any]:
+    """The settings of an enricher that are no defaults, as JSON values; functions are left out."""
+    return {
+        **_plain_changes(enricher),
+        "density": _plain_changes(enricher.density),
+    }
+
+
+def _plain_changes(record: Any) -> dict[str, Any]:
+    changes = {}
+    for part in fields(record):
+        value = getattr(record, part.name)
+        if value != part.default and isinstance(value, str | int | float | bool):
+            changes[part.name] = value
+    return changes
 
 
 def with_enrichment(
     splitter: ReadingSplitter,
-    enrich: str,
+    enrich: Any,
     *,
     max_tokens: int | None,
     counter: TokenCounter,
     into_context: bool = True,
 ) -> ReadingSplitter:
-    """The splitter with the halves of enrichment that `enrich` names.
+    """The splitter with the enrichment that `enrich` stands for, as `as_enricher` reads it.
 
     Index texts stay within the limit of the splitter's chunks.
 
     Raises:
-        InvalidParameter: `enrich` is not one of ENRICHMENTS.
+        InvalidParameter: as `as_enricher`.
     """
-    if check_choice("enrich", enrich, ENRICHMENTS) == "none":
+    enricher = as_enricher(enrich)
+    if enricher is None:
         return splitter
-    enricher = IDMSEnricher(
-        reduce=enrich in {"reduce", "both"},
-        supplement=enrich in {"supplement", "both"},
-        max_tokens=max_tokens,
-        counter=counter,
-        into_context=into_context,
-    )
-    return EnrichingSplitter(splitter, enricher)
+    limited = replace(enricher, max_tokens=max_tokens, counter=counter, into_context=into_context)
+    return EnrichingSplitter(splitter, limited)

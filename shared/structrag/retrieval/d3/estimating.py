@@ -11,6 +11,7 @@ from structrag.retrieval.d3.costs import StageCost, call_cost
 from structrag.retrieval.d3.evidence import selection_cost
 from structrag.retrieval.d3.outlines import Routing, windows
 from structrag.retrieval.d3.routing import (
+    BY_SCORES,
     Scope,
     by_scores,
     first_levels,
@@ -59,7 +60,7 @@ def estimate(
     everything = scope.rows(range(len(scope.outline)))
     expected, upper = StageCost(), StageCost()
     rows = everything
-    if router == "scores" or not is_direct(scope.outline, selection):
+    if router in BY_SCORES or not is_direct(scope.outline, selection):
         scores = lexical_part_scores(scope.parts, question, scope.part_mask)
         rows = _likely(scope, router, scores, routing, everything)
         expected, upper = _route_costs(question, scope, router, scores, routing)
@@ -75,7 +76,7 @@ def _likely(
 
     All where no word of the question occurs.
     """
-    if router == "scores":
+    if router in BY_SCORES:
         return by_scores(scope, scores, routing).rows or everything
     chosen = stand_in(range(len(scope.outline)), scope.section_scores(scores))
     positions = with_children(scope.outline, set(chosen), always=routing.expand_children)
@@ -87,7 +88,7 @@ def _route_costs(
 ) -> tuple[StageCost, StageCost]:
     """Expected, and at most."""
     n_parts = int(np.count_nonzero(scope.part_mask))
-    if router == "scores":
+    if router in BY_SCORES:
         return StageCost(scored=n_parts), StageCost(scored=n_parts)
     if router == "cross_encoder":
         cost = StageCost(scored=sum(bool(section.rows) for section in scope.outline))
@@ -128,7 +129,7 @@ def _select_cost(
     selection: Selection,
     answer_tokens: int,
 ) -> StageCost:
-    if strategy == "fused":
+    if strategy in ("fused", "evidence"):
         return StageCost(scored=len(rows))
     cost = selection_cost(question, [scope.paragraphs.chunk(row) for row in rows], selection)
     if not set(selection.stages) & set(ASKING):

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from structrag.asking.replies.ids import parse_ids, usable_ids
-from structrag.asking.requests import Ask, Steps
+from structrag.asking.replies.lists import parse_answer
+from structrag.asking.requests import Ask, Failed, Steps, why_unusable
 from structrag.errors import NoModel
+from structrag.models.summariser import TransformersSummariser
 from structrag.records import Chunk
+from structrag.retrieval.d3.condensing import PROMPT, SUMMARY_TOKENS
 from structrag.retrieval.d3.costs import StageCost, call_cost, window_tokens
 from structrag.retrieval.d3.packing import Part, pack_calls
 from structrag.retrieval.d3.reranking import keep, lexical_scores, score_steps
@@ -16,6 +20,7 @@ from structrag.retrieval.d3.selection import ASKING, Evidence, Selection, Tally,
 from structrag.text.extractive import summarise
 
 COMPONENT = "d3.select/1"
+SUMMARY_COMPONENT = "d3.paragraph/1"
 LEAST_BUDGET = 64  # tokens of paragraphs; with less room than that no call is made
 WORDS_PER_TOKEN = 1 / 1.3  # as `count_tokens` estimates
 
@@ -159,8 +164,9 @@ def hierbase_steps(
 ) -> Steps[list[int]]:
     """BASE over short forms of the paragraphs, then over those it named."""
     texts = [paragraph.text for paragraph in paragraphs]
+    summarised = yield from summarised_steps(paragraphs, settings, tally)
     candidates = yield from base_steps(
-        question, paragraphs, short_forms(paragraphs, settings), settings, tally
+        question, paragraphs, short_forms(summarised, settings), settings, tally
     )
     if not candidates and not settings.hier_fallback:
         return []
@@ -173,6 +179,41 @@ def hierbase_steps(
         tally,
     )
     return [candidates[i] for i in chosen]
+
+
+def summarised_steps(
+    paragraphs: Sequence[Chunk], settings: Selection, tally: Tally
+) -> Steps[list[Chunk]]:
+    """The paragraphs with `extras["summary"]` by the summariser (section 3.3.2, HIERBASE).
+
+    Those that are short, or have one, stay as they are, as does one whose summary fails, cannot be
+    used or is no shorter.
+    """
+    chosen = list(paragraphs)
+    if settings.summariser is None:
+        return chosen
+    long = []
+    for i, paragraph in enumerate(paragraphs):
+        is_long = settings.counter(paragraph.text) > settings.short_tokens
+        if is_long and not paragraph.extras.get("summary"):
+            long.append(i)
+    takes_text = isinstance(settings.summariser, TransformersSummariser)
+    words = str(SUMMARY_TOKENS * 10 // 13)
+    template = "{text}" if takes_text else PROMPT
+    asks = []
+    for i in long:
+        title = " > ".join(paragraphs[i].path)
+        prompt = template.format(title=title, text=paragraphs[i].text, words=words)
+        asks.append(Ask(prompt, SUMMARY_COMPONENT, llm=settings.summariser))
+    answers = (yield asks) if asks else []
+    for i, answer in zip(long, answers, strict=True):
+        summary = "" if isinstance(answer, Failed) else parse_answer("summary", answer)[0]
+        if not summary:
+            tally.failures.append(f"a paragraph's summary: {why_unusable(answer)}")
+        elif len(summary) < len(paragraphs[i].text):
+            extras = {**paragraphs[i].extras, "summary": summary}
+            chosen[i] = replace(paragraphs[i], extras=extras)
+    return chosen
 
 
 def short_forms(paragraphs: Sequence[Chunk], settings: Selection) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,6 +53,8 @@ class Layout:
     sections: tuple[OutlineSection, ...]  # by row of the section store
     parts: NDArray[np.int64]  # (number of parts, 2): the paragraph rows [first, last) of each
     tokens: NDArray[np.int64]  # (number of paragraphs,): how many each has
+    # document -> its first paragraph row, and where its paragraphs start and end, in characters
+    documents: Mapping[str, tuple[int, NDArray[np.int64], NDArray[np.int64]]]
 
     def section_of(self, paragraph: int) -> int:
         """The place in `sections` of the one that holds a paragraph row.
@@ -67,9 +69,11 @@ def build_layout(sections: Reader, parts: Reader, paragraphs: Reader) -> Layout:
     tokens: list[int] = []
     # document -> its first row, and where its paragraphs start
     starts: dict[str, tuple[int, list[int]]] = {}
+    ends: dict[str, list[int]] = {}
     for row in range(len(paragraphs)):
         chunk = paragraphs.chunk(row)
         starts.setdefault(chunk.doc_id, (row, []))[1].append(chunk.start)
+        ends.setdefault(chunk.doc_id, []).append(chunk.end)
         tokens.append(chunk.n_tokens)
     sums = np.concatenate([[0], np.cumsum(np.array(tokens, dtype=np.int64))])
 
@@ -106,6 +110,10 @@ def build_layout(sections: Reader, parts: Reader, paragraphs: Reader) -> Layout:
         tuple(outline),
         np.array(spans, dtype=np.int64).reshape(-1, 2),
         np.array(tokens, dtype=np.int64),
+        {
+            doc_id: (first, np.array(places), np.array(ends[doc_id]))
+            for doc_id, (first, places) in starts.items()
+        },
     )
 
 

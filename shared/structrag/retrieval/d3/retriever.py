@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,13 +27,15 @@ from structrag.retrieval.d3.results import D3Result, Details, hits_of, joined, w
 from structrag.retrieval.d3.routing import Routed, Scope, routed_steps
 from structrag.retrieval.d3.scoring import own_vectors, paragraph_scores_steps, within_budget
 from structrag.retrieval.d3.selection import Evidence, Selection
+from structrag.retrieval.d3.sentences import check_evidence, paragraph_sentence_steps
+from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from structrag.retrieval.retriever import Retriever
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-ROUTERS = ("auto", "llm", "scores", "cross_encoder")
-FUSED = "fused"  # the strategy without a language model
+ROUTERS = ("auto", "llm", "scores", "evidence", "cross_encoder")
+FUSED, EVIDENCE = "fused", "evidence"  # the strategies without a language model
 
 
 class D3Retriever(Retriever):
@@ -58,17 +60,21 @@ class D3Retriever(Retriever):
             index's own model is not asked).
         preset: "default", or "paper": section names instead of ids, nothing where nothing was
             named.
-        router: "llm"; "scores" (BM25 and vectors); "cross_encoder" (it ranks sections); "auto":
-            "llm" where there is one, else "scores".
-        strategy: "fused", or one of `Selection`; None: that of `selection`, whose "auto" is "base"
-            with a language model, else "fused".
+        router: "llm"; "evidence" (a section counts as its best sentence does there); "scores"
+            (BM25 and vectors); "cross_encoder" (it ranks sections); "auto": "llm" where there is
+            one, else "evidence" where that is given, else "scores".
+        strategy: "fused", "evidence" (paragraphs by their best sentence, best first, until the
+            tokens are used up), or one of `Selection`; None: that of `selection`, whose "auto" is
+            "base" with a language model, else "evidence" or "fused" as for `router`.
+        evidence: An `EvidenceRetriever` over the same documents, whose scores of sentences then
+            take the place of BM25 and vectors.
         routing: Settings of the first stage; default by preset.
         selection: Settings of the second stage but for "fused"; default by preset.
         k: At most so many paragraphs, of those that are scored ("fused", or a strategy of
             `Selection` that scores); None: no limit with "fused", else that of `selection`. What a
             language model names is not limited.
-        max_tokens: With "fused": at most so many tokens together, but always one paragraph; None:
-            no limit.
+        max_tokens: With "fused" and "evidence": at most so many tokens together, but always one
+            paragraph; None: no limit.
         cross_encoder: For the router: what `Selection.cross_encoder` takes.
         join_adjacent: Whether evidence paragraphs that follow each other become one chunk.
         asking, options: An `Asking`, or its settings by their own names, over all questions asked
@@ -91,6 +97,7 @@ class D3Retriever(Retriever):
         k: int | None = None,
         max_tokens: int | None = 1000,
         cross_encoder: Any = None,
+        evidence: EvidenceRetriever | None = None,
         join_adjacent: bool = False,
         asking: Asking | None = None,
         **options: Unpack[AskingOptions],
@@ -99,10 +106,13 @@ class D3Retriever(Retriever):
         self.index = index
         model = as_language_model(llm)
         self.cross_encoder = as_cross_encoder(cross_encoder)
-        self.router = _checked_router(router, model, self.cross_encoder)
+        check_evidence(evidence)
+        self.evidence = evidence
+        self.router = _checked_router(router, model, self.cross_encoder, evidence)
         if paper:
             routing = routing or Routing.paper()
-            selection = selection or Selection.paper(strategy="auto")
+            summariser = index.runner.llm or model
+            selection = selection or Selection.paper(strategy="auto", summariser=summariser)
         self.routing = routing or Routing()
         self.selection = selection or Selection()
         counter = model_counter(self.routing.counter, model)
@@ -111,8 +121,11 @@ class D3Retriever(Retriever):
         self.selection = replace(self.selection, counter=counter)
         self.strategy = strategy if strategy is not None else self.selection.strategy
         if self.strategy == "auto":
-            self.strategy = FUSED if model is None else "base"
-        if self.strategy != FUSED:
+            without = FUSED if evidence is None else EVIDENCE
+            self.strategy = without if model is None else "base"
+        if self.strategy == EVIDENCE:
+            _check_given(evidence, "strategy")
+        elif self.strategy != FUSED:
             self.selection = replace(self.selection, strategy=self.strategy)
         if max_tokens is not None:
             check_at_least("max_tokens", max_tokens, 1)
@@ -197,10 +210,26 @@ class D3Retriever(Retriever):
         scope = Scope(self.index, where)
         if not question.strip() or not scope.outline:
             return D3Result(question, cost={"route": StageCost(), "select": StageCost()})
+        sentences = None
+        if self.evidence is not None and EVIDENCE in (self.router, self.strategy):
+            sentences = yield from paragraph_sentence_steps(
+                self.evidence, question, scope.layout, where
+            )
+        by_sentences = sentences if self.router == EVIDENCE else None
         routed = yield from routed_steps(
-            question, scope, self.router, self.routing, selection, self.cross_encoder
+            question,
+            scope,
+            self.router,
+            self.routing,
+            selection,
+            self.cross_encoder,
+            by_sentences,
         )
-        evidence, details = yield from self._selected(question, scope, routed, selection, most)
+        if self.strategy == EVIDENCE and sentences is not None:
+            evidence = self._best_sentences(scope, routed, sentences, most)
+            details: list[Details] = []
+        else:
+            evidence, details = yield from self._selected(question, scope, routed, selection, most)
         chunks = [scope.paragraphs.chunk(routed.rows[place]) for place in evidence.positions]
         hits = hits_of(chunks, evidence.scores, details)
         if self.join_adjacent:
@@ -222,6 +251,17 @@ class D3Retriever(Retriever):
                 f"questions must be a list of questions; got one, {questions!r}. Put it in a list."
             )
         return together([self.result_steps(question, k, where=where) for question in questions])
+
+    def _best_sentences(
+        self, scope: Scope, routed: Routed, sentences: Mapping[int, float], k: int | None
+    ) -> Evidence:
+        """The paragraphs of the route with the best sentences, within the tokens."""
+        scores = {row: sentences[row] for row in routed.rows if row in sentences}
+        sizes = {row: int(scope.layout.tokens[row]) for row in scores}
+        rows = sorted(within_budget(scores, sizes, k=k, max_tokens=self.max_tokens))
+        places = np.searchsorted(np.array(routed.rows), rows).tolist()
+        cost = StageCost(scored=len(scores))
+        return Evidence(tuple(places), tuple(scores[row] for row in rows), cost)
 
     def _selected(
         self, question: str, scope: Scope, routed: Routed, selection: Selection, k: int | None
@@ -259,11 +299,23 @@ class D3Retriever(Retriever):
         return await self.runner.arun(steps)
 
 
-def _checked_router(router: str, model: Any, cross_encoder: Any) -> str:
+def _check_given(evidence: Any, parameter: str) -> None:
+    if evidence is None:
+        raise InvalidParameter(
+            f"evidence must be given with {parameter}='evidence'; got None. Pass an "
+            "EvidenceRetriever over the same documents."
+        )
+
+
+def _checked_router(router: str, model: Any, cross_encoder: Any, evidence: Any) -> str:
     """The router, "auto" decided; InvalidParameter where its model is missing."""
     check_choice("router", router, ROUTERS)
+    if router == "auto" and model is None:
+        return "scores" if evidence is None else "evidence"
     if router == "auto":
-        return "scores" if model is None else "llm"
+        return "llm"
+    if router == "evidence":
+        _check_given(evidence, "router")
     if router == "cross_encoder" and cross_encoder is None:
         raise InvalidParameter("cross_encoder must be given with router='cross_encoder'; got None.")
     if router == "llm" and model is None:

@@ -25,8 +25,10 @@ from structrag.retrieval.d3.outlines import Routing, Window, section_name, windo
 from structrag.retrieval.d3.reranking import keep
 from structrag.retrieval.d3.scoring import part_scores_steps, wide_route
 from structrag.retrieval.d3.selection import Selection, Tally, empty_is_none
+from structrag.retrieval.d3.sentences import part_sentence_scores
 
 COMPONENT = "d3.route/1"
+BY_SCORES = ("scores", "evidence")  # routers that score parts of sections
 LEXICAL_SHARE = 0.5  # of the best section's score, for sections that stand in for a failed call
 LEXICAL_MOST = 5
 LABEL_TOKENS = 4  # of a paragraph's id in a call
@@ -85,8 +87,8 @@ class RouteResult:
 
     Attributes:
         sections: Those with paragraphs to look into, in reading order.
-        how: "llm", "scores" (BM25 and vectors), "cross_encoder", "direct" (too little text to
-            route), "all" or "none".
+        how: "llm", "scores" (BM25 and vectors), "evidence" (best sentences), "cross_encoder",
+            "direct" (too little text to route), "all" or "none".
         scores: One a section, in [0, 1] unless a cross-encoder's; None: there are none.
         answers: Of the language model, as they came; "" for a failed call.
         cost: Calls, tokens, and the sections or parts of sections that were scored.
@@ -137,20 +139,26 @@ def routed_steps(
     routing: Routing,
     selection: Selection,
     cross_encoder: Any,
+    sentences: Mapping[int, float] | None = None,
 ) -> Steps[Routed]:
     """The paragraphs a question is routed to.
+
+    `sentences` are the scores of paragraphs by their best sentences, for the router "evidence".
 
     Text without headings that fits one call of the next stage is not routed.
     """
     everything = range(len(scope.outline))
-    if router != "scores" and is_direct(scope.outline, selection):
+    if router not in BY_SCORES and is_direct(scope.outline, selection):
         return Routed(RouteResult(tuple(scope.outline), "direct"), scope.rows(everything))
     if router == "llm":
         return (yield from _read_steps(question, scope, routing))
     if router == "cross_encoder":
         return (yield from _ranked_steps(question, scope, routing, cross_encoder))
-    scores = yield from part_scores_steps(scope.parts, question, scope.part_mask)
-    routed = by_scores(scope, scores, routing)
+    if sentences is None:
+        scores = yield from part_scores_steps(scope.parts, question, scope.part_mask)
+    else:
+        scores = part_sentence_scores(sentences, scope.layout)
+    routed = by_scores(scope, scores, routing, router)
     if routed.rows or routing.on_empty != "all":
         return routed
     route = RouteResult(tuple(scope.outline), "all", cost=routed.route.cost)
@@ -171,7 +179,9 @@ def is_direct(outline: Sequence[OutlineSection], selection: Selection) -> bool:
     return size <= room
 
 
-def by_scores(scope: Scope, scores: Mapping[int, float], routing: Routing) -> Routed:
+def by_scores(
+    scope: Scope, scores: Mapping[int, float], routing: Routing, how: str = "scores"
+) -> Routed:
     """The route that the scores of parts give."""
     chosen = wide_route(
         scores,
@@ -184,7 +194,7 @@ def by_scores(scope: Scope, scores: Mapping[int, float], routing: Routing) -> Ro
     order = sorted(sections)
     route = RouteResult(
         tuple(scope.outline[i] for i in order),
-        "scores" if chosen else "none",
+        how if chosen else "none",
         tuple(sections[i] for i in order) if chosen else None,
         cost=StageCost(scored=len(scores)),
     )

@@ -10,6 +10,7 @@ from structrag.asking.prompts import check_template
 from structrag.asking.requests import Failed, why_unusable
 from structrag.errors import InvalidParameter, NoModel, check_at_least, check_choice
 from structrag.models.cross_encoder import as_cross_encoder
+from structrag.models.llm import as_language_model
 from structrag.models.monot5 import as_monot5
 from structrag.retrieval.d3.costs import StageCost, call_cost
 from structrag.text.tokens import TokenCounter, count_tokens
@@ -73,6 +74,10 @@ class Selection:
             was chosen; False: nothing is (paper).
         short_tokens: With "hierbase", paragraphs of at most so many tokens are shown instead of a
             summary; 0: never (paper).
+        summariser: With "hierbase", the language model that summarises paragraphs (S in the paper),
+            a `TransformersSummariser` for example; its calls are in `usage`, not in a result's
+            cost, and `cache` keeps them. None: extracts. With `preset="paper"` of `D3Retriever`
+            that of the index, else the retriever's.
         with_path: Whether "monot5" and "cross_encoder" see the heading path in front of a
             paragraph; False: its text alone (paper).
         monot5: For "monot5": a `MonoT5`, the folder or name of a checkpoint on this machine, or an
@@ -98,6 +103,7 @@ class Selection:
     chain_k: int = 10
     hier_fallback: bool = True
     short_tokens: int = 60
+    summariser: Any = None
     with_path: bool = True
     monot5: Any = None
     cross_encoder: Any = None
@@ -131,6 +137,7 @@ class Selection:
                     'loaded model or the folder of one, or take strategy "lexical", which needs '
                     "none."
                 )
+        object.__setattr__(self, "summariser", as_language_model(self.summariser))
         object.__setattr__(self, "monot5", as_monot5(self.monot5))
         object.__setattr__(self, "cross_encoder", as_cross_encoder(self.cross_encoder))
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from structrag.asking.naming import setting_name
 from structrag.asking.requests import (
@@ -425,6 +427,26 @@ class EvidenceRetriever(Retriever):
             hits.sort(key=lambda hit: (places[hit.chunk.doc_id], hit.chunk.start))
         return hits
 
+    def sentence_scores_steps(
+        self, query: str, *, where: Any = None
+    ) -> Steps[dict[str, SentenceScores]]:
+        """Every sentence, row and heading of the documents searched with its score, as steps.
+
+        By document; a blank query, or nothing to search, gives nothing. Raises as `search`.
+        """
+        check_query(query)
+        shelf = self._shelf()
+        documents, pool = shelf.select(where)
+        if not query.strip() or not len(pool):
+            return {}
+        question = yield from self._question_steps(query, shelf.basis)
+        scores = self._ranking(pool, question).scores
+        bounds = pairwise(pool.firsts.tolist())
+        return {
+            stored.id: SentenceScores(record.starts, scores[first:stop])
+            for stored, record, (first, stop) in zip(documents, pool.records, bounds, strict=True)
+        }
+
     def _hits(
         self,
         documents: Sequence[Stored],
@@ -506,6 +528,14 @@ class EvidenceRetriever(Retriever):
             fitted = shelf.with_records(dict(zip(shelf.records, records, strict=True)), basis)
             self.store.keep(fitted)
             return fitted
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceScores:
+    """The sentences, rows and headings of a document, in reading order, with their scores."""
+
+    starts: NDArray[np.int32]  # (n,) in characters of the document
+    scores: NDArray[np.float64]  # (n,) of one search, higher is better
 
 
 @dataclass(frozen=True, slots=True)

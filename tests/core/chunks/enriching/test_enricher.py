@@ -21,7 +21,12 @@ from structrag.chunks.enriching.density import (
     DensitySettings,
     Entity,
 )
-from structrag.chunks.enriching.enricher import IDMSEnricher, with_enrichment
+from structrag.chunks.enriching.enricher import (
+    IDMSEnricher,
+    as_enricher,
+    enricher_settings,
+    with_enrichment,
+)
 from structrag.chunks.fixed import FixedSplitter
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.errors import InvalidParameter
@@ -197,3 +202,34 @@ def test_only_chunks_whose_entities_are_well_explained_are_shortened() -> None:
     enricher = IDMSEnricher(low=1.0, high=5.0)
     assert enricher._chosen(measured) == ([1, 2], [3])  # the median is 0.45
     assert enricher._chosen([factors(0.5), factors(0.5)]) == ([0, 1], [])  # at the median too
+
+
+def test_as_published_every_factor_counts() -> None:
+    source, chunks = dense_document()
+
+    def script(prompt: str) -> str:
+        return "8" if "Rating:" in prompt else "nothing"
+
+    llm = ScriptedModel(script)
+    enricher = IDMSEnricher.paper(reduce=False, supplement=False)
+    enriched = enricher.enrich(source, chunks, embedder=HashEmbedder(), llm=llm)
+    assert len(llm.prompts) == len(chunks)  # S of equation 6 for every chunk
+    for chunk in enriched:
+        factors = chunk.extras["density_factors"]
+        assert factors["rating"] == 0.8
+        n = factors["entities"]  # W of equation 4, in each summand of equation 2
+        total = n * n * factors["effectiveness"] * factors["correlation"] * factors["similarity"]
+        expected = 100 * total * 0.8 / factors["tokens"]
+        assert chunk.extras["density"] == pytest.approx(expected, rel=0.02, abs=1e-4)
+
+
+def test_settings_there_and_back() -> None:
+    enricher = IDMSEnricher.paper(rounds=1, low=0.5)
+    settings = json.loads(json.dumps(enricher_settings(enricher)))
+    assert settings["density"] == {"entity_weight": "literal", "rate": True, "max_share": 1.0}
+    assert as_enricher(settings) == enricher
+    assert as_enricher("none") is None and as_enricher("paper") == IDMSEnricher.paper()
+    assert as_enricher(enricher) is enricher
+    for bad in ({"round": 1}, {"density": {"weight": 1}}, "all", 7, None):
+        with pytest.raises(InvalidParameter, match="enrich"):
+            as_enricher(bad)

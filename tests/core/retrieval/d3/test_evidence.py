@@ -13,6 +13,7 @@ from doubles import HashEmbedder, ScriptedModel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from structrag import D3Index, D3Retriever, read_text
 from structrag.asking.runner import Runner
 from structrag.asking.steps import together
 from structrag.errors import NoModel
@@ -335,3 +336,37 @@ def test_the_cost_is_known_before(strategy: str) -> None:
     else:
         assert expected == replace(evidence.cost, answer_tokens=0)
     assert selection_cost(QUESTION, [], setting) == StageCost()
+
+
+def test_hierbase_reads_summaries_of_the_summariser() -> None:
+    def summarise(prompt: str) -> str:
+        return "It leaks. " if "pump" in prompt else "Of brass."
+
+    long = " It is said again and again, so that this is a long paragraph." * 3
+    text = f"# A\n\nThe pump drips.{long}\n\n# B\n\nThe valve.{long}\n\n# C\n\nShort.\n"
+    summariser = ScriptedModel(summarise)
+    index = D3Index(preset="paper", llm=summariser)
+    index.add([read_text(text, format="markdown")])
+    before = len(summariser.prompts)
+    model = ScriptedModel(lambda prompt: "A, B, C" if "Section" in prompt else "1")
+    retriever = D3Retriever(index, llm=model, preset="paper", strategy="hierbase")
+    result = retriever.result("What drips?")
+    assert len(summariser.prompts) - before == 3  # whatever their length
+    assert "[1] It leaks.\n\n[2] Of brass." in model.prompts[1]
+    assert "The pump drips." not in model.prompts[1] and "The pump drips." in model.prompts[2]
+    assert [hit.chunk.path for hit in result.hits] == [("A",)]
+    assert result.cost["select"].calls == 2
+
+
+@pytest.mark.parametrize("answer", [OSError("down"), "", "I cannot help with that.", "x" * 9000])
+def test_a_paragraph_whose_summary_fails_is_extracted(answer: Any) -> None:
+    paragraphs = chunks(LONG)
+    model = ScriptedModel("1")
+    settings = Selection.paper(strategy="hierbase", summariser=ScriptedModel(answer))
+    evidence = Runner(llm=model).run(select_steps(QUESTION, paragraphs, settings))
+    plain = replace(settings, summariser=None)
+    assert (
+        evidence.positions
+        == Runner(llm=ScriptedModel("1")).run(select_steps(QUESTION, paragraphs, plain)).positions
+    )
+    assert bool(evidence.failures) is (answer != "x" * 9000)

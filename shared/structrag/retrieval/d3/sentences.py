@@ -1,0 +1,78 @@
+"""D3's stages by the best sentences, as evidence scores them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from structrag.asking.requests import Embed, Request, Steps, T
+from structrag.asking.steps import intercept
+from structrag.errors import InvalidParameter
+from structrag.retrieval.d3.layout import Layout
+from structrag.retrieval.evidence.retriever import EvidenceRetriever
+from structrag.retrieval.fusion import minmax
+
+
+def check_evidence(evidence: Any) -> None:
+    """Raise InvalidParameter unless it is None or an `EvidenceRetriever`."""
+    if evidence is not None and not isinstance(evidence, EvidenceRetriever):
+        raise InvalidParameter(
+            "evidence must be an EvidenceRetriever over the documents of the index; got "
+            f"{type(evidence).__name__}."
+        )
+
+
+def paragraph_sentence_steps(
+    evidence: EvidenceRetriever, question: str, layout: Layout, where: Any
+) -> Steps[dict[int, float]]:
+    """Paragraph row -> the score of its best sentence, in [0, 1] over the documents searched.
+
+    Rows of other documents are left out.
+
+    Raises:
+        InvalidParameter: a document of the index is not in `evidence`.
+    """
+    missing = layout.documents.keys() - set(evidence.document_ids)
+    if missing:
+        raise InvalidParameter(
+            "evidence must hold every document of the index; it lacks "
+            f"{', '.join(map(repr, sorted(missing)[:3]))}. Add them with evidence.add(...)."
+        )
+    steps = evidence.sentence_scores_steps(question, where=where)
+    by_document = yield from _by_its_own(evidence, steps)
+    best: dict[int, float] = {}
+    for doc_id, scored in by_document.items():
+        if doc_id not in layout.documents:
+            continue
+        first, starts, ends = layout.documents[doc_id]
+        places = np.searchsorted(starts, scored.starts, "right") - 1
+        inside = (places >= 0) & (scored.starts < ends[places])  # else a heading, or left out
+        for place, score in zip(places[inside].tolist(), scored.scores[inside], strict=True):
+            row = first + place
+            best[row] = max(best.get(row, -np.inf), float(score))
+    scaled = minmax(list(best.values())).tolist()
+    return dict(zip(best, scaled, strict=True))
+
+
+def part_sentence_scores(paragraphs: Mapping[int, float], layout: Layout) -> dict[int, float]:
+    """Part row -> the best of its paragraphs' scores; a part without one is left out."""
+    parts: dict[int, float] = {}
+    for part, (first, last) in enumerate(layout.parts.tolist()):
+        scores = [paragraphs[row] for row in range(first, last) if row in paragraphs]
+        if scores:
+            parts[part] = max(scores)
+    return parts
+
+
+def _by_its_own(evidence: EvidenceRetriever, steps: Steps[T]) -> Steps[T]:
+    """The same steps, embedded by the evidence's models, whoever runs them."""
+
+    def answer(request: Request) -> Steps[Any]:
+        if isinstance(request, Embed) and request.embedder is None:
+            request = replace(request, embedder=evidence.embedder)
+        return (yield [request])[0]
+
+    return intercept(steps, answer)

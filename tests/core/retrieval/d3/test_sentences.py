@@ -1,0 +1,122 @@
+"""D3 by the best sentences of sections and paragraphs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from doubles import HashEmbedder, HashTokens, ScriptedModel
+
+from structrag import D3Index, D3Retriever, Document, EvidenceRetriever, read_text
+from structrag.errors import InvalidParameter
+from structrag.retrieval.d3.routing import Scope
+from structrag.retrieval.d3.sentences import paragraph_sentence_steps, part_sentence_scores
+from structrag.retrieval.fusion import minmax
+
+FILLER = "Nothing of interest happens in this long paragraph about weather and trains. " * 12
+TEXT = f"""Opening words.
+
+# Birds
+
+{FILLER} The heron eats frogs. {FILLER}
+
+The owl hunts mice.
+
+# Engines
+
+The engine burns diesel.
+
+| part | weight |
+|---|---|
+| piston | 3 kg |
+
+{FILLER}
+"""
+OTHER = "# Fish\n\nThe pike eats small fish.\n"
+DOCUMENTS = [
+    read_text(TEXT, format="markdown", id="report"),
+    read_text(OTHER, format="markdown", id="other"),
+]
+
+
+@pytest.fixture(scope="module", params=[None, "tokens", "vectors"])
+def evidence(request: Any) -> EvidenceRetriever:
+    embedding = {None: None, "tokens": HashTokens(), "vectors": HashEmbedder()}[request.param]
+    return EvidenceRetriever.from_documents(DOCUMENTS, embedding)
+
+
+@pytest.fixture(scope="module")
+def index() -> D3Index:
+    made = D3Index(embedder=HashEmbedder())
+    made.add(DOCUMENTS)
+    return made
+
+
+def test_a_paragraph_counts_as_its_best_sentence(
+    index: D3Index, evidence: EvidenceRetriever
+) -> None:
+    layout = Scope(index, None).layout
+    question = "What does the heron eat?"
+    scores = evidence.run(paragraph_sentence_steps(evidence, question, layout, None))
+    assert sorted(scores) == list(range(len(index)))
+    by_document = evidence.run(evidence.sentence_scores_steps(question))
+    best = []
+    for row in range(len(index)):
+        chunk = index.paragraphs.chunk(row)
+        scored = by_document[chunk.doc_id]
+        inside = (scored.starts >= chunk.start) & (scored.starts < chunk.end)
+        best.append(scored.scores[inside].max())
+    assert [scores[row] for row in range(len(index))] == pytest.approx(minmax(best).tolist())
+    parts = part_sentence_scores(scores, layout)
+    assert max(parts.values()) == 1.0 and len(parts) == len(layout.parts)
+
+
+@pytest.mark.parametrize("how", ["sync", "async"])
+async def test_without_a_model_sections_and_paragraphs_are_found_by_sentences(
+    index: D3Index, evidence: EvidenceRetriever, how: str
+) -> None:
+    retriever = D3Retriever(index, evidence=evidence, k=1)
+    assert (retriever.router, retriever.strategy) == ("evidence", "evidence")
+    question = "What does the heron eat?"
+    result = retriever.result(question) if how == "sync" else await retriever.aresult(question)
+    assert result.route.how == "evidence"
+    assert [hit.chunk.path for hit in result.hits] == [("Birds",)]
+    assert "heron" in result.hits[0].chunk.text and result.hits[0].score == 1.0
+    only = retriever.search("What does the pike eat?", where={"doc_id": "other"})
+    assert {hit.chunk.doc_id for hit in only} == {"other"}
+    assert retriever.search("  ") == []
+    assert retriever.estimate(question).upper["select"].tokens == 0
+
+
+def test_what_is_found_fits_the_tokens(index: D3Index, evidence: EvidenceRetriever) -> None:
+    for max_tokens in (1, 30, 200, 1000):
+        hits = D3Retriever(index, evidence=evidence, max_tokens=max_tokens).search("heron engine")
+        total = sum(hit.chunk.n_tokens for hit in hits)
+        assert hits and (len(hits) == 1 or total <= max_tokens)
+        starts = [
+            (hit.chunk.doc_id, hit.chunk.start) for hit in hits if hit.chunk.doc_id == "report"
+        ]
+        assert starts == sorted(starts)
+
+
+def test_stages_can_be_chosen_one_by_one(index: D3Index, evidence: EvidenceRetriever) -> None:
+    llm = ScriptedModel("1")
+    both = D3Retriever(index, evidence=evidence, llm=llm)
+    assert (both.router, both.strategy) == ("llm", "base")
+    routed = D3Retriever(index, evidence=evidence, llm=llm, router="evidence")
+    result = routed.result("What does the heron eat?")
+    assert result.route.how == "evidence" and result.cost["route"].calls == 0
+    mixed = D3Retriever(index, evidence=evidence, router="scores")
+    assert mixed.result("What does the heron eat?").route.how == "scores"
+    assert mixed.strategy == "evidence"
+
+
+def test_evidence_must_be_there_and_hold_the_documents(index: D3Index) -> None:
+    for options in ({"router": "evidence"}, {"strategy": "evidence"}):
+        with pytest.raises(InvalidParameter, match="evidence must be given"):
+            D3Retriever(index, **options)  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match="evidence must be an EvidenceRetriever"):
+        D3Retriever(index, evidence="mine")  # type: ignore[arg-type]
+    other = EvidenceRetriever.from_documents([Document("Cats.", id="report")])
+    with pytest.raises(InvalidParameter, match="lacks 'other'"):
+        D3Retriever(index, evidence=other).search("cats")
