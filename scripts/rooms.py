@@ -32,6 +32,7 @@ ROOMS = [
     "hosts",
     "evaluation",
     "show",
+    "ingestion",
     "cli",
 ]
 DOORS = {"__init__", "__main__"}  # they may import everything

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from structrag.errors import StructragError
     from structrag.formatting.formatter import HiQAFormatter
     from structrag.index.index import Index
+    from structrag.ingestion.ingesting import ingest
     from structrag.models.bundled import minilm
     from structrag.models.embedders import FunctionEmbedder, SentenceTransformerEmbedder
     from structrag.models.llm import FunctionModel
@@ -66,6 +67,7 @@ _HOMES = {
     "TwoHop": "structrag.retrieval.multihop.twohop",
     "find_files": "structrag.reading.files",
     "huggingface_counter": "structrag.text.tokens",
+    "ingest": "structrag.ingestion.ingesting",
     "minilm": "structrag.models.bundled",
     "parse": "structrag.reading.sections",
     "read_file": "structrag.reading.files",
@@ -100,6 +102,7 @@ __all__ = [
     "TwoHop",
     "find_files",
     "huggingface_counter",
+    "ingest",
     "minilm",
     "parse",
     "read_file",

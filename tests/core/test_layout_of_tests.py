@@ -21,6 +21,7 @@ ELSEWHERE = {
     "evaluation/estimates": "evaluation/test_comparing, cli/test_tables",
     "evaluation/searched": "evaluation/test_labelled: chunks searched and measured",
     "hosts/images": "the adapters' tests: images as their hosts take them",
+    "ingestion/tasks": "records",
     "reading/drafts": "a record",
     "reading/html/text": "reading/html/test_flow: the text that is written",
     "reading/pdf/document": "reading/pdf/test_reader: documents of PDF files",

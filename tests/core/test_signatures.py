@@ -34,6 +34,8 @@ MUTABLE = {
     "hosts.LogProbabilities",
     "index.Segment",
     "index._Answers",
+    "ingestion.Summary",
+    "ingestion._Batch",
     "models.CrossEncoderScorer",
     "models.Cuts",
     "models.Masses",

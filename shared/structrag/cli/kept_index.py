@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from structrag.cli.options import embedder_of, files_of, nothing_read, read_or_l
 from structrag.cli.printing import show_progress
 from structrag.errors import InvalidParameter
 from structrag.index.index import Index
+from structrag.ingestion.ingesting import IngestReport, ingest
 from structrag.records import Document, Hit
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from structrag.retrieval.multiview import MultiViewRetriever
@@ -138,15 +140,12 @@ class KeptIndex:
     def _opened(self, model: Any, options: dict[str, Any]) -> Any:
         """The index as it was saved, or an empty one."""
         place = self.folder / self.method if self.folder is not None else None
-        is_there = place is not None and place.is_dir()
+        if place is None or not place.is_dir():
+            return _empty(self.method, model, self.memory.max_tokens, **options)
         if self.method == "evidence":
-            if is_there:
-                return EvidenceRetriever.load(place, model, **options)  # type: ignore[arg-type]
-            return EvidenceRetriever(model, **options)
+            return EvidenceRetriever.load(place, model, **options)
         options["splitter"] = ContentAwareSplitter(max_tokens=self.memory.max_tokens)
-        if is_there:
-            return Index.load(place, embedder=model, **options)  # type: ignore[arg-type]
-        return Index(embedder=model, **options)
+        return Index.load(place, embedder=model, **options)
 
     # -- files in and out
 
@@ -197,6 +196,54 @@ class KeptIndex:
             raise nothing_read(paths or roots, files)
         return Changes(**counts)
 
+    def fill(
+        self,
+        paths: Sequence[Path],
+        workers: int | None = None,
+        *,
+        format: str = "auto",
+        reader: str = "layout",
+        isolated: bool = True,
+    ) -> IngestReport:
+        """`update` by several processes, for many files; each makes its own models.
+
+        A file that cannot be read is named; the others are indexed. Documents whose files
+        are gone leave the index.
+
+        Raises:
+            InvalidDocument: nothing is there, or no file could be read.
+        """
+        if self.folder is None:
+            raise InvalidParameter("A folder is needed for an index that several processes fill.")
+        roots = [*map(Path, self.memory.roots)]
+        files = files_of([*paths, *filter(Path.exists, roots)], without=self.folder)
+        names = [os.path.abspath(file) for file in files]
+        states = {name: _state(name, format, reader) for name in names}
+        self.memory.roots = sorted({*self.memory.roots, *map(os.path.abspath, paths)})
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._write_memory()  # what a search goes by, if this is broken off
+        report = ingest(
+            names,
+            self.folder / self.method,
+            make=partial(_made, self.method, self.memory.embedder, self.memory.max_tokens),
+            workers=workers,
+            format=format,
+            reader=reader,
+            isolated=isolated,
+            remove_missing=True,
+            progress=lambda progress: show_progress("files", progress.files, progress.total),
+        )
+        self.index = self._opened(embedder_of(self.memory.embedder), {"progress": show_progress})
+        self.memory.files = {
+            name: state for name, state in states.items() if name in set(self.index.document_ids)
+        }
+        self._write_memory()
+        for sentence in report.errors.values():
+            show_progress.say(f"left out: {sentence}")
+        if not self.index.document_ids:
+            raise nothing_read(paths, files)
+        return report
+
     def _add(self, documents: Sequence[Document], states: dict[str, list[Any]]) -> Counter[str]:
         """Add documents, and say how many there were of each kind."""
         if not documents:
@@ -225,11 +272,15 @@ class KeptIndex:
             self.folder.mkdir(parents=True, exist_ok=True)
             self.index.save(self.folder / self.method)
         if (self.folder / self.method).is_dir():
-            content = {"version": VERSION, **asdict(self.memory)}
-            file = self.folder / f"{self.method}.json"
-            unfinished = file.with_suffix(f".{os.getpid()}.part")
-            unfinished.write_text(json.dumps(content), encoding="utf-8")
-            os.replace(unfinished, file)
+            self._write_memory()
+
+    def _write_memory(self) -> None:
+        assert self.folder is not None  # noqa: S101
+        content = {"version": VERSION, **asdict(self.memory)}
+        file = self.folder / f"{self.method}.json"
+        unfinished = file.with_suffix(f".{os.getpid()}.part")
+        unfinished.write_text(json.dumps(content), encoding="utf-8")
+        os.replace(unfinished, file)
 
     # -- searching
 
@@ -250,6 +301,18 @@ class KeptIndex:
                 where = lambda meta: meta.get("source") in ids  # noqa: E731
         hits: list[Hit] = retriever.search(query, k, where=where)
         return hits
+
+
+def _made(method: str, embedder: str, max_tokens: int) -> Any:
+    """An empty index with its models, made in a process that fills it."""
+    return _empty(method, embedder_of(embedder), max_tokens)
+
+
+def _empty(method: str, model: Any, max_tokens: int, **options: Any) -> Any:
+    if method == "evidence":
+        return EvidenceRetriever(model, **options)
+    splitter = ContentAwareSplitter(max_tokens=max_tokens)
+    return Index(embedder=model, splitter=splitter, **options)
 
 
 def _check_folder(folder: Path) -> None:

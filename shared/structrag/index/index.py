@@ -347,7 +347,7 @@ class Index:
         Raises InvalidParameter where the path holds something else, SaveFailed where the system
         refuses to write; what was there before is unchanged then.
         """
-        config = self._config()
+        config = self.config()
         if not has_name(f"{config['embedder']}{config['settings']}"):
             warnings.warn(
                 "the index is saved with an embedder, model, splitter or counter that has no name "
@@ -388,7 +388,7 @@ class Index:
         index.store = index.level.store = store
         return index
 
-    def _config(self) -> dict[str, Any]:
+    def config(self) -> dict[str, Any]:
         """What is saved: options that `load` restores, names of models and settings."""
         return {
             "views": list(self.views),

@@ -200,7 +200,7 @@ class EvidenceRetriever(Retriever):
 
         Raises InvalidParameter if `path` holds something else than an index.
         """
-        self.store.save(path, self._config())
+        self.store.save(path, self.config())
 
     @classmethod
     def load(
@@ -222,7 +222,7 @@ class EvidenceRetriever(Retriever):
         """
         retriever = cls(embedding, **options)
         store, config = EvidenceStore.load(path, verify=verify)
-        for name, value in retriever._config().items():
+        for name, value in retriever.config().items():
             if config.get(name) != value:
                 raise InvalidParameter(
                     f"{name} must be what the index at {os.fspath(path)!r} was built with, "
@@ -231,8 +231,8 @@ class EvidenceRetriever(Retriever):
         retriever.store = store
         return retriever
 
-    def _config(self) -> dict[str, Any]:
-        """What decides the vectors and arrays, besides the documents."""
+    def config(self) -> dict[str, Any]:
+        """What decides the vectors and arrays, besides the documents; it is saved with them."""
         return {
             "version": VERSION,
             "embedding": self.embedder.name if self.embedder is not None else None,
@@ -244,7 +244,7 @@ class EvidenceRetriever(Retriever):
     def _add_steps(
         self, documents: Iterable[Document], *, known_only: bool = False
     ) -> Steps[AddReport]:
-        settings = setting_name(self._config())
+        settings = setting_name(self.config())
         prints = _checked(documents, settings, self.store if known_only else None)
         before = self.usage.as_dict()
         store = self.store.store

@@ -1,0 +1,578 @@
+"""The driver of an ingestion: files found, given to workers, stored in order, saved."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from queue import Empty, Queue
+from typing import Any
+
+from structrag.errors import (
+    InvalidParameter,
+    ModelFailed,
+    StructragError,
+    check_at_least,
+)
+from structrag.index.storage import MANIFEST
+from structrag.index.store import Store
+from structrag.ingestion.summary import Summary, read_summary, summary_path, write_summary
+from structrag.ingestion.tasks import Done, FileState, Ready, Setup, Stopped, Task
+from structrag.ingestion.workers import Replies, Worker, packed
+from structrag.reading.files import find_files
+from structrag.reading.opening import path_of, shown
+from structrag.retrieval.evidence.retriever import EvidenceRetriever
+
+BATCH_FILES = 32  # most files that a worker prepares together
+BATCH_BYTES = 1 << 18
+AHEAD = 4  # batches for each worker that may be done before an earlier one is
+DEATHS = 2  # of workers with one file, after which the file is left out
+STARTS = 3  # workers in a row that may die before they are ready
+_LOOK = 0.5  # seconds between looks at the clock
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an ingestion is.
+
+    Example:
+        >>> half = Progress(files=50, total=100, chunks=900, bytes=10**6, errors=1, seconds=30)
+        >>> print(half)
+        50 of 100 files, 900 chunks, 1.0 MB, 1 errors, 0:30 left
+    """
+
+    files: int  # done with, those that had not changed included
+    total: int
+    chunks: int  # of documents added and replaced
+    bytes: int  # of files read
+    errors: int
+    seconds: float
+
+    @property
+    def seconds_left(self) -> float:
+        """By the files that are left; infinite before the first one."""
+        if not self.files:
+            return float("inf")
+        return self.seconds / self.files * (self.total - self.files)
+
+    def __str__(self) -> str:
+        line = (
+            f"{self.files:,} of {self.total:,} files, {self.chunks:,} chunks, "
+            f"{self.bytes / 1e6:,.1f} MB, {self.errors:,} errors"
+        )
+        if self.files == self.total or not self.files:
+            return line
+        minutes, seconds = divmod(round(self.seconds_left), 60)
+        return f"{line}, {minutes}:{seconds:02} left"
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """What an ingestion did.
+
+    Example:
+        >>> errors = {"scan.pdf": "It has no text."}
+        >>> report = IngestReport(2, 0, 1, 0, chunks=40, bytes=9000, seconds=1.5, errors=errors)
+        >>> print(report)
+        2 documents added, 0 replaced, 1 unchanged, 0 removed, 1 left out; 40 chunks; 1.5 s
+    """
+
+    added: int
+    replaced: int
+    unchanged: int
+    removed: int
+    chunks: int  # of the added and replaced documents
+    bytes: int  # of files read
+    seconds: float
+    errors: Mapping[str, str]  # path -> why it was left out
+    usage: Mapping[str, int] = field(default_factory=dict)  # calls, texts, tokens of all workers
+
+    def __str__(self) -> str:
+        return (
+            f"{self.added:,} documents added, {self.replaced:,} replaced, {self.unchanged:,} "
+            f"unchanged, {self.removed:,} removed, {len(self.errors):,} left out; "
+            f"{self.chunks:,} chunks; {self.seconds:,.1f} s"
+        )
+
+
+def ingest(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    store: str | os.PathLike[str],
+    embedding: Any = None,
+    *,
+    make: Callable[[], Any] | None = None,
+    workers: int | None = None,
+    format: str = "auto",
+    reader: Any = "layout",
+    isolated: bool = True,
+    follow_links: bool = False,
+    remove_missing: bool = False,
+    save_every: float = 60.0,
+    max_seconds: float = 600.0,
+    progress: Callable[[Progress], None] | bool = False,
+) -> IngestReport:
+    """Put files and folders into a saved index, by several processes.
+
+    Example::
+
+        model = "sentence-transformers/all-MiniLM-L6-v2"
+        report = structrag.ingest("manuals/", "manuals.index", model)
+        retriever = EvidenceRetriever.load("manuals.index", model)
+
+    Each process makes its own models, reads files, splits and embeds them. This one stores what
+    they send, in the order of the files, and saves from time to time. Begun again after anything
+    has stopped it, it goes on: files that have not changed (size and time) are not read again, and
+    documents that have not changed are not embedded again. A file that cannot be read, or that
+    kills two processes, is left out and named in the report. A document is in whole or not at all;
+    one that was stored before and cannot be read any more stays as it was.
+
+    Beside the index lies `STORE.ingested.json` with the report, the errors, and size and time of
+    each file.
+
+    Args:
+        paths: Files and folders, as `find_files` takes them. A document's id is its path as given.
+        store: The folder of the index; it is made, or gets more.
+        embedding: For an `EvidenceRetriever`: the name or folder of a model, or an embedder that
+            can be pickled. None: LSA.
+        make: A function without arguments, of a module, that makes an empty `EvidenceRetriever`,
+            `Index` or `MultiViewRetriever` with its models; instead of `embedding`. Its class loads
+            the index afterwards.
+        workers: Processes; None: one a core. Each holds the models.
+        format, reader, isolated: As `read_file` takes them; `isolated` is for PDF files.
+        follow_links: As for `find_files`.
+        remove_missing: Whether documents leave the index whose files are gone.
+        save_every: Seconds between two savings.
+        max_seconds: Most seconds for one file, and for a group of up to 32 small ones; a process
+            that takes longer is killed, and each file of its group tried alone.
+        progress: Called with a `Progress` after each group of files; True: a line on standard
+            error.
+
+    Raises:
+        InvalidParameter: `make` cannot be sent to a process or gives something else; the index was
+            built with other models or settings; another ingestion writes to it.
+        ModelFailed, BudgetExceeded: a model failed. What was finished is saved.
+        SaveFailed: the system refuses to write; what was saved before is whole.
+        IndexDamaged: the index cannot be opened.
+    """
+    if make is not None and embedding is not None:
+        raise InvalidParameter("Give embedding or make, not both: make makes its own models.")
+    if workers is not None:
+        check_at_least("workers", workers, 1)
+    check_at_least("save_every", save_every, 0)
+    check_at_least("max_seconds", max_seconds, 0.001)
+    count = workers or os.cpu_count() or 1
+    reading = {"format": format, "reader": reader, "isolated": isolated and reader != "docling"}
+    setup = packed(Setup(make or partial(EvidenceRetriever, embedding), reading))
+    files = _files(paths, follow_links)
+    place = path_of(store)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with _only_one(place):
+        ingestion = _Ingestion(place, setup, count, max_seconds, _reporter(progress))
+        try:
+            ingestion.open()
+            ingestion.work(files, save_every)
+            if remove_missing:
+                ingestion.remove_missing()
+        finally:
+            ingestion.close()
+        return ingestion.report()
+
+
+def _files(paths: Any, follow_links: bool) -> list[str]:
+    """Every file once, in the order of the paths."""
+    if isinstance(paths, str | bytes | os.PathLike):
+        paths = [paths]
+    files: dict[Path, str] = {}
+    for path in paths:
+        for file in find_files(path, follow_links=follow_links):
+            files.setdefault(file.resolve(), str(file))
+    return list(files.values())
+
+
+def _reporter(progress: Callable[[Progress], None] | bool) -> Callable[[Progress], None]:
+    if callable(progress):
+        return progress
+    if not isinstance(progress, bool):
+        raise InvalidParameter(
+            "progress must be a function of one Progress, True or False; got "
+            f"{type(progress).__name__}."
+        )
+    return _show if progress else lambda _: None
+
+
+def _show(progress: Progress) -> None:
+    end = "\n" if progress.files == progress.total or not sys.stderr.isatty() else "\r"
+    print(f"{progress}   ", end=end, file=sys.stderr, flush=True)  # noqa: T201 - it was asked for
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Files that are given to a worker together; after a death, one by one."""
+
+    number: int
+    states: dict[str, FileState]  # by path, in order
+    waiting: deque[tuple[str, ...]]
+    done: list[Done] = field(default_factory=list)
+    at_work: int = 0
+
+    @property
+    def is_done(self) -> bool:
+        return not self.waiting and not self.at_work
+
+
+class _Ingestion:
+    """One run: its workers, what they have sent, and what has been stored."""
+
+    def __init__(
+        self,
+        place: Path,
+        setup: bytes,
+        workers: int,
+        max_seconds: float,
+        report: Callable[[Progress], None],
+    ) -> None:
+        self.place, self.setup, self.n_workers = place, setup, workers
+        self.max_seconds, self.on_progress = max_seconds, report
+        self.threads = max(1, (os.cpu_count() or 1) // workers)  # of each worker
+        self.began = time.monotonic()
+        self.workers: list[Worker] = []
+        self.replies: Replies = Queue()
+        self.store: Store | None = None
+        self.config: Mapping[str, Any] = {}
+        self.summary = Summary()
+        self.is_settled = False  # whether what all vectors share is there
+        self.batches: dict[int, _Batch] = {}  # given out or to be, and not stored yet
+        self.n_batches = 0  # made so far
+        self.n_stored = 0
+        self.deaths: Counter[str] = Counter()  # of workers, by path
+        self.failed_starts = 0
+        self.counts: Counter[str] = Counter()
+        self.usage: Counter[str] = Counter()
+        self.n_files = self.total = 0
+        self.changes_saved = 0
+
+    # -- the index
+
+    def open(self) -> None:
+        """Start a worker, and open or make the index that its retriever fits."""
+        worker = self._start()
+        ready = None
+        while ready is None:
+            _, reply = self.replies.get()
+            if isinstance(reply, Stopped):
+                raise reply.error
+            if reply is None:
+                self._failed_start(worker)
+                worker = self._start()
+            elif isinstance(reply, Ready):
+                ready, worker.is_ready = reply, True
+        self.failed_starts = 0
+        self.config = ready.config
+        if (self.place / MANIFEST).exists():
+            self.store = Store.load(self.place)
+            self._check_config(self.store.config)
+        else:
+            self.store = Store(ready.settings.levels)
+            self.store.settings = ready.settings
+            self._save()  # so that a place that cannot be written to is told of now
+        summary = read_summary(summary_path(self.place))
+        if summary.config == self.config:
+            self.summary = summary
+        self.summary.config = self.config
+        self.changes_saved = self.store.changes
+
+    def _check_config(self, saved: Mapping[str, Any]) -> None:
+        for name, value in self.config.items():
+            if saved.get(name) != value:
+                raise InvalidParameter(
+                    f"{name} must be what the index at {shown(self.place)} was built with, "
+                    f"{saved.get(name)!r}; got {value!r}. Pass that, or ingest into a new folder."
+                )
+
+    def _save(self) -> None:
+        assert self.store is not None  # noqa: S101
+        self.store.save(self.place, config=self.config)
+        self.summary.report = self._counts()
+        write_summary(summary_path(self.place), self.summary)
+        self.changes_saved = self.store.changes
+
+    # -- files
+
+    def work(self, files: Iterable[str], save_every: float) -> None:
+        """Have all files prepared, and store what comes."""
+        assert self.store is not None  # noqa: S101
+        files = list(files)
+        self.total = len(files)
+        batches = self._batches(files)
+        is_last = False
+        saved = time.monotonic()
+        while True:
+            while not is_last and len(self.batches) < AHEAD * self.n_workers:
+                batch = next(batches, None)
+                if batch is None:
+                    is_last = True
+                else:
+                    self.batches[batch.number] = batch
+            if is_last and not self.batches:
+                break
+            self._give_out()
+            self._listen()
+            self._store_finished()
+            if time.monotonic() - saved >= save_every:
+                if self.store.changes != self.changes_saved:
+                    self._save()
+                saved = time.monotonic()
+        self.on_progress(self._progress())
+
+    def _batches(self, files: Iterable[str]) -> Iterator[_Batch]:
+        """The files that may have changed, in groups."""
+        assert self.store is not None  # noqa: S101
+        states: dict[str, FileState] = {}
+        for path in files:
+            try:
+                status = os.stat(path)
+            except OSError as error:
+                self._left_out(path, f"Cannot read {shown(Path(path))}: {error.strerror}.")
+                continue
+            state = FileState(status.st_size, status.st_mtime_ns)
+            if self.summary.files.get(path) == state and self._is_whole(path):
+                self.n_files += 1
+                self.counts["unchanged"] += 1
+                continue
+            states[path] = state
+            if len(states) >= BATCH_FILES or sum(s.size for s in states.values()) >= BATCH_BYTES:
+                yield self._batch(states)
+                states = {}
+        if states:
+            yield self._batch(states)
+
+    def _is_whole(self, doc_id: str) -> bool:
+        """Whether a document is there, and no view of it is to be made again."""
+        assert self.store is not None  # noqa: S101
+        return doc_id in self.store and not self.store.degraded(doc_id)
+
+    def _batch(self, states: dict[str, FileState]) -> _Batch:
+        self.n_batches += 1
+        return _Batch(self.n_batches - 1, states, deque([tuple(states)]))
+
+    # -- workers
+
+    def _start(self) -> Worker:
+        worker = Worker(self.setup, self.replies, self.threads)
+        self.workers.append(worker)
+        return worker
+
+    def _gone(self, worker: Worker) -> None:
+        self.workers.remove(worker)
+        worker.close()
+
+    def _failed_start(self, worker: Worker) -> None:
+        self._gone(worker)
+        self.failed_starts += 1
+        if self.failed_starts >= STARTS:
+            raise ModelFailed(
+                f"{STARTS} processes in a row ended {worker.ending()} before their retriever was "
+                "made. Look at what they printed, or give fewer workers if memory is short."
+            )
+
+    def _give_out(self) -> None:
+        """Give tasks to workers that have none; start workers while there are tasks."""
+        waiting = [batch for batch in self.batches.values() if batch.waiting]
+        # What all vectors share comes from the first documents, so these are prepared alone.
+        if not self.is_settled:
+            waiting = waiting[:1] if not any(b.at_work for b in self.batches.values()) else []
+        idle = [worker for worker in self.workers if worker.is_ready and worker.task is None]
+        while waiting and idle:
+            batch = waiting[0]
+            idle.pop().give(self._task(batch))
+            waiting = [] if not self.is_settled else [b for b in waiting if b.waiting]
+        starting = sum(not worker.is_ready for worker in self.workers)
+        if len(waiting) > starting and len(self.workers) < self.n_workers:
+            self._start()
+
+    def _task(self, batch: _Batch) -> Task:
+        assert self.store is not None  # noqa: S101
+        paths = batch.waiting.popleft()
+        batch.at_work += 1
+        fingerprints = {path: self.store.fingerprint(path) for path in paths}
+        present = {
+            path: fingerprint
+            for path, fingerprint in fingerprints.items()
+            if fingerprint is not None and not self.store.degraded(path)
+        }
+        return Task(batch.number, paths, present, self.store.shared)
+
+    def _listen(self) -> None:
+        """Wait for a reply, then take all that are there; kill who takes too long."""
+        timeout = _LOOK
+        while True:
+            try:
+                worker, reply = self.replies.get(timeout=timeout)
+            except Empty:
+                break
+            self._take(worker, reply)
+            timeout = 0
+        for worker in self.workers:
+            if worker.task is not None and time.monotonic() - worker.since > self.max_seconds:
+                worker.kill()  # its end is a reply
+
+    def _take(self, worker: Worker, reply: Ready | Done | Stopped | None) -> None:
+        if isinstance(reply, Stopped):
+            raise reply.error
+        if isinstance(reply, Ready):
+            worker.is_ready, self.failed_starts = True, 0
+        elif isinstance(reply, Done):
+            worker.task = None
+            batch = self.batches[reply.number]
+            batch.at_work -= 1
+            batch.done.append(reply)
+            self.is_settled = self.is_settled or reply.is_settled
+            if reply.shared:
+                assert self.store is not None  # noqa: S101
+                self.store.shared.update(reply.shared)
+        elif not worker.is_ready:
+            self._failed_start(worker)
+        else:
+            self._died(worker)
+
+    def _died(self, worker: Worker) -> None:
+        """Have its files prepared one by one, to know which of them kills."""
+        self._gone(worker)
+        task = worker.task
+        if task is None:
+            return
+        batch = self.batches[task.number]
+        batch.at_work -= 1
+        if len(task.paths) > 1:
+            batch.waiting.extend((path,) for path in task.paths)
+            return
+        (path,) = task.paths
+        self.deaths[path] += 1
+        if self.deaths[path] < DEATHS:
+            batch.waiting.append(task.paths)
+            return
+        sentence = (
+            f"{shown(Path(path))} was left out: {DEATHS} processes that prepared it ended, the "
+            f"last one {worker.ending()}. It needs more memory or more than "
+            f"{self.max_seconds:g} seconds, or the file is damaged."
+        )
+        batch.done.append(Done(batch.number, errors={path: sentence}))
+
+    # -- what was prepared
+
+    def _store_finished(self) -> None:
+        """Store batches in their order, as far as they are done."""
+        while self.n_stored in self.batches and self.batches[self.n_stored].is_done:
+            self._put(self.batches.pop(self.n_stored))
+            self.n_stored += 1
+            self.on_progress(self._progress())
+
+    def _put(self, batch: _Batch) -> None:
+        assert self.store is not None  # noqa: S101
+        entries = {entry.document.id: entry for done in batch.done for entry in done.entries}
+        errors: dict[str, str] = {}
+        for done in batch.done:
+            errors |= done.errors
+            self.counts["chunks"] += done.chunks
+            self.usage.update(done.usage)
+        for path, state in batch.states.items():
+            if path in errors:
+                self._left_out(path, errors[path])
+                continue
+            if path in entries:
+                is_new = path not in self.store
+                try:
+                    self.store.put(entries[path])
+                except StructragError as error:  # such as metadata that cannot be kept
+                    self._left_out(path, str(error))
+                    continue
+                self.counts["added" if is_new else "replaced"] += 1
+            else:
+                self.counts["unchanged"] += 1
+            self.counts["bytes"] += state.size
+            self.summary.files[path] = state
+            self.summary.errors.pop(path, None)
+            self.n_files += 1
+
+    def _left_out(self, path: str, sentence: str) -> None:
+        self.n_files += 1
+        self.counts["errors"] += 1
+        self.summary.errors[path] = sentence
+        self.summary.files.pop(path, None)
+
+    def remove_missing(self) -> None:
+        """Delete documents whose files are gone."""
+        assert self.store is not None  # noqa: S101
+        for path in list(self.summary.files):
+            if not os.path.exists(path):
+                self.counts["removed"] += self.store.delete(path)
+                del self.summary.files[path]
+
+    # -- the end
+
+    def close(self) -> None:
+        """End the workers, and save what is stored."""
+        try:
+            for worker in self.workers:
+                worker.close()
+        finally:
+            if self.store is not None:
+                self._save()
+
+    def _progress(self) -> Progress:
+        counts = self.counts
+        seconds = time.monotonic() - self.began
+        return Progress(
+            self.n_files, self.total, counts["chunks"], counts["bytes"], counts["errors"], seconds
+        )
+
+    def _counts(self) -> dict[str, Any]:
+        names = ("added", "replaced", "unchanged", "removed", "chunks", "bytes")
+        seconds = round(time.monotonic() - self.began, 3)
+        counts = {name: self.counts[name] for name in names}
+        return {**counts, "seconds": seconds, "usage": dict(self.usage)}
+
+    def report(self) -> IngestReport:
+        return IngestReport(**self._counts(), errors=dict(self.summary.errors))
+
+
+@contextmanager
+def _only_one(place: Path) -> Iterator[None]:
+    """Refuse a second ingestion of one index.
+
+    The system gives the lock back when its holder ends, however that happens.
+    """
+    lock = place.with_name(f".{place.name}.ingesting")
+    busy = InvalidParameter(
+        f"store must not be at work: another ingestion writes to {shown(place)}. Wait for its end."
+    )
+    with open(lock, "ab") as file:
+        try:
+            _take_lock(file.fileno())
+        except OSError:
+            raise busy from None
+        if not lock.exists() or not os.path.samestat(os.fstat(file.fileno()), lock.stat()):
+            raise busy  # that one has ended at this moment
+        try:
+            yield
+        finally:
+            lock.unlink(missing_ok=True)
+
+
+def _take_lock(descriptor: int) -> None:
+    """Raises OSError where another process has it."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        import msvcrt
+
+        system: Any = msvcrt  # whose names exist on Windows only
+        system.locking(descriptor, system.LK_NBLCK, 1)
+        return
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,0 +1,67 @@
+"""The file beside an index that says what an ingestion has done."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from structrag.ingestion.tasks import FileState
+
+SUFFIX = ".ingested.json"
+
+
+@dataclass(slots=True)
+class Summary:
+    """What is known of the files of an index.
+
+    Attributes:
+        config: Of the index; files that were read for another one are read again.
+        files: Path -> what the file was when its document was stored.
+        errors: Path -> why it has none.
+        report: Counts of the last ingestion.
+    """
+
+    config: Mapping[str, Any] = field(default_factory=dict)
+    files: dict[str, FileState] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+    report: Mapping[str, Any] = field(default_factory=dict)
+
+
+def summary_path(store: Path) -> Path:
+    """Where the summary of an index lies."""
+    return store.with_name(store.name + SUFFIX)
+
+
+def read_summary(path: Path) -> Summary:
+    """The summary at a path; an empty one where there is none that can be read.
+
+    It saves work and decides nothing: without it every file is read again.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        files = {name: FileState(*state) for name, state in content["files"].items()}
+        return Summary(content["config"], files, dict(content["errors"]), content["report"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return Summary()
+
+
+def write_summary(path: Path, summary: Summary) -> None:
+    """Replace the summary in one step."""
+    content = {
+        "report": summary.report,
+        "errors": summary.errors,
+        "config": summary.config,
+        "files": summary.files,
+    }
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with open(unfinished, "w", encoding="utf-8") as file:
+            json.dump(content, file, indent=1)
+        unfinished.replace(path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise

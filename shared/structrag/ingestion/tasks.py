@@ -1,0 +1,69 @@
+"""What the driver of an ingestion and its workers say to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+from structrag.errors import StructragError
+from structrag.index.entries import Entry
+from structrag.index.snapshot import Settings
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+class FileState(NamedTuple):
+    """What tells that a file has changed since it was read."""
+
+    size: int  # bytes
+    modified: int  # nanoseconds
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a worker is started with."""
+
+    make: Callable[[], Any]  # gives an empty retriever or index, with its models
+    reading: Mapping[str, Any]  # options of `read_file`
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A worker's first words: what an index of its retriever is saved with."""
+
+    settings: Settings
+    config: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Files that a worker reads and prepares together."""
+
+    number: int
+    paths: tuple[str, ...]
+    fingerprints: Mapping[str, str]  # of documents that are there already
+    shared: Arrays  # what all documents' vectors have in common, once it is there
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What came of a task."""
+
+    number: int
+    entries: list[Entry] = field(default_factory=list)  # in the order of the paths
+    chunks: int = 0  # of the entries
+    unchanged: list[str] = field(default_factory=list)  # documents
+    errors: dict[str, str] = field(default_factory=dict)  # path -> sentence
+    shared: Arrays = field(default_factory=dict)
+    is_settled: bool = True  # whether `shared` is complete
+    usage: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """A model or setting failed, and will for other files too."""
+
+    error: StructragError

@@ -1,0 +1,196 @@
+"""The child's part of an ingestion: read files, prepare their documents, send them to the driver.
+
+It is started by `structrag.ingestion.workers`. Requests come over standard input, replies go to
+standard output, both pickled; whatever else prints goes to standard error.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, BinaryIO
+
+from structrag.asking.requests import COUNTS
+from structrag.errors import (
+    BudgetExceeded,
+    InvalidParameter,
+    MissingExtra,
+    ModelFailed,
+    StructragError,
+)
+from structrag.index.entries import Entry
+from structrag.index.index import Index
+from structrag.index.store import Store
+from structrag.ingestion.tasks import Done, Ready, Setup, Stopped, Task
+from structrag.reading.files import read_file
+from structrag.records import Document
+from structrag.retrieval.evidence.retriever import EvidenceRetriever
+from structrag.retrieval.evidence.store import KIND
+from structrag.retrieval.multiview import MultiViewRetriever
+
+# Errors of models and settings: other files would meet them too.
+_OF_ALL_FILES = (ModelFailed, BudgetExceeded, MissingExtra)
+
+
+class Collected(Store):
+    """Takes what a retriever stores, for the driver's store."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store.settings.levels)
+        self.settings = store.settings
+        self.entries: dict[str, Entry] = {}
+        self.present: Mapping[str, str] = {}  # documents of the driver's store, fingerprints
+
+    def __contains__(self, doc_id: object) -> bool:
+        return doc_id in self.entries or doc_id in self.present
+
+    def fingerprint(self, doc_id: str) -> str | None:
+        entry = self.entries.get(doc_id)
+        return self.present.get(doc_id) if entry is None else entry.fingerprint
+
+    def degraded(self, doc_id: str) -> int:
+        """0: those of the driver's store that are to be made again are not in `present`."""
+        return 0
+
+    def holds(self, entry: Entry) -> bool:
+        return False
+
+    def put(self, entry: Entry) -> None:
+        bare = replace(entry.document, text="", layout=None)  # the text is in the chunks or arrays
+        self.entries[entry.document.id] = replace(entry, document=bare)
+
+
+class Preparer:
+    """A retriever that prepares documents without keeping them."""
+
+    def __init__(self, setup: Setup) -> None:
+        retriever = setup.make()
+        if isinstance(retriever, MultiViewRetriever):
+            retriever = retriever.index
+        self.retriever = retriever
+        self.reading = setup.reading
+        if isinstance(retriever, Index):
+            if retriever.dense_store is not None:
+                raise InvalidParameter(
+                    "make must give an index without a dense_store: several processes cannot "
+                    "write to a host's store in turns. Add its documents in one process."
+                )
+            self.collected = retriever.store = Collected(retriever.store)
+            retriever.level.store = self.collected
+        elif isinstance(retriever, EvidenceRetriever):
+            self.collected = retriever.store.store = Collected(retriever.store.store)
+        else:
+            raise InvalidParameter(
+                "make must give an EvidenceRetriever, an Index or a MultiViewRetriever; got "
+                f"{type(retriever).__name__}. Add documents to others by their own add."
+            )
+        self.before: dict[str, Any] = dict.fromkeys(COUNTS, 0)
+        self.chunks = 0  # of the task at hand
+
+    def ready(self) -> Ready:
+        config = self.retriever.config()
+        if isinstance(self.retriever, EvidenceRetriever):
+            config["kind"] = KIND
+        return Ready(self.collected.settings, config)
+
+    def done(self, task: Task) -> Done:
+        """Prepare the files of a task. Raises an error that other files would meet too."""
+        self.collected.entries = {}
+        self.collected.present = task.fingerprints
+        self.collected.shared = dict(task.shared)
+        self.chunks = 0
+        documents, errors = self._read(task.paths)
+        errors |= self._add(documents)
+        entries = self.collected.entries
+        unchanged = [
+            document.id
+            for document in documents
+            if document.id not in entries and document.id in task.fingerprints
+        ]
+        counts = self.retriever.usage.as_dict()
+        usage = {name: counts[name] - self.before[name] for name in COUNTS}
+        self.before = counts
+        return Done(
+            task.number,
+            [entries[document.id] for document in documents if document.id in entries],
+            self.chunks,
+            [doc_id for doc_id in unchanged if doc_id not in errors],
+            errors,
+            dict(self.collected.shared),
+            self._is_settled(),
+            usage,
+        )
+
+    def _is_settled(self) -> bool:
+        retriever = self.retriever
+        if isinstance(retriever, EvidenceRetriever) and retriever.token_encoder is not None:
+            return retriever.store.rotation is not None
+        return True
+
+    def _read(self, paths: Sequence[str]) -> tuple[list[Document], dict[str, str]]:
+        documents: list[Document] = []
+        errors: dict[str, str] = {}
+        for path in paths:
+            try:
+                documents.append(read_file(path, **self.reading))
+            except Exception as error:
+                if isinstance(error, _OF_ALL_FILES):
+                    raise
+                errors[path] = _sentence(error)
+        return documents, errors
+
+    def _add(self, documents: Sequence[Document]) -> dict[str, str]:
+        """Prepare documents together; where one is bad, each by itself. Gives errors by id."""
+        try:
+            self.chunks += self.retriever.add(documents).chunks
+        except _OF_ALL_FILES:
+            raise
+        except Exception as error:  # noqa: BLE001
+            if len(documents) == 1:
+                return {documents[0].id: _sentence(error)}
+            errors: dict[str, str] = {}
+            for document in documents:  # those that were finished are not made again
+                errors |= self._add([document])
+            return errors
+        return {}
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, StructragError):
+        return str(error)
+    return f"{type(error).__name__}: {error}"
+
+
+def main() -> None:
+    """Answer tasks until standard input ends."""
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a model prints must not be taken for a reply
+    requests = sys.stdin.buffer
+    try:
+        preparer = Preparer(pickle.load(requests))
+        _send(replies, preparer.ready())
+    except StructragError as error:
+        return _send(replies, Stopped(error))
+    except Exception as error:  # noqa: BLE001 - whatever `make` raises
+        sentence = f"make must give a retriever; it raised {_sentence(error)}"
+        return _send(replies, Stopped(InvalidParameter(sentence)))
+    while True:
+        try:
+            task: Task = pickle.load(requests)
+        except EOFError:
+            return None  # the driver is done, or gone
+        try:
+            _send(replies, preparer.done(task))
+        except StructragError as error:
+            _send(replies, Stopped(error))
+
+
+def _send(replies: BinaryIO, reply: Any) -> None:
+    try:
+        pickle.dump(reply, replies, protocol=pickle.HIGHEST_PROTOCOL)
+        replies.flush()
+    except BrokenPipeError:
+        os._exit(1)  # the driver is gone

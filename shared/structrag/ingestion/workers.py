@@ -1,0 +1,118 @@
+"""The processes that prepare documents, as their driver sees them."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from queue import Queue
+from typing import Any
+
+from structrag.errors import InvalidParameter
+from structrag.ingestion.tasks import Done, Ready, Setup, Stopped, Task
+
+_START = (
+    "import json, sys; sys.path[:] = json.loads(sys.stdin.buffer.readline()); "
+    "from structrag.ingestion.worker import main; main()"
+)
+_PATIENCE = 10.0  # seconds in which a worker without work may end by itself
+
+# (worker, what it says; None: it has ended)
+Replies = Queue[tuple["Worker", Ready | Done | Stopped | None]]
+
+
+def packed(setup: Setup) -> bytes:
+    """A setup as workers get it.
+
+    Raises:
+        InvalidParameter: `make` cannot be sent to another process.
+    """
+    function: Any = getattr(setup.make, "func", setup.make)  # of a partial
+    name = getattr(function, "__qualname__", type(function).__name__)
+    if getattr(function, "__module__", None) == "__main__":
+        raise InvalidParameter(
+            f"make must be a function of a module that can be imported; {name} is of the script "
+            "or notebook that runs. Put it into a file of its own, or use "
+            "functools.partial(EvidenceRetriever, 'model')."
+        )
+    try:
+        return pickle.dumps(setup, protocol=pickle.HIGHEST_PROTOCOL)
+    except Exception as error:
+        raise InvalidParameter(
+            f"make must be something that pickle can send to another process; {name} raised "
+            f"{type(error).__name__}: {error}. Use a function of a module, or "
+            "functools.partial(EvidenceRetriever, 'model')."
+        ) from error
+
+
+class Worker:
+    """A process, and the task it has."""
+
+    def __init__(self, setup: bytes, replies: Replies, threads: int) -> None:
+        self.task: Task | None = None
+        self.since = time.monotonic()  # it was started, or got its task
+        self.is_ready = False
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _START],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "OMP_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "false"},
+        )
+        self._write(json.dumps(sys.path).encode() + b"\n" + setup)
+        self._reading = threading.Thread(target=self._read, args=(replies,), daemon=True)
+        self._reading.start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def give(self, task: Task) -> None:
+        """Send it a task. One that has died meanwhile says so by its end."""
+        self.task, self.since = task, time.monotonic()
+        self._write(pickle.dumps(task, protocol=pickle.HIGHEST_PROTOCOL))
+
+    def _write(self, request: bytes) -> None:
+        assert self._process.stdin is not None  # noqa: S101
+        with suppress(OSError):
+            self._process.stdin.write(request)
+            self._process.stdin.flush()
+
+    def _read(self, replies: Replies) -> None:
+        """Pass on what it says, by a thread of its own."""
+        assert self._process.stdout is not None  # noqa: S101
+        with self._process.stdout as pipe:
+            while True:
+                try:
+                    reply = pickle.load(pipe)
+                except Exception:  # noqa: BLE001 - it ended, perhaps amid a word
+                    replies.put((self, None))
+                    return
+                replies.put((self, reply))
+
+    def ending(self) -> str:
+        """How it ended, as people say it."""
+        code = self._process.wait()
+        return f"by signal {-code}" if code < 0 else f"with exit status {code}"
+
+    def kill(self) -> None:
+        with suppress(OSError):
+            self._process.kill()
+
+    def close(self) -> None:
+        """Let it end; one that is at work is killed."""
+        if self.task is not None or not self.is_ready:
+            self.kill()
+        assert self._process.stdin is not None  # noqa: S101
+        with suppress(OSError):
+            self._process.stdin.close()  # which ends it
+        try:
+            self._process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            self._process.wait()
+        self._reading.join(_PATIENCE)

@@ -1,0 +1,72 @@
+"""`structrag index`: files into a kept index by several processes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from structrag.cli import main
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return int(stop.value.code or 0), out, err
+
+
+@pytest.fixture
+def manuals(tmp_path: Path) -> Path:
+    folder = tmp_path / "manuals"
+    folder.mkdir()
+    for name in ("pump", "valve", "filter"):
+        (folder / f"{name}.md").write_text(f"# The {name}\n\nThe {name} is cleaned weekly.\n")
+    return folder
+
+
+@pytest.mark.parametrize("method", ["evidence", "multiview"])
+def test_what_it_indexes_is_searched(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, manuals: Path, method: str
+) -> None:
+    (manuals / "scan.md").write_bytes(b"\x89PNG\x00\x00")
+    (manuals / "table.csv").write_text("a,b")
+    store = tmp_path / "store"
+    arguments = ("index", manuals, "--store", store, "--workers", 2, "--method", method)
+    code, out, err = run(capsys, *arguments)
+    assert (code, out) == (0, "")
+    assert "3 documents added" in err
+    assert "scan.md" in err and "NUL" in err
+    assert "1 .csv" in err
+    code, _, err = run(capsys, *arguments)
+    assert (code, "0 documents added, 0 replaced, 3 unchanged" in err) == (0, True)
+
+    search = ("search", "--index", store, "--method", method, "-q", "the valve", "-k", 1, "--json")
+    code, out, err = run(capsys, *search)
+    assert code == 0
+    assert json.loads(out)["document"] == str(manuals / "valve.md")
+
+    (manuals / "valve.md").unlink()
+    code, _, err = run(capsys, *arguments)
+    assert (code, "1 removed" in err) == (0, True)
+
+
+def test_nothing_to_read(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    code, _, err = run(capsys, "index", tmp_path / "nowhere", "--store", store)
+    assert (code, "There is no file or folder" in err) == (2, True)
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "bad.md").write_bytes(b"\x00")
+    code, _, err = run(capsys, "index", tmp_path / "files", "--store", store, "--workers", 1)
+    assert (code, "bad.md" in err) == (2, True)
+
+
+def test_another_embedder(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, manuals: Path
+) -> None:
+    store = tmp_path / "store"
+    arguments = ("index", manuals, "--store", store, "--workers", 1)
+    assert run(capsys, *arguments)[0] == 0
+    code, _, err = run(capsys, *arguments, "--embedder", "another")
+    assert (code, "--embedder must be what the index" in err) == (2, True)

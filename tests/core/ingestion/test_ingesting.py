@@ -1,0 +1,285 @@
+"""`ingest`: what is in the index afterwards, whatever happened meanwhile."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import ingestion_makers as makers
+import pytest
+from places import ROOT
+
+import structrag
+from structrag.errors import InvalidParameter, ModelFailed
+from structrag.index.store import Store
+from structrag.ingestion import Progress, ingest
+
+BIN_MD = b"\x89PNG\r\n\x1a\n\x00\x00\x00"
+
+
+def write_files(folder: Path, count: int) -> list[Path]:
+    folder.mkdir(parents=True, exist_ok=True)
+    files = []
+    for i in range(count):
+        file = folder / f"{i:03}.md"
+        words = " ".join(f"word{i * j % 97}" for j in range(40 + i % 7))
+        file.write_text(f"# Title {i}\n\nIt is about {words}.\n\n## Part\n\nAnd number {i}.\n")
+        files.append(file)
+    return files
+
+
+def content(path: Path) -> dict[str, Any]:
+    """All that an index holds, in its order."""
+    store = Store.load(path, verify=True)
+    reader = store.reader()
+    return {
+        "ids": store.document_ids,
+        "prints": [store.fingerprint(doc_id) for doc_id in store.document_ids],
+        "chunks": reader.chunks(),
+        "rows": [reader.view_text(row, "raw") for row in range(len(reader))],
+        "arrays": {
+            doc_id: [array_of(reader, doc_id, name) for name in ("starts", "token_rows")]
+            for doc_id in store.document_ids
+        },
+    }
+
+
+def array_of(reader: Any, doc_id: str, name: str) -> Any:
+    array = reader.array(doc_id, name)
+    return None if array is None else array.tolist()
+
+
+@pytest.mark.parametrize("make", [makers.lsa_index, makers.evidence])
+def test_it_gives_what_one_process_gives(tmp_path: Path, make: Callable[[], Any]) -> None:
+    files = write_files(tmp_path / "files", 30 if make is makers.evidence else 70)
+    seen: list[Progress] = []
+    report = ingest(
+        tmp_path / "files", tmp_path / "many.index", make=make, workers=2, progress=seen.append
+    )
+    alone = make()
+    alone.add([structrag.read_file(file) for file in files])
+    alone.save(tmp_path / "alone.index")
+    assert content(tmp_path / "many.index") == content(tmp_path / "alone.index")
+    assert (report.added, report.errors, report.bytes) == (
+        len(files),
+        {},
+        sum(file.stat().st_size for file in files),
+    )
+    assert [step.files for step in seen] == sorted(step.files for step in seen)
+    assert (seen[-1].files, seen[-1].total, seen[-1].chunks) == (
+        len(files),
+        len(files),
+        report.chunks,
+    )
+
+
+def test_its_index_is_searched_by_the_class_that_made_it(tmp_path: Path) -> None:
+    write_files(tmp_path / "files", 3)
+    ingest(tmp_path / "files", tmp_path / "index", make=makers.multiview, workers=1)
+    index = structrag.Index.load(tmp_path / "index", embedder=makers.index().embedder)
+    (hit,) = structrag.MultiViewRetriever(index, k=1).search("number 2")
+    assert hit.chunk.doc_id.endswith("002.md")
+    ingest(tmp_path / "files", tmp_path / "evidence")  # LSA, by default
+    (hit,) = structrag.EvidenceRetriever.load(tmp_path / "evidence").search("Title 2", k=1)
+    assert hit.chunk.doc_id.endswith("002.md")
+
+
+def test_what_has_not_changed_is_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = write_files(tmp_path / "files", 5)
+    run = partial(ingest, tmp_path / "files", tmp_path / "index", make=makers.index, workers=1)
+    run()
+    files[1].write_text("# Other\n\nNow it is another text.")
+    files[2].touch()  # read again, and found to be as it was
+    files[3].unlink()
+    again = run()
+    assert (again.added, again.replaced, again.unchanged, again.removed) == (0, 1, 3, 0)
+    assert again.bytes == files[1].stat().st_size + files[2].stat().st_size
+    assert "number 3" in str(content(tmp_path / "index")["chunks"])
+    assert run(remove_missing=True).removed == 1
+    assert content(tmp_path / "index")["ids"] == [str(files[i]) for i in (0, 1, 2, 4)]
+    (tmp_path / "index.ingested.json").write_text("{")  # it decides nothing
+    assert run().unchanged == 4
+
+
+def test_a_file_that_cannot_be_read_is_named_and_left_out(tmp_path: Path) -> None:
+    files = write_files(tmp_path / "files", 3)
+    files[1].write_bytes(BIN_MD)
+    (tmp_path / "files" / "loop").symlink_to(tmp_path / "files")
+    os.mkfifo(tmp_path / "files" / "pipe.md")
+    (tmp_path / "files" / "gone.md").symlink_to(tmp_path / "nowhere.md")
+    report = ingest(tmp_path / "files", tmp_path / "index", make=makers.index, workers=1)
+    assert report.added == 2
+    assert list(report.errors) == [str(files[1])]
+    assert "NUL" in report.errors[str(files[1])]
+    summary = json.loads((tmp_path / "index.ingested.json").read_text())
+    assert summary["errors"] == report.errors
+    files[1].write_text("# Mended\n\nNow it is a text.")
+    mended = ingest(tmp_path / "files", tmp_path / "index", make=makers.index, workers=1)
+    assert (mended.added, mended.errors) == (1, {})
+
+
+def test_a_document_that_was_stored_stays_when_its_file_breaks(tmp_path: Path) -> None:
+    files = write_files(tmp_path / "files", 2)
+    run = partial(ingest, tmp_path / "files", tmp_path / "index", make=makers.index, workers=1)
+    run()
+    before = content(tmp_path / "index")
+    files[0].write_bytes(BIN_MD)
+    assert list(run().errors) == [str(files[0])]
+    assert content(tmp_path / "index") == before
+
+
+def test_a_file_that_kills_sleeps_or_raises_does_not_stop_the_others(tmp_path: Path) -> None:
+    files = write_files(tmp_path / "files", 8)
+    for number, word in ((1, "KILL"), (4, "SLEEP"), (6, "RAISE")):
+        files[number].write_text(f"# Bad\n\n{word} {number}")
+    report = ingest(
+        tmp_path / "files", tmp_path / "index", make=makers.moody, workers=2, max_seconds=6
+    )
+    assert sorted(report.errors) == [str(files[number]) for number in (1, 4, 6)]
+    assert "by signal 9" in report.errors[str(files[1])]
+    assert "6 seconds" in report.errors[str(files[4])]
+    assert report.errors[str(files[6])] == "ZeroDivisionError: a fault of ours"
+    assert content(tmp_path / "index")["ids"] == [str(files[i]) for i in (0, 2, 3, 5, 7)]
+
+
+def test_a_model_that_fails_stops_it_and_what_was_finished_is_kept(tmp_path: Path) -> None:
+    files = write_files(tmp_path / "files", 70)
+    files[-1].write_text("# Bad\n\nThe server is DOWN.")
+    run = partial(ingest, tmp_path / "files", tmp_path / "index", make=makers.broken, workers=1)
+    with pytest.raises(ModelFailed, match="no server"):
+        run()
+    stored = len(Store.load(tmp_path / "index").document_ids)
+    assert 0 < stored < 70
+    files[-1].write_text("# Good\n\nIt is up.")
+    report = run()
+    assert (report.unchanged, report.added) == (stored, 70 - stored)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (makers.number, "make must give an EvidenceRetriever, an Index .* got int"),
+        (makers.raising, "make must give a retriever; it raised OSError: no weights here"),
+        (lambda: None, "make must be something that pickle can send"),
+    ],
+)
+def test_a_make_that_gives_no_retriever(tmp_path: Path, make: Any, sentence: str) -> None:
+    write_files(tmp_path / "files", 1)
+    with pytest.raises(InvalidParameter, match=sentence):
+        ingest(tmp_path / "files", tmp_path / "index", make=make, workers=1)
+    assert not (tmp_path / "index").exists()
+
+
+def test_processes_that_never_get_ready(tmp_path: Path) -> None:
+    write_files(tmp_path / "files", 1)
+    with pytest.raises(ModelFailed, match="3 processes in a row ended by signal 9"):
+        ingest(tmp_path / "files", tmp_path / "index", make=makers.dying, workers=1)
+
+
+def test_other_arguments(tmp_path: Path) -> None:
+    write_files(tmp_path / "files", 1)
+    run = partial(ingest, tmp_path / "files", tmp_path / "index")
+    with pytest.raises(InvalidParameter, match="embedding or make, not both"):
+        run("model", make=makers.index)
+    with pytest.raises(InvalidParameter, match="progress must be a function"):
+        run(make=makers.index, progress="bar")
+    with pytest.raises(InvalidParameter, match="workers must be"):
+        run(make=makers.index, workers=0)
+    run(make=makers.index, workers=1)
+    with pytest.raises(InvalidParameter, match="embedder must be what the index"):
+        run(make=makers.lsa_index, workers=1)
+    with pytest.raises(InvalidParameter, match="holds something else"):
+        ingest(tmp_path / "files", tmp_path / "files", make=makers.index, workers=1)
+
+
+def start(folder: Path, make: str, **options: Any) -> subprocess.Popen[bytes]:
+    """An ingestion in a process of its own."""
+    code = (
+        "import sys; sys.path[:0] = [{paths}]\n"
+        "import ingestion_makers\n"
+        "from structrag.ingestion import ingest\n"
+        "ingest({files!r}, {index!r}, make=ingestion_makers.{make}, **{options!r})\n"
+    ).format(
+        paths=", ".join(map(repr, (str(ROOT / "tests"), str(ROOT / "shared")))),
+        files=str(folder / "files"),
+        index=str(folder / "index"),
+        make=make,
+        options=options,
+    )
+    return subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def children(pid: int) -> list[int]:
+    listing = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(child) for child in listing.split()]
+
+
+linux = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no /proc on this system")
+
+
+@linux
+def test_two_at_once_into_one_index(tmp_path: Path) -> None:
+    write_files(tmp_path / "files", 60)
+    first = start(tmp_path, "slow", workers=1)
+    wait_for((tmp_path / "index").exists)
+    with pytest.raises(InvalidParameter, match="another ingestion writes to"):
+        ingest(tmp_path / "files", tmp_path / "index", make=makers.slow, workers=1)
+    assert first.wait(60) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "files",
+        "index",
+        "index.ingested.json",
+    ]
+    assert ingest(tmp_path / "files", tmp_path / "index", make=makers.slow).unchanged == 60
+
+
+@linux
+@pytest.mark.parametrize("seed", [1, 2])
+def test_it_survives_kills_of_anyone_at_any_time(tmp_path: Path, seed: int) -> None:
+    """Workers and the driver are killed at random; the last run ends undisturbed."""
+    write_files(tmp_path / "files", 100)
+    drawn = random.Random(seed)
+    for _ in range(3):
+        driver = start(tmp_path, "slow", workers=2, save_every=0.2)
+        time.sleep(drawn.uniform(2, 8))
+        if driver.poll() is not None:
+            break
+        for worker in children(driver.pid)[: drawn.randint(0, 2)]:
+            os.kill(worker, signal.SIGKILL)
+        time.sleep(drawn.uniform(0, 2))
+        driver.kill()
+        driver.wait()
+        if (tmp_path / "index" / "manifest.json").exists():
+            Store.load(tmp_path / "index", verify=True)
+    ingest(tmp_path / "files", tmp_path / "index", make=makers.slow, workers=2)
+    ingest(tmp_path / "files", tmp_path / "undisturbed", make=makers.slow, workers=1)
+    assert content(tmp_path / "index") == content(tmp_path / "undisturbed")
+
+
+@linux
+def test_workers_end_with_their_driver(tmp_path: Path) -> None:
+    write_files(tmp_path / "files", 200)
+    driver = start(tmp_path, "slow", workers=2)
+    wait_for(lambda: len(children(driver.pid)) == 2)
+    workers = children(driver.pid)
+    driver.kill()
+    driver.wait()
+    wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
