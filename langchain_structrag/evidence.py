@@ -9,11 +9,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.callbacks import (
-    AsyncCallbackManagerForRetrieverRun,
-    CallbackManagerForRetrieverRun,
-    Callbacks,
-)
+from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.runnables import run_in_executor
 from pydantic import ConfigDict, Field, PrivateAttr
@@ -79,45 +75,35 @@ class EvidenceRetriever(IndexRetriever):
     def _core(self) -> CoreRetriever:
         return self.index
 
-    def _search(self, query: str, k: Any, where: Any, **options: Any) -> list[Hit]:
-        return self.index.search(query, self._k(k), where=where, **self._options(options))
-
-    async def _asearch(self, query: str, k: Any, where: Any, **options: Any) -> list[Hit]:
-        return await self.index.asearch(query, self._k(k), where=where, **self._options(options))
-
-    def _k(self, k: Any) -> Any:
-        return self.k if k is None else k
-
-    def _options(self, options: dict[str, Any]) -> dict[str, Any]:
-        """The options of one search, the retriever's own where none are given."""
-        own = {"max_tokens": self.max_tokens, "order": self.order}
-        return {name: own[name] if options.get(name) is None else options[name] for name in own}
-
-    def _get_relevant_documents(
+    def _search(
         self,
         query: str,
-        *,
-        run_manager: CallbackManagerForRetrieverRun,
         k: float | None = None,
         where: Any = None,
+        *,
         max_tokens: int | None = None,
         order: str | None = None,
-    ) -> list[Document]:
-        hits = self._search(query, k, where, max_tokens=max_tokens, order=order)
-        return [self._document(hit) for hit in hits]
+    ) -> list[Hit]:
+        return self.index.search(query, where=where, **self._limits(k, max_tokens, order))
 
-    async def _aget_relevant_documents(
+    async def _asearch(
         self,
         query: str,
-        *,
-        run_manager: AsyncCallbackManagerForRetrieverRun,
         k: float | None = None,
         where: Any = None,
+        *,
         max_tokens: int | None = None,
         order: str | None = None,
-    ) -> list[Document]:
-        hits = await self._asearch(query, k, where, max_tokens=max_tokens, order=order)
-        return [self._document(hit) for hit in hits]
+    ) -> list[Hit]:
+        return await self.index.asearch(query, where=where, **self._limits(k, max_tokens, order))
+
+    def _limits(self, k: float | None, max_tokens: int | None, order: str | None) -> dict[str, Any]:
+        """What one search is limited to, by the fields where it does not say."""
+        return {
+            "k": self.k if k is None else k,
+            "max_tokens": self.max_tokens if max_tokens is None else max_tokens,
+            "order": self.order if order is None else order,
+        }
 
     def _document(self, hit: Hit) -> Document:
         document = super()._document(hit)

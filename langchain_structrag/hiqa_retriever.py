@@ -149,10 +149,10 @@ class HiQARetriever(IndexRetriever):
             settings["lexical"] = LexicalRoute(settings["lexical"], self.index)
         return CoreRetriever(self.index, **settings)
 
-    def _search(self, query: str, k: Any, where: Any) -> list[Hit]:
+    def _search(self, query: str, k: float | None = None, where: Any = None) -> list[Hit]:
         return self._packed(super()._search(query, k, where))
 
-    async def _asearch(self, query: str, k: Any, where: Any) -> list[Hit]:
+    async def _asearch(self, query: str, k: float | None = None, where: Any = None) -> list[Hit]:
         return self._packed(await super()._asearch(query, k, where))
 
     def _packed(self, hits: list[Hit]) -> list[Hit]:

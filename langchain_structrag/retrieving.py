@@ -90,12 +90,12 @@ class IndexRetriever(BaseRetriever):
             f"{type(self).__name__} must define _make_core, since it names SETTINGS."
         )
 
-    def _search(self, query: str, k: Any, where: Any) -> list[Hit]:
+    def _search(self, query: str, k: float | None = None, where: Any = None) -> list[Hit]:
         """The hits for a query."""
         hits: list[Hit] = self._core().search(query, k, where=where)
         return hits
 
-    async def _asearch(self, query: str, k: Any, where: Any) -> list[Hit]:
+    async def _asearch(self, query: str, k: float | None = None, where: Any = None) -> list[Hit]:
         """`_search` on an event loop."""
         hits: list[Hit] = await self._core().asearch(query, k, where=where)
         return hits
@@ -113,22 +113,20 @@ class IndexRetriever(BaseRetriever):
         query: str,
         *,
         run_manager: CallbackManagerForRetrieverRun,
-        k: float | None = None,
-        where: Any = None,
+        **options: Any,
     ) -> list[Document]:
         with inner_callbacks(run_manager.get_child()):
-            return [self._document(hit) for hit in self._search(query, k, where)]
+            return [self._document(hit) for hit in self._search(query, **options)]
 
     async def _aget_relevant_documents(
         self,
         query: str,
         *,
         run_manager: AsyncCallbackManagerForRetrieverRun,
-        k: float | None = None,
-        where: Any = None,
+        **options: Any,
     ) -> list[Document]:
         with inner_callbacks(run_manager.get_child()):
-            return [self._document(hit) for hit in await self._asearch(query, k, where)]
+            return [self._document(hit) for hit in await self._asearch(query, **options)]
 
     @classmethod
     def from_documents(

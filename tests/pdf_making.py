@@ -75,3 +75,14 @@ def manual(canvas: Any) -> None:
         for item in ("first thing", "second thing"):
             y = write(canvas, [f"• {item} of {number}"], 70, y)
         canvas.showPage()
+
+
+def pump_page(canvas: Any) -> None:
+    """A title, a heading and a line below each."""
+    for y, size, line in (
+        (780, 20, "Pump"),
+        (740, 10, "It moves water from the tank."),
+        (700, 14, "1 Safety"),
+        (680, 10, "Switch it off."),
+    ):
+        write(canvas, [line], 60, y, size)

@@ -301,3 +301,30 @@ GUIDE_VIEWS = json.dumps(
 
 def guide(**options: Any) -> Document:
     return read_text(GUIDE, id="guide.md", **options)
+
+
+def sections_with_a_definition() -> str:
+    """Nine sections: the first defines what the last only names."""
+    defining = "A gated network called Long Short-Term Memory (LSTM) keeps a state over many steps."
+    dense = (
+        "The LSTM beats the GRU and CNN of 2014 on WMT14, WMT15 and IWSLT16 by 2 BLEU in all of "
+        "the many runs that were done."
+    )
+    people = ("Ann Bell", "Bob Cole", "Cy Dean", "Di East", "Ed Ford", "Flo Gray", "Guy Hill")
+    gardens = [
+        f"The garden of {person} is green and quiet in the morning light. Nothing much happens "
+        "there until noon comes around."
+        for person in people
+    ]
+    bodies = [defining, *gardens, dense]
+    return "".join(f"# Part {i}\n\n{body}\n\n" for i, body in enumerate(bodies))
+
+
+ODD_QUESTIONS = {
+    "one word": "filter",
+    "stop words": "the of and",
+    "German": "Wie oft spüle ich den Filter?",
+    "Chinese": "多久冲洗一次过滤器？",
+    "identifiers": "X-200/7 v1.5",
+    "500 words": "rinse filter " * 250,
+}

@@ -88,10 +88,10 @@ class Asking(IndexRetriever):
         yield [Ask(query)]
         return []
 
-    def _search(self, query: str, k: Any, where: Any) -> list[Hit]:
+    def _search(self, query: str, k: Any = None, where: Any = None) -> list[Hit]:
         return self.index.run(self._steps(query))
 
-    async def _asearch(self, query: str, k: Any, where: Any) -> list[Hit]:
+    async def _asearch(self, query: str, k: Any = None, where: Any = None) -> list[Hit]:
         return await self.index.arun(self._steps(query))
 
 

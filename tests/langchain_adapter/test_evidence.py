@@ -12,6 +12,7 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.retrievers import BaseRetriever
 from langchain_tests.integration_tests import RetrieversIntegrationTests
+from samples import ODD_QUESTIONS
 
 from langchain_structrag import EvidenceCompressor, EvidenceRetriever
 from structrag import EvidenceRetriever as CoreRetriever
@@ -159,16 +160,6 @@ def test_in_langchains_own_compression_retriever() -> None:
     )
     (short,) = retriever.invoke(QUESTION)
     assert short.page_content == "Rinse the filter every week."
-
-
-ODD_QUESTIONS = {
-    "one word": "filter",
-    "stop words": "the of and",
-    "German": "Wie oft spüle ich den Filter?",
-    "Chinese": "多久冲洗一次过滤器？",
-    "identifiers": "X-200/7 v1.5",
-    "500 words": "rinse filter " * 250,
-}
 
 
 @pytest.mark.parametrize("question", ODD_QUESTIONS.values(), ids=ODD_QUESTIONS)

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pdf_making
 import pytest
 from langchain_core.document_loaders import Blob
 from langchain_core.documents import BaseDocumentTransformer, Document
@@ -189,18 +190,9 @@ def test_files_are_parsed_pdf_by_its_layout(tmp_path: Path) -> None:
 
 def test_pdf_files(tmp_path: Path) -> None:
     pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
-    canvas = pytest.importorskip("reportlab.pdfgen.canvas")
+    pytest.importorskip("reportlab")
     path = tmp_path / "pump.pdf"
-    page = canvas.Canvas(str(path), invariant=True)
-    for y, size, line in (
-        (780, 20, "Pump"),
-        (740, 10, "It moves water from the tank."),
-        (700, 14, "1 Safety"),
-        (680, 10, "Switch it off."),
-    ):
-        page.setFont("Helvetica", size)
-        page.drawString(60, y, line)
-    page.save()
+    path.write_bytes(pdf_making.made(pdf_making.pump_page))
     for blob in (
         Blob.from_path(path),
         Blob.from_data(path.read_bytes(), mime_type="application/pdf", path=str(path)),

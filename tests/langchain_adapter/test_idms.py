@@ -16,6 +16,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel, FakeListChatModel, FakeListLLM
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
+from samples import sections_with_a_definition
 
 from langchain_structrag import IDMSTextSplitter, LangChainModel
 from structrag.asking.cache import Cache
@@ -245,32 +246,7 @@ def test_wrong_settings_are_named(choices: dict[str, Any], message: str) -> None
         IDMSTextSplitter(Words(), **choices)
 
 
-DEFINING = "A gated network called Long Short-Term Memory (LSTM) keeps a state over many steps. "
-DULL = (
-    "The garden of {} is green and quiet in the morning light. Nothing much happens there until "
-    "noon comes around. "
-)
-DENSE = (
-    "The LSTM beats the GRU and CNN of 2014 on WMT14, WMT15 and IWSLT16 by 2 BLEU in all of "
-    "the many runs that were done. "
-)
-SECTIONS = [
-    DEFINING,
-    *(
-        DULL.format(name)
-        for name in (
-            "Ann Bell",
-            "Bob Cole",
-            "Cy Dean",
-            "Di East",
-            "Ed Ford",
-            "Flo Gray",
-            "Guy Hill",
-        )
-    ),
-    DENSE,
-]
-ENRICHED = "".join(f"# Part {i}\n\n{body.strip()}\n\n" for i, body in enumerate(SECTIONS))
+ENRICHED = sections_with_a_definition()
 
 
 @pytest.mark.parametrize("add_context", [False, True])

@@ -13,6 +13,7 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import ImageNode, IndexNode, MetadataMode, NodeWithScore, TextNode
 from llama_index.core.vector_stores.types import MetadataFilter, MetadataFilters
+from samples import ODD_QUESTIONS
 
 from llama_index_structrag import (
     ContentAwareNodeParser,
@@ -135,16 +136,6 @@ def test_nodes_of_others_are_shortened() -> None:
         postprocessor.postprocess_nodes(nodes)
     with pytest.raises(ValueError, match="max_tokens"):
         EvidencePostprocessor(max_tokens=0)
-
-
-ODD_QUESTIONS = {
-    "one word": "filter",
-    "stop words": "the of and",
-    "German": "Wie oft spüle ich den Filter?",
-    "Chinese": "多久冲洗一次过滤器？",
-    "identifiers": "X-200/7 v1.5",
-    "500 words": "rinse filter " * 250,
-}
 
 
 @pytest.mark.parametrize("question", ODD_QUESTIONS.values(), ids=ODD_QUESTIONS)

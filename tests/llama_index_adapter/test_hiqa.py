@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pdf_making
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -408,18 +409,9 @@ def test_files_are_read_by_their_suffix(tmp_path: Path) -> None:
 
 async def test_pdf_files_are_read_by_their_layout(tmp_path: Path) -> None:
     pytest.importorskip("pypdfium2", reason="the extra 'pdf' is not installed")
-    canvas = pytest.importorskip("reportlab.pdfgen.canvas")
+    pytest.importorskip("reportlab")
     path = tmp_path / "pump.pdf"
-    page = canvas.Canvas(str(path), invariant=True)
-    for y, size, line in (
-        (780, 20, "Pump"),
-        (740, 10, "It moves water from the tank."),
-        (700, 14, "1 Safety"),
-        (680, 10, "Switch it off."),
-    ):
-        page.setFont("Helvetica", size)
-        page.drawString(60, y, line)
-    page.save()
+    path.write_bytes(pdf_making.made(pdf_making.pump_page))
     reader = HiQAFormatter()
     (made,) = reader.load_data(path)
     assert "# Pump" in made.text and "# 1 Safety" in made.text

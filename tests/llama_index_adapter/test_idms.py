@@ -23,6 +23,7 @@ from llama_index.core.llms import (
 )
 from llama_index.core.schema import MetadataMode
 from llama_index_fakes import HashEmbedding, ScriptedLLM
+from samples import sections_with_a_definition
 
 from llama_index_structrag import IDMSNodeParser, LlamaIndexModel
 from structrag.asking.cache import Cache
@@ -266,32 +267,7 @@ def test_wrong_settings_are_named(settings: dict[str, Any], message: str) -> Non
         parser(**settings)
 
 
-DEFINING = "A gated network called Long Short-Term Memory (LSTM) keeps a state over many steps. "
-DULL = (
-    "The garden of {} is green and quiet in the morning light. Nothing much happens there until "
-    "noon comes around. "
-)
-DENSE = (
-    "The LSTM beats the GRU and CNN of 2014 on WMT14, WMT15 and IWSLT16 by 2 BLEU in all of "
-    "the many runs that were done. "
-)
-SECTIONS = [
-    DEFINING,
-    *(
-        DULL.format(name)
-        for name in (
-            "Ann Bell",
-            "Bob Cole",
-            "Cy Dean",
-            "Di East",
-            "Ed Ford",
-            "Flo Gray",
-            "Guy Hill",
-        )
-    ),
-    DENSE,
-]
-ENRICHED = "".join(f"# Part {i}\n\n{body.strip()}\n\n" for i, body in enumerate(SECTIONS))
+ENRICHED = sections_with_a_definition()
 
 
 def test_enrichment_adds_the_documents_own_definition() -> None:
