@@ -69,6 +69,7 @@ KEPT = quality.RESULTS / "cache" / "evidence"
 BASE, EVIDENCE = "fixed 200, vectors and BM25", "**EvidenceRetriever**"
 USERS = "recursive 1,000 characters, overlap 200, vectors, top 4"
 UNMATCHED = "EvidenceRetriever, tokens not matched"
+BARE = "EvidenceRetriever, context=none"
 READING = (
     "Recall is the share of the gold text that the reader is given within so many tokens (of the "
     "best single occurrence where any one answers), in percent. Each question is searched inside "
@@ -77,7 +78,9 @@ READING = (
     f'whole sentence. "{USERS}" is LangChain\'s RecursiveCharacterTextSplitter as its tutorials '
     f'use it, with this encoder, and has no more to give than four chunks. "{BASE}" was the best '
     'of all chunks in methods.md. "Tokens not matched" is the first stage alone: windows of '
-    "vectors and of BM25 over stems, sections and titles. Intervals hold the central 95 % of 1,000 "
+    "vectors and of BM25 over stems, sections and titles. Headers of tables and lead-ins that "
+    "stand in front of a passage count, but are no recall; with context=none there are none. "
+    "Intervals hold the central 95 % of 1,000 "
     "bootstrap samples of the questions, drawn within each set; those of differences are paired. "
     "The design was chosen on samples of these sets, so the figures flatter it somewhat."
 )
@@ -195,11 +198,11 @@ class Unmatched(Once):
         return replace(question, tokens=None)
 
 
-def evidence(setting: Setting, kind: type[EvidenceRetriever] = Once) -> Search:
+def evidence(setting: Setting, kind: type[EvidenceRetriever] = Once, **options: Any) -> Search:
     """`EvidenceRetriever` with the encoder's token vectors."""
-    retriever = kind.from_documents(
-        setting.dataset.documents, setting.encoder, reading=Reading(counter=setting.counter)
-    )
+    reading = Reading(counter=setting.counter)
+    documents = setting.dataset.documents
+    retriever = kind.from_documents(documents, setting.encoder, reading=reading, **options)
 
     def search(asked: Asked) -> dict[int, float]:
         recall = {}
@@ -217,6 +220,7 @@ ROWS: Mapping[str, Callable[[Setting], Search]] = {
     USERS: recursive,
     BASE: fixed,
     UNMATCHED: lambda setting: evidence(setting, Unmatched),
+    BARE: lambda setting: evidence(setting, context="none"),
     EVIDENCE: evidence,
 }
 
@@ -337,9 +341,10 @@ def settings_page(
     for folder in folders.values():
         folder.mkdir(parents=True, exist_ok=True)
 
-    def bench(one: Sample) -> choices.Bench:
+    def bench(one: Sample, **kept: Any) -> choices.Bench:
         setting = Setting(one.dataset, encoder, counter, SpanMeasure(one.dataset.texts))
-        return choices.bench(setting, one.dataset.questions, folders[one.dataset.name] / "signals")
+        folder = folders[one.dataset.name] / "signals"
+        return choices.bench(setting, one.dataset.questions, folder, **kept)
 
     benches = {one.dataset.name: partial(bench, one) for one in samples}
     values = choices.recalls(benches, folders)
@@ -349,6 +354,14 @@ def settings_page(
     if len(values) > 1:
         parts += ["## Chosen without the set that is measured", choices.LEFT_OUT]
         parts += [choices.left_out(values)]
+    kept = {}
+    for name, make in benches.items():
+        path = folders[name] / "kept.json"
+        if not path.is_file():
+            path.write_text(json.dumps(choices.kept_tokens(make)) + "\n", encoding="utf-8")
+            print(f"{name}: kept", file=sys.stderr, flush=True)
+        kept[name] = json.loads(path.read_text(encoding="utf-8"))
+    parts += ["## What is kept of the tokens", choices.KEPT_READING, choices.kept_table(kept)]
     return "\n\n".join(parts) + "\n"
 
 

@@ -8,12 +8,13 @@ and kept in benchmarks/results/cache/evidence, so a setting costs milliseconds a
 from __future__ import annotations
 
 import json
-import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +24,14 @@ from benchmarks.methods import BUDGETS
 from benchmarks.methods_tables import Interval, mean_of_sets
 from benchmarks.quality_tables import markdown_table
 from structrag import EvidenceRetriever
-from structrag.asking.requests import TokenVectors
+from structrag.asking.requests import Array, TokenVectors
 from structrag.evaluation import span_recall
-from structrag.evaluation.measure import SpanMeasure, spans_of
+from structrag.evaluation.measure import Span, SpanMeasure
 from structrag.reading.settings import Reading
-from structrag.retrieval.evidence.packing import WHOLE_BLOCK, pack
-from structrag.retrieval.evidence.passages import PassageReader
+from structrag.retrieval.evidence import record
+from structrag.retrieval.evidence.packing import WHOLE_BLOCK, Passage, pack
 from structrag.retrieval.evidence.pool import Pool
+from structrag.retrieval.evidence.quantised import Quantised, unit_rows
 from structrag.retrieval.evidence.scores import (
     IDF_POWER,
     MATCHED,
@@ -43,18 +45,21 @@ from structrag.retrieval.evidence.scores import (
     token_scores,
     token_weights,
 )
+from structrag.retrieval.evidence.store import Stored
 from structrag.retrieval.evidence.windows import MAX_WIDTHS
 from structrag.retrieval.evidence.words import is_content, is_word
 
 FloatArray = NDArray[np.floating[Any]]
-POWERS = (1.0, IDF_POWER, 2.0)
+_FEW = 100  # questions of a set, at even distances, on which ways to keep vectors are measured
+_RANKED = 1000  # atoms that are looked at; within 2,000 tokens there are fewer
 # Which tokens of a question count: words without punctuation, all, or no function words either
 WORDS, ALL, CONTENT = "words", "all", "content"
 KINDS = ((IDF_POWER, WORDS), (1.0, WORDS), (2.0, WORDS), (IDF_POWER, ALL), (IDF_POWER, CONTENT))
 READING = (
     "One setting is changed at a time; differences are those to E, the design as it is, in points "
     "of the mean over the sets, paired, with the central 95 % of 1,000 bootstrap samples; bold "
-    "where 0 is not inside. With so many settings about one in twenty is bold by chance."
+    "where 0 is not inside. With so many settings about one in twenty is bold by chance. The size "
+    "of a passage is here the sum of its sentences' tokens."
 )
 LEFT_OUT = (
     "The settings are those of the table above. For each set the one with the best mean over the "
@@ -135,31 +140,75 @@ class Bench:
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._readers: dict[int, PassageReader] = {}
 
-    def recall(self, choice: Choice) -> dict[str, list[float]]:
-        """Recall of every question, by budget."""
-        recall: dict[str, list[float]] = {str(budget): [] for budget in BUDGETS}
+    def recalls(self, chosen: Mapping[str, Choice]) -> dict[str, Recall]:
+        """Recall of every question with each choice, by budget."""
+        recalls: dict[str, Recall] = {
+            label: {str(budget): [] for budget in BUDGETS} for label in chosen
+        }
         for number, asked in enumerate(self.questions):
             documents, pool = self.retriever._shelf().select(self.where(asked))
-            if id(pool) not in self._readers:
-                reading = self.retriever.reading
-                self._readers[id(pool)] = PassageReader(documents, pool, reading, "none")
-            reader = self._readers[id(pool)]
-            ranking = order(self.signals(number, asked, pool), choice).tolist()
-            for budget in BUDGETS:
-                passages = pack(
-                    pool,
-                    ranking,
-                    reader.tokens,
-                    max_tokens=budget,
-                    joins=reader.joins,
-                    whole_block=choice.whole_block,
-                )
-                chunks = [reader.chunk(one.first, one.stop) for one in passages]
-                value = span_recall(asked.gold, spans_of(chunks), self.measure, mode=asked.mode)
-                recall[str(budget)].append(round(value or 0.0, 6))
-        return recall
+            signals = self.signals(number, asked, pool)
+            for label, choice in chosen.items():
+                ranking = order(signals, choice)
+                for budget, value in self._at_budgets(asked, ranking, choice, documents, pool):
+                    recalls[label][str(budget)].append(value)
+        return recalls
+
+    def with_fewer(self, dimensions: int | None) -> tuple[Recall, int]:
+        """Recall of E with so many dimensions of the token vectors, and the bytes kept."""
+        rotation = self.retriever.store.rotation
+        assert rotation is not None and self.retriever.token_encoder is not None
+        rotation = rotation[:, :dimensions]
+        shelf = self.retriever._shelf()
+        records = {
+            doc_id: replace(one, token_rows=one.token_rows[:, :dimensions])
+            for doc_id, one in shelf.records.items()
+        }
+        sliced = shelf.with_records(records, None)
+        recall: Recall = {str(budget): [] for budget in BUDGETS}
+        for number in range(0, len(self.questions), max(1, len(self.questions) // _FEW)):
+            asked = self.questions[number]
+            documents, pool = sliced.select(self.where(asked))
+            (tokens,) = self.retriever.token_encoder.embed_tokens([asked.question], query=True)
+            words = is_word(asked.question, tokens.spans)
+            question = Question(
+                asked.question, tokens.vector, tokens.vectors[words], tokens.ids[words]
+            )
+            atoms, weights = np.arange(len(pool)), token_weights(pool, question)
+            scores = np.stack(token_scores(pool, question, rotation, atoms, weights))
+            signals = replace(self.signals(number, asked, pool), tokens=scores[None])
+            for budget, value in self._at_budgets(asked, order(signals, E), E, documents, pool):
+                recall[str(budget)].append(value)
+        kept = [array.nbytes for one in records.values() for array in one.arrays().values()]
+        kept += [
+            array.nbytes for one in shelf.documents.values() for array in one.arrays().values()
+        ]
+        return recall, sum(kept)
+
+    def _at_budgets(
+        self,
+        asked: Asked,
+        ranking: NDArray[np.int64],
+        choice: Choice,
+        documents: Sequence[Stored],
+        pool: Pool,
+    ) -> Iterator[tuple[int, float]]:
+        """Each budget with the recall of what fits into it."""
+        before = np.concatenate([[0], np.cumsum(pool.tokens)])
+        best = ranking[:_RANKED].tolist()
+        for budget in BUDGETS:
+            passages = pack(
+                pool,
+                best,
+                lambda first, stop: int(before[stop] - before[first]),
+                max_tokens=budget,
+                joins=lambda atom: pool.place(atom)[1] > 0,  # not across documents
+                whole_block=choice.whole_block,
+            )
+            spans = [_span(one, documents, pool) for one in passages]
+            value = span_recall(asked.gold, spans, self.measure, mode=asked.mode)
+            yield budget, round(value or 0.0, 6)
 
     def signals(self, number: int, asked: Asked, pool: Pool) -> Signals:
         """What the question matches, from an earlier run where there was one."""
@@ -172,6 +221,12 @@ class Bench:
             np.savez(path, **{one.name: getattr(signals, one.name) for one in fields(Signals)})
         with np.load(path) as kept:
             return Signals(**{name: kept[name] for name in kept.files})
+
+
+def _span(passage: Passage, documents: Sequence[Stored], pool: Pool) -> Span:
+    number, place = pool.place(passage.first)
+    of, last = pool.records[number], place + passage.stop - passage.first - 1
+    return documents[number].id, int(of.starts[place]), int(of.ends[last])
 
 
 def matched(pool: Pool, text: str, tokens: TokenVectors, rotation: Any) -> Signals:
@@ -237,33 +292,101 @@ def _by_score(scores: FloatArray) -> NDArray[np.int64]:
     return np.argsort(-np.round(scores, 9), kind="stable")
 
 
-def bench(setting: Any, questions: Sequence[Asked], folder: Path) -> Bench:
+def bench(setting: Any, questions: Sequence[Asked], folder: Path, **options: Any) -> Bench:
     """The set of a `Setting` of evidence.py, its documents in a retriever."""
-    reading = Reading(counter=setting.counter)
+    options["reading"] = Reading(counter=setting.counter)
     documents = setting.dataset.documents
-    retriever = EvidenceRetriever.from_documents(documents, setting.encoder, reading=reading)
+    retriever = EvidenceRetriever.from_documents(documents, setting.encoder, **options)
     return Bench(retriever, questions, setting.where, setting.measure, folder)
 
 
-Recalls = Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]]  # set -> choice -> budget
+Recall = dict[str, list[float]]  # by budget, of every question
+Recalls = Mapping[str, Mapping[str, Recall]]  # set -> choice
 
 
 def recalls(benches: Mapping[str, Callable[[], Bench]], folders: Mapping[str, Path]) -> Recalls:
     """Recall of every question with every choice, from an earlier run where there was one."""
-    values: dict[str, dict[str, Any]] = {}
+    values: dict[str, dict[str, Recall]] = {}
     for name, make in benches.items():
-        values[name] = {}
-        of_set: Bench | None = None
-        for label, choice in CHOICES.items():
-            path = folders[name] / f"{re.sub(r'[^a-z0-9]+', '-', label.lower()).strip('-')}.json"
-            if not path.is_file():
-                of_set = of_set or make()
-                recall = of_set.recall(choice)
-                path.write_text(json.dumps(recall) + "\n", encoding="utf-8")
-                points = [f"{100 * float(np.mean(recall[str(budget)])):.1f}" for budget in BUDGETS]
-                print(f"{name}: {label}: {' '.join(points)}", file=sys.stderr, flush=True)
-            values[name][label] = json.loads(path.read_text(encoding="utf-8"))
+        path = folders[name] / "recall.json"
+        known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        missing = {label: choice for label, choice in CHOICES.items() if label not in known}
+        if missing:
+            known |= make().recalls(missing)
+            path.write_text(json.dumps(known) + "\n", encoding="utf-8")
+            print(f"{name}: done", file=sys.stderr, flush=True)
+        values[name] = {label: known[label] for label in CHOICES}
     return values
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """How the vectors of tokens are kept."""
+
+    dimensions: int | None = None
+    function_words: bool = True
+    rounded: bool = True  # to a byte a number
+
+
+KEEPING: Mapping[str, Keeping] = {
+    "as they are, 32 bits a number": Keeping(rounded=False),
+    "a byte a number": Keeping(),
+    "256 dimensions": Keeping(256),
+    "192 dimensions": Keeping(192),
+    "128 dimensions": Keeping(128),
+    "no function words": Keeping(function_words=False),
+    "no function words, 192 dimensions": Keeping(192, function_words=False),
+}
+WHOLE = "as they are, 32 bits a number"
+PAGES = 60_000  # tokens of an encoder in about 100 pages
+KEPT_READING = (
+    "The vectors of tokens kept in other ways, all else as in E; differences to vectors kept as "
+    "they are, on about 100 questions a set. MB is all that is kept of the documents, for 60,000 "
+    "tokens of the encoder (about 100 pages)."
+)
+
+
+def kept_tokens(make: Callable[..., Bench]) -> dict[str, Any]:
+    """Recall by how token vectors are kept, and the bytes kept for each of them.
+
+    `make` gives a set's bench with some options of the retriever.
+    """
+    values: dict[str, Any] = {}
+    count = 0
+    for rounded, function_words in ((False, True), (True, True), (True, False)):
+        with nullcontext() if rounded else patch.object(record, "quantise", _turned):
+            of_build = make(function_words=function_words)
+        shelf = of_build.retriever._shelf()
+        count = count or sum(len(one.token_rows) for one in shelf.records.values())
+        for label, keeping in KEEPING.items():
+            if (keeping.rounded, keeping.function_words) == (rounded, function_words):
+                found = of_build.with_fewer(keeping.dimensions)
+                values[label] = {"recall": found[0], "bytes": found[1] / count}
+    return values
+
+
+def _turned(vectors: Array, rotation: Array) -> Quantised:
+    """Unit vectors, turned and not rounded."""
+    rows: Any = unit_rows(vectors) @ rotation
+    return Quantised(rows, np.ones(len(rows), dtype=np.float32))
+
+
+def kept_table(values: Mapping[str, Mapping[str, Any]]) -> str:
+    """Recall and bytes by how token vectors are kept; set -> label -> values."""
+    rows = []
+    for label in KEEPING:
+        cells = []
+        for budget in BUDGETS:
+            groups = [
+                np.subtract(
+                    of_set[label]["recall"][str(budget)], of_set[WHOLE]["recall"][str(budget)]
+                ).tolist()
+                for of_set in values.values()
+            ]
+            cells.append(shown(mean_of_sets(groups)) if label != WHOLE else "")
+        megabytes = np.mean([of_set[label]["bytes"] for of_set in values.values()]) * PAGES / 1e6
+        rows.append([label, f"{megabytes:.1f}", *cells])
+    return markdown_table(["", "MB", *(f"{budget:,}" for budget in BUDGETS)], rows, labels=1)
 
 
 def one_at_a_time(values: Recalls) -> str:

@@ -43,7 +43,16 @@ def test_e_is_the_order_of_the_library(one: Sample, encoder: KeptTokens, tmp_pat
     atoms = order(of_set.signals(0, ASKED, pool), E)
     assert atoms[:50].tolist() == of_set.retriever._ranking(pool, question).atoms[:50].tolist()
     assert np.array_equal(order(of_set.signals(0, ASKED, pool), E), atoms)  # from the file
-    assert set(of_set.recall(E)) == {"500", "1000", "2000"}
+    assert of_set.recalls({"E": E}) == {"E": {str(budget): [1.0] for budget in BUDGETS}}
+
+
+def test_no_passage_goes_over_the_end_of_a_document(encoder: KeptTokens, tmp_path: Path) -> None:
+    ends = [read_text("The blue pump leaks.", id=name) for name in "ab"]
+    question = Question("q", "Which blue pump leaks?", (), (("a", 0, 20), ("b", 0, 20)), any=False)
+    dataset = Dataset("boards", tuple(ends), (question,))
+    setting = Setting(dataset, encoder, count_tokens, SpanMeasure(dataset.texts))
+    of_both = bench(setting, dataset.questions, tmp_path / "signals")
+    assert of_both.recalls({"E": E})["E"]["500"] == [1.0]
 
 
 def of_set(best: str) -> dict[str, dict[str, list[float]]]:
@@ -66,4 +75,5 @@ def test_the_page_of_the_settings(
     monkeypatch.setattr(evidence, "KEPT", tmp_path)
     text = settings_page({"encoder": "hashes"}, [one], encoder, count_tokens)
     assert "| all atoms matched | +0.0 [+0.0, +0.0] |" in text and "- encoder: hashes" in text
+    assert "| no function words, 192 dimensions | " in text
     assert "Chosen without" not in text  # of one set alone nothing can be left out

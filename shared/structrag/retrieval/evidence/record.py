@@ -142,17 +142,29 @@ def find_pieces(document: Document, reading: Reading) -> Pieces:
 
 
 def with_tokens(
-    record: Record, pieces: Pieces, tokens: Sequence[TokenVectors], rotation: Array
+    record: Record,
+    pieces: Pieces,
+    tokens: Sequence[TokenVectors],
+    rotation: Array,
+    counted: Sequence[NDArray[np.bool_]] | None = None,
 ) -> Record:
-    """The record with its pieces' token vectors and their sums by atom."""
-    offsets = [of.spans[:, 0] + start for (start, _), of in zip(pieces, tokens, strict=True)]
+    """The record with the token vectors of its pieces, and their sums.
+
+    `counted` says of each piece's tokens which are kept to be matched; None: all. The sums, by
+    atom, are always those of all.
+    """
+    offsets = np.concatenate(
+        [of.spans[:, 0] + start for (start, _), of in zip(pieces, tokens, strict=True)]
+    )
     vectors = np.concatenate([of.vectors for of in tokens])
-    places = np.searchsorted(record.starts, np.concatenate(offsets), "right") - 1
+    places = np.searchsorted(record.starts, offsets, "right") - 1
     # tokens of excluded sections and front matter belong to no atom
     inside = places >= 0
-    inside[inside] &= np.concatenate(offsets)[inside] < record.ends[places[inside]]
+    inside[inside] &= offsets[inside] < record.ends[places[inside]]
+    matched = np.ones(len(inside), bool) if counted is None else np.concatenate(counted)
+    matched = matched[inside]
     places, vectors = places[inside], vectors[inside]
-    rows = quantise(vectors, rotation)
+    rows = quantise(vectors[matched], rotation)
     ids, counts = np.unique(
         np.concatenate([np.unique(of.ids) for of in tokens]), return_counts=True
     )
@@ -161,11 +173,12 @@ def with_tokens(
     sums = np.zeros((len(record), vectors.shape[1]))
     if len(filled):
         sums[filled] = np.add.reduceat(vectors, firsts[filled], axis=0)
+    row_firsts = np.searchsorted(places[matched], np.arange(len(record) + 1))
     return replace(
         with_sums(record, sums),
         token_rows=rows.rows,
         token_scales=rows.scales,
-        token_firsts=firsts.astype(np.int32),
+        token_firsts=row_firsts.astype(np.int32),
         piece_ids=ids.astype(np.int32),
         piece_counts=counts.astype(np.int32),
         pieces=np.array([len(pieces)], dtype=np.int32),

@@ -55,7 +55,7 @@ from structrag.retrieval.evidence.record import (
 )
 from structrag.retrieval.evidence.scores import Question, Ranking, rank
 from structrag.retrieval.evidence.store import EvidenceStore, Shelf, Stored, stored_document
-from structrag.retrieval.evidence.words import is_word
+from structrag.retrieval.evidence.words import is_content, is_word
 from structrag.retrieval.retriever import Retriever
 
 if TYPE_CHECKING:
@@ -99,6 +99,8 @@ class EvidenceRetriever(Retriever):
             nothing.
         dimensions: Of the token vectors that are kept; None: all. Fewer take less memory and find
             a little less.
+        function_words: Whether the vectors of function words (stop words of the language) and of
+            punctuation are kept too. Without them about half the memory is taken.
         reading, language: How text is read; `reading.counter` counts the reader's tokens. Give
             `language` alone or in `reading`.
         asking, options: An `Asking`, or its settings by their own names.
@@ -117,6 +119,7 @@ class EvidenceRetriever(Retriever):
         order: str = "rank",
         context: str = "lead",
         dimensions: int | None = None,
+        function_words: bool = True,
         reading: Reading | None = None,
         language: str = "english",
         asking: Asking | None = None,
@@ -129,6 +132,7 @@ class EvidenceRetriever(Retriever):
         self.order = check_choice("order", order, ORDERS)
         self.context = check_choice("context", context, CONTEXTS)
         self.dimensions = dimensions
+        self.function_words = function_words
         self.reading = reading or Reading(language=language)
         self.token_encoder = _token_encoder(embedding, token_encoder)
         # One model is asked once: its sums of token vectors stand for vectors of sentences.
@@ -238,6 +242,7 @@ class EvidenceRetriever(Retriever):
             "embedding": self.embedder.name if self.embedder is not None else None,
             "token_encoder": self.token_encoder.name if self.token_encoder is not None else None,
             "dimensions": self.dimensions,
+            "function_words": self.function_words,
             "reading": setting_name(self.reading),
         }
 
@@ -307,9 +312,22 @@ class EvidenceRetriever(Retriever):
             of_document = tokens[first : first + len(pieces)]
             first += len(pieces)
             if of_document and len(record):
-                record = with_tokens(record, pieces, of_document, self.store.rotation)
+                counted = self._counted(prepared, of_document)
+                record = with_tokens(record, pieces, of_document, self.store.rotation, counted)
             changed.append(record)
         return changed
+
+    def _counted(
+        self, prepared: _Prepared, tokens: Sequence[TokenVectors]
+    ) -> list[NDArray[np.bool_]] | None:
+        """Which tokens of a document's pieces are kept; None: all."""
+        if self.function_words:
+            return None
+        text, language = prepared.outline.document.text, self.reading.language
+        return [
+            is_content(text[start:end], of.spans, language)
+            for (start, end), of in zip(prepared.stored.pieces, tokens, strict=True)
+        ]
 
     # -- searching
 

@@ -396,6 +396,18 @@ def test_fewer_dimensions_take_less_room() -> None:
     ]
 
 
+def test_without_function_words_only_the_other_tokens_are_kept() -> None:
+    whole, words = made(HashTokens()), made(HashTokens(), function_words=False)
+    record, short = (one.store.shelf().records["pumps"] for one in (whole, words))
+    atom = int(np.searchsorted(record.starts, PUMPS.text.index("The blue"), "right")) - 1
+    assert np.diff(record.token_firsts)[atom] == 4  # The blue pump leaks
+    assert np.diff(short.token_firsts)[atom] == 3
+    assert np.array_equal(short.sums, record.sums)  # the vectors of sentences are as before
+    assert texts(words.search("Which blue pump leaks?", 1)) == [
+        "The blue pump leaks. Its seal is worn."
+    ]
+
+
 def test_a_manual_with_many_sections_with_minilm(minilm: Any) -> None:
     retriever = EvidenceRetriever.from_documents([manual()], minilm)
     (hit,) = retriever.search("How often is the heron rinsed?", max_tokens=40, k=1)
