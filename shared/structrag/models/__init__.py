@@ -8,6 +8,7 @@ from structrag._lazy import lazy_names
 
 if TYPE_CHECKING:
     from structrag.models.bundled import minilm
+    from structrag.models.colbert import ColbertTokens
     from structrag.models.cross_encoder import CrossEncoderScorer
     from structrag.models.embedders import (
         FunctionEmbedder,
@@ -17,12 +18,14 @@ if TYPE_CHECKING:
     from structrag.models.llm import FunctionModel
     from structrag.models.monot5 import MonoT5
     from structrag.models.static import StaticEmbedder
+    from structrag.models.static_tokens import StaticTokens
     from structrag.models.summariser import TransformersSummariser
     from structrag.models.token_vectors import TransformersTokens
     from structrag.models.transformers_margin import TransformersMargin
     from structrag.models.transformers_model import TransformersModel
 
 _HOMES = {
+    "ColbertTokens": "structrag.models.colbert",
     "CrossEncoderScorer": "structrag.models.cross_encoder",
     "FunctionEmbedder": "structrag.models.embedders",
     "FunctionModel": "structrag.models.llm",
@@ -30,6 +33,7 @@ _HOMES = {
     "MonoT5": "structrag.models.monot5",
     "SentenceTransformerEmbedder": "structrag.models.embedders",
     "StaticEmbedder": "structrag.models.static",
+    "StaticTokens": "structrag.models.static_tokens",
     "TransformersMargin": "structrag.models.transformers_margin",
     "TransformersModel": "structrag.models.transformers_model",
     "TransformersSummariser": "structrag.models.summariser",
@@ -37,6 +41,7 @@ _HOMES = {
     "minilm": "structrag.models.bundled",
 }
 __all__ = [
+    "ColbertTokens",
     "CrossEncoderScorer",
     "FunctionEmbedder",
     "FunctionModel",
@@ -44,6 +49,7 @@ __all__ = [
     "MonoT5",
     "SentenceTransformerEmbedder",
     "StaticEmbedder",
+    "StaticTokens",
     "TransformersMargin",
     "TransformersModel",
     "TransformersSummariser",

@@ -576,7 +576,10 @@ def _token_encoder(embedding: Any, token_encoder: Any) -> TokenEncoder | None:
                 f"{type(token_encoder).__name__}."
             )
         return encoder
-    return as_token_encoder(as_embedder(embedding)) if embedding is not None else None
+    if embedding is None:
+        return None
+    # one that gives vectors of tokens alone is no embedder
+    return as_token_encoder(embedding) or as_token_encoder(as_embedder(embedding))
 
 
 def _checked(

@@ -69,6 +69,17 @@ def test_tokens_of_a_second_encoder_stand_beside_an_embedding() -> None:
     assert alone.embedder is None and alone.search("pump", 1)[0].chunk.doc_id == "pumps"
 
 
+def test_an_encoder_of_tokens_that_embeds_no_texts_is_enough() -> None:
+    class Tokens:
+        name = "tokens alone"
+
+        def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> list[TokenVectors]:
+            return HashTokens().embed_tokens(texts, query=query)
+
+    retriever = made(Tokens())
+    assert retriever.search("blue pump") == made(HashTokens()).search("blue pump")
+
+
 def test_rank_and_reading_order() -> None:
     retriever = made(HashTokens())
     by_rank = retriever.search("Do cats like fish? blue boat", max_tokens=25)

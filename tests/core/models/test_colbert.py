@@ -1,0 +1,203 @@
+"""ColBERT models of random weights, in both formats: markers, linear layers, skipped tokens."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from structrag import EvidenceRetriever, read_text
+from structrag.errors import InvalidParameter
+from structrag.models import ColbertTokens
+
+torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
+transformers = pytest.importorskip("transformers", reason="the extra 'models' is not installed")
+safetensors = pytest.importorskip("safetensors.torch", reason="the extra 'models' is not installed")
+
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[unused0]", "[unused1]"]
+WORDS = [*SPECIAL, "which", "pump", "leaks", "the", "blue", ".", ",", "?"]
+
+
+def tokenizer(markers: tuple[str, ...] = ()) -> Any:
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
+    vocabulary = [*WORDS, *markers]
+    plain = Tokenizer(
+        models.WordLevel({word: i for i, word in enumerate(vocabulary)}, unk_token="[UNK]")
+    )
+    plain.normalizer = normalizers.Lowercase()
+    plain.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    ends = [("[CLS]", 2), ("[SEP]", 3)]
+    plain.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=ends
+    )
+    names = ("pad", "unk", "cls", "sep", "mask")
+    fast = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=plain, **{f"{name}_token": f"[{name.upper()}]" for name in names}
+    )
+    fast.add_tokens(list(markers), special_tokens=True)
+    return fast
+
+
+def bert(size: int) -> Any:
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        vocab_size=size,
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=64,
+    )
+    return transformers.BertModel(config, add_pooling_layer=False).eval()
+
+
+LINEAR = torch.linspace(-1, 1, 128).reshape(8, 16).sin()
+
+
+def pylate(folder: Path, **settings: Any) -> Path:
+    made = tokenizer(("[Q]", "[D]"))
+    bert(len(made)).save_pretrained(folder)
+    made.save_pretrained(folder)
+    (folder / "1_Dense").mkdir()
+    safetensors.save_file({"linear.weight": LINEAR}, str(folder / "1_Dense" / "model.safetensors"))
+    dense = {"activation_function": "torch.nn.modules.linear.Identity", **settings}
+    (folder / "1_Dense" / "config.json").write_text(json.dumps(dense))
+    modules = [
+        {"path": "", "type": "sentence_transformers.models.Transformer"},
+        {"path": "1_Dense", "type": "pylate.models.Dense.Dense"},
+    ]
+    (folder / "modules.json").write_text(json.dumps(modules))
+    reading = {"query_length": 12, "document_length": 60, "skiplist_words": [".", ",", "?"]}
+    prefixes = {"query_prefix": "[Q] ", "document_prefix": "[D] "}
+    (folder / "config_sentence_transformers.json").write_text(json.dumps({**reading, **prefixes}))
+    return folder
+
+
+def stanford(folder: Path) -> Path:
+    made = tokenizer()
+    bert(len(made)).save_pretrained(folder)
+    made.save_pretrained(folder)
+    weights = safetensors.load_file(str(folder / "model.safetensors"))
+    tensors = {**{f"bert.{name}": of for name, of in weights.items()}, "linear.weight": LINEAR}
+    safetensors.save_file(tensors, str(folder / "model.safetensors"), metadata={"format": "pt"})
+    settings = {"query_token_id": "[unused0]", "doc_token_id": "[unused1]", "query_maxlen": 12}
+    (folder / "artifact.metadata").write_text(json.dumps({**settings, "mask_punctuation": True}))
+    return folder
+
+
+def expected(folder: Path, words: str, attended: int | None = None) -> np.ndarray:
+    """The vectors of a row of words, markers and fillers included, worked out by hand."""
+    made = transformers.AutoTokenizer.from_pretrained(folder)
+    ids = torch.tensor([made.convert_tokens_to_ids(words.split())])
+    mask = torch.ones_like(ids)
+    if attended is not None:
+        mask[:, attended:] = 0
+    with torch.no_grad():
+        model = bert(len(made))
+        states = model(input_ids=ids, attention_mask=mask).last_hidden_state @ LINEAR.T
+    return torch.nn.functional.normalize(states[0], dim=-1).numpy()  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("layout", [pylate, stanford])
+def test_documents_have_a_marker_and_no_vectors_of_punctuation(layout: Any, tmp_path: Path) -> None:
+    encoder = ColbertTokens(str(layout(tmp_path)))
+    marker = encoder.settings.document_marker.strip()
+    text = "The blue pump, leaks."
+    (tokens,) = encoder.embed_tokens([text])
+    row = expected(tmp_path, f"[CLS] {marker} the blue pump , leaks . [SEP]")
+    assert [text[start:end] for start, end in tokens.spans] == ["The", "blue", "pump", "leaks"]
+    assert np.allclose(tokens.vectors, row[[2, 3, 4, 6]], atol=1e-5)
+    assert np.allclose(np.linalg.norm(tokens.vectors, axis=1), 1, atol=1e-5)
+    assert np.allclose(tokens.vector, tokens.vectors.mean(axis=0)) and tokens.vector.shape == (8,)
+
+
+@pytest.mark.parametrize("layout", [pylate, stanford])
+def test_questions_are_filled_up_by_mask_tokens(layout: Any, tmp_path: Path) -> None:
+    folder = layout(tmp_path)
+    encoder, plain = ColbertTokens(str(folder)), ColbertTokens(str(folder), expansion=False)
+    marker = encoder.settings.query_marker.strip()
+    row = expected(tmp_path, f"[CLS] {marker} which pump ? [SEP] " + "[MASK] " * 6, attended=6)
+    (tokens,), (few,) = (one.embed_tokens(["Which pump?"], query=True) for one in (encoder, plain))
+    assert few.spans.tolist() == [[0, 5], [6, 10], [10, 11]]
+    assert np.allclose(few.vectors, row[2:5], atol=1e-5)
+    assert len(tokens.ids) == 3 + 6 and set(tokens.ids) == set(few.ids)
+    assert np.all(np.diff(tokens.spans[:, 0]) >= 0)
+    for vector, token in zip(tokens.vectors, tokens.ids, strict=True):
+        at = int((few.vectors @ vector).argmax())
+        assert token == few.ids[at]
+    assert all(np.isclose(tokens.vectors @ filler, 1, atol=1e-4).any() for filler in row[6:])
+    assert encoder.name != plain.name and encoder.name.startswith(f"colbert/{tmp_path.name}|True|")
+
+
+def test_long_questions_and_blank_ones(tmp_path: Path) -> None:
+    encoder = ColbertTokens(str(pylate(tmp_path)))
+    (long,) = encoder.embed_tokens(["blue pump " * 60], query=True)
+    assert len(long.ids) == 120
+    for query in (True, False):
+        blank, marks = encoder.embed_tokens(["", ".,"], query=query)
+        assert not len(blank.ids) and blank.vector.shape == (8,)
+        assert len(marks.ids) == 0 or query
+    assert encoder.embed_tokens([]) == []
+
+
+def test_an_object_of_pylate_is_read_by_its_own_layers(tmp_path: Path) -> None:
+    folder = pylate(tmp_path)
+    made = transformers.AutoTokenizer.from_pretrained(folder)
+
+    class Model:
+        tokenizer = made
+        query_prefix, document_prefix, query_length = "[Q] ", "[D] ", 12
+        skiplist_words = (".", ",", "?")
+
+        def __init__(self) -> None:
+            self.encoder = bert(len(made))
+
+        def state_dict(self) -> Any:
+            return self.encoder.state_dict()
+
+        def __call__(self, features: Any) -> Any:
+            states = self.encoder(**features).last_hidden_state @ LINEAR.T
+            return {"token_embeddings": states}
+
+    own, theirs = ColbertTokens(str(folder)), ColbertTokens(Model())
+    for query in (True, False):
+        (one,), (other,) = (
+            each.embed_tokens(["Which blue pump leaks?"], query=query) for each in (own, theirs)
+        )
+        assert np.array_equal(one.spans, other.spans)
+        assert np.allclose(one.vectors, other.vectors, atol=1e-5)
+
+
+@pytest.mark.parametrize("options", [{}, {"expansion": False}])
+def test_a_retriever_matches_its_tokens(options: dict[str, Any], tmp_path: Path) -> None:
+    encoder = ColbertTokens(str(pylate(tmp_path)), **options)
+    documents = [
+        read_text("The blue pump leaks. Which leaks?", id="a"),
+        read_text("The pump.", id="b"),
+    ]
+    retriever = EvidenceRetriever.from_documents(documents, encoder)
+    hits = retriever.search("Which pump leaks?")
+    assert "tokens" in hits[0].parts and {hit.chunk.doc_id for hit in hits} == {"a", "b"}
+    retriever.save(tmp_path / "index")
+    again = ColbertTokens(str(tmp_path), **options)
+    assert EvidenceRetriever.load(tmp_path / "index", again).search("Which pump leaks?") == hits
+
+
+def test_what_is_no_colbert_model_is_said(tmp_path: Path) -> None:
+    with pytest.raises(InvalidParameter, match="model must be a ColBERT model"):
+        ColbertTokens(str(tmp_path / "nowhere"))
+    (tmp_path / "modules.json").write_text("[]")
+    with pytest.raises(InvalidParameter, match="model must be a ColBERT model"):
+        ColbertTokens(str(tmp_path))
+    (tmp_path / "other").mkdir()
+    curved = pylate(tmp_path / "other", activation_function="torch.nn.modules.activation.Tanh")
+    with pytest.raises(InvalidParameter, match="linear layers behind its encoder"):
+        ColbertTokens(str(curved))
+    slow = SimpleNamespace(query_prefix="[Q] ", tokenizer=SimpleNamespace(is_fast=False))
+    with pytest.raises(InvalidParameter, match="model must have a fast tokenizer"):
+        ColbertTokens(slow)
