@@ -100,13 +100,10 @@ def run(paths: list[Path], question: str | None, *, light: bool) -> None:
         rows = [
             fixed_lines(rank, hit) for rank, hit in enumerate(fixed.search(query, HITS), start=1)
         ]
-        beside(
-            "LangChain MultiViewRetriever", langchain(query), "fixed length, same embedder", rows
-        )
-        beside("LlamaIndex MultiViewRetriever", llama_index(query), "", [])
+        beside("LangChain EvidenceRetriever", langchain(query), "fixed length, same embedder", rows)
+        beside("LlamaIndex EvidenceRetriever", llama_index(query), "", [])
     print(
-        f"\nCost: {fixed.usage.calls} language-model calls. With a language model the summary and "
-        "keyword views are written by it."
+        f"\nCost: {fixed.usage.calls} language-model calls. Each hit is an exact slice of its document."
     )
 
 
@@ -116,14 +113,14 @@ def langchain_search(
     """Index with langchain_structrag; return a function that finds and describes."""
     from langchain_core.documents import Document
 
-    from langchain_structrag import MultiViewRetriever
+    from langchain_structrag import EvidenceRetriever
 
     documents = [
         Document(read(file), id=display_name(file), metadata={"source": str(file)})
         for file in files
     ]
-    retriever = MultiViewRetriever.from_documents(
-        documents, embedder, cache=cache, k=HITS, progress=progress
+    retriever = EvidenceRetriever.from_documents(
+        documents, embedder, cache=cache, k=HITS, max_tokens=None, progress=progress
     )
 
     def search(query: str) -> list[list[str]]:
@@ -141,14 +138,14 @@ def llama_index_search(
     """Index with llama_index_structrag; return a function that finds and describes."""
     from llama_index.core.schema import Document
 
-    from llama_index_structrag import MultiViewRetriever
+    from llama_index_structrag import EvidenceRetriever
 
     documents = [
         Document(text=read(file), id_=display_name(file), metadata={"file_path": str(file)})
         for file in files
     ]
-    options = {"cache": cache, "similarity_top_k": HITS, "progress": progress}
-    retriever = MultiViewRetriever.from_documents(documents, embed_model=embedder, **options)
+    options = {"cache": cache, "similarity_top_k": HITS, "max_tokens": None, "progress": progress}
+    retriever = EvidenceRetriever.from_documents(documents, embed_model=embedder, **options)
 
     def search(query: str) -> list[list[str]]:
         lines = []
@@ -167,13 +164,15 @@ def llama_index_search(
 
 
 def describe(found: dict, place: dict, text: str) -> list[str]:
-    """A hit: section path, score, views that found it, document and character range, first
-    words."""
+    """A hit: section path, score, what matched, document and character range, first words."""
     title = found.get("heading_path")
-    views = ", ".join(found.get("views_hit") or ["none among the best"])
+    if isinstance(title, list):
+        title = " > ".join(title)
+    parts = sorted(found["score_parts"].items(), key=lambda part: -part[1])
+    matched = ", ".join(f"{name} {value:.2f}" for name, value in parts[:3] if value > 0)
     return [
         f"{place['rank']}. {title or '(no heading)'}",
-        f"score {place['score']:.2f} · views {views}",
+        f"score {place['score']:.2f} · {matched}",
         f"{found['doc_id']}[{place['start_index']}:{place['end_index']}]",
         excerpt(text),
     ]
