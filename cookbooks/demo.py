@@ -103,7 +103,8 @@ def run(paths: list[Path], question: str | None, *, light: bool) -> None:
         beside("LangChain EvidenceRetriever", langchain(query), "fixed length, same embedder", rows)
         beside("LlamaIndex EvidenceRetriever", llama_index(query), "", [])
     print(
-        f"\nCost: {fixed.usage.calls} language-model calls. Each hit is an exact slice of its document."
+        f"\nCost: {fixed.usage.calls} language-model calls. Each hit is an exact slice of its "
+        "document."
     )
 
 
