@@ -96,6 +96,15 @@ def cli(folder: Path) -> str:
     return "searched"
 
 
+def mcp(folder: Path) -> str:
+    from structrag.cli.kept_index import KeptIndex
+    from structrag.cli.mcp_server import Library, server_of
+
+    (folder / "pump.md").write_text(TEXT)
+    library = Library(KeptIndex(None), [folder])
+    return f"{server_of(library).name}: {library.find(QUESTION, 1, None)[0]['text']}"
+
+
 def plot(folder: Path) -> str:
     from structrag.show import plot_explanation
 
@@ -130,6 +139,7 @@ CHECKS = {
     "gguf": gguf,
     "static": static,
     "cli": cli,
+    "mcp": mcp,
     "plot": plot,
     "pdf": pdf,
     "pdfplumber": pdfplumber,

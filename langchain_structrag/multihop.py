@@ -17,10 +17,12 @@ from langchain_core.callbacks import (
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableConfig
-from pydantic import Field
+from langchain_core.tools import BaseTool
+from pydantic import BaseModel, Field
 
 from langchain_structrag.conversion import digest, document_id
 from langchain_structrag.models import as_language_model, inner_callbacks, inner_config
+from langchain_structrag.tools import ToolRetriever, answering_tool
 from structrag.errors import InvalidParameter
 from structrag.hosts.metadata import ENTITIES_KEY
 from structrag.hosts.retrievers import HostRetriever, passage
@@ -31,7 +33,7 @@ from structrag.retrieval.multihop.twohop import TwoHop, TwoHopResult
 from structrag.retrieval.retriever import Retriever
 
 
-class TwoHopRetriever(BaseRetriever):
+class TwoHopRetriever(ToolRetriever):
     """Searches for the question, then also for names in the first results.
 
     Example:
@@ -232,6 +234,30 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
         return await self._acall_with_config(
             partial(self._aanswer, where=where), input, config, run_type="chain", **kwargs
         )
+
+    def as_tool(
+        self,
+        args_schema: type[BaseModel] | None = None,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        arg_types: dict[str, type] | None = None,
+    ) -> BaseTool:
+        """A tool with one argument, `question`, that gives the answer with its evidence.
+
+        Its content is text, the answer and below it the passages it rests on, each with its source,
+        heading path and characters; its artifact is the chain's output. With `args_schema` or
+        `arg_types` it is LangChain's own tool.
+
+        Args:
+            name: Default "answer_from_documents".
+            description: What the model is told; say here what the documents are about.
+        """
+        if args_schema is not None or arg_types is not None:
+            return super().as_tool(
+                args_schema, name=name, description=description, arg_types=arg_types
+            )
+        return answering_tool(self, name, description)
 
     def _answer(
         self, input: Any, run_manager: CallbackManagerForChainRun, *, where: Any

@@ -16,7 +16,7 @@ from langchain_core.callbacks import (
     CallbackManagerForRetrieverRun,
 )
 from langchain_core.documents import Document
-from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
+from langchain_core.retrievers import LangSmithRetrieverParams
 from langchain_core.runnables import run_in_executor
 from langchain_core.vectorstores import VectorStore
 from langchain_text_splitters import TextSplitter
@@ -34,6 +34,7 @@ from langchain_structrag.models import (
 )
 from langchain_structrag.splitters import ContentAwareTextSplitter, FixedTextSplitter
 from langchain_structrag.stores import LangChainDenseStore
+from langchain_structrag.tools import ToolRetriever
 from structrag.errors import InvalidParameter
 from structrag.hosts.documents import read_document, with_own_names
 from structrag.hosts.metadata import (
@@ -49,7 +50,7 @@ from structrag.records import Hit
 from structrag.retrieval.retriever import Retriever
 
 
-class IndexRetriever(BaseRetriever):
+class IndexRetriever(ToolRetriever):
     """A retriever over a structrag index.
 
     Subclasses say how it is searched, most by a retriever of the core with their own fields.

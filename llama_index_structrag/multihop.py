@@ -14,10 +14,12 @@ from llama_index.core.callbacks import CallbackManager, CBEventType, EventPayloa
 from llama_index.core.callbacks.base import EventContext
 from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
+from llama_index.core.tools import FunctionTool
 from typing_extensions import Self
 
 from llama_index_structrag.models import core_model
 from llama_index_structrag.retrieving import IndexRetriever, aretrieved, prompt_of, template_of
+from llama_index_structrag.tools import ToolRetriever, answering_tool
 from structrag.errors import InvalidParameter, check_at_least
 from structrag.hosts.metadata import CONTEXT_KEY, ENTITIES_KEY
 from structrag.hosts.retrievers import HostRetriever, passage
@@ -30,7 +32,7 @@ from structrag.retrieval.retriever import Retriever
 from structrag.text.names import EntityFinder, names_by_form
 
 
-class TwoHopRetriever(BaseRetriever):
+class TwoHopRetriever(ToolRetriever):
     """Searches for the question, then also for names in the first nodes.
 
     Example:
@@ -245,6 +247,18 @@ class SelfAskQueryEngine(BaseQueryEngine):
     async def aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         """`retrieve` on an event loop."""
         return await self.retriever.aretrieve(query_bundle)
+
+    def as_tool(self, name: str | None = None, description: str | None = None) -> FunctionTool:
+        """A tool with one argument, `question`, that gives the answer with its evidence.
+
+        Its output is text: the answer, and below it the passages it rests on, each with its source,
+        heading path and characters.
+
+        Args:
+            name: Default "answer_from_documents".
+            description: What the model is told; say here what the documents are about.
+        """
+        return answering_tool(self, name, description)
 
     def _query(self, query_bundle: QueryBundle) -> Response:
         with self._event(query_bundle) as event:

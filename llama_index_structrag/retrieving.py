@@ -30,6 +30,7 @@ from llama_index_structrag.models import LlamaIndexModel, core_embedder
 from llama_index_structrag.parsing import StructureNodeParser
 from llama_index_structrag.settings import token_counter
 from llama_index_structrag.stores import LlamaIndexDenseStore
+from llama_index_structrag.tools import ToolRetriever
 from structrag.errors import InvalidParameter
 from structrag.hosts.metadata import score_notes
 from structrag.hosts.retrievers import lost_retriever
@@ -42,7 +43,7 @@ Where = Mapping[str, Any] | Callable[[dict[str, Any]], bool]
 dispatcher = get_dispatcher(__name__)
 
 
-class IndexRetriever(BaseRetriever):
+class IndexRetriever(ToolRetriever):
     """A retriever over a structrag `Index`. Subclasses set `retriever` and `similarity_top_k`."""
 
     SHARED_OPTIONS: ClassVar[tuple[str, ...]] = ()  # arguments that the index has too

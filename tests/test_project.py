@@ -114,7 +114,8 @@ def test_files_of_the_source_archive_exist(project: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "extra", ["langchain", "llama-index", "gguf", "static", "cli", "plot", "pdf", "pdfplumber"]
+    "extra",
+    ["langchain", "llama-index", "gguf", "static", "cli", "mcp", "plot", "pdf", "pdfplumber"],
 )
 def test_the_checks_of_the_extras_pass_where_everything_is(extra: str, tmp_path: Path) -> None:
     assert script(ROOT / ".ci/extra_check.py").CHECKS[extra](tmp_path)

@@ -10,12 +10,13 @@ from structrag._version import __version__
 from structrag.cli.compare import compare
 from structrag.cli.eval import eval
 from structrag.cli.index import index
+from structrag.cli.mcp import mcp
 from structrag.cli.outline import outline
 from structrag.cli.search import search
 from structrag.cli.split import split
 from structrag.cli.view import view
 
-COMMANDS = (outline, split, index, search, view, compare, eval)
+COMMANDS = (outline, split, index, search, view, compare, eval, mcp)
 
 
 def application() -> typer.Typer:

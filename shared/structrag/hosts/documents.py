@@ -24,7 +24,7 @@ from structrag.errors import check_choice
 from structrag.hosts.metadata import FORMAT_KEY
 from structrag.reading.file_titles import own_title
 from structrag.reading.files import FORMATS, PDF_SUFFIX, SUFFIXES, read_text
-from structrag.reading.flat import LONG, READ_ELSEWHERE, is_flat, warn_of_flat
+from structrag.reading.flat import LONG, MARKED_NOWHERE, READ_ELSEWHERE, is_flat, warn_of_flat
 from structrag.records import Document
 
 FILE_KEYS = ("source", "file_path", "file_name")  # where loaders tell a text's file
@@ -109,7 +109,9 @@ def _warn_of_lost_headings(document: Document, host: HostDocument) -> None:
         file = file_of(host.metadata)
         is_page = any(key in host.metadata for key in PAGE_KEYS)
         if _flat_pages.add(file if is_page else "", len(document.text), partial(is_flat, document)):
-            warn_of_flat(kind, READ_ELSEWHERE)
+            # Markup that arrived as it is has lost nothing on its way.
+            is_markup = document.format == "html"
+            warn_of_flat(kind, MARKED_NOWHERE if is_markup else READ_ELSEWHERE)
 
 
 def _kind_of_file(host: HostDocument) -> str:

@@ -13,6 +13,9 @@ _READ_HERE = (
     "If it has headings, read it with reader='pdfplumber' or reader='docling', or have "
     "HiQAFormatter write its Markdown with a language model."
 )
+MARKED_NOWHERE = (
+    "The page marks none; HiQAFormatter with a language model may see them in its text."
+)
 READ_ELSEWHERE = (
     "Many loaders drop headings: load the file with StructragLoader (LangChain), StructragReader "
     "(LlamaIndex) or structrag.read_file. docs/loaders.md says which loaders keep them."
@@ -27,7 +30,7 @@ def is_flat(document: Document) -> bool:
 def warn_if_flat(document: Document, kind: str) -> None:
     """Warn once of a long document without headings that was read here."""
     if len(document.text) >= LONG and is_flat(document):
-        warn_of_flat(kind, _READ_HERE if kind == "PDF" else "Its sections cannot be told apart.")
+        warn_of_flat(kind, _READ_HERE if kind == "PDF" else MARKED_NOWHERE)
 
 
 def warn_of_flat(kind: str, cure: str) -> None:

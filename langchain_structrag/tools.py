@@ -1,0 +1,117 @@
+"""Retrievers and chains as tools of agents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.tools import BaseTool, StructuredTool
+from pydantic import BaseModel, Field
+
+from structrag.hosts.citations import citation_of, shown_citations
+
+SEARCH = (
+    "Search the documents. Returns the passages that answer a question, each with its source, "
+    "heading path and characters, to be cited."
+)
+ANSWER = (
+    "Answer a question from the documents, by several searches if need be. Returns the answer and "
+    "the passages it rests on, to be cited."
+)
+
+
+class SearchInput(BaseModel):
+    """What a tool that searches is called with."""
+
+    query: str = Field(description="A question, or words to look for.")
+
+
+class QuestionInput(BaseModel):
+    """What a tool that answers is called with."""
+
+    question: str = Field(description="The question, complete in itself.")
+
+
+class ToolRetriever(BaseRetriever):
+    """Base of the retrievers: ready tools of agents."""
+
+    def as_tool(
+        self,
+        args_schema: type[BaseModel] | None = None,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        arg_types: dict[str, type] | None = None,
+    ) -> BaseTool:
+        """A tool with one argument, `query`, that gives passages to be cited.
+
+        Its content is text: each passage below its source, heading path and characters. Its
+        artifact is the documents. With `args_schema` or `arg_types` it is LangChain's own tool.
+
+        Args:
+            name: Default "search_documents".
+            description: What the model is told; say here what the documents are about.
+        """
+        if args_schema is not None or arg_types is not None:
+            return super().as_tool(
+                args_schema, name=name, description=description, arg_types=arg_types
+            )
+
+        def search(query: str, config: RunnableConfig) -> tuple[str, list[Document]]:
+            return _with_documents(self.invoke(query, config))
+
+        async def asearch(query: str, config: RunnableConfig) -> tuple[str, list[Document]]:
+            return _with_documents(await self.ainvoke(query, config))
+
+        return StructuredTool.from_function(
+            search,
+            asearch,
+            name=name or "search_documents",
+            description=description or SEARCH,
+            args_schema=SearchInput,
+            response_format="content_and_artifact",
+        )
+
+
+def answering_tool(
+    chain: Runnable[Any, dict[str, Any]], name: str | None, description: str | None
+) -> BaseTool:
+    """A tool of a chain that answers a question with `answer` and `evidence`."""
+
+    def answer(question: str, config: RunnableConfig) -> tuple[str, dict[str, Any]]:
+        return _with_evidence(chain.invoke(question, config))
+
+    async def aanswer(question: str, config: RunnableConfig) -> tuple[str, dict[str, Any]]:
+        return _with_evidence(await chain.ainvoke(question, config))
+
+    return StructuredTool.from_function(
+        answer,
+        aanswer,
+        name=name or "answer_from_documents",
+        description=description or ANSWER,
+        args_schema=QuestionInput,
+        response_format="content_and_artifact",
+    )
+
+
+def _with_documents(documents: list[Document]) -> tuple[str, list[Document]]:
+    return _cited(documents), documents
+
+
+def _with_evidence(output: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    return f"{output['answer']}\n\n{_cited(output['evidence'])}", output
+
+
+def _cited(documents: Iterable[Document]) -> str:
+    return shown_citations(
+        citation_of(
+            document.page_content,
+            document.metadata,
+            document.metadata.get("start_index"),
+            document.metadata.get("end_index"),
+        )
+        for document in documents
+    )

@@ -1,0 +1,103 @@
+"""Retrievers and query engines as tools of agents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from llama_index.core.base.base_query_engine import BaseQueryEngine
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.schema import MetadataMode, NodeWithScore
+from llama_index.core.tools import FunctionTool
+from pydantic import BaseModel, Field
+
+from structrag.hosts.citations import Citation, citation_of, shown_citations
+
+SEARCH = (
+    "Search the documents. Returns the passages that answer a question, each with its source, "
+    "heading path and characters, to be cited."
+)
+ANSWER = (
+    "Answer a question from the documents, by several searches if need be. Returns the answer and "
+    "the passages it rests on, to be cited."
+)
+
+
+class SearchInput(BaseModel):
+    """What a tool that searches is called with."""
+
+    query: str = Field(description="A question, or words to look for.")
+
+
+class QuestionInput(BaseModel):
+    """What a tool that answers is called with."""
+
+    question: str = Field(description="The question, complete in itself.")
+
+
+class ToolRetriever(BaseRetriever):
+    """Base of the retrievers: ready tools of agents."""
+
+    def as_tool(self, name: str | None = None, description: str | None = None) -> FunctionTool:
+        """A tool with one argument, `query`, that gives passages to be cited.
+
+        Its output is text: each passage below its source, heading path and characters. The
+        retriever is asked the query as it is; LlamaIndex's `RetrieverTool` would ask it "query is
+        ...".
+
+        Args:
+            name: Default "search_documents".
+            description: What the model is told; say here what the documents are about.
+        """
+
+        def search(query: str) -> str:
+            return _cited(self.retrieve(query))
+
+        async def asearch(query: str) -> str:
+            return _cited(await self.aretrieve(query))
+
+        return FunctionTool.from_defaults(
+            search,
+            async_fn=asearch,
+            name=name or "search_documents",
+            description=description or SEARCH,
+            fn_schema=SearchInput,
+        )
+
+
+def answering_tool(
+    engine: BaseQueryEngine, name: str | None, description: str | None
+) -> FunctionTool:
+    """A tool of an engine that answers a question from nodes."""
+
+    def answer(question: str) -> str:
+        return _answered(engine.query(question))
+
+    async def aanswer(question: str) -> str:
+        return _answered(await engine.aquery(question))
+
+    return FunctionTool.from_defaults(
+        answer,
+        async_fn=aanswer,
+        name=name or "answer_from_documents",
+        description=description or ANSWER,
+        fn_schema=QuestionInput,
+    )
+
+
+def _answered(response: Any) -> str:
+    return f"{response.response}\n\n{_cited(response.source_nodes)}"
+
+
+def _cited(nodes: Iterable[NodeWithScore]) -> str:
+    return shown_citations(map(_citation, nodes))
+
+
+def _citation(scored: NodeWithScore) -> Citation:
+    node = scored.node
+    return citation_of(
+        node.get_content(metadata_mode=MetadataMode.NONE),
+        node.metadata,
+        getattr(node, "start_char_idx", None),
+        getattr(node, "end_char_idx", None),
+    )

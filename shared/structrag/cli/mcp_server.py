@@ -1,0 +1,255 @@
+"""The tools that `structrag mcp` serves: search, evidence, outlines and sections."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import RLock
+from time import monotonic
+from typing import Any
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from typing_extensions import TypedDict
+
+from structrag._version import __version__
+from structrag.cli.kept_index import Changes, KeptIndex
+from structrag.cli.options import read_document
+from structrag.errors import InvalidParameter, StructragError
+from structrag.reading.sections import parse
+from structrag.records import Document, Hit, Section
+from structrag.text.tokens import count_tokens
+
+FRESH = 2.0  # seconds in which files are not looked at again
+INSTRUCTIONS = (
+    "Documents of a folder. Use evidence for a question and search for words; outline and "
+    "read_section to read around what was found. Cite passages by document, path, start and end: "
+    "they are characters of the document's text, and every passage is an exact slice of it."
+)
+
+
+class Passage(TypedDict):
+    """A passage that was found."""
+
+    document: str  # as `outline` and `read_section` take it
+    path: list[str]  # titles that lead to it
+    section: int  # the number of its section, as `read_section` takes it
+    start: int  # characters of the document's text
+    end: int
+    text: str
+    score: float
+
+
+class Entry(TypedDict):
+    """A document, or a section of one."""
+
+    document: str
+    section: int  # 0: the whole document
+    title: str
+    path: list[str]
+    start: int
+    end: int
+    tokens: int  # of the text with everything below it, estimated
+
+
+class Reading(TypedDict):
+    """The text of a section."""
+
+    document: str
+    path: list[str]
+    start: int
+    end: int
+    text: str
+    more: bool  # whether it was cut at `max_tokens`
+
+
+class Library:
+    """The documents of some files and folders, searched and read.
+
+    Args:
+        kept: The index; it is brought up to date when it is used.
+        paths, format, reader, isolated: As in `KeptIndex.update`.
+    """
+
+    def __init__(
+        self,
+        kept: KeptIndex,
+        paths: Sequence[Path],
+        *,
+        format: str = "auto",
+        reader: str = "layout",
+        isolated: bool = True,
+    ) -> None:
+        self.kept = kept
+        self.paths = list(paths)
+        self.how: dict[str, Any] = {"format": format, "reader": reader, "isolated": isolated}
+        self.base = _base(self.paths)
+        self._read: dict[str, tuple[int, Document]] = {}  # by file: time of its change, document
+        self._looked = float("-inf")
+        self._lock = RLock()
+
+    def refresh(self) -> Changes:
+        """Read what changed, unless that was done just now."""
+        with self._lock:
+            if monotonic() - self._looked < FRESH:
+                return Changes()
+            changes = self.kept.update(self.paths, **self.how)
+            self._looked = monotonic()
+            return changes
+
+    def find(self, query: str, k: int | None, max_tokens: int | None) -> list[Passage]:
+        """Passages for a query. Raises InvalidParameter if it is blank."""
+        if not query.strip():
+            raise InvalidParameter("The query must be a question or words to look for; got blanks.")
+        with self._lock:
+            self.refresh()
+            hits = self.kept.index.search(query, k, max_tokens=max_tokens)
+            return [self._passage(hit) for hit in hits]
+
+    def entries(self, document: str = "") -> list[Entry]:
+        """All documents, or the sections of one."""
+        with self._lock:
+            self.refresh()
+            if not document:
+                return [self._entry(name, None) for name in self.kept.index.document_ids]
+            name = self._name(document)
+            sections = parse(self._document(name)).sections
+            return [self._entry(name, section) for section in sections[1:]]
+
+    def read(self, document: str, section: int, max_tokens: int) -> Reading:
+        """The text of a section with everything below it; 0: of the whole document."""
+        with self._lock:
+            self.refresh()
+            name = self._name(document)
+            source = self._document(name)
+            sections = parse(source).sections
+            if not 0 <= section < len(sections):
+                raise InvalidParameter(
+                    f"section must be a number from 0 to {len(sections) - 1} for {document!r}; got "
+                    f"{section}. The tool outline lists them."
+                )
+            start, end = sections[section].start, sections[section].end
+            cut = _cut(source.text, start, end, max_tokens)
+            return Reading(
+                document=self._shown(name),
+                path=list(sections[section].path),
+                start=start,
+                end=cut,
+                text=source.text[start:cut],
+                more=cut < end,
+            )
+
+    def _passage(self, hit: Hit) -> Passage:
+        chunk = hit.chunk
+        return Passage(
+            document=self._shown(chunk.doc_id),
+            path=list(chunk.path),
+            section=self._section(chunk.doc_id, chunk.start),
+            start=chunk.start,
+            end=chunk.end,
+            text=chunk.text,
+            score=round(hit.score, 4),
+        )
+
+    def _section(self, name: str, place: int) -> int:
+        """The number of the section whose own text holds a place."""
+        sections = parse(self._document(name)).sections
+        return max(section.ordinal for section in sections if section.start <= place)
+
+    def _entry(self, name: str, section: Section | None) -> Entry:
+        document = self._document(name)
+        start, end = (0, len(document.text)) if section is None else (section.start, section.end)
+        return Entry(
+            document=self._shown(name),
+            section=section.ordinal if section else 0,
+            title=section.title if section else document.title,
+            path=list(section.path) if section else [],
+            start=start,
+            end=end,
+            tokens=count_tokens(document.text[start:end]),
+        )
+
+    def _shown(self, name: str) -> str:
+        return os.path.relpath(name, self.base).replace(os.sep, "/")
+
+    def _name(self, document: str) -> str:
+        """The id of a document by its short name. None but those of the index can be read."""
+        for name in self.kept.index.document_ids:
+            if document in (name, self._shown(name)):
+                return str(name)
+        raise InvalidParameter(
+            f"document must be one of this folder's; got {document!r}. The tool outline without a "
+            "document lists them."
+        )
+
+    def _document(self, name: str) -> Document:
+        """A document as it was read last."""
+        changed = os.stat(name).st_mtime_ns
+        if self._read.get(name, (None, None))[0] != changed:
+            self._read[name] = changed, read_document(Path(name), **self.how)
+        return self._read[name][1]
+
+
+def server_of(library: Library) -> MCPServer[Any]:
+    """The server with its four tools."""
+    server: MCPServer[Any] = MCPServer(
+        "structrag", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
+    )
+
+    @server.tool()
+    def evidence(question: str, max_tokens: int = 1000) -> list[Passage]:
+        """The passages that answer a question, best first, within so many tokens together."""
+        with _mistakes_said():
+            return library.find(question, None, max_tokens)
+
+    @server.tool()
+    def search(query: str, k: int = 5) -> list[Passage]:
+        """The k best passages for words or a question, each a paragraph, table or list."""
+        with _mistakes_said():
+            return library.find(query, k, None)
+
+    @server.tool()
+    def outline(document: str = "") -> list[Entry]:
+        """All documents of the folder, or the sections of one with their numbers and sizes."""
+        with _mistakes_said():
+            return library.entries(document)
+
+    @server.tool()
+    def read_section(document: str, section: int = 0, max_tokens: int = 4000) -> Reading:
+        """The text of a section with everything below it; section 0 is the whole document."""
+        with _mistakes_said():
+            return library.read(document, section, max_tokens)
+
+    return server
+
+
+@contextmanager
+def _mistakes_said() -> Iterator[None]:
+    """What the agent can mend is told to it; of other errors it learns nothing."""
+    try:
+        yield
+    except StructragError as error:
+        raise ToolError(str(error)) from error
+
+
+def _base(paths: Sequence[Path]) -> str:
+    """The folder that documents are named from."""
+    folders = [os.path.abspath(path if path.is_dir() else path.parent) for path in paths]
+    return os.path.commonpath(folders)
+
+
+def _cut(text: str, start: int, end: int, max_tokens: int) -> int:
+    """Where a text of most tokens ends, at a line's end if there is one."""
+    if count_tokens(text[start:end]) <= max_tokens:
+        return end
+    low, high = start, end
+    while low < high:
+        middle = (low + high + 1) // 2
+        if count_tokens(text[start:middle]) <= max_tokens:
+            low = middle
+        else:
+            high = middle - 1
+    line = text.rfind("\n", start, low) + 1
+    return line if line > start else low

@@ -1,0 +1,123 @@
+"""What `structrag mcp` serves, by the SDK's own client."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
+from mcp import Client, StdioServerParameters
+
+from structrag.cli import mcp_server
+from structrag.cli.kept_index import KeptIndex
+from structrag.cli.mcp_server import Library, server_of
+
+PUMP = "# Pump\n\n## Cleaning\n\nRinse the filter monthly.\n\n## Storage\n\nKeep it dry.\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "files" / "more").mkdir(parents=True)
+    (tmp_path / "files" / "pump.md").write_text(PUMP)
+    (tmp_path / "files" / "more" / "tap.md").write_text("# Tap\n\nThe tap drips.\n")
+    (tmp_path / "secret.md").write_text("# Secret\n\nNobody reads this.\n")
+    return tmp_path / "files"
+
+
+def connected(folder: Path) -> Client:
+    return Client(server_of(Library(KeptIndex(None), [folder])))
+
+
+async def called(client: Client, name: str, **arguments: Any) -> Any:
+    result = await client.call_tool(name, arguments)
+    assert not result.is_error, result.content
+    content = result.structured_content or {}
+    return content.get("result", content)
+
+
+async def refused(client: Client, name: str, **arguments: Any) -> str:
+    result = await client.call_tool(name, arguments)
+    assert result.is_error
+    return str(result.content[0])
+
+
+async def test_an_agent_is_told_the_tools(folder: Path) -> None:
+    async with connected(folder) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert set(tools) == {"evidence", "search", "outline", "read_section"}
+        assert tools["evidence"].input_schema["required"] == ["question"]
+        assert "answer a question" in (tools["evidence"].description or "")
+
+
+@pytest.mark.parametrize(("tool", "argument"), [("evidence", "question"), ("search", "query")])
+async def test_passages_are_cited_exactly(folder: Path, tool: str, argument: str) -> None:
+    async with connected(folder) as client:
+        first = (await called(client, tool, **{argument: "When is the filter rinsed?"}))[0]
+        assert first["document"] == "pump.md" and "Rinse the filter" in first["text"]
+        assert PUMP[first["start"] : first["end"]] == first["text"]
+        assert first["path"][0] == "Pump"
+        section = await called(
+            client, "read_section", document=first["document"], section=first["section"]
+        )
+        assert first["text"] in section["text"]
+
+
+async def test_numbers_limit_what_comes(folder: Path) -> None:
+    async with connected(folder) as client:
+        assert len(await called(client, "search", query="filter dry tap", k=2)) == 2
+        passages = await called(client, "evidence", question="filter", max_tokens=8)
+        assert len(passages) == 1 and "Rinse the filter" in passages[0]["text"]
+
+
+async def test_outlines_lead_to_sections(folder: Path) -> None:
+    async with connected(folder) as client:
+        documents = await called(client, "outline")
+        assert [entry["document"] for entry in documents] == ["more/tap.md", "pump.md"]
+        sections = await called(client, "outline", document="pump.md")
+        assert [entry["path"] for entry in sections] == [
+            ["Pump"],
+            ["Pump", "Cleaning"],
+            ["Pump", "Storage"],
+        ]
+        storage = await called(client, "read_section", document="pump.md", section=3)
+        assert storage["text"] == "## Storage\n\nKeep it dry.\n" and not storage["more"]
+        assert PUMP[storage["start"] : storage["end"]] == storage["text"]
+        whole = await called(client, "read_section", document="pump.md", max_tokens=8)
+        assert whole["more"] and PUMP.startswith(whole["text"]) and whole["text"].endswith("\n")
+
+
+async def test_mistakes_are_said_and_nothing_else_is_read(folder: Path) -> None:
+    async with connected(folder) as client:
+        for name in ("../secret.md", str(folder.parent / "secret.md"), "none.md"):
+            assert "document must be one of" in await refused(client, "read_section", document=name)
+        assert "0 to 3" in await refused(client, "read_section", document="pump.md", section=9)
+        assert "got blanks" in await refused(client, "evidence", question=" ")
+        assert "max_tokens" in await refused(client, "evidence", question="x", max_tokens=0)
+
+
+async def test_files_that_change_are_read_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mcp_server, "FRESH", 0.0)
+    async with connected(folder) as client:
+        await called(client, "outline")
+        (folder / "pump.md").write_text("# Pump\n\nThe rotor hums.\n")
+        os.utime(folder / "pump.md", ns=(1, 1))
+        (folder / "more" / "tap.md").unlink()
+        (first, *_) = await called(client, "search", query="rotor hums")
+        assert first["text"] == "The rotor hums."
+        assert [entry["document"] for entry in await called(client, "outline")] == ["pump.md"]
+
+
+async def test_the_command_serves_on_standard_input_and_output(folder: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    arguments = ["-m", "structrag", "mcp", str(folder), "--index", str(folder.parent / "index")]
+    parameters = StdioServerParameters(command=sys.executable, args=arguments, env=environment)
+    async with Client(parameters) as client:
+        passages = await called(client, "search", query="filter", k=1)
+        assert passages[0]["document"] == "pump.md"
+    assert (folder.parent / "index" / "evidence.json").is_file()

@@ -1,0 +1,73 @@
+"""Retrievers and chains as tools of agents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.language_models import FakeListChatModel
+from pydantic import BaseModel
+
+from langchain_structrag import EvidenceRetriever, MultiViewRetriever, SelfAsk, TwoHopRetriever
+
+TEXT = "# Pump\n\n## Seal\n\nThe seal of the X100 wears after a year. Acme makes it.\n"
+
+
+def documents() -> list[Document]:
+    return [Document(TEXT, metadata={"source": "pump.md"})]
+
+
+def called(name: str, **arguments: Any) -> dict[str, Any]:
+    return {"type": "tool_call", "id": "1", "name": name, "args": arguments}
+
+
+@pytest.mark.parametrize("kind", [EvidenceRetriever, MultiViewRetriever])
+async def test_a_retriever_is_a_tool_that_cites(kind: Any) -> None:
+    retriever = kind.from_documents(documents())
+    tool = retriever.as_tool(description="About pumps.")
+    assert tool.name == "search_documents" and tool.description == "About pumps."
+    assert list(tool.args) == ["query"] and tool.args["query"]["type"] == "string"
+    message = tool.invoke(called(tool.name, query="When does the seal wear?"))
+    assert message.content.startswith("[1] pump.md, Pump")
+    assert "wears after a year" in message.content
+    first = message.artifact[0]
+    assert f"characters {first.metadata['start_index']} to {first.metadata['end_index']}" in (
+        message.content
+    )
+    assert (await tool.ainvoke({"query": "When does the seal wear?"})) == message.content
+
+
+def test_a_tool_over_two_hops_and_one_that_finds_nothing() -> None:
+    inner = MultiViewRetriever.from_documents(documents())
+    tool = TwoHopRetriever(retriever=inner).as_tool(name="hops")
+    assert tool.name == "hops" and "[1] pump.md" in tool.invoke({"query": "Who makes the X100?"})
+    empty = EvidenceRetriever.from_documents([Document("")]).as_tool()
+    assert empty.invoke({"query": "anything"}) == "Nothing was found."
+
+
+def test_a_schema_of_ones_own_is_taken() -> None:
+    class Search(BaseModel):
+        where: str
+
+    retriever = MultiViewRetriever.from_documents(documents())
+    assert list(retriever.as_tool(Search, name="a", description="b").args) == ["where"]
+
+
+async def test_self_ask_is_a_tool() -> None:
+    replies = ["Follow up: Who makes the X100?", "Acme", "So the final answer is: Acme"]
+    retriever = MultiViewRetriever.from_documents(documents())
+    tool = SelfAsk(retriever, FakeListChatModel(responses=replies)).as_tool()
+    assert list(tool.args) == ["question"] and tool.name == "answer_from_documents"
+    message = tool.invoke(called(tool.name, question="Who made the X100?"))
+    assert message.content.startswith("Acme\n\n[1] pump.md, Pump")
+    assert message.artifact["answer"] == "Acme"
+
+
+def test_a_model_is_told_the_schema() -> None:
+    from langchain_core.utils.function_calling import convert_to_openai_tool
+
+    tool = MultiViewRetriever.from_documents(documents()).as_tool()
+    shown = convert_to_openai_tool(tool)["function"]
+    assert shown["parameters"]["required"] == ["query"]
+    assert "config" not in shown["parameters"]["properties"]
