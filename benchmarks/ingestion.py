@@ -1,0 +1,212 @@
+"""What `ingest` costs beside its work, and what it is like after kills.
+
+    python benchmarks/ingestion.py [--files 10000] [--model-files 200] [--kills 20]
+
+The files are real documents of the evaluation data, cut into pieces of some thousand characters.
+Beside `ingest` by as many processes as there are cores runs a plain loop in one process: read,
+add, save. Times are those of the processors, of all processes together. Then the ingestion is begun
+again and again, its workers and itself killed at random, until it ends; the index must be that of
+an undisturbed run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+from benchmarks import ingestion_models
+from benchmarks.datasets import NAMES, DataMissing, load
+from benchmarks.machine import machine_line, versions_line
+from structrag import Index, StructragError, find_files, ingest, read_file
+from structrag.index.store import Store
+
+RESULTS = Path(__file__).resolve().parent / "results" / "ingestion.md"
+PIECE = 4000  # characters of a file, at least
+SUFFIXES = {"markdown": ".md", "html": ".html", "text": ".txt", "rst": ".txt"}
+WORKERS = os.cpu_count() or 1
+
+
+def main() -> int:
+    """Measure, print and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--files", type=int, default=10_000, help="with a stand-in embedder")
+    parser.add_argument("--model-files", type=int, default=200, help="with all-MiniLM-L6-v2")
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        try:
+            write_files(place / "files", options.files)
+            write_files(place / "few", options.model_files)
+        except DataMissing as error:
+            print(error, file=sys.stderr)
+            return 0
+        rows = [
+            measured("stand-in", place / "files", place / "many", ingestion_models.stand_in),
+            measured(
+                "all-MiniLM-L6-v2", place / "few", place / "model", ingestion_models.with_minilm
+            ),
+        ]
+        outcome = killed(place, options.kills) if options.kills else ""
+    page = rendered(rows, outcome)
+    print(page)
+    options.results.write_text(page, encoding="utf-8")
+    return 0
+
+
+def write_files(folder: Path, count: int) -> None:
+    """Pieces of documents of all sets in turn."""
+    sources = [pieces(name) for name in NAMES]
+    written = 0
+    while sources and written < count:
+        for source in list(sources):
+            piece = next(source, None)
+            if piece is None:
+                sources.remove(source)
+                continue
+            name, text = piece
+            file = folder / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+            written += 1
+            if written == count:
+                break
+
+
+def pieces(name: str) -> Iterator[tuple[str, str]]:
+    """Names and texts of files made of a set's documents; pages of HTML whole."""
+    for number, document in enumerate(load(name).documents):
+        suffix = SUFFIXES[document.format]
+        if document.format == "html":
+            yield f"{name}/{number}{suffix}", document.text
+            continue
+        start = part = 0
+        while start < len(document.text):
+            stop = document.text.find("\n\n", start + PIECE)
+            stop = len(document.text) if stop < 0 else stop + 2
+            yield f"{name}/{number}-{part}{suffix}", document.text[start:stop]
+            start, part = stop, part + 1
+
+
+def measured(label: str, files: Path, place: Path, make: Callable[[], Index]) -> dict[str, Any]:
+    """Processor and clock seconds of a plain loop and of `ingest`."""
+    began, before = time.perf_counter(), processor_seconds()
+    rows = plain_loop(files, place / "loop", make)
+    loop, loop_clock = processor_seconds() - before, time.perf_counter() - began
+    began, before = time.perf_counter(), processor_seconds()
+    report = ingest(files, place / "ingested", make=make, workers=WORKERS)
+    many, clock = processor_seconds() - before, time.perf_counter() - began
+    assert content(place / "ingested") == rows, "the rows differ"
+    return {
+        "label": label,
+        "files": report.added,
+        "chunks": report.chunks,
+        "megabytes": report.bytes / 1e6,
+        "left_out": len(report.errors),
+        "loop": loop,
+        "loop_clock": loop_clock,
+        "ingest": many,
+        "clock": clock,
+    }
+
+
+def plain_loop(files: Path, place: Path, make: Callable[[], Index]) -> list[tuple[str, str]]:
+    index = make()
+    batch = []
+    for file in find_files(files):
+        try:
+            batch.append(read_file(file))
+        except StructragError:
+            continue
+        if len(batch) == 500:
+            index.add(batch)
+            batch = []
+    index.add(batch)
+    index.save(place)
+    return content(place)
+
+
+def content(place: Path) -> list[tuple[str, str]]:
+    """Every chunk's id and text, in row order."""
+    return [(chunk.id, chunk.text) for chunk in Store.load(place).reader().chunks()]
+
+
+def processor_seconds() -> float:
+    """Of this process and of those of it that have ended."""
+    of = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in of)
+
+
+def killed(place: Path, kills: int) -> str:
+    """Begin the ingestion again and again with someone killed, and compare what comes out."""
+    drawn = random.Random(0)
+    code = (
+        "from benchmarks import ingestion_models; from structrag import ingest; "
+        f"ingest({str(place / 'files')!r}, {str(place / 'killed')!r}, "
+        f"make=ingestion_models.stand_in, workers={WORKERS}, save_every=1)"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    of_workers = of_drivers = 0
+    while of_workers + of_drivers < kills:
+        driver = subprocess.Popen([sys.executable, "-c", code], env=environment)
+        time.sleep(drawn.uniform(1, 6))
+        workers = Path(f"/proc/{driver.pid}/task/{driver.pid}/children").read_text().split()
+        for worker in workers[: drawn.randint(0, len(workers))]:
+            os.kill(int(worker), signal.SIGKILL)
+            of_workers += 1
+        time.sleep(drawn.uniform(0, 1))
+        driver.kill()
+        of_drivers += 1
+        driver.wait()
+    assert subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    same = content(place / "killed") == content(place / "many" / "ingested")
+    shutil.rmtree(place / "killed")
+    return (
+        f"{of_drivers} drivers and {of_workers} workers were killed; then it ended with "
+        f"{'exactly the rows' if same else '**other rows than those**'} of the undisturbed run."
+    )
+
+
+def rendered(rows: list[dict[str, Any]], outcome: str) -> str:
+    """The page."""
+    lines = [
+        "# Many files into one index",
+        "",
+        "Measured by `python benchmarks/ingestion.py`.",
+        "",
+        f"- machine: {machine_line()}",
+        f"- {versions_line(['numpy', 'sentence-transformers', 'torch'])}",
+        f"- {WORKERS} workers; one view; processor seconds of all processes together",
+        "",
+        "| embedder | files | MB | chunks | loop, CPU s | ingest, CPU s | ratio | loop, s "
+        "| ingest, s | cores busy |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for row in rows:
+        lines.append(
+            f"| {row['label']} | {row['files']:,} | {row['megabytes']:.1f} | {row['chunks']:,} "
+            f"| {row['loop']:.1f} | {row['ingest']:.1f} | {row['ingest'] / row['loop']:.2f} "
+            f"| {row['loop_clock']:.1f} | {row['clock']:.1f} | {row['ingest'] / row['clock']:.2f} |"
+        )
+    return "\n".join([*lines, "", outcome, ""])
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
