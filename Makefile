@@ -1,6 +1,7 @@
 # make demo   index the project's own documentation and answer three questions (DOC=path Q="question" for your own files,
 #             LIGHT=1 without any model)
 # make test   install everything and run the whole suite
+# make test-llm  every path of every method with a real, very small language model (some minutes, one thread)
 # make torture   an hour of mutated documents, killed savers, tampered indexes (MINUTES=5, PROMISE=kills, RECORD=1)
 PYTHON ?= python3
 VENV   ?= .venv
@@ -14,7 +15,7 @@ else
 DEMO_STAMP := $(VENV)/.installed-light
 endif
 
-.PHONY: install demo test torture lint docs bench clean
+.PHONY: install demo test test-llm torture lint docs bench clean
 
 install: $(VENV)/.installed-dev
 
@@ -46,6 +47,9 @@ demo: $(DEMO_STAMP)
 # One worker a core. Each counts with one thread, or they would stand in each other's way.
 test: install
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
+
+test-llm: install
+	OMP_NUM_THREADS=1 STRUCTRAG_LLM=1 $(BIN)/python -m pytest -m llm
 
 torture: install
 	PYTHONPATH=tests $(BIN)/python -m torture $(if $(MINUTES),--minutes $(MINUTES)) \

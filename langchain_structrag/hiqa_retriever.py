@@ -88,7 +88,7 @@ class HiQARetriever(IndexRetriever):
     detect_keywords: Any = True
     """Whether names in titles and file names are keywords too.
 
-    Or a function that finds names in a title."""
+    "bodies": those of the text as well. Or a function that finds names in a title."""
     fusion: str | None = None
     """Either "score" (the default) or "rrf"."""
     routes: Sequence[str] | None = None

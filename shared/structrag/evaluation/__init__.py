@@ -38,6 +38,7 @@ from structrag.evaluation.chroma import (
     precision_omega,
 )
 from structrag.evaluation.evidence import evidence_f1
+from structrag.evaluation.judging import answer_prompt, judge_pair
 from structrag.evaluation.measure import SpanMeasure, heading_spans, spans_of
 from structrag.evaluation.ranking import log_rank_index, log_rank_score, mid_ranks
 from structrag.evaluation.segmentation import (
@@ -62,6 +63,7 @@ __all__ = [
     "ChromaScores",
     "MacroMean",
     "SpanMeasure",
+    "answer_prompt",
     "answer_tokens",
     "baseline_segmentations",
     "boundaries",
@@ -77,6 +79,7 @@ __all__ = [
     "heading_spans",
     "hits_at_budget",
     "hits_at_k",
+    "judge_pair",
     "log_rank_index",
     "log_rank_score",
     "macro_mean",

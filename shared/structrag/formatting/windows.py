@@ -30,7 +30,7 @@ Add nothing else, explain nothing, summarise nothing.
 - Write every heading at the first level, as "# 3.2. Title": \
 a single #, then its hierarchical number, then its title.
 - Go on with the numbering of your Markdown so far: numbers never go down.
-- Write tables as pipe tables."""
+- Write tables as pipe tables, and a table's title on a line of its own in front of it."""
 
 _ORDER = (
     f"Convert only what stands between the lines {BEGIN} and {END}; "

@@ -8,6 +8,7 @@ changed, not the collection, and the tables equal those made afresh.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -16,7 +17,7 @@ from threading import RLock
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.errors import InvalidParameter
+from structrag.errors import InvalidParameter, check_choice
 from structrag.index.ranking import concatenated
 from structrag.index.selection import Selection
 from structrag.index.snapshot import Reader
@@ -29,9 +30,12 @@ from structrag.retrieval.hiqa.keyword_names import (
     pieces,
     title_names,
 )
+from structrag.text.names import names_by_form
 
 NameFinder = Callable[[str], Iterable[str]]
 
+BODIES = "bodies"
+MOST_IN_BODIES, FEWEST_SEGMENTS = 8, 2  # names of a document's text, segments that hold one
 FEWEST_DOCUMENTS = 4  # of a collection in which a detected name can be too frequent
 MOST = 0.5  # share of the documents that may hold a detected name
 PAGE_TOKENS = 500
@@ -123,16 +127,20 @@ class Keywords:
 
     Args:
         listed: The caller's keywords. They always count.
-        detect: Whether names of titles and file names are keywords too; or what finds them, a
-            function of a title such as `ner_entities(pipeline)` of `structrag.text.names`. A
-            detected name in more than half of four documents or more is none.
+        detect: Whether names of titles and file names are keywords too; "bodies": those of their
+            text as well, by form, the 8 that stand in most segments of a document and in two at
+            least; or what finds names, a function of a title such as `ner_entities(pipeline)` of
+            `structrag.text.names`. A detected name in more than half of four documents or more is
+            none.
 
     Raises:
         InvalidParameter: `listed` is a string, or holds something that is no string or has neither
             letters, digits nor signs.
     """
 
-    def __init__(self, listed: Iterable[str] = (), detect: bool | NameFinder = True) -> None:
+    def __init__(self, listed: Iterable[str] = (), detect: bool | str | NameFinder = True) -> None:
+        if isinstance(detect, str):
+            check_choice("detect_keywords", detect, (BODIES,))
         if isinstance(listed, str):
             raise InvalidParameter(
                 f"keywords must be a list of strings; got the string {listed!r}. Put it in a list."
@@ -192,6 +200,8 @@ class Keywords:
             [document.title, *(tops if len(tops) == 1 else ())],
             [file for file in files if isinstance(file, str)],
         )
+        if self._detect == BODIES:
+            names = {**_body_names(chunks), **names}
         return Scan(
             fingerprint,
             tuple(names.items()),
@@ -252,6 +262,22 @@ class Keywords:
                 matches.append((segment, start, end, self._numbers[key]))
         new = np.array(matches, dtype=np.int64).reshape(-1, 4).T
         return np.concatenate([scan.spans, new], axis=1)
+
+
+def _body_names(chunks: Sequence[Chunk]) -> dict[str, str]:
+    """Key -> name as written, of the names by form in most segments of a document."""
+    counts: Counter[str] = Counter()
+    written: dict[str, str] = {}
+    for chunk in chunks:
+        keys = set()
+        for name in names_by_form(chunk.text):
+            key = name_key(name)
+            written.setdefault(key, " ".join(name.split()))
+            keys.add(key)
+        counts.update(keys)
+    # Of equal ones the first by key, so that a document always has the same.
+    best = sorted(counts, key=lambda key: (-counts[key], key))[:MOST_IN_BODIES]
+    return {key: written[key] for key in best if key and counts[key] >= FEWEST_SEGMENTS}
 
 
 _NO_SPANS: NDArray[np.int64] = np.empty((4, 0), dtype=np.int64)

@@ -91,8 +91,9 @@ class HiQARetriever(Retriever):
             not count; they match at word borders, in scripts without spaces anywhere, and one
             inside a longer one does not count.
         detect_keywords: Whether names found in titles and file names are keywords too, except those
-            in more than half of four documents or more; or a function that finds names in a title,
-            such as `ner_entities(pipeline)`.
+            in more than half of four documents or more; "bodies": names of the text as well, by
+            form, for documents whose titles say no name; or a function that finds names in a title,
+            such as `ner_entities(pipeline)`. Where none are found beta counts for nothing.
         fusion: "score", or "rrf" for reciprocal rank fusion (c = 60) of the three rankings, which
             knows no alpha and beta.
         routes: Some of "dense", "bm25" and "keywords"; default all.
@@ -120,7 +121,7 @@ class HiQARetriever(Retriever):
         alpha: float | str | None = None,
         beta: float | str | None = None,
         keywords: Iterable[str] | None = None,
-        detect_keywords: bool | NameFinder = True,
+        detect_keywords: bool | str | NameFinder = True,
         fusion: str | None = None,
         routes: Sequence[str] | None = None,
         diversify: str | None = None,

@@ -232,3 +232,24 @@ def test_best_equals_counting_row_by_row(
     counts = {row: sum(row in found for found in holders.values()) for row in allowed.tolist()}
     ranked = sorted((row for row in counts if counts[row]), key=lambda row: (-counts[row], row))
     assert table.best([*holders], n, where).tolist() == ranked[: max(0, n)]
+
+
+def test_names_of_the_text_count_where_titles_say_none() -> None:
+    index = Index(views=("raw",))
+    sections = "# Battery\n\nThe {0} lasts a day.\n\n# Camera\n\nThe {0} sees in the dark.\n"
+    names = ["X100", "Nova B20", "ZT-5", "Kite 7"]
+    index.add(
+        [
+            Document(sections.format(name), id=f"d{i}", format="markdown")
+            for i, name in enumerate(names)
+        ]
+    )
+    query = "How long does the ZT-5 last?"
+    for detect, held in ((True, []), ("bodies", ["ZT-5"])):
+        best = HiQARetriever(index, detect_keywords=detect).search(query)[0]
+        assert best.chunk.extras["keywords"] == held
+    table = Keywords((), "bodies").table(index.reader())
+    statistics = table.statistics()
+    assert {statistics[name] for name in ("X100", "B20", "ZT-5")} == {(1, 2)}
+    with pytest.raises(InvalidParameter, match="detect_keywords must be one of 'bodies'"):
+        HiQARetriever(index, detect_keywords="body")

@@ -1,0 +1,137 @@
+"""How D3 routes without a language model: by the best sentences of sections, as evidence scores
+them, beside BM25 and vectors over parts of sections.
+
+    python benchmarks/d3_routing.py [--documents 10] [--sets qasper,nq,cuad]
+
+Prints the table and writes benchmarks/results/d3_routing.md. Each question is searched inside its
+own document. Without the evaluation data (STRUCTRAG_DATA) or the encoder it says so and stops.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.d3_evidence import Measured, difference
+from benchmarks.d3_systems import document_of
+from benchmarks.datasets import Dataset, Question, load_or_exit, visible
+from benchmarks.machine import machine_line
+from benchmarks.quality import sampled
+from benchmarks.quality_tables import markdown_table
+from structrag import D3Index, D3Retriever, EvidenceRetriever, __version__, minilm
+from structrag.evaluation import SpanMeasure, recall_at_budget, spans_of
+from structrag.retrieval.d3.routing import Scope
+from structrag.retrieval.d3.scoring import lexical_part_scores, part_scores_steps
+from structrag.retrieval.d3.sentences import paragraph_sentence_steps, part_sentence_scores
+from structrag.text.tokens import count_tokens
+
+SETS, FIRST, BUDGET = ("qasper", "nq", "cuad"), 3, 1000
+EVIDENCE, SCORES, BM25 = "best sentences (evidence)", "BM25 and vectors", "BM25 alone"
+TOP, AMONG, RECALL = "gold section first", f"among the first {FIRST}", f"recall at {BUDGET:,}"
+READING = (
+    "Sections ranked by what routes to them; gold is every section that holds a part of the "
+    "evidence. Recall is the share of the evidence in the paragraphs that D3 then gives, within "
+    f"{BUDGET:,} tokens. In percent, means over the questions; differences are best sentences "
+    "minus the row, with the 95% interval of a paired bootstrap over the questions."
+)
+
+
+def measured(dataset: Dataset, embedder: Any) -> dict[str, Measured]:
+    """The figures of every router, question by question."""
+    index = D3Index(embedder=embedder, batch_size=32)
+    index.add(dataset.documents)
+    evidence = EvidenceRetriever.from_documents(dataset.documents, embedder)
+    retrievers = {
+        EVIDENCE: D3Retriever(index, evidence=evidence),
+        SCORES: D3Retriever(index),
+    }
+    measure = SpanMeasure(dataset.texts)
+    systems: dict[str, Measured] = {}
+    for question in dataset.questions:
+        where = {"doc_id": document_of(question)}
+        scope = Scope(index, where)
+        text = question.question
+        sentences = evidence.run(paragraph_sentence_steps(evidence, text, scope.layout, where))
+        parts = {
+            EVIDENCE: part_sentence_scores(sentences, scope.layout),
+            SCORES: index.runner.run(part_scores_steps(scope.parts, text, scope.part_mask)),
+            BM25: lexical_part_scores(scope.parts, text, scope.part_mask),
+        }
+        for name, scores in parts.items():
+            rank = gold_rank(question, scope, scores)
+            figures = {TOP: rank == 1, AMONG: rank <= FIRST}
+            if name in retrievers:
+                hits = retrievers[name].search(text, where=where)
+                chunks = [hit.chunk for hit in sorted(hits, key=lambda hit: hit.rank)]
+                sizes = [count_tokens(chunk.text) for chunk in chunks]
+                share = recall_at_budget(
+                    question.gold,
+                    spans_of(chunks),
+                    BUDGET,
+                    measure,
+                    sizes=sizes,
+                    mode=question.mode,
+                )
+                figures[RECALL] = share or 0.0
+            systems.setdefault(name, Measured()).note(**figures)
+    return systems
+
+
+def gold_rank(question: Question, scope: Scope, parts: Mapping[int, float]) -> int:
+    """The place, from 1, of the first section that holds evidence; one behind all without any."""
+    scores = scope.section_scores(parts)
+    order = sorted(scores, key=lambda position: (-round(scores[position], 9), position))
+    for rank, position in enumerate(order, start=1):
+        section = scope.outline[position]
+        for doc_id, start, end in question.gold:
+            if doc_id == section.doc_id and start < section.end and section.start < end:
+                return rank
+    return len(order) + 1
+
+
+def table(systems: Mapping[str, Measured]) -> str:
+    """One row a router."""
+    own = systems[EVIDENCE]
+    rows = []
+    for name, system in systems.items():
+        row = [name]
+        for figure in (TOP, AMONG, RECALL):
+            row.append(f"{100 * system.mean(figure):.1f}" if figure in system.values else "")
+        for figure in (TOP, AMONG, RECALL):
+            is_other = name != EVIDENCE and figure in system.values
+            row.append(difference(own, system, figure) if is_other else "")
+        rows.append(row)
+    head = ["router", TOP, AMONG, RECALL, *(f"minus it: {name}" for name in (TOP, AMONG, RECALL))]
+    return markdown_table(head, rows, labels=1)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--documents", type=int, default=10, help="of each set")
+    parser.add_argument("--sets", default=",".join(SETS))
+    options = parser.parse_args(arguments)
+    embedder = minilm()
+    page = [
+        "# Routing without a language model",
+        f"- structrag {__version__}, all-MiniLM-L6-v2; {machine_line()}\n"
+        f"- python benchmarks/d3_routing.py --documents {options.documents}",
+        READING,
+    ]
+    for name in options.sets.split(","):
+        dataset = sampled(visible(load_or_exit(name)), options.documents, None)
+        size = f"{len(dataset.documents)} documents, {len(dataset.questions)} questions"
+        page += [f"### {name}: {size}", table(measured(dataset, embedder))]
+        print(page[-2], page[-1], sep="\n\n", flush=True)
+    target = Path(__file__).parent / "results" / "d3_routing.md"
+    target.write_text("\n\n".join(page) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

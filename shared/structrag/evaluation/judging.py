@@ -1,0 +1,98 @@
+"""Answers written from what was found, and judged in pairs by a model (MC-indexing, appendix G)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from structrag.asking.replies.json import first_value
+from structrag.asking.requests import Ask, Failed, Steps
+from structrag.asking.runner import Runner
+from structrag.models.llm import as_language_model
+
+# Figure 10 of the paper.
+ANSWER_PROMPT = """\
+You are a helpful question answering assistant. You are good at answering question based on \
+provided contents.
+
+Contents: {quotes}
+
+Question: {question}
+
+Instruction:
+
+Assume you do not have any background and internal knowledge about this given contents and \
+question. You need to answer the question using the given contents only. The answer need to be \
+short and accurate."""
+
+# Figure 11.
+JUDGE_PROMPT = """\
+You are a helpful assistant for evaluating answers. Given a question and ground truth answer, \
+there will be two possible answers. Provide a score from 0-10 for each answer.
+
+Question: {question}
+
+Ground truth answer: {truth}
+
+Answer 1: {first}
+Answer 2: {second}
+
+Instruction: Assume you do not have any background and internal knowledge about this given \
+contents and question. You need to evaluate each answer and give a score based on the ground truth \
+answer. You must write out your reasoning of the score based on relevance to the answer. If both \
+answers are exactly similar, you must ensure the scores and reasoning for both answers are the \
+same. Finally in a new line, you must return the scores and nothing else. The scores must be \
+returned in the following json format: {{"answer_1_score":"...", "answer_2_score":"..."}}"""
+
+_KEYS = ("answer_1_score", "answer_2_score")
+
+
+def answer_prompt(question: str, quotes: Sequence[str]) -> str:
+    """What asks for a short answer from quotes alone (MC-indexing, figure 10).
+
+    Example:
+        >>> prompt = answer_prompt("What leaks?", ["The pump leaks.", "Cats sleep."])
+        >>> prompt.splitlines()[2:4]
+        ['Contents: The pump leaks.', '']
+    """
+    return ANSWER_PROMPT.format(quotes="\n\n".join(quotes), question=question)
+
+
+def judge_pair(
+    question: str, truth: str, answers: tuple[str, str], llm: Any
+) -> tuple[float, float] | None:
+    """Two answers scored from 0 to 10 against the true one (MC-indexing, figure 11).
+
+    Example:
+        >>> def llm(prompt):
+        ...     return 'The first is right.\\n{"answer_1_score": "9", "answer_2_score": "2"}'
+        >>> judge_pair("What leaks?", "The pump.", ("A pump.", "A cat."), llm)
+        (9.0, 2.0)
+
+    Models favour the answer they see first: judge both orders. None where the call fails, or its
+    answer holds no two scores.
+    """
+    return Runner(llm=as_language_model(llm)).run(_judge_steps(question, truth, answers))
+
+
+def _judge_steps(
+    question: str, truth: str, answers: tuple[str, str]
+) -> Steps[tuple[float, float] | None]:
+    first, second = answers
+    prompt = JUDGE_PROMPT.format(question=question, truth=truth, first=first, second=second)
+    (answer,) = yield [Ask(prompt, "judge/1")]
+    return None if isinstance(answer, Failed) else parse_scores(answer)
+
+
+def parse_scores(answer: str) -> tuple[float, float] | None:
+    """The two scores of a judge's answer, the last that it gives; None without them."""
+    for start in reversed([i for i, sign in enumerate(answer) if sign == "{"]):
+        value = first_value(answer[start:], literals=True)
+        if isinstance(value, dict) and all(key in value for key in _KEYS):
+            try:
+                first, second = (float(value[key]) for key in _KEYS)
+            except (TypeError, ValueError):
+                return None
+            in_range = 0 <= first <= 10 and 0 <= second <= 10
+            return (first, second) if in_range else None
+    return None
