@@ -89,7 +89,11 @@ def check_documents(documents: Any) -> list[Document]:
     checked = list(documents)
     for document in checked:
         if not isinstance(document, Document):
-            raise InvalidParameter(
-                f"documents must hold LangChain Documents; got {type(document).__name__}."
-            )
+            cure = ""
+            if isinstance(document, core.Document):
+                cure = (
+                    " Use langchain_core.documents.Document(document.text, metadata=document.meta)."
+                )
+            kind = f"{type(document).__module__.partition('.')[0]}.{type(document).__name__}"
+            raise InvalidParameter(f"documents must hold LangChain Documents; got {kind}.{cure}")
     return checked

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from langchain_core.documents import Document
 from pydantic import Field
+from typing_extensions import Self
 
+from langchain_structrag.conversion import as_documents
 from langchain_structrag.evidence import EvidenceRetriever
 from langchain_structrag.models import as_embedder, as_language_model
+from langchain_structrag.options import D3Fields, D3Options
 from langchain_structrag.retrieving import IndexRetriever
 from structrag.asking.cache import Cache
 from structrag.asking.requests import Progress, Usage
@@ -22,6 +25,9 @@ from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.results import D3Result
 from structrag.retrieval.d3.retriever import D3Retriever as CoreD3Retriever
 from structrag.retrieval.d3.selection import Selection
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class D3Retriever(IndexRetriever):
@@ -58,6 +64,8 @@ class D3Retriever(IndexRetriever):
         "cross_encoder", "evidence", "join_adjacent", "cache", "max_concurrency", "max_calls",
         "progress", "timeout",
     )  # fmt: skip
+
+    OPTIONS: ClassVar[type] = D3Options
 
     index: D3Index = Field(repr=False)
     """What is searched."""
@@ -99,10 +107,84 @@ class D3Retriever(IndexRetriever):
     """Most calls in flight, over the questions of one call of `results`."""
     max_calls: int | None = None
     """Most calls in all."""
-    progress: Progress | None = None
-    """Called with (what, done, total)."""
+    progress: Progress | bool | None = None
+    """Called with (what, done, total); True: a line on standard error."""
     timeout: float | None = None
     """Most seconds of one call of a model; None: no limit."""
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, index: D3Index, **fields: Unpack[D3Fields]) -> None: ...
+
+    @classmethod
+    def from_documents(
+        cls, documents: Iterable[Document], embedding: Any = None, **options: Unpack[D3Options]
+    ) -> Self:
+        """Index whole documents, and return a retriever over them.
+
+        Not chunks. A document's id is its own, else its source (and page or row), else derived from
+        its content.
+
+        Args:
+            embedding: LangChain `Embeddings`, or what structrag's `Index` takes; "lsa", which needs
+                no model. None is LSA too, with a warning. Where the object does not tell how much
+                the model reads of a text: `LangChainEmbedder(embeddings, max_tokens=512)`.
+            options: The fields of this class; `summariser` (who condenses long sections: a model,
+                or None: extractive; default the `llm`), and the other arguments of structrag's
+                `D3Index`.
+
+        Raises:
+            UnknownArgument: there is no such option (a TypeError); it says which there are.
+            InvalidParameter: a setting is not allowed (a ValueError).
+            ModelFailed, InvalidAnswer: the embedding model or the store raised, or gave no usable
+                vectors. No retriever comes back, and only the `cache` is kept; `from_documents([],
+                ...)` and `add_documents` keep the documents that were finished.
+            BudgetExceeded: `max_calls` is reached; likewise.
+        """
+        return cls._from_documents(documents, embedding, options)
+
+    @classmethod
+    async def afrom_documents(
+        cls, documents: Iterable[Document], embedding: Any = None, **options: Unpack[D3Options]
+    ) -> Self:
+        """`from_documents` on an event loop."""
+        return await cls._afrom_documents(documents, embedding, options)
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: Sequence[str],
+        embedding: Any = None,
+        metadatas: Sequence[Mapping[str, Any]] | None = None,
+        **options: Unpack[D3Options],
+    ) -> Self:
+        """`from_documents` for strings; `metadatas` is one mapping per text."""
+        return cls._from_documents(as_documents(texts, metadatas), embedding, options)
+
+    @classmethod
+    async def afrom_texts(
+        cls,
+        texts: Sequence[str],
+        embedding: Any = None,
+        metadatas: Sequence[Mapping[str, Any]] | None = None,
+        **options: Unpack[D3Options],
+    ) -> Self:
+        """`from_texts` on an event loop."""
+        return await cls._afrom_documents(as_documents(texts, metadatas), embedding, options)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        embedding: Any = None,
+        **options: Unpack[D3Options],
+    ) -> Self:
+        """A retriever over an index that `save` wrote.
+
+        With the models it was built with; `options` as for `from_documents`. `verify=True` checks
+        all bytes now.
+        """
+        return cls._load(path, embedding, options)
 
     @property
     def usage(self) -> Usage:

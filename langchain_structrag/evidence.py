@@ -6,15 +6,18 @@ A retriever, and a compressor of other retrievers' results.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.runnables import run_in_executor
 from pydantic import ConfigDict, Field, PrivateAttr
+from typing_extensions import Self
 
+from langchain_structrag.conversion import as_documents
 from langchain_structrag.models import as_embedder
+from langchain_structrag.options import EvidenceFields, EvidenceOptions
 from langchain_structrag.retrieving import IndexRetriever
 from structrag.errors import check_at_least, check_choice
 from structrag.hosts.metadata import CONTEXT_KEY, score_notes
@@ -22,6 +25,9 @@ from structrag.records import Hit
 from structrag.retrieval.evidence.retriever import ORDERS
 from structrag.retrieval.evidence.retriever import EvidenceRetriever as CoreRetriever
 from structrag.retrieval.evidence.shortening import Shortener, Slice
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class EvidenceRetriever(IndexRetriever):
@@ -55,6 +61,8 @@ class EvidenceRetriever(IndexRetriever):
         InvalidParameter: a setting is not allowed (a ValueError).
     """
 
+    OPTIONS: ClassVar[type] = EvidenceOptions
+
     index: CoreRetriever = Field(repr=False)
     """What is searched: documents and their sentences."""
     k: int | None = None
@@ -63,6 +71,85 @@ class EvidenceRetriever(IndexRetriever):
     """Most tokens of all passages together; with `k`, None is no limit."""
     order: str = "rank"
     """Either "rank" for the best first, or "document" for reading order."""
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, index: CoreRetriever, **fields: Unpack[EvidenceFields]) -> None: ...
+
+    @classmethod
+    def from_documents(
+        cls,
+        documents: Iterable[Document],
+        embedding: Any = None,
+        **options: Unpack[EvidenceOptions],
+    ) -> Self:
+        """Index whole documents, and return a retriever over them.
+
+        Not chunks. A document's id is its own, else its source (and page or row), else derived from
+        its content.
+
+        Args:
+            embedding: LangChain `Embeddings`, or what structrag's `Index` takes; "lsa", which needs
+                no model. None is LSA too, with a warning. Where the object does not tell how much
+                the model reads of a text: `LangChainEmbedder(embeddings, max_tokens=512)`.
+            options: The fields of this class, and the other arguments of structrag's
+                `EvidenceRetriever`: token_encoder, context, dimensions, reading and so on.
+
+        Raises:
+            UnknownArgument: there is no such option (a TypeError); it says which there are.
+            InvalidParameter: a setting is not allowed (a ValueError).
+            ModelFailed, InvalidAnswer: the embedding model or the store raised, or gave no usable
+                vectors. No retriever comes back, and only the `cache` is kept; `from_documents([],
+                ...)` and `add_documents` keep the documents that were finished.
+            BudgetExceeded: `max_calls` is reached; likewise.
+        """
+        return cls._from_documents(documents, embedding, options)
+
+    @classmethod
+    async def afrom_documents(
+        cls,
+        documents: Iterable[Document],
+        embedding: Any = None,
+        **options: Unpack[EvidenceOptions],
+    ) -> Self:
+        """`from_documents` on an event loop."""
+        return await cls._afrom_documents(documents, embedding, options)
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: Sequence[str],
+        embedding: Any = None,
+        metadatas: Sequence[Mapping[str, Any]] | None = None,
+        **options: Unpack[EvidenceOptions],
+    ) -> Self:
+        """`from_documents` for strings; `metadatas` is one mapping per text."""
+        return cls._from_documents(as_documents(texts, metadatas), embedding, options)
+
+    @classmethod
+    async def afrom_texts(
+        cls,
+        texts: Sequence[str],
+        embedding: Any = None,
+        metadatas: Sequence[Mapping[str, Any]] | None = None,
+        **options: Unpack[EvidenceOptions],
+    ) -> Self:
+        """`from_texts` on an event loop."""
+        return await cls._afrom_documents(as_documents(texts, metadatas), embedding, options)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        embedding: Any = None,
+        **options: Unpack[EvidenceOptions],
+    ) -> Self:
+        """A retriever over an index that `save` wrote.
+
+        With the models it was built with; `options` as for `from_documents`. `verify=True` checks
+        all bytes now.
+        """
+        return cls._load(path, embedding, options)
 
     def model_post_init(self, context: Any, /) -> None:
         """Refuse now what a search would refuse."""

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import Field
+from typing_extensions import Self
 
-from langchain_structrag.conversion import document_id
+from langchain_structrag.conversion import as_documents, document_id
 from langchain_structrag.models import inner_config
+from langchain_structrag.options import HiQAFields, HiQAOptions
 from langchain_structrag.retrieving import IndexRetriever, load_index, make_index
 from structrag.asking.requests import Ranking, Search
 from structrag.hosts.metadata import (
@@ -35,6 +37,9 @@ from structrag.records import Hit
 from structrag.retrieval.hiqa.retriever import HiQARetriever as CoreRetriever
 from structrag.retrieval.hiqa.tuning import LabelledQuestion, TuningReport
 from structrag.text.tokens import count_tokens
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class HiQARetriever(IndexRetriever):
@@ -72,6 +77,8 @@ class HiQARetriever(IndexRetriever):
         "k", "preset", "alpha", "beta", "keywords", "detect_keywords", "fusion", "routes",
         "diversify", "view", "order", "lexical", "compare_rest",
     )  # fmt: skip
+
+    OPTIONS: ClassVar[type] = HiQAOptions
 
     index: Index = Field(repr=False)
     """What is searched."""
@@ -114,6 +121,82 @@ class HiQARetriever(IndexRetriever):
     does not fit alone."""
     counter: Any = count_tokens
     """What counts these tokens, `str -> int`; by default an estimate."""
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, index: Index, **fields: Unpack[HiQAFields]) -> None: ...
+
+    @classmethod
+    def from_documents(
+        cls, documents: Iterable[Document], embedding: Any = None, **options: Unpack[HiQAOptions]
+    ) -> Self:
+        """Index whole documents, and return a retriever over them.
+
+        Not chunks. A document's id is its own, else its source (and page or row), else derived from
+        its content.
+
+        Args:
+            embedding: LangChain `Embeddings`, or what structrag's `Index` takes; "lsa", which needs
+                no model. None is LSA too, with a warning. Where the object does not tell how much
+                the model reads of a text: `LangChainEmbedder(embeddings, max_tokens=512)`.
+            options: The fields of this class; `llm` (a LangChain model or chain that writes
+                summaries and keywords; None: extractive), `vectorstore` (a LangChain `VectorStore`
+                that keeps and embeds the views), `splitter` (one of this package, which then always
+                indexes the heading path and counts it to its limit, or one of structrag), and the
+                other arguments of structrag's `Index`.
+
+        Raises:
+            UnknownArgument: there is no such option (a TypeError); it says which there are.
+            InvalidParameter: a setting is not allowed (a ValueError).
+            ModelFailed, InvalidAnswer: the embedding model or the store raised, or gave no usable
+                vectors. No retriever comes back, and only the `cache` is kept; `from_documents([],
+                ...)` and `add_documents` keep the documents that were finished.
+            BudgetExceeded: `max_calls` is reached; likewise.
+        """
+        return cls._from_documents(documents, embedding, options)
+
+    @classmethod
+    async def afrom_documents(
+        cls, documents: Iterable[Document], embedding: Any = None, **options: Unpack[HiQAOptions]
+    ) -> Self:
+        """`from_documents` on an event loop."""
+        return await cls._afrom_documents(documents, embedding, options)
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: Sequence[str],
+        embedding: Any = None,
+        metadatas: Sequence[Mapping[str, Any]] | None = None,
+        **options: Unpack[HiQAOptions],
+    ) -> Self:
+        """`from_documents` for strings; `metadatas` is one mapping per text."""
+        return cls._from_documents(as_documents(texts, metadatas), embedding, options)
+
+    @classmethod
+    async def afrom_texts(
+        cls,
+        texts: Sequence[str],
+        embedding: Any = None,
+        metadatas: Sequence[Mapping[str, Any]] | None = None,
+        **options: Unpack[HiQAOptions],
+    ) -> Self:
+        """`from_texts` on an event loop."""
+        return await cls._afrom_documents(as_documents(texts, metadatas), embedding, options)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        embedding: Any = None,
+        **options: Unpack[HiQAOptions],
+    ) -> Self:
+        """A retriever over an index that `save` wrote.
+
+        With the models it was built with; `options` as for `from_documents`. `verify=True` checks
+        all bytes now.
+        """
+        return cls._load(path, embedding, options)
 
     def model_post_init(self, context: Any, /) -> None:
         """Refuse now what a search would refuse."""

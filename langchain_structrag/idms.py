@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from langchain_core.documents import Document
@@ -114,6 +115,13 @@ class IDMSTextSplitter(ReadingTextSplitter):
             counter=self._counter(),
             into_context=add_context,
         )
+
+    def _with_path(self) -> Any:
+        core: Any = self.core
+        if isinstance(core, EnrichingSplitter):
+            inner: Any = core.splitter
+            return replace(core, splitter=replace(inner, heading_path=True))
+        return replace(core, heading_path=True)
 
     @classmethod
     def paper(cls, embeddings: Any = None, llm: Any = None, **settings: Any) -> IDMSTextSplitter:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from langchain_core.documents import Document
@@ -16,6 +17,7 @@ from structrag.asking.requests import Progress
 from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking
 from structrag.chunks.asking_splitter import Explanation, ReadingSplitter
+from structrag.errors import InvalidParameter
 from structrag.hosts.metadata import full_notes
 from structrag.hosts.parents import Parent
 from structrag.models.embedders import as_embedder as core_embedder
@@ -102,6 +104,18 @@ class ReadingTextSplitter(StructureSplitter):
 
     def _split(self, document: CoreDocument) -> list[Chunk]:
         return self.core.split(document, runner=self._runner())
+
+    def indexing_core(self) -> Any:
+        """The splitter of the core for an index, whose models answer, with the heading path."""
+        if self._models["embedder"] is not None or self._models["llm"] is not None:
+            raise InvalidParameter(
+                "splitter must be without embeddings and llm in a retriever, whose own models "
+                f"answer; got a {type(self).__name__} with models. Leave them out."
+            )
+        return self._with_path()
+
+    def _with_path(self) -> Any:
+        return replace(self.core, context=True)  # type: ignore[type-var]
 
     def _runner(self) -> Runner:
         return Runner(**self._models)

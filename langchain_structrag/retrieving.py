@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from inspect import signature
 from typing import Any, ClassVar
 
 from langchain_core.callbacks import (
@@ -20,11 +21,11 @@ from langchain_core.retrievers import LangSmithRetrieverParams
 from langchain_core.runnables import run_in_executor
 from langchain_core.vectorstores import VectorStore
 from langchain_text_splitters import TextSplitter
-from pydantic import Field, PrivateAttr
+from pydantic import ConfigDict, Field, PrivateAttr, model_validator
 from typing_extensions import Self
 
 import structrag.records as core
-from langchain_structrag.conversion import as_documents, as_host, check_documents
+from langchain_structrag.conversion import as_host, check_documents
 from langchain_structrag.hiqa import HiQATransformer
 from langchain_structrag.models import (
     LangChainEmbedder,
@@ -32,10 +33,13 @@ from langchain_structrag.models import (
     as_language_model,
     inner_callbacks,
 )
+from langchain_structrag.options import HINTS, RetrieverFields, check_options
+from langchain_structrag.reading import ReadingTextSplitter
 from langchain_structrag.splitters import ContentAwareTextSplitter, FixedTextSplitter
 from langchain_structrag.stores import LangChainDenseStore
 from langchain_structrag.tools import ToolRetriever
-from structrag.errors import InvalidParameter
+from structrag.errors import InvalidParameter, check_arguments
+from structrag.hosts.arguments import alike, chosen_embedding, warn_of_chunks
 from structrag.hosts.documents import read_document, with_own_names
 from structrag.hosts.metadata import (
     heading_notes,
@@ -49,6 +53,8 @@ from structrag.index.store import Store
 from structrag.records import Hit
 from structrag.retrieval.retriever import Retriever
 
+SAME = {"filter": "where"}  # other names that are taken
+
 
 class IndexRetriever(ToolRetriever):
     """A retriever over a structrag index.
@@ -57,6 +63,9 @@ class IndexRetriever(ToolRetriever):
     """
 
     SETTINGS: ClassVar[tuple[str, ...]] = ()
+    OPTIONS: ClassVar[type] = RetrieverFields  # the arguments of `from_documents`
+
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     index: Any = Field(repr=False)
     """What is searched."""
@@ -68,11 +77,26 @@ class IndexRetriever(ToolRetriever):
     # Settings, and the retriever of the core that was made with them.
     _current: tuple[dict[str, Any], Any] | None = PrivateAttr(None)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _check_names(cls, fields: Any) -> Any:
+        """Name the nearest field where one is unknown."""
+        if isinstance(fields, dict):
+            check_arguments(cls.__name__, fields, cls.model_fields, HINTS)
+        return fields
+
     def model_post_init(self, context: Any, /) -> None:
         """Refuse now what a search would refuse."""
         super().model_post_init(context)
         if self.SETTINGS:
             self._core()
+
+    def __str__(self) -> str:
+        return repr(self)  # with the class's name
+
+    def __deepcopy__(self, memo: Any = None) -> Self:
+        """Another retriever over the same index, whose models and files cannot be copied."""
+        return self.model_copy()
 
     def _core(self) -> Any:
         """The retriever of the core.
@@ -105,6 +129,12 @@ class IndexRetriever(ToolRetriever):
         """A hit as a plain document."""
         return hit_document(hit, self.index.store, lists=self.metadata_lists)
 
+    def _search_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """What a search was given besides the question; `filter` is another name of `where`."""
+        names = [*signature(self._search).parameters, *SAME][1:]
+        check_arguments(f"{type(self).__name__}.invoke", options, names, HINTS)
+        return alike(dict(options), SAME)
+
     def _stepped(self) -> tuple[Retriever, Callable[[Hit], Document]]:
         """The retriever of the core, and how its hits become documents."""
         return self._core(), self._document
@@ -116,6 +146,7 @@ class IndexRetriever(ToolRetriever):
         run_manager: CallbackManagerForRetrieverRun,
         **options: Any,
     ) -> list[Document]:
+        options = self._search_options(options)
         with inner_callbacks(run_manager.get_child()):
             return [self._document(hit) for hit in self._search(query, **options)]
 
@@ -126,81 +157,36 @@ class IndexRetriever(ToolRetriever):
         run_manager: AsyncCallbackManagerForRetrieverRun,
         **options: Any,
     ) -> list[Document]:
+        options = self._search_options(options)
         with inner_callbacks(run_manager.get_child()):
             return [self._document(hit) for hit in await self._asearch(query, **options)]
 
     @classmethod
-    def from_documents(
-        cls, documents: Iterable[Document], embedding: Any = None, **options: Any
+    def _from_documents(
+        cls, documents: Iterable[Document], embedding: Any, options: Mapping[str, Any]
     ) -> Self:
-        """Index documents and return a retriever over them.
-
-        Args:
-            documents: Whole documents, not chunks. A document's id is its own, else its source (and
-                page or row), else derived from its content.
-            embedding: LangChain `Embeddings`, or what structrag's `Index` takes; None: LSA, which
-                needs no model. Where its object does not tell how much the model reads of a text:
-                `LangChainEmbedder(embeddings, max_tokens=512)`.
-            options: The retriever's fields; `llm` (a LangChain model or chain that writes summaries
-                and keywords; None: extractive), `vectorstore` (a LangChain `VectorStore` that keeps
-                and embeds the views), `splitter` (one of this package, which then always indexes
-                the heading path and counts it to its limit, or one of structrag), and the other
-                arguments of structrag's `Index`: cache, language, batch_size, max_concurrency,
-                max_calls, progress, prompts, invented_keywords and so on.
-
-        Raises:
-            InvalidParameter: a setting is not allowed (a ValueError).
-            ModelFailed, InvalidAnswer: the embedding model or the store raised, or gave no usable
-                vectors. No retriever comes back, and only the `cache` is kept; `from_documents([],
-                ...)` and `add_documents` keep the documents that were finished.
-            BudgetExceeded: `max_calls` is reached; likewise.
-        """
-        retriever = cls._with_index(cls._new_index, {"embedding": embedding, **options})
+        """A retriever over documents, with the options of `from_documents`."""
+        retriever = cls._with_index("from_documents", cls._new_index, embedding, options)
         with lost_retriever("from_documents", "add_documents", options.get("cache")):
             retriever.add_documents(documents)
         return retriever
 
     @classmethod
-    async def afrom_documents(
-        cls, documents: Iterable[Document], embedding: Any = None, **options: Any
+    async def _afrom_documents(
+        cls, documents: Iterable[Document], embedding: Any, options: Mapping[str, Any]
     ) -> Self:
-        """`from_documents` on an event loop."""
-        retriever = cls._with_index(cls._new_index, {"embedding": embedding, **options})
+        """`_from_documents` on an event loop."""
+        retriever = cls._with_index("afrom_documents", cls._new_index, embedding, options)
         with lost_retriever("afrom_documents", "aadd_documents", options.get("cache")):
             await retriever.aadd_documents(documents)
         return retriever
 
     @classmethod
-    def from_texts(
-        cls,
-        texts: Sequence[str],
-        embedding: Any = None,
-        metadatas: Sequence[Mapping[str, Any]] | None = None,
-        **options: Any,
+    def _load(
+        cls, path: str | os.PathLike[str], embedding: Any, options: Mapping[str, Any]
     ) -> Self:
-        """`from_documents` for strings; `metadatas` is one mapping per text."""
-        return cls.from_documents(as_documents(texts, metadatas), embedding, **options)
-
-    @classmethod
-    async def afrom_texts(
-        cls,
-        texts: Sequence[str],
-        embedding: Any = None,
-        metadatas: Sequence[Mapping[str, Any]] | None = None,
-        **options: Any,
-    ) -> Self:
-        """`from_texts` on an event loop."""
-        return await cls.afrom_documents(as_documents(texts, metadatas), embedding, **options)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], embedding: Any = None, **options: Any) -> Self:
-        """A retriever over an index that `save` wrote.
-
-        With the models it was built with; `options` as for `from_documents`.
-        """
-        return cls._with_index(
-            partial(cls._opened_index, path), {"embedding": embedding, **options}
-        )
+        """A retriever over a saved index, with the options of `from_documents`."""
+        return cls._with_index("load", partial(cls._opened_index, path), embedding, options)
 
     @classmethod
     def _new_index(cls, **options: Any) -> Any:
@@ -213,12 +199,13 @@ class IndexRetriever(ToolRetriever):
         return load_index(path, **options)
 
     @classmethod
-    def _with_index(cls, make: Any, options: dict[str, Any]) -> Self:
-        """A retriever with the index that `make` returns.
+    def _with_index(cls, what: str, make: Any, embedding: Any, options: Mapping[str, Any]) -> Self:
+        """A retriever with the index that `make` returns; `what` was called, for errors.
 
         Options that are fields of the class stay here, shared ones go to both.
         """
-        fields, for_index = {}, {}
+        check_options(f"{cls.__name__}.{what}", options, cls.OPTIONS)
+        fields, for_index = {}, {"embedding": cls._embedding(what, embedding, options)}
         shared = cls._shared_options()
         for name, value in options.items():
             if name in cls.model_fields:
@@ -229,6 +216,16 @@ class IndexRetriever(ToolRetriever):
         # A saved index has some of them itself.
         defaults = {name: getattr(index, name) for name in shared if hasattr(index, name)}
         return cls(index=index, **{**defaults, **fields})
+
+    @classmethod
+    def _embedding(cls, what: str, embedding: Any, options: Mapping[str, Any]) -> Any:
+        """The embedding for an index; LSA is never taken without a word."""
+        # A store and a token encoder embed by themselves; a saved index knows what it was made of.
+        if embedding is None and (
+            what == "load" or options.get("vectorstore") or options.get("token_encoder")
+        ):
+            return None
+        return chosen_embedding("embedding", embedding)
 
     @classmethod
     def _shared_options(cls) -> tuple[str, ...]:
@@ -317,7 +314,12 @@ def index_options(
 
 def core_documents(documents: Iterable[Document], format: str) -> Iterator[core.Document]:
     """Structrag documents, each with an id of its own."""
-    for name, host in with_own_names(map(as_host, check_documents(documents))):
+    checked = check_documents(documents)
+    warn_of_chunks(
+        "section_id" in document.metadata or (document.metadata.get("start_index") or 0) > 0
+        for document in checked
+    )
+    for name, host in with_own_names(map(as_host, checked)):
         yield read_document(host, format=format, id=name)
 
 
@@ -347,11 +349,13 @@ def _core_splitter(splitter: Any) -> Any:
         return replace(splitter.core, context=True)
     if isinstance(splitter, HiQATransformer):
         return splitter.core
+    if isinstance(splitter, ReadingTextSplitter):
+        return splitter.indexing_core()
     is_of_structrag = hasattr(splitter, "split") and not isinstance(splitter, TextSplitter)
     if splitter is not None and not is_of_structrag:
         raise InvalidParameter(
-            "splitter must be a ContentAwareTextSplitter, a FixedTextSplitter, a HiQATransformer "
-            "or a splitter of structrag, which know a document's sections; got "
+            "splitter must be one of langchain_structrag or of structrag, which know a document's "
+            "sections; got "
             f"{type(splitter).__name__}."
         )
     return splitter

@@ -5,17 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from llama_index.core.prompts.mixin import PromptDictType
-from llama_index.core.schema import NodeWithScore
+from llama_index.core.schema import BaseNode, NodeWithScore
+from typing_extensions import Self
 
 from llama_index_structrag.events import IndexBuildEndEvent, RetrievalCostEvent
 from llama_index_structrag.models import core_embedder, core_model
+from llama_index_structrag.options import (
+    D3Arguments,
+    D3Options,
+    RetrieverArguments,
+    read_options,
+)
 from llama_index_structrag.retrieving import IndexRetriever, dispatcher, prompt_of, template_of
 from structrag.asking.cache import Cache
 from structrag.asking.requests import Progress, Usage
-from structrag.errors import InvalidParameter
 from structrag.hosts.metadata import d3_notes
 from structrag.records import Hit
 from structrag.retrieval.d3.estimating import Estimate
@@ -24,6 +30,9 @@ from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.results import D3Result
 from structrag.retrieval.d3.retriever import D3Retriever as CoreD3Retriever
 from structrag.retrieval.d3.selection import Selection
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 _ROUTE_PLACES, _SELECT_PLACES = ("outline", "question"), ("paragraphs", "question")
 
@@ -71,6 +80,7 @@ class D3Retriever(IndexRetriever):
         InvalidParameter: a setting is not allowed (a ValueError).
     """
 
+    OPTIONS: ClassVar[type] = D3Options
     SHARED_OPTIONS: ClassVar[tuple[str, ...]] = (
         "llm",
         "preset",
@@ -99,9 +109,9 @@ class D3Retriever(IndexRetriever):
         cache: Cache | str | os.PathLike[str] | None = None,
         max_concurrency: int = 8,
         max_calls: int | None = None,
-        progress: Progress | None = None,
+        progress: Progress | bool | None = None,
         timeout: float | None = None,
-        **options: Any,
+        **options: Unpack[RetrieverArguments],
     ) -> None:
         super().__init__(index, **options)
         self.similarity_top_k = similarity_top_k
@@ -124,6 +134,51 @@ class D3Retriever(IndexRetriever):
             progress=progress,
             timeout=timeout,
         )
+
+    @classmethod
+    def from_index(cls, index: D3Index, **arguments: Unpack[D3Arguments]) -> Self:
+        """The same as calling the class."""
+        return cls(index, **read_options(cls.__name__, arguments, D3Arguments))
+
+    @classmethod
+    def from_documents(cls, documents: Sequence[BaseNode], **options: Unpack[D3Options]) -> Self:
+        """Index whole documents, and return a retriever over them.
+
+        Not chunks. Their `doc_id` is their identity.
+
+        Args:
+            options: The retriever's arguments, and `embed_model` (a LlamaIndex embedding model or
+                what structrag's `Index` takes; None: that of LlamaIndex's `Settings`, and where
+                none is set LSA, with a warning; "lsa" says that LSA is meant; where its object does
+                not tell how much the model reads of a text, `LlamaIndexEmbedder(embed_model,
+                max_tokens=512)`), `summariser` (who condenses long sections: a model, or None:
+                extractive; default the `llm`), and other arguments of structrag's `D3Index`.
+
+        Raises:
+            UnknownArgument: there is no such option (a TypeError); it says which there are.
+            InvalidParameter: a setting is not allowed (a ValueError).
+            ModelFailed, InvalidAnswer: the embedding model or the store raised, or gave no usable
+                vectors. No retriever comes back, and only the `cache` is kept; `from_documents([],
+                ...)` and `add` keep the documents that were finished.
+            BudgetExceeded: `max_calls` is reached; likewise.
+        """
+        return cls._from_documents(documents, options)
+
+    @classmethod
+    async def afrom_documents(
+        cls, documents: Sequence[BaseNode], **options: Unpack[D3Options]
+    ) -> Self:
+        """`from_documents` on an event loop."""
+        return await cls._afrom_documents(documents, options)
+
+    @classmethod
+    def load(cls, persist_dir: str | os.PathLike[str], **options: Unpack[D3Options]) -> Self:
+        """A retriever over an index that `save` wrote.
+
+        With the models it was built with; `options` as for `from_documents`. `verify=True` checks
+        all bytes now.
+        """
+        return cls._load(persist_dir, options)
 
     @property
     def usage(self) -> Usage:
@@ -217,12 +272,6 @@ class D3Retriever(IndexRetriever):
 
 def _models(embed_model: Any, llm: Any, options: dict[str, Any]) -> dict[str, Any]:
     """The models of a `D3Index`; `summariser` is taken out of the options."""
-    for name in ("node_parser", "vector_store"):
-        if options.pop(name, None) is not None:
-            raise InvalidParameter(
-                f"{name} must be left out: D3Retriever reads whole documents by their sections and "
-                "paragraphs, and keeps their vectors."
-            )
     return {
         "embedder": core_embedder(embed_model),
         "llm": core_model(options.pop("summariser", llm)),

@@ -6,14 +6,22 @@ A retriever, and a postprocessor of other retrievers' nodes.
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from llama_index.core.bridge.pydantic import Field, PrivateAttr
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.prompts.mixin import PromptDictType
-from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle, TextNode
+from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, QueryBundle, TextNode
+from typing_extensions import Self
 
 from llama_index_structrag.models import core_embedder
+from llama_index_structrag.options import (
+    EvidenceArguments,
+    EvidenceOptions,
+    RetrieverArguments,
+    read_options,
+)
 from llama_index_structrag.retrieving import IndexRetriever
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.hosts.metadata import CONTEXT_KEY
@@ -21,6 +29,9 @@ from structrag.records import Hit
 from structrag.retrieval.evidence.retriever import ORDERS
 from structrag.retrieval.evidence.retriever import EvidenceRetriever as CoreRetriever
 from structrag.retrieval.evidence.shortening import Shortener, Slice
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class EvidenceRetriever(IndexRetriever):
@@ -57,6 +68,8 @@ class EvidenceRetriever(IndexRetriever):
         InvalidParameter: a setting is not allowed (a ValueError).
     """
 
+    OPTIONS: ClassVar[type] = EvidenceOptions
+
     def __init__(
         self,
         index: CoreRetriever,
@@ -64,7 +77,7 @@ class EvidenceRetriever(IndexRetriever):
         similarity_top_k: int | None = None,
         max_tokens: int | None = 1000,
         order: str = "rank",
-        **options: Any,
+        **options: Unpack[RetrieverArguments],
     ) -> None:
         super().__init__(index, **options)
         for name, value in (("similarity_top_k", similarity_top_k), ("max_tokens", max_tokens)):
@@ -74,6 +87,53 @@ class EvidenceRetriever(IndexRetriever):
         self.max_tokens = max_tokens
         self.order = check_choice("order", order, ORDERS)
         self.retriever = index
+
+    @classmethod
+    def from_index(cls, index: CoreRetriever, **arguments: Unpack[EvidenceArguments]) -> Self:
+        """The same as calling the class."""
+        return cls(index, **read_options(cls.__name__, arguments, EvidenceArguments))
+
+    @classmethod
+    def from_documents(
+        cls, documents: Sequence[BaseNode], **options: Unpack[EvidenceOptions]
+    ) -> Self:
+        """Index whole documents, and return a retriever over them.
+
+        Not chunks. Their `doc_id` is their identity.
+
+        Args:
+            options: The retriever's arguments, and `embed_model` (a LlamaIndex embedding model or
+                what structrag's `Index` takes; None: that of LlamaIndex's `Settings`, and where
+                none is set LSA, with a warning; "lsa" says that LSA is meant; where its object does
+                not tell how much the model reads of a text, `LlamaIndexEmbedder(embed_model,
+                max_tokens=512)`), and other arguments of structrag's `EvidenceRetriever`:
+                token_encoder, context, dimensions, reading and so on.
+
+        Raises:
+            UnknownArgument: there is no such option (a TypeError); it says which there are.
+            InvalidParameter: a setting is not allowed (a ValueError).
+            ModelFailed, InvalidAnswer: the embedding model or the store raised, or gave no usable
+                vectors. No retriever comes back, and only the `cache` is kept; `from_documents([],
+                ...)` and `add` keep the documents that were finished.
+            BudgetExceeded: `max_calls` is reached; likewise.
+        """
+        return cls._from_documents(documents, options)
+
+    @classmethod
+    async def afrom_documents(
+        cls, documents: Sequence[BaseNode], **options: Unpack[EvidenceOptions]
+    ) -> Self:
+        """`from_documents` on an event loop."""
+        return await cls._afrom_documents(documents, options)
+
+    @classmethod
+    def load(cls, persist_dir: str | os.PathLike[str], **options: Unpack[EvidenceOptions]) -> Self:
+        """A retriever over an index that `save` wrote.
+
+        With the models it was built with; `options` as for `from_documents`. `verify=True` checks
+        all bytes now.
+        """
+        return cls._load(persist_dir, options)
 
     def _search(self, query: str) -> list[Hit]:
         hits: list[Hit] = self.retriever.search(query, self.similarity_top_k, **self._options())

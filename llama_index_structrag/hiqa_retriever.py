@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import (
@@ -16,8 +16,15 @@ from llama_index.core.schema import (
     RelatedNodeInfo,
     TextNode,
 )
+from typing_extensions import Self
 
 from llama_index_structrag.conversion import show_index_text
+from llama_index_structrag.options import (
+    HiQAArguments,
+    HiQAOptions,
+    RetrieverArguments,
+    read_options,
+)
 from llama_index_structrag.retrieving import IndexRetriever, aretrieved
 from llama_index_structrag.settings import token_counter
 from structrag.asking.requests import Ranking, Search
@@ -36,6 +43,9 @@ from structrag.index.store import Store
 from structrag.records import Chunk, Document, Hit
 from structrag.retrieval.hiqa.retriever import HiQARetriever as CoreRetriever
 from structrag.retrieval.hiqa.tuning import LabelledQuestion, TuningReport
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class HiQARetriever(IndexRetriever):
@@ -84,6 +94,8 @@ class HiQARetriever(IndexRetriever):
         InvalidParameter: a setting is not allowed (a ValueError).
     """
 
+    OPTIONS: ClassVar[type] = HiQAOptions
+
     def __init__(
         self,
         index: Index,
@@ -103,7 +115,7 @@ class HiQARetriever(IndexRetriever):
         lexical: Any = None,
         max_tokens: int | None = None,
         tokenizer: Any = None,
-        **options: Any,
+        **options: Unpack[RetrieverArguments],
     ) -> None:
         super().__init__(index, **options)
         check_packing(max_tokens)
@@ -127,6 +139,54 @@ class HiQARetriever(IndexRetriever):
             "compare_rest": compare_rest,
         }
         self.lexical = lexical
+
+    @classmethod
+    def from_index(cls, index: Index, **arguments: Unpack[HiQAArguments]) -> Self:
+        """The same as calling the class."""
+        return cls(index, **read_options(cls.__name__, arguments, HiQAArguments))
+
+    @classmethod
+    def from_documents(cls, documents: Sequence[BaseNode], **options: Unpack[HiQAOptions]) -> Self:
+        """Index whole documents, and return a retriever over them.
+
+        Not chunks. Their `doc_id` is their identity.
+
+        Args:
+            options: The retriever's arguments, and `embed_model` (a LlamaIndex embedding model or
+                what structrag's `Index` takes; None: that of LlamaIndex's `Settings`, and where
+                none is set LSA, with a warning; "lsa" says that LSA is meant; where its object does
+                not tell how much the model reads of a text, `LlamaIndexEmbedder(embed_model,
+                max_tokens=512)`), `llm` (writes summaries and keywords; None: extractive),
+                `vector_store` (a LlamaIndex vector store that keeps the vectors), `node_parser`
+                (the heading path is indexed unless it has `add_context=False`), and other arguments
+                of structrag's `Index`. `k`, `splitter` and `show_progress` are other names of
+                `similarity_top_k`, `node_parser` and `progress`.
+
+        Raises:
+            UnknownArgument: there is no such option (a TypeError); it says which there are.
+            InvalidParameter: a setting is not allowed (a ValueError).
+            ModelFailed, InvalidAnswer: the embedding model or the store raised, or gave no usable
+                vectors. No retriever comes back, and only the `cache` is kept; `from_documents([],
+                ...)` and `add` keep the documents that were finished.
+            BudgetExceeded: `max_calls` is reached; likewise.
+        """
+        return cls._from_documents(documents, options)
+
+    @classmethod
+    async def afrom_documents(
+        cls, documents: Sequence[BaseNode], **options: Unpack[HiQAOptions]
+    ) -> Self:
+        """`from_documents` on an event loop."""
+        return await cls._afrom_documents(documents, options)
+
+    @classmethod
+    def load(cls, persist_dir: str | os.PathLike[str], **options: Unpack[HiQAOptions]) -> Self:
+        """A retriever over an index that `save` wrote.
+
+        With the models it was built with; `options` as for `from_documents`. `verify=True` checks
+        all bytes now.
+        """
+        return cls._load(persist_dir, options)
 
     @property
     def lexical(self) -> Any:

@@ -13,6 +13,7 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, ClassVar
 
+from llama_index.core import Settings
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]
@@ -27,11 +28,13 @@ from typing_extensions import Self
 from llama_index_structrag.conversion import hit_to_node, index_document
 from llama_index_structrag.events import IndexBuildEndEvent, IndexBuildStartEvent
 from llama_index_structrag.models import LlamaIndexModel, core_embedder
+from llama_index_structrag.options import HINTS, RetrieverArguments, Where, read_options
 from llama_index_structrag.parsing import StructureNodeParser
 from llama_index_structrag.settings import token_counter
 from llama_index_structrag.stores import LlamaIndexDenseStore
 from llama_index_structrag.tools import ToolRetriever
-from structrag.errors import InvalidParameter
+from structrag.errors import InvalidParameter, check_arguments
+from structrag.hosts.arguments import chosen_embedding, warn_of_chunks
 from structrag.hosts.metadata import score_notes
 from structrag.hosts.retrievers import lost_retriever
 from structrag.index.index import Index
@@ -39,14 +42,19 @@ from structrag.index.store import Store
 from structrag.index.views import Prompts
 from structrag.records import Document, Hit
 
-Where = Mapping[str, Any] | Callable[[dict[str, Any]], bool]
 dispatcher = get_dispatcher(__name__)
+ARGUMENT_HINTS = {
+    **HINTS,
+    "k": "Pass similarity_top_k=.",
+    "embed_model": "Make the retriever by from_documents, which takes it.",
+}
 
 
 class IndexRetriever(ToolRetriever):
     """A retriever over a structrag `Index`. Subclasses set `retriever` and `similarity_top_k`."""
 
     SHARED_OPTIONS: ClassVar[tuple[str, ...]] = ()  # arguments that the index has too
+    OPTIONS: ClassVar[type] = RetrieverArguments  # the arguments of `from_documents`
     retriever: Any  # the core's, a `Retriever`
     similarity_top_k: float | None
 
@@ -62,7 +70,9 @@ class IndexRetriever(ToolRetriever):
         object_map: dict[str, Any] | None = None,
         objects: list[IndexNode] | None = None,
         verbose: bool = False,
+        **unknown: Any,
     ) -> None:
+        check_arguments(type(self).__name__, unknown, arguments_of(type(self)), ARGUMENT_HINTS)
         super().__init__(callback_manager, object_map, objects, verbose)
         bind(index)
         self.index = index
@@ -83,53 +93,27 @@ class IndexRetriever(ToolRetriever):
         return hits
 
     @classmethod
-    def from_index(cls, index: Index, **options: Any) -> Self:
-        """The same as calling the class."""
-        return cls(index, **options)
-
-    @classmethod
-    def from_documents(cls, documents: Sequence[BaseNode], **options: Any) -> Self:
-        """Index whole documents, and return a retriever over them.
-
-        Not chunks. Their `doc_id` is their identity.
-
-        Args:
-            options: The retriever's arguments, and `embed_model` (a LlamaIndex embedding model or
-                what structrag's `Index` takes; None: LSA, which needs no model;
-                `Settings.embed_model` is only used if passed; where its object does not tell how
-                much the model reads of a text, `LlamaIndexEmbedder(embed_model, max_tokens=512)`),
-                `llm` (writes summaries and keywords; None: extractive), `vector_store` (a
-                LlamaIndex vector store that keeps the vectors), `node_parser` (the heading path is
-                indexed unless it has `add_context=False`), and other arguments of structrag's
-                `Index`: cache, language, batch_size, max_concurrency, max_calls, prompts and so on.
-
-        Raises:
-            InvalidParameter: a setting is not allowed (a ValueError).
-            ModelFailed, InvalidAnswer: the embedding model or the store raised, or gave no usable
-                vectors. No retriever comes back, and only the `cache` is kept; `from_documents([],
-                ...)` and `add` keep the documents that were finished.
-            BudgetExceeded: `max_calls` is reached; likewise.
-        """
-        retriever = cls._with_index(cls._new_index, options)
+    def _from_documents(cls, documents: Sequence[BaseNode], options: Mapping[str, Any]) -> Self:
+        """A retriever over documents, with the options of `from_documents`."""
+        retriever = cls._with_index("from_documents", cls._new_index, options)
         with lost_retriever("from_documents", "add", options.get("cache")):
             retriever.add(documents)
         return retriever
 
     @classmethod
-    async def afrom_documents(cls, documents: Sequence[BaseNode], **options: Any) -> Self:
-        """`from_documents` on an event loop."""
-        retriever = cls._with_index(cls._new_index, options)
+    async def _afrom_documents(
+        cls, documents: Sequence[BaseNode], options: Mapping[str, Any]
+    ) -> Self:
+        """`_from_documents` on an event loop."""
+        retriever = cls._with_index("afrom_documents", cls._new_index, options)
         with lost_retriever("afrom_documents", "aadd", options.get("cache")):
             await retriever.aadd(documents)
         return retriever
 
     @classmethod
-    def load(cls, persist_dir: str | os.PathLike[str], **options: Any) -> Self:
-        """A retriever over an index that `save` wrote.
-
-        With the models it was built with; `options` as for `from_documents`.
-        """
-        return cls._with_index(partial(cls._opened_index, persist_dir), options)
+    def _load(cls, persist_dir: str | os.PathLike[str], options: Mapping[str, Any]) -> Self:
+        """A retriever over a saved index, with the options of `from_documents`."""
+        return cls._with_index("load", partial(cls._opened_index, persist_dir), options)
 
     @classmethod
     def _new_index(cls, **options: Any) -> Any:
@@ -142,15 +126,14 @@ class IndexRetriever(ToolRetriever):
         return Index.load(persist_dir, **index_options(**options))
 
     @classmethod
-    def _with_index(cls, make: Callable[..., Any], options: dict[str, Any]) -> Self:
-        """A retriever with the index that `make` returns.
+    def _with_index(cls, what: str, make: Callable[..., Any], options: Mapping[str, Any]) -> Self:
+        """A retriever with the index that `make` returns; `what` was called, for errors.
 
         Options that are the class's arguments stay here, shared ones go to both.
         """
-        arguments = {
-            *inspect.signature(cls.__init__).parameters,
-            *inspect.signature(IndexRetriever.__init__).parameters,
-        }
+        options = read_options(f"{cls.__name__}.{what}", options, cls.OPTIONS)
+        options["embed_model"] = cls._embedding(what, options)
+        arguments = arguments_of(cls)
         for_retriever, for_index = {}, {}
         for name, value in options.items():
             if name in arguments:
@@ -159,6 +142,22 @@ class IndexRetriever(ToolRetriever):
             if name not in arguments or is_shared:
                 for_index[name] = value
         return cls(make(**for_index), **for_retriever)
+
+    @classmethod
+    def _embedding(cls, what: str, options: Mapping[str, Any]) -> Any:
+        """The embedding model for an index.
+
+        That of the options, else of LlamaIndex's `Settings`; LSA is never taken without a word.
+        """
+        embed_model = options.get("embed_model")
+        if embed_model is None and not options.get("token_encoder"):
+            # The property of this name would make OpenAI's model where none was set.
+            embed_model = getattr(Settings, "_embed_model", None)
+            if embed_model is None and (what == "load" or options.get("vector_store")):
+                return None
+        elif embed_model is None:
+            return None
+        return chosen_embedding("embed_model", embed_model)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return self.nodes_of(self._search(query_bundle.query_str))
@@ -216,16 +215,18 @@ class IndexRetriever(ToolRetriever):
         return IndexBuildEndEvent.model_validate(asdict(report))
 
     def _read(self, documents: Sequence[BaseNode]) -> list[Document]:
+        warn_of_chunks(document.source_node is not None for document in documents)
         dispatcher.event(IndexBuildStartEvent(n_documents=len(documents)))
         return [index_document(document, format=self.format) for document in documents]
 
-    def delete(self, doc_id: str) -> bool:
-        """Remove a document from every view.
+    def delete(self, doc_id: str | Sequence[str]) -> bool:
+        """Remove a document, or several, from every view.
 
-        False if there is none of this id.
+        False if there is none of an id.
         """
-        deleted: bool = self.index.delete(doc_id)
-        return deleted
+        names = [doc_id] if isinstance(doc_id, str) else list(doc_id)
+        deleted = [self.index.delete(name) for name in names]  # all, whatever the first says
+        return all(deleted)
 
     def save(self, persist_dir: str | os.PathLike[str]) -> None:
         """Write the index to a folder.
@@ -245,6 +246,16 @@ class IndexRetriever(ToolRetriever):
         settings = self.index.view_settings
         templates = updated_prompts(settings.prompts, prompts)
         self.index.view_settings = replace(settings, prompts=templates)
+
+
+def arguments_of(cls: type) -> list[str]:
+    """The names of the arguments of a retriever."""
+    parameters = [
+        *inspect.signature(cls.__init__).parameters.values(),  # type: ignore[misc]
+        *inspect.signature(IndexRetriever.__init__).parameters.values(),
+    ]
+    names = [p.name for p in parameters if p.kind is not inspect.Parameter.VAR_KEYWORD]
+    return [name for name in dict.fromkeys(names) if name != "self"]
 
 
 async def aretrieved(retriever: BaseRetriever, query: str) -> list[NodeWithScore]:
@@ -360,7 +371,7 @@ def _dense_store(vector_store: Any, embed_model: Any) -> Any:
     if embed_model is None:
         raise InvalidParameter(
             "embed_model must be given with vector_store: LSA's vectors change with every document "
-            "added. For the global model pass embed_model=Settings.embed_model."
+            "added. Pass a model, or set Settings.embed_model."
         )
     if isinstance(vector_store, BasePydanticVectorStore):
         return LlamaIndexDenseStore(vector_store)

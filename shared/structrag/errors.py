@@ -2,6 +2,7 @@
 
     StructragError
     ├── InvalidParameter (ValueError)   a setting or an argument is not allowed
+    ├── UnknownArgument  (TypeError)    an argument's name is none that is known
     ├── InvalidDocument  (ValueError)   a file or text cannot be read as a document
     ├── InvalidAnswer    (ValueError)   a model returned something unusable, such as NaN vectors
     ├── ModelFailed      (RuntimeError) a model raised, and there is no fallback for what was asked
@@ -17,7 +18,8 @@ A message names the parameter, what is allowed, what came, and what to do next.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from importlib import import_module
 from types import ModuleType
 
@@ -38,6 +40,10 @@ class StructragError(Exception):
 
 class InvalidParameter(StructragError, ValueError):
     """A setting or an argument is not allowed."""
+
+
+class UnknownArgument(StructragError, TypeError):
+    """An argument's name is none that is known."""
 
 
 class InvalidDocument(StructragError, ValueError):
@@ -84,6 +90,28 @@ def check_choice(name: str, value: str, allowed: Iterable[str]) -> str:
             f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}."
         )
     return value
+
+
+def check_arguments(
+    what: str, names: Iterable[str], known: Iterable[str], hints: Mapping[str, str] | None = None
+) -> None:
+    """Raise UnknownArgument for the first of `names` that is not known.
+
+    Args:
+        what: What they are arguments of, such as "Index".
+        hints: Of names that come from elsewhere, a sentence that says what to pass.
+    """
+    allowed = list(dict.fromkeys(known))
+    for name in names:
+        if name in allowed:
+            continue
+        nearest = get_close_matches(name, allowed, 1)
+        hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+        if hints and name in hints:
+            hint = f" {hints[name]}"
+        raise UnknownArgument(
+            f"{what} has no argument {name!r}.{hint} Known: {', '.join(allowed)}."
+        )
 
 
 def check_at_least(name: str, value: float, minimum: float) -> None:

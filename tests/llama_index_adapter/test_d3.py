@@ -33,6 +33,7 @@ from llama_index_structrag import (
     SelfAskQueryEngine,
     TwoHopRetriever,
 )
+from structrag.errors import UnknownArgument
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.retriever import D3Retriever as CoreRetriever
 from structrag.retrieval.d3.selection import Selection
@@ -288,8 +289,6 @@ def test_prompts_can_be_read_and_replaced() -> None:
         ({"similarity_top_k": 0}, "k must be a number of at least 1"),
         ({"router": "llm"}, "llm must be given with router='llm'"),
         ({"strategy": "best"}, "strategy must be one of"),
-        ({"vector_store": SimpleVectorStore()}, "vector_store must be left out"),
-        ({"node_parser": 3}, "node_parser must be left out"),
         ({"preset": "code"}, "preset must be one of 'default', 'paper'"),
         ({"llm": 3}, "llm must be"),
     ],
@@ -297,6 +296,12 @@ def test_prompts_can_be_read_and_replaced() -> None:
 def test_bad_settings_are_refused(bad: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         D3Retriever.from_documents(documents(), **bad)
+
+
+@pytest.mark.parametrize("name", ["vector_store", "node_parser", "splitter"])
+def test_what_it_does_itself_is_no_argument(name: str) -> None:
+    with pytest.raises(UnknownArgument, match=f"'{name}'\\. Leave it out: this retriever"):
+        D3Retriever.from_documents(documents(), **{name: SimpleVectorStore()})
 
 
 # -- SelfAskQueryEngine

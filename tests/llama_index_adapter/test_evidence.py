@@ -186,7 +186,7 @@ def test_a_context_that_was_empty_is_seen_once_it_is_not() -> None:
     (node,) = ContentAwareNodeParser().get_nodes_from_documents([Document(text=text)])
     assert node.metadata["heading_context"] == ""
     scored = [NodeWithScore(node=node, score=1.0)]
-    shorts = EvidencePostprocessor(max_tokens=40).postprocess_nodes(
+    shorts = EvidencePostprocessor(max_tokens=60).postprocess_nodes(
         scored, query_str="Which pressure has pump 17?"
     )
     shown = [short.node.get_content(metadata_mode=MetadataMode.LLM) for short in shorts]

@@ -86,7 +86,7 @@ class Runner:
         self.llm = llm
         self.embedder = embedder
         self.routes = dict(routes or {})
-        self.asking = asking_of(asking, options)
+        self.asking = asking_of(asking, options, Runner)
         self.cache = as_cache(self.asking.cache)
         self.usage = Usage()
         self._warn_of_unnamed()
@@ -402,7 +402,7 @@ class Runner:
             self._report(EMBEDDING, plan.done, len(plan.missing))
 
     def _report(self, what: str, done: int, total: int) -> None:
-        if self.asking.progress is not None:
+        if callable(self.asking.progress):
             self.asking.progress(what, done, total)
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from inspect import Parameter, signature
 from typing import Any, TypedDict
 
 from structrag.asking.cache import Cache
 from structrag.asking.requests import Progress
-from structrag.errors import InvalidParameter, check_at_least
+from structrag.errors import InvalidParameter, check_arguments, check_at_least
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class Asking:
         max_concurrency: Most language-model calls in flight.
         max_calls: Most language-model calls in all. Those are made, and the next one raises
             BudgetExceeded. None: no limit.
-        progress: Called with (what, done, total) as work is done.
+        progress: Called with (what, done, total) as work is done; True: a line on standard error.
         timeout: Most seconds of one call of a language model, an embedder or a scorer. A language
             model's call that takes longer has failed, as one that raised; of the others it raises
             TimedOut. A call that is awaited is cancelled. The thread of one that is not cannot be
@@ -46,7 +48,7 @@ class Asking:
     batch_size: int = 64
     max_concurrency: int = 8
     max_calls: int | None = None
-    progress: Progress | None = None
+    progress: Progress | bool | None = None
     timeout: float | None = None
 
     def __post_init__(self) -> None:
@@ -56,6 +58,7 @@ class Asking:
             check_at_least("max_calls", self.max_calls, 0)
         if self.timeout is not None:
             check_at_least("timeout", self.timeout, 0.001)
+        object.__setattr__(self, "progress", as_progress(self.progress))
         # Opened once, so that all who share the record share the file.
         object.__setattr__(self, "cache", as_cache(self.cache))
 
@@ -67,20 +70,21 @@ class AskingOptions(TypedDict, total=False):
     batch_size: int
     max_concurrency: int
     max_calls: int | None
-    progress: Progress | None
+    progress: Progress | bool | None
     timeout: float | None
 
 
-def asking_of(asking: Asking | None, options: Mapping[str, Any]) -> Asking:
+def asking_of(asking: Asking | None, options: Mapping[str, Any], owner: type) -> Asking:
     """`asking`, or a record with the settings given by their names.
+
+    Args:
+        owner: The class that was given them, among its other arguments.
 
     Raises:
         InvalidParameter: both are given.
-        TypeError: an option is no setting of `Asking`.
+        UnknownArgument: an option is no setting of `Asking`.
     """
-    unknown = sorted(options.keys() - {field.name for field in fields(Asking)})
-    if unknown:
-        raise TypeError(f"got an unexpected keyword argument {unknown[0]!r}")
+    check_arguments(owner.__name__, options, arguments_of(owner))
     if asking is None:
         return Asking(**options)
     if not isinstance(asking, Asking):
@@ -95,6 +99,39 @@ def asking_of(asking: Asking | None, options: Mapping[str, Any]) -> Asking:
             f"Asking({name}=...)."
         )
     return asking
+
+
+def arguments_of(owner: type) -> list[str]:
+    """The names of the arguments of a class that takes the settings of `Asking` by name."""
+    own = [
+        parameter.name
+        for parameter in list(signature(owner.__init__).parameters.values())[1:]  # type: ignore[misc]
+        if parameter.kind is not Parameter.VAR_KEYWORD
+    ]
+    return [*own, *(field.name for field in fields(Asking))]
+
+
+def as_progress(progress: Any) -> Progress | None:
+    """What is told how far a run is; True stands for a line on standard error."""
+    if progress is None or progress is False:
+        return None
+    if progress is True:
+        return ProgressLine()
+    if not callable(progress):
+        raise InvalidParameter(
+            "progress must be a function (what, done, total), or True for a line on standard "
+            f"error; got {type(progress).__name__}."
+        )
+    return progress  # type: ignore[no-any-return]
+
+
+class ProgressLine:
+    """Says how far a run is, in one line on standard error that is written over."""
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        end = "\n" if done >= total else "\r"
+        sys.stderr.write(f"{what}: {done} of {total}   {end}")
+        sys.stderr.flush()
 
 
 def as_cache(cache: Cache | str | os.PathLike[str] | None) -> Cache | None:

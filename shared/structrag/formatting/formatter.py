@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from structrag.asking.requests import Steps, Usage
 from structrag.asking.runner import Runner
-from structrag.asking.settings import Asking, AskingOptions, asking_of
+from structrag.asking.settings import Asking, AskingOptions, as_progress, asking_of
 from structrag.asking.steps import together
 from structrag.chunks.asking_splitter import groups_of
 from structrag.errors import InvalidParameter, check_at_least
@@ -125,9 +125,9 @@ class HiQAFormatter:
             raise InvalidParameter(
                 f"prompt must be an instruction for the language model; got {prompt!r}."
             )
-        asking = asking_of(asking, options)
+        asking = asking_of(asking, options, HiQAFormatter)
         self.settings = Converting(
-            window_words, padding_words, prompt.strip(), repeat_prompt, asking.progress
+            window_words, padding_words, prompt.strip(), repeat_prompt, as_progress(asking.progress)
         )
         # Progress counts windows, so the runner reports none of its own.
         self.runner = Runner(llm=as_language_model(llm), asking=replace(asking, progress=None))

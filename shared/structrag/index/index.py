@@ -41,6 +41,30 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 T = TypeVar("T")
+
+
+class IndexSettings(AskingOptions, total=False):
+    """Arguments of `Index` that hosts pass on as they are."""
+
+    views: Sequence[str]
+    preset: str
+    dtype: str
+    language: str
+    window_tokens: int | None
+    prompts: Prompts | None
+    invented_keywords: bool | None
+    asking: Asking | None
+
+
+class IndexOptions(IndexSettings, total=False):
+    """All arguments of `Index` but for the `embedder`."""
+
+    llm: Any
+    splitter: Splitter | None
+    dense_store: DenseStore | None
+    lexical: str | None
+
+
 _SAVED = ("preset", "language", "dtype", "lexical")  # options that a saved index restores
 
 __all__ = ["ALGORITHM_VERSION", "AddReport", "Index"]
@@ -107,7 +131,7 @@ class Index:
             check_at_least("window_tokens", window_tokens, 16)
         paper = preset == "paper"
         self.preset = preset
-        self.splitter = splitter or _default_splitter(preset, language)
+        self.splitter = _checked(splitter) or _default_splitter(preset, language)
         self.embedder = as_embedder(embedder)
         llm = as_language_model(llm)
         self.view_settings = ViewSettings(
@@ -128,7 +152,9 @@ class Index:
             lexical=lexical or ("okapi" if paper else "lucene"),
             tokenizer=tokenizer_for(language),
         )
-        self.runner = Runner(llm=llm, embedder=self.embedder, asking=asking_of(asking, options))
+        self.runner = Runner(
+            llm=llm, embedder=self.embedder, asking=asking_of(asking, options, Index)
+        )
         self._check_embedder_for(dense_store)
         self.host = HostVectors(dense_store, self.view_settings.names)
         self.kept: dict[str, dict[Request, Any]] = {}  # answers, of documents with failed calls
@@ -255,11 +281,14 @@ class Index:
             await asyncio.to_thread(work.put, prepared)
         return work.report()
 
-    def delete(self, doc_id: str) -> bool:
-        """Remove a document; False if there is none of this id.
+    def delete(self, doc_id: str | Iterable[str]) -> bool:
+        """Remove a document, or several; False if there is none of an id.
 
         It goes from every view, and from the host's store.
         """
+        if not isinstance(doc_id, str):
+            deleted = [self.delete(name) for name in doc_id]  # all, whatever the first says
+            return all(deleted)
         self.host.forget(doc_id, self.store)
         self.kept.pop(doc_id, None)
         return self.store.delete(doc_id)
@@ -365,7 +394,7 @@ class Index:
         *,
         verify: bool = False,
         embedder: Any = None,
-        **options: Any,
+        **options: Unpack[IndexOptions],
     ) -> Index:
         """Open a saved index; arrays are memory-mapped.
 
@@ -412,6 +441,19 @@ class Index:
     def fingerprint(self, document: Document) -> str:
         """What decides a document's entry: itself, every setting and model name."""
         return fingerprint(document, self.settings_name())
+
+
+def _checked(splitter: Any) -> Splitter | None:
+    """The splitter; InvalidParameter for what cannot be one."""
+    if splitter is not None and not (
+        hasattr(splitter, "split") or hasattr(splitter, "split_steps")
+    ):
+        raise InvalidParameter(
+            "splitter must be a splitter of structrag, with split(document); got "
+            f"{type(splitter).__name__}. Splitters and node parsers of LangChain and LlamaIndex go "
+            "through the retrievers of langchain_structrag and llama_index_structrag."
+        )
+    return splitter  # type: ignore[no-any-return]
 
 
 def _default_splitter(preset: str, language: str) -> Splitter:

@@ -218,13 +218,14 @@ class LsaEmbedder:
 def as_embedder(value: Any) -> Embedder:
     """An embedder from what a caller has.
 
-    That is None (LSA), a model name or folder, a SentenceTransformer, a function, an embedder.
+    That is None or "lsa" (LSA), a model name or folder, a SentenceTransformer, a function, an
+    embedder.
 
     Raises:
         InvalidParameter: none of these.
         MissingExtra: a name was given and sentence-transformers is not installed.
     """
-    if value is None:
+    if value is None or value == "lsa":
         return LsaEmbedder()
     if hasattr(value, "embed") and hasattr(value, "name"):
         return value  # type: ignore[no-any-return]

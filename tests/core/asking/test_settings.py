@@ -44,13 +44,15 @@ def test_a_record_or_flat_names_but_never_both(make: Any) -> None:
         make(asking=Asking(), batch_size=3)
     with pytest.raises(InvalidParameter, match="asking must be an Asking or None; got int"):
         make(asking=3)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'batchsize'"):
+    with pytest.raises(TypeError, match=r"has no argument 'batchsize'\. Did you mean 'batch_size'"):
         make(batchsize=3)
 
 
 def test_flat_names_are_the_record() -> None:
-    assert asking_of(None, {"batch_size": 3, "max_calls": 2}) == Asking(batch_size=3, max_calls=2)
-    assert asking_of(None, {}) == Asking()
+    assert asking_of(None, {"batch_size": 3, "max_calls": 2}, Index) == Asking(
+        batch_size=3, max_calls=2
+    )
+    assert asking_of(None, {}, Index) == Asking()
 
 
 def test_a_path_is_opened_once_for_all_who_share_the_record(tmp_path: Path) -> None:
@@ -79,3 +81,26 @@ def test_one_record_serves_an_index_and_what_searches_it(tmp_path: Path) -> None
     index.save(tmp_path / "d3")
     again = D3Index.load(tmp_path / "d3", embedder=first, asking=record)
     assert again.runner.asking is record
+
+
+def test_true_stands_for_a_line_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    progress = Asking(progress=True).progress
+    assert callable(progress)
+    progress("embed", 1, 2)
+    progress("embed", 2, 2)
+    assert capsys.readouterr().err == "embed: 1 of 2   \rembed: 2 of 2   \n"
+    assert Asking(progress=False).progress is None
+    with pytest.raises(
+        InvalidParameter, match=r"progress must be a function .* or True for a line"
+    ):
+        Asking(progress=3)  # type: ignore[arg-type]
+    index = Index(progress=True)
+    index.add([read_text("# Pumps\n\nPumps move water.")])
+
+
+def test_a_wrong_name_is_answered_with_the_nearest_and_the_list() -> None:
+    with pytest.raises(TypeError, match="Index has no argument 'embeder'") as caught:
+        Index(embeder=None)  # type: ignore[call-arg]
+    assert "Did you mean 'embedder'? Known: embedder, llm, splitter," in str(caught.value)
+    with pytest.raises(InvalidParameter, match="splitter must be a splitter of structrag"):
+        Index(splitter=3)  # type: ignore[arg-type]

@@ -189,7 +189,7 @@ class D3Index:
         changes = {name: value for name, value in by_preset.items() if value is not None}
         make = SectionSplitter.paper if paper else SectionSplitter
         splitter = make(window_tokens=window_tokens, **changes, **reading.options())
-        asking = asking_of(asking, options)
+        asking = asking_of(asking, options, D3Index)
         self.cache = as_cache(asking.cache)
         self._saved: dict[str, Any] = {
             "preset": preset,
@@ -378,7 +378,7 @@ class D3Index:
             embedder=embedder,
             llm=llm,
             counter=counter,
-            asking=asking_of(asking, options),
+            asking=asking_of(asking, options, D3Index),
             **config["d3"],
         )
         check_embedder(path, config, index.embedder.name)

@@ -132,7 +132,7 @@ class D3Retriever(Retriever):
         self.k = None if k is None else checked_k(k)
         self.max_tokens = max_tokens
         self.join_adjacent = join_adjacent
-        asking = asking_of(asking, options)
+        asking = asking_of(asking, options, D3Retriever)
         if asking.cache is None:
             asking = replace(asking, cache=index.cache)
         embedder: Any = index.embedder

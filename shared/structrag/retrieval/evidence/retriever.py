@@ -66,6 +66,19 @@ GROUP = 256  # pieces of documents that are prepared together
 ORDERS = ("rank", "document")
 
 
+class EvidenceOptions(AskingOptions, total=False):
+    """All arguments of `EvidenceRetriever` but for the `embedding`."""
+
+    token_encoder: TokenEncoder | None
+    max_tokens: int
+    order: str
+    context: str
+    dimensions: int | None
+    reading: Reading | None
+    language: str
+    asking: Asking | None
+
+
 class EvidenceRetriever(Retriever):
     """Finds the passages that answer a question, within a reader's tokens.
 
@@ -141,12 +154,17 @@ class EvidenceRetriever(Retriever):
         if self.embedder is not None and embedding is None and token_encoder is not None:
             self.embedder = None
         self.store = EvidenceStore()
-        self.runner = Runner(embedder=self.embedder, asking=asking_of(asking, options))
+        self.runner = Runner(
+            embedder=self.embedder, asking=asking_of(asking, options, EvidenceRetriever)
+        )
         self._fitting = RLock()
 
     @classmethod
     def from_documents(
-        cls, documents: Iterable[Document], embedding: Any = None, **options: Any
+        cls,
+        documents: Iterable[Document],
+        embedding: Any = None,
+        **options: Unpack[EvidenceOptions],
     ) -> EvidenceRetriever:
         """A retriever that holds the documents; options are those of the class."""
         retriever = cls(embedding, **options)
@@ -213,7 +231,7 @@ class EvidenceRetriever(Retriever):
         embedding: Any = None,
         *,
         verify: bool = False,
-        **options: Any,
+        **options: Unpack[EvidenceOptions],
     ) -> EvidenceRetriever:
         """Open a saved retriever; arrays are memory-mapped.
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from structrag.errors import InvalidParameter
 from structrag.index.routes import check_query
 from structrag.reading.files import read_text
-from structrag.retrieval.evidence.retriever import EvidenceRetriever
+from structrag.retrieval.evidence.retriever import EvidenceOptions, EvidenceRetriever
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ class Shortener:
         embedding, options: As in `EvidenceRetriever`.
     """
 
-    def __init__(self, embedding: Any = None, **options: Any) -> None:
+    def __init__(self, embedding: Any = None, **options: Unpack[EvidenceOptions]) -> None:
         self.embedding = embedding
         self.options = options
         EvidenceRetriever(embedding, **options)  # refuses now what a question would refuse

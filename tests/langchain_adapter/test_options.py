@@ -1,0 +1,116 @@
+"""The arguments of the retrievers: all named, wrong ones answered."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document
+from langchain_fakes import BagOfWords
+
+import structrag.records as core
+from langchain_structrag import (
+    ContentAwareTextSplitter,
+    D3Retriever,
+    EvidenceRetriever,
+    HiQARetriever,
+    IDMSTextSplitter,
+    MultiViewRetriever,
+    PICTextSplitter,
+)
+from structrag.errors import InvalidParameter, UnknownArgument
+
+RETRIEVERS: list[Any] = [MultiViewRetriever, HiQARetriever, D3Retriever, EvidenceRetriever]
+TEXT = "# Pump\n\nIt moves water.\n\n## Cleaning\n\nRinse the filter."
+DOCUMENTS = [Document(TEXT, metadata={"source": "pump.md"})]
+
+
+@pytest.mark.parametrize("retriever", RETRIEVERS)
+def test_every_field_is_a_named_argument(retriever: Any) -> None:
+    assert retriever.model_fields.keys() - {"index"} <= retriever.OPTIONS.__annotations__.keys()
+
+
+@pytest.mark.parametrize("retriever", RETRIEVERS)
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("search_kwargs", "For the number of results pass k=4"),
+        ("embeddings", "Pass embedding="),
+        ("chunk_size", r"Pass splitter=ContentAwareTextSplitter\(chunk_size="),
+        ("max_call", "Did you mean 'max_calls'"),
+    ],
+)
+def test_an_unknown_argument_is_answered(retriever: Any, name: str, answer: str) -> None:
+    what = f"{retriever.__name__}.from_documents has no argument '{name}'"
+    with pytest.raises(UnknownArgument, match=what) as caught:
+        retriever.from_documents(DOCUMENTS, BagOfWords(), **{name: 3})
+    caught.match(answer)
+    assert "Known: " in str(caught.value) and " k," in str(caught.value)
+    made = retriever.from_documents(DOCUMENTS, BagOfWords())
+    with pytest.raises(UnknownArgument, match="has no argument 'kk'"):
+        retriever(index=made.index, kk=3)
+
+
+@pytest.mark.parametrize("retriever", RETRIEVERS)
+def test_lsa_is_asked_for_or_warned_of(retriever: Any) -> None:
+    with pytest.warns(UserWarning, match="No embedding model was given"):
+        silent = retriever.from_documents(DOCUMENTS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        asked = retriever.from_documents(DOCUMENTS, "lsa")
+        retriever.from_documents(DOCUMENTS, BagOfWords())
+    question = "How is the filter rinsed?"
+    assert silent.invoke(question) == asked.invoke(question)
+
+
+@pytest.mark.parametrize("retriever", RETRIEVERS)
+def test_chunks_are_noticed_where_documents_are_wanted(retriever: Any) -> None:
+    chunks = ContentAwareTextSplitter().split_documents(DOCUMENTS)
+    with pytest.warns(UserWarning, match="give them whole documents"):
+        retriever.from_documents(chunks, BagOfWords())
+
+
+@pytest.mark.parametrize("retriever", RETRIEVERS)
+def test_filter_is_another_name_of_where(retriever: Any) -> None:
+    other = Document(TEXT, metadata={"source": "other.md"})
+    made = retriever.from_documents([*DOCUMENTS, other], BagOfWords())
+    condition = {"source": "other.md"}
+    found = made.invoke("How is the filter rinsed?", filter=condition)
+    assert found == made.invoke("How is the filter rinsed?", where=condition)
+    assert {document.metadata["source"] for document in found} == {"other.md"}
+    with pytest.raises(InvalidParameter, match="where and filter mean the same"):
+        made.invoke("filter", where=condition, filter=condition)
+
+
+@pytest.mark.parametrize("retriever", RETRIEVERS)
+def test_a_retriever_is_printed_with_its_class_and_copied_over_the_same_index(
+    retriever: Any,
+) -> None:
+    made = retriever.from_documents(DOCUMENTS, BagOfWords())
+    assert str(made).startswith(f"{retriever.__name__}(")
+    again = copy.deepcopy(made)
+    assert again.index is made.index and again.invoke("filter") == made.invoke("filter")
+
+
+@pytest.mark.parametrize("splitter", [PICTextSplitter, IDMSTextSplitter])
+def test_splitters_that_read_are_taken_without_models_of_their_own(splitter: Any) -> None:
+    made = MultiViewRetriever.from_documents(DOCUMENTS, BagOfWords(), splitter=splitter())
+    assert made.invoke("How is the filter rinsed?")[0].metadata["heading_path"]
+    with pytest.raises(InvalidParameter, match="without embeddings and llm in a retriever"):
+        MultiViewRetriever.from_documents(
+            DOCUMENTS, BagOfWords(), splitter=splitter(embeddings=BagOfWords())
+        )
+
+
+def test_progress_true_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    MultiViewRetriever.from_documents(DOCUMENTS, BagOfWords(), progress=True)
+    assert " of " in capsys.readouterr().err
+    with pytest.raises(InvalidParameter, match="progress must be a function"):
+        MultiViewRetriever.from_documents(DOCUMENTS, BagOfWords(), progress=3)  # type: ignore[arg-type]
+
+
+def test_a_document_of_the_core_is_told_how_to_become_langchains() -> None:
+    with pytest.raises(InvalidParameter, match=r"Document\(document\.text, metadata="):
+        ContentAwareTextSplitter().split_documents([core.Document(TEXT)])  # type: ignore[list-item]

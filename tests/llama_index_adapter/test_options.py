@@ -1,0 +1,104 @@
+"""The arguments of the retrievers: all named, wrong ones answered, the global model used."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from llama_index.core import Document, Settings
+from llama_index_fakes import HashEmbedding
+
+from llama_index_structrag import (
+    ContentAwareNodeParser,
+    D3Retriever,
+    EvidenceRetriever,
+    HiQARetriever,
+    MultiViewRetriever,
+)
+from llama_index_structrag.retrieving import arguments_of
+from structrag.errors import InvalidParameter, UnknownArgument
+
+RETRIEVERS: list[Any] = [MultiViewRetriever, HiQARetriever, D3Retriever, EvidenceRetriever]
+TEXT = "# Pump\n\nIt moves water.\n\n## Cleaning\n\nRinse the filter."
+
+
+def documents() -> list[Document]:
+    return [Document(text=TEXT, id_="pump"), Document(text="# Seal\n\nIt leaks.", id_="seal")]
+
+
+@pytest.fixture
+def no_global_model() -> Iterator[None]:
+    before = Settings._embed_model
+    Settings._embed_model = None
+    yield
+    Settings._embed_model = before
+
+
+@pytest.mark.parametrize("retriever", RETRIEVERS)
+def test_every_argument_is_named(retriever: Any) -> None:
+    named = retriever.OPTIONS.__annotations__.keys()
+    assert set(arguments_of(retriever)) - {"index"} <= named
+
+
+@pytest.mark.parametrize("retriever", RETRIEVERS)
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("storage_context", "Pass vector_store="),
+        ("transformations", "Pass node_parser="),
+        ("similarity_top_kk", "Did you mean 'similarity_top_k'"),
+    ],
+)
+def test_an_unknown_argument_is_answered(retriever: Any, name: str, answer: str) -> None:
+    what = f"{retriever.__name__}.from_documents has no argument '{name}'"
+    with pytest.raises(UnknownArgument, match=what) as caught:
+        retriever.from_documents(documents(), embed_model=HashEmbedding(), **{name: 3})
+    assert answer in str(caught.value) and "Known: " in str(caught.value)
+    made = retriever.from_documents(documents(), embed_model=HashEmbedding())
+    with pytest.raises(UnknownArgument, match="has no argument 'similarity_top_kk'"):
+        retriever(made.index, similarity_top_kk=3)
+
+
+@pytest.mark.parametrize("retriever", RETRIEVERS)
+def test_the_global_model_is_used(retriever: Any, no_global_model: None) -> None:
+    with pytest.warns(UserWarning, match="No embedding model was given, .* embed_model='lsa'"):
+        retriever.from_documents(documents())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        retriever.from_documents(documents(), embed_model="lsa")
+        Settings.embed_model = HashEmbedding()
+        made = retriever.from_documents(documents())
+    given = retriever.from_documents(documents(), embed_model=HashEmbedding())
+    core, other = made.retriever, given.retriever
+    embedder = getattr(made.index, "embedder", None) or core.embedder
+    assert embedder.name == (getattr(given.index, "embedder", None) or other.embedder).name
+
+
+@pytest.mark.parametrize("retriever", RETRIEVERS)
+def test_chunks_are_noticed_and_names_are_alike(retriever: Any) -> None:
+    nodes = ContentAwareNodeParser().get_nodes_from_documents(documents())
+    model = HashEmbedding()
+    with pytest.warns(UserWarning, match="give them whole documents"):
+        retriever.from_documents(nodes, embed_model=model)
+    made = retriever.from_documents(documents(), embed_model=model, k=1, show_progress=False)
+    assert made.similarity_top_k == 1
+    assert made.delete(["pump", "seal"]) is True and made.delete(["pump"]) is False
+    with pytest.raises(InvalidParameter, match="mean the same"):
+        retriever.from_documents(documents(), embed_model=model, k=1, similarity_top_k=1)
+
+
+def test_a_node_parser_is_a_splitter_too(capsys: pytest.CaptureFixture[str]) -> None:
+    parser = ContentAwareNodeParser(chunk_size=30)
+    options: dict[str, Any] = {"embed_model": HashEmbedding(), "show_progress": True}
+    made = MultiViewRetriever.from_documents(documents(), splitter=parser, **options)
+    assert " of " in capsys.readouterr().err
+    same = MultiViewRetriever.from_documents(documents(), node_parser=parser, **options)
+    assert made.index.settings_name() == same.index.settings_name()
+
+
+def test_a_method_of_a_class_counts_tokens() -> None:
+    parser = ContentAwareNodeParser(tokenizer=str.split)
+    assert parser.to_dict()["tokenizer"].endswith("str.split")
+    assert parser.get_nodes_from_documents(documents())

@@ -1,0 +1,72 @@
+"""A type checker finds wrong names and types in code that uses the packages."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from places import ROOT
+
+CLIENT = """
+from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from llama_index.core import Document as Node
+from llama_index.core import MockEmbedding
+
+import langchain_structrag as lc
+import llama_index_structrag as li
+from structrag import Index, MultiViewRetriever
+
+documents = [Document("x")]
+embedding = DeterministicFakeEmbedding(size=4)
+good = lc.MultiViewRetriever.from_documents(documents, embedding, k=4, fusion="rrf", cache="c")
+lc.HiQARetriever.from_documents(documents, embedding, alpha=0.5, max_tokens=10)
+lc.D3Retriever.from_texts(["x"], embedding, strategy="fused")
+lc.EvidenceRetriever.load("path", embedding, context="none")
+lc.ContentAwareTextSplitter(chunk_size=9, metadata_lists=True)
+nodes = [Node(text="x")]
+li.MultiViewRetriever.from_documents(nodes, embed_model=MockEmbedding(4), similarity_top_k=4)
+li.EvidenceRetriever.from_documents(nodes, max_tokens=9, show_progress=True)
+li.ContentAwareNodeParser(chunk_size=9)
+Index(batch_size=3, progress=True)
+
+lc.MultiViewRetriever.from_documents(documents, embedding, fusionn="rrf")  # wrong
+lc.MultiViewRetriever.from_documents(documents, embedding, k="four")  # wrong
+lc.MultiViewRetriever(index=good.index, kk=3)  # wrong
+lc.HiQARetriever.from_documents(documents, embedding, embeddings=3)  # wrong
+lc.D3Retriever.from_texts(["x"], embedding, vectorstore=None)  # wrong
+lc.EvidenceRetriever.load("path", embedding, max_token=3)  # wrong
+lc.ContentAwareTextSplitter(flat_metadata=True)  # wrong
+li.MultiViewRetriever.from_documents(nodes, similarity_top_kk=4)  # wrong
+li.MultiViewRetriever.from_documents(nodes, similarity_top_k="four")  # wrong
+li.HiQARetriever.load("path", storage_context=None)  # wrong
+li.D3Retriever.from_documents(nodes, node_parser=None)  # wrong
+li.ContentAwareNodeParser(chunk_sise=9)  # wrong
+Index(batchsize=3)  # wrong
+Index.load("path", dense_stor=None)  # wrong
+MultiViewRetriever(Index(), kk=3)  # wrong
+"""
+WRONG = {i for i, line in enumerate(CLIENT.splitlines(), start=1) if line.endswith("# wrong")}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [["mypy", "--strict"], ["pyright"]])
+def test_wrong_names_and_types_are_found(command: list[str], tmp_path: Path) -> None:
+    pytest.importorskip(command[0])
+    client = tmp_path / "client.py"
+    client.write_text(CLIENT, encoding="utf-8")
+    (tmp_path / "pyrightconfig.json").write_text(
+        f'{{"extraPaths": ["{ROOT}", "{ROOT / "shared"}"]}}', encoding="utf-8"
+    )
+    run = subprocess.run(
+        [sys.executable, "-m", *command, str(client)],
+        cwd=ROOT if command[0] == "mypy" else tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    lines = [line.partition("client.py:")[2] for line in run.stdout.splitlines()]
+    found = {int(line.split(":")[0]) for line in lines if "error" in line}
+    assert found == WRONG, run.stdout + run.stderr
