@@ -99,8 +99,8 @@ def test_true_stands_for_a_line_on_standard_error(capsys: pytest.CaptureFixture[
 
 
 def test_a_wrong_name_is_answered_with_the_nearest_and_the_list() -> None:
-    with pytest.raises(TypeError, match="Index has no argument 'embeddder'") as caught:
-        Index(embeddder=None)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="Index has no argument 'qembedder'") as caught:
+        Index(qembedder=None)  # type: ignore[call-arg]
     assert "Did you mean 'embedder'? Known: embedder, llm, splitter," in str(caught.value)
     with pytest.raises(InvalidParameter, match="splitter must be a splitter of structrag"):
         Index(splitter=3)  # type: ignore[arg-type]
