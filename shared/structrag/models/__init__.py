@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         LsaEmbedder,
         SentenceTransformerEmbedder,
     )
+    from structrag.models.information_margin import InformationMargin
     from structrag.models.llm import FunctionModel
     from structrag.models.monot5 import MonoT5
     from structrag.models.static import StaticEmbedder
@@ -29,6 +30,7 @@ _HOMES = {
     "CrossEncoderScorer": "structrag.models.cross_encoder",
     "FunctionEmbedder": "structrag.models.embedders",
     "FunctionModel": "structrag.models.llm",
+    "InformationMargin": "structrag.models.information_margin",
     "LsaEmbedder": "structrag.models.embedders",
     "MonoT5": "structrag.models.monot5",
     "SentenceTransformerEmbedder": "structrag.models.embedders",
@@ -45,6 +47,7 @@ __all__ = [
     "CrossEncoderScorer",
     "FunctionEmbedder",
     "FunctionModel",
+    "InformationMargin",
     "LsaEmbedder",
     "MonoT5",
     "SentenceTransformerEmbedder",

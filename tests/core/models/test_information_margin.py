@@ -1,0 +1,84 @@
+"""Margins by mutual information: against the likelihoods of a tiny model, and in a splitter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from structrag import IDMSSplitter, read_text
+from structrag.asking.naming import setting_name
+from structrag.errors import InvalidParameter
+from structrag.models.information_margin import InformationMargin
+
+
+class Words:
+    """A model for which a word is likelier where it was said before."""
+
+    name = "words"
+
+    def __init__(self) -> None:
+        self.prompts: list[str] = []
+
+    def count_tokens(self, text: str) -> int:
+        return len(text.split())
+
+    def score(self, prompt: str, continuations: Sequence[str], *, chat: bool) -> list[float]:
+        assert not chat
+        self.prompts.append(prompt)
+        said = set(prompt.casefold().split())
+        return [
+            -sum(1.0 if word.casefold() in said else 2.0 for word in text.split())
+            for text in continuations
+        ]
+
+
+def test_a_margin_is_the_gain_a_token() -> None:
+    margin = InformationMargin(Words())
+    pairs = [("cats eat fish", "cats eat mice"), ("rain falls", "pumps leak"), ("", "a"), ("a", "")]
+    expected = [math.tanh(2 / 3), 0.0, None, None]
+    for value, right in zip(margin(pairs), expected, strict=True):
+        assert value == (None if right is None else pytest.approx(right))
+    assert margin([]) == []
+
+
+def test_only_the_end_of_what_stands_before_is_read() -> None:
+    model = Words()
+    InformationMargin(model, before_tokens=10)([("word " * 1000 + "the end", "then")])
+    assert model.prompts[-1].endswith("the end") and 0 < len(model.prompts[-1].split()) <= 10
+    InformationMargin(model, before_tokens=2)([("x" * 5000, "then")])
+    assert 0 < len(model.prompts[-1]) <= 16
+
+
+@pytest.mark.parametrize("context", ["adjacent", "window:2", "chunk"])
+def test_a_splitter_cuts_where_the_next_sentence_is_news(context: str) -> None:
+    text = "Cats eat fish. Cats eat mice. Cats eat fish. Pumps move water. Pumps move oil."
+    margin = InformationMargin(Words())
+    splitter = IDMSSplitter(margin=margin, context=context, min_tokens=0, merge="none", warmup=1)
+    chunks = splitter.split(read_text(text))
+    assert "".join(chunk.text for chunk in chunks) == text
+    assert any(chunk.text.startswith("Pumps move water.") for chunk in chunks)
+    assert {chunk.extras["margin_source"] for chunk in chunks} == {"function"}
+    assert setting_name(splitter) != setting_name(
+        IDMSSplitter(margin=InformationMargin(Words(), 9))
+    )
+
+
+def test_the_likelihoods_of_a_model_of_transformers() -> None:
+    pytest.importorskip("torch", reason="the extra 'models' is not installed")
+    from small_models import small_causal_model, small_tokenizer
+
+    from structrag.models import TransformersModel
+
+    model = TransformersModel(small_causal_model(), small_tokenizer())
+    (value,) = InformationMargin(model)([("cats eat", "dogs sleep .")])
+    given, plain = (model.score(p, ["dogs sleep ."], chat=False)[0] for p in ("cats eat", ""))
+    assert value == pytest.approx(math.tanh((given - plain) / 3), abs=1e-6)
+
+
+@pytest.mark.parametrize("bad", [None, "gpt", object()])
+def test_what_gives_no_likelihoods_is_refused(bad: Any) -> None:
+    with pytest.raises(InvalidParameter, match="model must give likelihoods"):
+        InformationMargin(bad)
