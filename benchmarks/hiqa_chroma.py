@@ -114,7 +114,7 @@ def run(
     base = next(
         row for row in found if row.chunks.startswith("recursive 400") and row.routes == "dense"
     )
-    ours = [_line(row, dataset, base) for row in found]
+    ours = [_line(row, base) for row in found]
     published = [
         (
             f"published: {name}",
@@ -228,7 +228,7 @@ def score(dataset: Dataset, search: Search, sizes: Sizes) -> dict[str, list[floa
     return {name: [row[name] for row in found] for name in found[0]}
 
 
-def _line(row: Row, dataset: Dataset, base: Row) -> tuple[str, ...]:
+def _line(row: Row, base: Row) -> tuple[str, ...]:
     recall, precision, omega, iou, within = (f"{value:.1f}" for value in row.cells)
     gap = "" if row is base else against(row.scores["recall"], base.scores["recall"])
     return (

@@ -26,7 +26,6 @@ from benchmarks.machine import machine_line, versions_line
 from benchmarks.speed_tables import render
 
 PARTS = ("parse", "views", "search", "store")
-NEED_DATA = ("parse", "views")
 RESULTS = Path(__file__).resolve().parent / "results"
 
 

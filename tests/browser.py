@@ -3,7 +3,6 @@ every other address fails."""
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import shutil
@@ -127,13 +126,6 @@ class Page:
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
-
-    def screenshot(self, path: Path | None = None) -> bytes:
-        """What is seen, as PNG."""
-        picture = base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
-        if path is not None:
-            path.write_bytes(picture)
-        return picture
 
     def errors(self) -> list[str]:
         """Exceptions, errors in the console, and reports of the security policy since the page was

@@ -131,6 +131,9 @@ class LanguageModel(Protocol):
 
     `name` goes into cache keys, so it must tell models and settings apart. On an event loop
     `acomplete(prompt)` is awaited where there is one; else `complete` runs in a worker thread.
+
+    A model with `complete_many(prompts)` answers several at once: one answer a prompt, in their
+    order. `acomplete_many` is its awaited form.
     """
 
     @property
@@ -139,35 +142,16 @@ class LanguageModel(Protocol):
     def complete(self, prompt: str) -> str: ...
 
 
-class ManyAnswers(LanguageModel, Protocol):
-    """A language model that answers several prompts at once.
-
-    It gives one answer a prompt, in their order. On an event loop `acomplete_many` is awaited where
-    there is one.
-    """
-
-    def complete_many(self, prompts: Sequence[str]) -> Sequence[str]: ...
-
-
 class Chooser(Protocol):
     """A language model that can also weigh two options.
 
     On an event loop `achoose` with the same parameters is awaited where there is one.
+
+    A model with `choose_many(prompts, options)` weighs the same options after several prompts at
+    once: one margin or None a prompt, in their order. `achoose_many` is its awaited form.
     """
 
     def choose(self, prompt: str, options: tuple[str, str]) -> float | None: ...
-
-
-class ManyChooser(Chooser, Protocol):
-    """A `Chooser` that weighs the same options after several prompts at once.
-
-    It gives one margin or None a prompt, in their order. On an event loop `achoose_many` with the
-    same parameters is awaited where there is one.
-    """
-
-    def choose_many(
-        self, prompts: Sequence[str], options: tuple[str, str]
-    ) -> Sequence[float | None]: ...
 
 
 class Embedder(Protocol):
