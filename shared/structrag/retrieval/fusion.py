@@ -21,6 +21,7 @@ from structrag.index.ranking import SCORE_DIGITS, as_ranking
 
 Key = TypeVar("Key", bound=Hashable)
 TieKey = Callable[[Any], Any] | None
+C = 60  # of reciprocal rank fusion, as Cormack et al. (2009) chose it
 FloatArray = NDArray[np.float64]
 
 
@@ -108,7 +109,7 @@ def ranked(scores: Mapping[Key, float], *, tie_key: TieKey = None) -> list[tuple
 def reciprocal_rank_fusion(
     rankings: Sequence[Iterable[Key]],
     *,
-    c: float = 60,
+    c: float = C,
     weights: Sequence[float] | None = None,
     tie_key: TieKey = None,
 ) -> list[tuple[Key, float]]:
@@ -125,9 +126,9 @@ def reciprocal_rank_fusion(
     return ranked(totals, tie_key=tie_key)
 
 
-def reciprocal_ranks(n: int, *, c: float = 60, weight: float = 1.0) -> FloatArray:
-    """weight / (c + rank) for ranks 1 to n. `reciprocal_rank_fusion` adds these up."""
-    parts: FloatArray = weight / (c + np.arange(1, n + 1, dtype=np.float64))
+def reciprocal_ranks(n: int, *, weight: float = 1.0) -> FloatArray:
+    """weight / (60 + rank) for ranks 1 to n. `reciprocal_rank_fusion` adds these up."""
+    parts: FloatArray = weight / (C + np.arange(1, n + 1, dtype=np.float64))
     return parts
 
 
@@ -157,14 +158,14 @@ def alternating(k: float, query: str) -> int:
     return max(1, below + (share < k - below))
 
 
-def union(rankings: Sequence[Iterable[Key]], size: int, *, tie_key: TieKey = None) -> list[Key]:
+def union(rankings: Sequence[Iterable[Key]], size: int) -> list[Key]:
     """The set of the first `size` keys of each ranking (MC-indexing, `fusion="union"`).
 
     The paper gives no order; here it is that of `reciprocal_rank_fusion` over the full rankings.
     """
     complete = [list(dict.fromkeys(ranking)) for ranking in rankings]
     chosen = {key for ranking in complete for key in ranking[: max(0, size)]}
-    return [key for key, _ in reciprocal_rank_fusion(complete, tie_key=tie_key) if key in chosen]
+    return [key for key, _ in reciprocal_rank_fusion(complete) if key in chosen]
 
 
 def round_robin(rankings: Sequence[Iterable[Key]], k: int) -> list[Key]:

@@ -166,8 +166,8 @@ def mean_pair_cosine(vectors: ArrayLike) -> float:
     return float((all_pairs - np.sum(units**2)) / (n * (n - 1)))
 
 
-def similarity_to_others(vectors: ArrayLike, *, top: int = 3) -> FloatArray:
-    """The mean of each row's `top` highest cosines with other rows.
+def similarity_to_others(vectors: ArrayLike) -> FloatArray:
+    """The mean of each row's three highest cosines with other rows.
 
     This is alpha of equation 7. It is 1 for a single row.
     """
@@ -176,7 +176,7 @@ def similarity_to_others(vectors: ArrayLike, *, top: int = 3) -> FloatArray:
     if n < 2:
         return np.ones(n)
     values = np.zeros(n)
-    k = min(top, n - 1)
+    k = min(3, n - 1)
     for start in range(0, n, _ROWS):
         cosines = units[start : start + _ROWS] @ units.T
         rows = np.arange(len(cosines))

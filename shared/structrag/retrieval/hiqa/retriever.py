@@ -197,10 +197,10 @@ class HiQARetriever(Retriever):
         """`run` on an event loop."""
         return await self.index.arun(steps)
 
-    def pool_steps(self, query: str, k: float | None = None, *, where: Any = None) -> Steps[Pool]:
-        """The chunks among which a search for `k` hits chooses, with scores."""
+    def pool_steps(self, query: str, *, where: Any = None) -> Steps[Pool]:
+        """The chunks among which a search chooses, with scores."""
         check_query(query)
-        n = self._pool_size(k)
+        n = self._pool_size()
         return (yield from self.source.steps(self.index.reader(), query, n, where))
 
     def weights(self) -> tuple[float, float]:
@@ -256,7 +256,7 @@ class HiQARetriever(Retriever):
     def _table(self, reader: Reader) -> KeywordTable:
         return self.source.keywords.table(reader)
 
-    def _pool_size(self, k: float | None) -> int:
+    def _pool_size(self, k: float | None = None) -> int:
         return max(POOL, self.k if k is None else checked_k(k))
 
     def _hit(self, reader: Reader, pool: Pool, parts: FloatArray, i: int, rank: int) -> Hit:
