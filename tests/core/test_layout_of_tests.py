@@ -58,7 +58,7 @@ FOLDERS = {
 # Test files about an adapter as a whole.
 ACROSS = {
     "broken_off", "chains", "chunk_metadata", "embedders", "examples", "index_path", "known_inputs",
-    "names", "places", "real_documents", "runnables", "source_places", "standard",
+    "langgraph", "names", "places", "real_documents", "runnables", "source_places", "standard",
 }  # fmt: skip
 # Test files about the core as a whole.
 WHOLE = {

@@ -1,0 +1,178 @@
+"""What docling read of a file as a document of ours."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from structrag.errors import InvalidDocument, InvalidParameter
+from structrag.reading.bridges.placed import (
+    Part,
+    PlacedDocument,
+    code,
+    heading,
+    list_item,
+    paragraph,
+    placed_document,
+    table,
+)
+from structrag.reading.pdf.pages import Box
+
+_SKIPPED = {"page_header", "page_footer"}
+
+
+def from_docling(
+    document: Any, *, id: str = "", title: str = "", meta: dict[str, Any] | None = None
+) -> PlacedDocument:
+    """A `DoclingDocument` as Markdown, with its sections, tables, pages and boxes.
+
+    So Word files, slides, spreadsheets and scans work: docling reads them, here they are split and
+    searched.
+
+    Example:
+        >>> texts = [{"self_ref": "#/texts/0", "label": "section_header", "text": "Pump"}]
+        >>> read = {"name": "pump", "body": {"children": [{"$ref": "#/texts/0"}]}, "texts": texts}
+        >>> from_docling(read).document.text
+        '# Pump\\n'
+
+    Args:
+        document: A `DoclingDocument`, what its `export_to_dict` gives, or the path of the JSON file
+            that its `save_as_json` wrote.
+        id: Default: the name of the file that docling read, else of the document.
+        title: Default: the document's own title, else its name.
+        meta: Metadata to be added.
+
+    Running heads are left out, and so are pictures but for their captions. Boxes are in points from
+    the page's upper left corner.
+
+    Raises:
+        InvalidParameter: it is none of these.
+        InvalidDocument: the file is no JSON of docling's.
+    """
+    content = _content(document)
+    reader = _Docling(content)
+    parts = list(reader.parts())
+    origin = content.get("origin") or {}
+    source = str(origin.get("filename") or content.get("name") or "")
+    facts = {**({"source": source} if source else {}), **(meta or {})}
+    name = title or reader.title or str(content.get("name") or "")
+    return placed_document(parts, id=id, title=name, meta=facts)
+
+
+def _content(document: Any) -> Mapping[str, Any]:
+    if isinstance(document, str | os.PathLike):
+        try:
+            document = json.loads(Path(document).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise InvalidDocument(
+                f"{str(document)!r} is no JSON file of docling: {error}"
+            ) from error
+    if hasattr(document, "export_to_dict"):
+        document = document.export_to_dict()
+    if not isinstance(document, Mapping) or not isinstance(document.get("body"), Mapping):
+        raise InvalidParameter(
+            "document must be a DoclingDocument, its export_to_dict() or the path of its JSON; got "
+            f"{type(document).__name__}. Of a conversion pass result.document."
+        )
+    return document
+
+
+class _Docling:
+    """A walk through the tree of a document in reading order."""
+
+    def __init__(self, content: Mapping[str, Any]) -> None:
+        self.content = content
+        self.title = ""
+        texts = content.get("texts") or []
+        # Without a title the first level of headings is the document's first.
+        self.shift = int(any(text.get("label") == "title" for text in texts))
+
+    def parts(self) -> Iterator[Part]:
+        yield from self._below(self.content["body"], 0)
+
+    def _below(self, node: Mapping[str, Any], depth: int) -> Iterator[Part]:
+        for child in self._children(node):
+            yield from self._node(child, depth)
+
+    def _children(self, node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        for reference in node.get("children") or []:
+            yield self._item(reference)
+
+    def _item(self, reference: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The item that a JSON pointer such as `#/texts/3` names."""
+        kind, _, number = str(reference.get("$ref") or reference.get("cref")).rpartition("/")
+        try:
+            item: Mapping[str, Any] = self.content[kind.removeprefix("#/")][int(number)]
+        except (KeyError, IndexError, ValueError, TypeError):
+            return {}
+        return item
+
+    def _node(self, node: Mapping[str, Any], depth: int) -> Iterator[Part]:
+        label = str(node.get("label") or "")
+        if label in _SKIPPED or node.get("content_layer") in ("furniture", "background"):
+            return
+        if "data" in node and "grid" in (node["data"] or {}):
+            yield from self._captions(node)
+            rows = [[str(cell.get("text") or "") for cell in row] for row in node["data"]["grid"]]
+            yield Part(table(rows), self._places(node))
+            return
+        if label == "inline":
+            inner = list(self._children(node))
+            words = " ".join(str(child.get("text") or "") for child in inner)
+            yield Part(paragraph(words), tuple(self._places_of(inner)))
+            return
+        if label in ("picture", "chart"):
+            yield from self._captions(node)
+            return
+        is_list = label in ("list", "ordered_list")
+        if node.get("text"):
+            yield Part(self._markdown(node, label, depth), self._places(node))
+        yield from self._below(node, depth + is_list)
+
+    def _markdown(self, node: Mapping[str, Any], label: str, depth: int) -> str:
+        text = str(node["text"])
+        if label == "title":
+            self.title = self.title or " ".join(text.split())
+            return heading(1, text)
+        if label == "section_header":
+            return heading(int(node.get("level") or 1) + self.shift, text)
+        if label == "list_item":
+            mark = str(node.get("marker") or "-") if node.get("enumerated") else "-"
+            return list_item(text, mark if mark.rstrip(".)").isdigit() else "-", max(depth - 1, 0))
+        if label == "code":
+            return code(text)
+        if label == "formula":
+            return f"$$\n{text.strip()}\n$$"
+        return paragraph(text)
+
+    def _captions(self, node: Mapping[str, Any]) -> Iterator[Part]:
+        for reference in node.get("captions") or []:
+            caption = self._item(reference)
+            if caption.get("text"):
+                yield Part(paragraph(str(caption["text"])), self._places(caption))
+
+    def _places_of(self, nodes: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, Box | None]]:
+        for node in nodes:
+            yield from self._places(node)
+
+    def _places(self, node: Mapping[str, Any]) -> tuple[tuple[int, Box | None], ...]:
+        return tuple(
+            (int(place["page_no"]), self._box(place))
+            for place in node.get("prov") or []
+            if place.get("page_no")
+        )
+
+    def _box(self, place: Mapping[str, Any]) -> Box | None:
+        """The box from the upper left corner; docling mostly counts from the lower one."""
+        box = place.get("bbox")
+        if not box:
+            return None
+        left, top, right, bottom = (float(box[side]) for side in "ltrb")
+        if str(box.get("coord_origin", "TOPLEFT")).upper().endswith("BOTTOMLEFT"):
+            page = (self.content.get("pages") or {}).get(str(place["page_no"])) or {}
+            height = float((page.get("size") or {}).get("height") or 0.0)
+            top, bottom = height - top, height - bottom
+        return left, top, right, bottom
