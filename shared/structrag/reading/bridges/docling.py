@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -85,17 +85,16 @@ class _Docling:
 
     def __init__(self, content: Mapping[str, Any]) -> None:
         self.content = content
-        self.title = ""
         texts = content.get("texts") or []
-        # Without a title the first level of headings is the document's first.
-        self.shift = int(any(text.get("label") == "title" for text in texts))
+        titles = [text for text in texts if text.get("label") == "title"]
+        # Without a title in the text the first level of headings is the document's first.
+        self.shift = int(any(title.get("content_layer", "body") == "body" for title in titles))
+        self.title = " ".join(str(titles[0].get("text") or "").split()) if titles else ""
+        self.captions: set[str] = set()  # that were there
 
     def parts(self) -> Iterator[Part]:
-        yield from self._below(self.content["body"], 0)
-
-    def _below(self, node: Mapping[str, Any], depth: int) -> Iterator[Part]:
-        for child in self._children(node):
-            yield from self._node(child, depth)
+        for child in self._children(self.content["body"]):
+            yield from self._node(child, 0)
 
     def _children(self, node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         for reference in node.get("children") or []:
@@ -120,22 +119,40 @@ class _Docling:
             yield Part(table(rows), self._places(node))
             return
         if label == "inline":
-            inner = list(self._children(node))
-            words = " ".join(str(child.get("text") or "") for child in inner)
-            yield Part(paragraph(words), tuple(self._places_of(inner)))
+            words, places = self._inline(node)
+            yield Part(paragraph(words), places)
             return
         if label in ("picture", "chart"):
             yield from self._captions(node)
             return
         is_list = label in ("list", "ordered_list")
-        if node.get("text"):
-            yield Part(self._markdown(node, label, depth), self._places(node))
-        yield from self._below(node, depth + is_list)
+        text, places = str(node.get("text") or ""), self._places(node)
+        children = list(self._children(node))
+        if not text and children and children[0].get("label") == "inline":
+            # Its own words are in runs of different styles.
+            text, places = self._inline(children.pop(0))
+        if text and not self._is_repeated(node):
+            yield Part(self._markdown(node, text, label, depth), places)
+        for child in children:
+            yield from self._node(child, depth + is_list)
 
-    def _markdown(self, node: Mapping[str, Any], label: str, depth: int) -> str:
-        text = str(node["text"])
+    def _inline(self, node: Mapping[str, Any]) -> tuple[str, tuple[tuple[int, Box | None], ...]]:
+        """The words of runs of text, and where they are."""
+        runs = list(self._children(node))
+        words = " ".join(filter(None, (str(run.get("text") or "") for run in runs)))
+        return words, tuple(place for run in runs for place in self._places(run))
+
+    def _is_repeated(self, node: Mapping[str, Any]) -> bool:
+        """Whether it is a caption that was there with its table or picture, or before."""
+        name = str(node.get("self_ref") or "")
+        if node.get("label") != "caption" or not name:
+            return False
+        is_repeated = name in self.captions
+        self.captions.add(name)
+        return is_repeated
+
+    def _markdown(self, node: Mapping[str, Any], text: str, label: str, depth: int) -> str:
         if label == "title":
-            self.title = self.title or " ".join(text.split())
             return heading(1, text)
         if label == "section_header":
             return heading(int(node.get("level") or 1) + self.shift, text)
@@ -151,12 +168,8 @@ class _Docling:
     def _captions(self, node: Mapping[str, Any]) -> Iterator[Part]:
         for reference in node.get("captions") or []:
             caption = self._item(reference)
-            if caption.get("text"):
+            if caption.get("text") and not self._is_repeated(caption):
                 yield Part(paragraph(str(caption["text"])), self._places(caption))
-
-    def _places_of(self, nodes: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, Box | None]]:
-        for node in nodes:
-            yield from self._places(node)
 
     def _places(self, node: Mapping[str, Any]) -> tuple[tuple[int, Box | None], ...]:
         return tuple(

@@ -158,3 +158,26 @@ def test_the_packages_own_documents_are_read() -> None:
     document.add_table(data=data)
     text = from_docling(document).document.text
     assert text.startswith("# Pump\n\n## Cleaning\n\nRinse it.\n") and "| a | b |" in text
+
+
+def test_words_in_several_styles_stay_in_their_item() -> None:
+    content = manual()
+    content["body"]["children"] = ref("texts/4", "texts/1")
+    content["texts"][4] |= {"text": "", "children": ref("groups/1")}
+    content["texts"][1] |= {"text": "", "children": ref("groups/1", "texts/2")}
+    text = from_docling(content).document.text
+    assert text == "1. Use water.\n\n## Use water.\n\nRinse it. # Not a heading\n"
+
+
+def test_a_caption_stands_once() -> None:
+    content = manual()
+    content["pictures"] = [{"label": "picture", "captions": ref("texts/10")}]
+    content["body"]["children"] = ref("pictures/0", "texts/10", "tables/0")
+    assert from_docling(content).document.text.count("Table 1") == 1
+
+
+def test_a_title_outside_of_the_text_names_the_document() -> None:
+    content = manual()
+    content["texts"][0]["content_layer"] = "furniture"
+    document = from_docling(content).document
+    assert document.title == "Pump manual" and document.text.startswith("# Cleaning")
