@@ -40,6 +40,7 @@ RESULTS = Path(__file__).resolve().parent / "results" / "ingestion.md"
 PIECE = 4000  # characters of a file, at least
 SUFFIXES = {"markdown": ".md", "html": ".html", "text": ".txt", "rst": ".txt"}
 WORKERS = os.cpu_count() or 1
+ACCELERATOR = 3000  # texts a second
 
 
 def main() -> int:
@@ -64,8 +65,9 @@ def main() -> int:
                 "all-MiniLM-L6-v2", place / "few", place / "model", ingestion_models.with_minilm
             ),
         ]
+        fed = feeding(place)
         outcome = killed(place, options.kills) if options.kills else ""
-    page = rendered(rows, outcome)
+    page = rendered(rows, fed, outcome)
     print(page)
     options.results.write_text(page, encoding="utf-8")
     return 0
@@ -184,7 +186,32 @@ def killed(place: Path, kills: int) -> str:
     )
 
 
-def rendered(rows: list[dict[str, Any]], outcome: str) -> str:
+def feeding(place: Path) -> list[str]:
+    """How long a stand-in of an accelerator is busy, alone and fed by workers."""
+    lines = []
+    alone = ingestion_models.Accelerator(ACCELERATOR)
+    began = time.perf_counter()
+    plain_loop(place / "files", place / "alone", lambda: ingestion_models.on_accelerator(alone))
+    clock = time.perf_counter() - began
+    chunks = len(Store.load(place / "alone"))
+    lines.append(
+        f"| one process | {clock:.1f} | {chunks / clock:,.0f} | {alone.busy / clock:.0%} |"
+    )
+    for workers in (WORKERS, 2 * WORKERS):
+        fed = ingestion_models.Accelerator(ACCELERATOR)
+        target = place / f"fed {workers}"
+        make = ingestion_models.on_accelerator
+        began = time.perf_counter()
+        ingest(place / "files", target, fed, make=make, one_model=True, workers=workers)
+        clock = time.perf_counter() - began
+        lines.append(
+            f"| {workers} workers, one model | {clock:.1f} | {chunks / clock:,.0f} "
+            f"| {fed.busy / clock:.0%} |"
+        )
+    return lines
+
+
+def rendered(rows: list[dict[str, Any]], fed: list[str], outcome: str) -> str:
     """The page."""
     lines = [
         "# Many files into one index",
@@ -205,6 +232,14 @@ def rendered(rows: list[dict[str, Any]], outcome: str) -> str:
             f"| {row['loop']:.1f} | {row['ingest']:.1f} | {row['ingest'] / row['loop']:.2f} "
             f"| {row['loop_clock']:.1f} | {row['clock']:.1f} | {row['ingest'] / row['clock']:.2f} |"
         )
+    lines += [
+        "",
+        f"An embedder in this process that takes {ACCELERATOR:,} texts a second and no processor:",
+        "",
+        "| | seconds | chunks a second | embedder busy |",
+        "| --- | ---: | ---: | ---: |",
+        *fed,
+    ]
     return "\n".join([*lines, "", outcome, ""])
 
 

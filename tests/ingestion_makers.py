@@ -81,3 +81,7 @@ class Slow(FixedSplitter):
 
 def slow() -> Index:
     return Index(embedder=HashEmbedder(), splitter=Slow())
+
+
+def index_with(embedder: object) -> Index:
+    return Index(embedder=embedder)

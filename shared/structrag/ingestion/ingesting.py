@@ -7,8 +7,8 @@ import sys
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from queue import Empty, Queue
@@ -22,6 +22,7 @@ from structrag.errors import (
 )
 from structrag.index.storage import MANIFEST
 from structrag.index.store import Store
+from structrag.ingestion.one_model import BATCH_SIZE, ModelServer
 from structrag.ingestion.summary import Summary, read_summary, summary_path, write_summary
 from structrag.ingestion.tasks import Done, FileState, Ready, Setup, Stopped, Task
 from structrag.ingestion.workers import Replies, Worker, packed
@@ -106,8 +107,9 @@ def ingest(
     store: str | os.PathLike[str],
     embedding: Any = None,
     *,
-    make: Callable[[], Any] | None = None,
+    make: Callable[..., Any] | None = None,
     workers: int | None = None,
+    one_model: bool = False,
     format: str = "auto",
     reader: Any = "layout",
     isolated: bool = True,
@@ -140,10 +142,12 @@ def ingest(
         store: The folder of the index; it is made, or gets more.
         embedding: For an `EvidenceRetriever`: the name or folder of a model, or an embedder that
             can be pickled. None: LSA.
-        make: A function without arguments, of a module, that makes an empty `EvidenceRetriever`,
-            `Index` or `MultiViewRetriever` with its models; instead of `embedding`. Its class loads
-            the index afterwards.
-        workers: Processes; None: one a core. Each holds the models.
+        make: A function of a module that makes an empty `EvidenceRetriever`, `Index` or
+            `MultiViewRetriever` with its models; instead of `embedding`. Its class loads the index
+            afterwards. With `one_model` it is given the embedder.
+        workers: Processes; None: one a core. Each holds the models, unless there is `one_model`.
+        one_model: Whether this process embeds for all workers, as on an accelerator, which is fed
+            with what they split. `embedding` is anything that `as_embedder` takes then.
         format, reader, isolated: As `read_file` takes them; `isolated` is for PDF files.
         follow_links: As for `find_files`.
         remove_missing: Whether documents leave the index whose files are gone.
@@ -160,7 +164,7 @@ def ingest(
         SaveFailed: the system refuses to write; what was saved before is whole.
         IndexDamaged: the index cannot be opened.
     """
-    if make is not None and embedding is not None:
+    if make is not None and embedding is not None and not one_model:
         raise InvalidParameter("Give embedding or make, not both: make makes its own models.")
     if workers is not None:
         check_at_least("workers", workers, 1)
@@ -168,20 +172,28 @@ def ingest(
     check_at_least("max_seconds", max_seconds, 0.001)
     count = workers or os.cpu_count() or 1
     reading = {"format": format, "reader": reader, "isolated": isolated and reader != "docling"}
-    setup = packed(Setup(make or partial(EvidenceRetriever, embedding), reading))
+    if make is None:
+        make = partial(EvidenceRetriever, embedding)
+        if one_model:
+            make = partial(EvidenceRetriever, batch_size=BATCH_SIZE)  # the worker gives the rest
+    setup = Setup(make, reading)
+    packed(setup)  # what cannot be sent is refused before a model is loaded
+    report = _reporter(progress)
     files = _files(paths, follow_links)
     place = path_of(store)
     place.parent.mkdir(parents=True, exist_ok=True)
-    with _only_one(place):
-        ingestion = _Ingestion(place, setup, count, max_seconds, _reporter(progress))
-        try:
-            ingestion.open()
-            ingestion.work(files, save_every)
-            if remove_missing:
-                ingestion.remove_missing()
-        finally:
-            ingestion.close()
-        return ingestion.report()
+    with ExitStack() as stack:
+        stack.enter_context(_only_one(place))
+        server = stack.enter_context(ModelServer(embedding)) if one_model else None
+        if server is not None:
+            setup = replace(setup, model=server.facts)
+        ingestion = _Ingestion(place, packed(setup), count, max_seconds, report, server)
+        stack.callback(ingestion.close)
+        ingestion.open()
+        ingestion.work(files, save_every)
+        if remove_missing:
+            ingestion.remove_missing()
+    return ingestion.report()
 
 
 def _files(paths: Any, follow_links: bool) -> list[str]:
@@ -236,7 +248,9 @@ class _Ingestion:
         workers: int,
         max_seconds: float,
         report: Callable[[Progress], None],
+        server: ModelServer | None,
     ) -> None:
+        self.server = server
         self.place, self.setup, self.n_workers = place, setup, workers
         self.max_seconds, self.on_progress = max_seconds, report
         self.threads = max(1, (os.cpu_count() or 1) // workers)  # of each worker
@@ -364,7 +378,7 @@ class _Ingestion:
     # -- workers
 
     def _start(self) -> Worker:
-        worker = Worker(self.setup, self.replies, self.threads)
+        worker = Worker(self.setup, self.replies, self.threads, self.server)
         self.workers.append(worker)
         return worker
 

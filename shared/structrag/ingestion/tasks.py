@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from structrag.errors import StructragError
 from structrag.index.entries import Entry
 from structrag.index.snapshot import Settings
+from structrag.ingestion.one_model import ModelFacts
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -26,8 +27,9 @@ class FileState(NamedTuple):
 class Setup:
     """What a worker is started with."""
 
-    make: Callable[[], Any]  # gives an empty retriever or index, with its models
+    make: Callable[..., Any]  # gives an empty retriever or index, with its models
     reading: Mapping[str, Any]  # options of `read_file`
+    model: ModelFacts | None = None  # of the driver's model, which `make` is given then
 
 
 @dataclass(frozen=True, slots=True)

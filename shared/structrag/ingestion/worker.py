@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import pickle
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, BinaryIO
 
@@ -24,6 +24,7 @@ from structrag.errors import (
 from structrag.index.entries import Entry
 from structrag.index.index import Index
 from structrag.index.store import Store
+from structrag.ingestion.one_model import Answered, Asked, RemoteEmbedder
 from structrag.ingestion.tasks import Done, Ready, Setup, Stopped, Task
 from structrag.reading.files import read_file
 from structrag.records import Document
@@ -66,8 +67,11 @@ class Collected(Store):
 class Preparer:
     """A retriever that prepares documents without keeping them."""
 
-    def __init__(self, setup: Setup) -> None:
-        retriever = setup.make()
+    def __init__(self, setup: Setup, ask: Callable[[Asked], Answered] | None = None) -> None:
+        if setup.model is None or ask is None:
+            retriever = setup.make()
+        else:
+            retriever = setup.make(RemoteEmbedder(setup.model, ask))
         if isinstance(retriever, MultiViewRetriever):
             retriever = retriever.index
         self.retriever = retriever
@@ -169,8 +173,17 @@ def main() -> None:
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a model prints must not be taken for a reply
     requests = sys.stdin.buffer
+
+    def ask(asked: Asked) -> Answered:
+        _send(replies, asked)
+        try:
+            answer: Answered = pickle.load(requests)
+        except EOFError:
+            os._exit(1)  # the driver is gone
+        return answer
+
     try:
-        preparer = Preparer(pickle.load(requests))
+        preparer = Preparer(pickle.load(requests), ask)
         _send(replies, preparer.ready())
     except StructragError as error:
         return _send(replies, Stopped(error))

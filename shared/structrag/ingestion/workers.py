@@ -14,6 +14,7 @@ from queue import Queue
 from typing import Any
 
 from structrag.errors import InvalidParameter
+from structrag.ingestion.one_model import Answered, Asked, ModelServer
 from structrag.ingestion.tasks import Done, Ready, Setup, Stopped, Task
 
 _START = (
@@ -53,7 +54,14 @@ def packed(setup: Setup) -> bytes:
 class Worker:
     """A process, and the task it has."""
 
-    def __init__(self, setup: bytes, replies: Replies, threads: int) -> None:
+    def __init__(
+        self,
+        setup: bytes,
+        replies: Replies,
+        threads: int,
+        server: ModelServer | None = None,
+    ) -> None:
+        self.server = server
         self.task: Task | None = None
         self.since = time.monotonic()  # it was started, or got its task
         self.is_ready = False
@@ -76,6 +84,10 @@ class Worker:
         self.task, self.since = task, time.monotonic()
         self._write(pickle.dumps(task, protocol=pickle.HIGHEST_PROTOCOL))
 
+    def tell(self, answer: Answered) -> None:
+        """Send it what it asked the driver's model for."""
+        self._write(pickle.dumps(answer, protocol=pickle.HIGHEST_PROTOCOL))
+
     def _write(self, request: bytes) -> None:
         assert self._process.stdin is not None  # noqa: S101
         with suppress(OSError):
@@ -92,7 +104,10 @@ class Worker:
                 except Exception:  # noqa: BLE001 - it ended, perhaps amid a word
                     replies.put((self, None))
                     return
-                replies.put((self, reply))
+                if isinstance(reply, Asked) and self.server is not None:
+                    self.server.asked.put((reply, self.tell))
+                else:
+                    replies.put((self, reply))
 
     def ending(self) -> str:
         """How it ended, as people say it."""
