@@ -22,6 +22,7 @@ from llama_index_structrag.options import (
 from llama_index_structrag.retrieving import IndexRetriever, dispatcher, prompt_of, template_of
 from structrag.asking.cache import Cache
 from structrag.asking.requests import Progress, Usage
+from structrag.asking.settings import Asking
 from structrag.hosts.metadata import d3_notes
 from structrag.records import Hit
 from structrag.retrieval.d3.estimating import Estimate
@@ -128,11 +129,13 @@ class D3Retriever(IndexRetriever):
             cross_encoder=cross_encoder,
             evidence=getattr(evidence, "retriever", evidence),
             join_adjacent=join_adjacent,
-            cache=cache,
-            max_concurrency=max_concurrency,
-            max_calls=max_calls,
-            progress=progress,
-            timeout=timeout,
+            asking=Asking(
+                cache=cache,
+                max_concurrency=max_concurrency,
+                max_calls=max_calls,
+                progress=progress,
+                timeout=timeout,
+            ),
         )
 
     @classmethod

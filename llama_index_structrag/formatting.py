@@ -18,6 +18,7 @@ from llama_index_structrag.conversion import read_node
 from llama_index_structrag.models import core_model
 from llama_index_structrag.reading import LanguageModelField, checked_cache, node_groups
 from structrag.asking.requests import Steps
+from structrag.asking.settings import Asking
 from structrag.asking.steps import together
 from structrag.errors import InvalidDocument
 from structrag.formatting.formatter import Formatted
@@ -184,10 +185,12 @@ class HiQAFormatter(TransformComponent, BaseReader):
             padding_words=self.padding_words,
             prompt=self.prompt,
             repeat_prompt=self.repeat_prompt,
-            cache=checked_cache(self.cache),
-            max_concurrency=self.max_concurrency,
-            max_calls=self.max_calls,
-            timeout=self.timeout,
+            asking=Asking(
+                cache=checked_cache(self.cache),
+                max_concurrency=self.max_concurrency,
+                max_calls=self.max_calls,
+                timeout=self.timeout,
+            ),
         )
 
     def _steps(self, core: CoreFormatter, nodes: Sequence[BaseNode]) -> Steps[list[Formatted]]:
