@@ -1,0 +1,150 @@
+"""The index of D3: what its levels hold, what is asked again, what is counted and kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from doubles import HashEmbedder, ScriptedModel
+
+from structrag.asking.cache import Cache
+from structrag.models.summariser import TransformersSummariser
+from structrag.reading.files import read_text
+from structrag.records import Document
+from structrag.retrieval.d3.index import D3Index
+
+LONG = "The heron stands in the river and waits for a frog to come. " * 30
+TEXT = f"# Report\n\n## Birds\n\n{LONG}\n\n## Machines\n\nThe engine burns diesel.\n"
+TWO_LONG = f"# Report\n\n## Birds\n\n{LONG}\n\n## Fish\n\n{LONG.replace('heron', 'pike')}\n"
+
+
+def document(text: str = TEXT, name: str = "report") -> Document:
+    return read_text(text, format="markdown", id=name)
+
+
+def test_parts_and_paragraphs_are_embedded_and_sections_are_not() -> None:
+    embedder = HashEmbedder()
+    index = D3Index(embedder=embedder)
+    index.add([document()])
+    chunks = (*index.parts.chunks(), *index.paragraphs.chunks())
+    assert sorted(embedder.texts) == sorted({chunk.index_text for chunk in chunks})
+    assert len(index) == len(index.paragraphs)
+
+
+def test_what_adding_did_is_counted_and_said() -> None:
+    failing = ScriptedModel(OSError("down"))
+    index = D3Index(llm=failing)
+    report = index.add([document()])
+    assert (report.added, report.replaced, report.unchanged) == (1, 0, 0)
+    assert (report.sections, report.paragraphs) == (3, 3)
+    assert "1 documents added, 0 replaced, 0 unchanged; 3 sections" in str(report)
+    assert str(report).endswith("fell back: 1 chunks (OSError: down)")
+    assert len(failing.prompts) == 1 and index.store.degraded("report") == 1
+
+
+def test_what_a_failed_call_left_is_made_again() -> None:
+    model = ScriptedModel(OSError("down"))
+    index = D3Index(llm=model)
+    index.add([document()])
+    model.script = "A heron waits for frogs."
+    report = index.add([document()])
+    assert (report.added, report.replaced, report.unchanged) == (0, 1, 0)
+    assert "fell back" not in str(report) and index.store.degraded("report") == 0
+    summaries = [chunk.extras["summary"] for chunk in index.sections.chunks()]
+    assert "A heron waits for frogs." in summaries
+    assert index.add([document()]).unchanged == 1 and len(model.prompts) == 2
+
+
+def without_herons(prompt: str) -> str:
+    if "heron" in prompt:
+        raise OSError("down")
+    return "Pikes wait for frogs."
+
+
+def test_answers_of_a_document_are_kept_until_all_of_it_is_answered() -> None:
+    model = ScriptedModel(without_herons)
+    index = D3Index(llm=model)
+    for asked in (2, 3):
+        index.add([document(TWO_LONG)])
+        assert len(model.prompts) == asked and index.store.degraded("report") == 1
+    model.script = "Herons wait for frogs."
+    index.add([document(TWO_LONG)])
+    assert len(model.prompts) == 4 and not any(index.kept.values())
+
+
+def test_kept_answers_go_with_their_document() -> None:
+    model = ScriptedModel(without_herons)
+    index = D3Index(llm=model)
+    index.add([document(TWO_LONG)])
+    assert any(index.kept.values()) and index.delete("report")
+    assert not any(index.kept.values())
+    index.add([document(TWO_LONG)])
+    assert len(model.prompts) == 4
+
+
+def test_with_a_cache_nothing_is_kept_beside_it(tmp_path: Path) -> None:
+    index = D3Index(llm=ScriptedModel(without_herons), cache=Cache(tmp_path / "cache"))
+    index.add([document(TWO_LONG)])
+    assert not any(index.kept.values())
+
+
+def test_the_layout_is_put_together_once_after_a_change() -> None:
+    index = D3Index()
+    index.add([document()])
+    before, snapshot = index.layout(), index.store.snapshot()
+    assert index.layout() is before
+    index.add([document(name="other")])
+    assert len(index.layout().sections) == 2 * len(before.sections)
+    assert [section.path for section in index.layout(snapshot).sections] == [
+        section.path for section in before.sections
+    ]
+
+
+def test_a_summariser_is_shown_the_text_alone() -> None:
+    prompts: list[str] = []
+
+    class Summariser(TransformersSummariser):
+        def __init__(self) -> None:
+            self.name = "summariser"
+
+        def complete_many(self, texts: Any) -> list[str]:
+            prompts.extend(texts)
+            return ["A heron waits."] * len(texts)
+
+        def complete(self, text: str) -> str:
+            return self.complete_many([text])[0]
+
+    D3Index(llm=Summariser()).add([document()])
+    assert prompts and all(prompt in TEXT for prompt in prompts)
+
+
+def test_every_setting_decides_the_fingerprint() -> None:
+    source = document()
+    prints = [
+        D3Index(**options).fingerprint(source)
+        for options in (
+            {},
+            {"preset": "paper"},
+            {"part_tokens": 99},
+            {"summary_tokens": 20},
+            {"exclude_titles": ["Birds"]},
+            {"plain_headings": False},
+            {"embedder": HashEmbedder()},
+            {"llm": ScriptedModel("a")},
+        )
+    ]
+    assert len(set(prints)) == len(prints)
+    assert prints[0] == D3Index().fingerprint(source) != D3Index().fingerprint(document("a"))
+
+
+def test_an_opened_index_has_the_settings_it_was_made_with(tmp_path: Path) -> None:
+    index = D3Index(preset="paper", part_tokens=77, exclude_titles=["Machines"])
+    index.add([document()])
+    index.save(tmp_path / "d3")
+    opened = D3Index.load(tmp_path / "d3")
+    assert opened.fingerprint(document()) == index.fingerprint(document())
+    assert [chunk.path for chunk in opened.sections.chunks()] == [
+        ("Report",),
+        ("Report", "Birds"),
+    ]
+    assert opened.usage.calls == 0 and opened.add([document()]).unchanged == 1
