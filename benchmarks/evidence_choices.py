@@ -89,6 +89,7 @@ _SECTIONS = ("section vectors", "section stems")
 CHOICES: Mapping[str, Choice] = {
     "E": E,
     "first stage alone": E.weighing(**{**UNMATCHED, "tokens": 0.0}),
+    "no tokens, all else as in E": E.weighing(tokens=0.0),
     "no vectors": E.weighing(vectors=0.0),
     "vectors .5": E.weighing(vectors=0.5),
     "vectors 1": E.weighing(vectors=1.0),
