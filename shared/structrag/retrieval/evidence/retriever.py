@@ -74,6 +74,7 @@ class EvidenceOptions(AskingOptions, total=False):
     order: str
     context: str
     dimensions: int | None
+    function_words: bool
     reading: Reading | None
     language: str
     asking: Asking | None
