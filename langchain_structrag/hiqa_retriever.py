@@ -141,9 +141,10 @@ class HiQARetriever(IndexRetriever):
                 the model reads of a text: `LangChainEmbedder(embeddings, max_tokens=512)`.
             options: The fields of this class; `llm` (a LangChain model or chain that writes
                 summaries and keywords; None: extractive), `vectorstore` (a LangChain `VectorStore`
-                that keeps and embeds the views), `splitter` (one of this package, which then always
-                indexes the heading path and counts it to its limit, or one of structrag), and the
-                other arguments of structrag's `Index`.
+                that keeps and embeds the views; `store_filter` and `max_results` as in
+                `langchain_structrag.stores.LangChainDenseStore`), `splitter` (one of this package,
+                which then always indexes the heading path and counts it to its limit, or one of
+                structrag), and the other arguments of structrag's `Index`.
 
         Raises:
             UnknownArgument: there is no such option (a TypeError); it says which there are.

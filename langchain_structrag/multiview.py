@@ -60,6 +60,7 @@ class MultiViewRetriever(IndexRetriever):
         "fusion",
         "weights",
         "order",
+        "pool",
     )
 
     OPTIONS: ClassVar[type] = MultiViewOptions
@@ -80,6 +81,8 @@ class MultiViewRetriever(IndexRetriever):
     """Route, view or kind -> weight, default 1 each."""
     order: str = "score"
     """Either "score", or "document" for reading order."""
+    pool: int | None = None
+    """Chunks that each route may bring; None: 1,000, of a vector store 100."""
 
     if TYPE_CHECKING:
 
@@ -103,9 +106,10 @@ class MultiViewRetriever(IndexRetriever):
                 the model reads of a text: `LangChainEmbedder(embeddings, max_tokens=512)`.
             options: The fields of this class; `llm` (a LangChain model or chain that writes
                 summaries and keywords; None: extractive), `vectorstore` (a LangChain `VectorStore`
-                that keeps and embeds the views), `splitter` (one of this package, which then always
-                indexes the heading path and counts it to its limit, or one of structrag), and the
-                other arguments of structrag's `Index`.
+                that keeps and embeds the views; `store_filter` and `max_results` as in
+                `langchain_structrag.stores.LangChainDenseStore`), `splitter` (one of this package,
+                which then always indexes the heading path and counts it to its limit, or one of
+                structrag), and the other arguments of structrag's `Index`.
 
         Raises:
             UnknownArgument: there is no such option (a TypeError); it says which there are.

@@ -7,6 +7,8 @@ from typing import Any
 
 from langchain_core.vectorstores import VectorStore
 
+from langchain_structrag.store_filters import StoreFilter
+from langchain_structrag.stores import LangChainDenseStore
 from structrag.asking.settings import Asking, AskingOptions
 from structrag.errors import check_arguments
 from structrag.index.index import IndexSettings
@@ -107,7 +109,9 @@ class HostOptions(IndexSettings, total=False):
 
     llm: Any
     splitter: Any
-    vectorstore: VectorStore | None
+    vectorstore: VectorStore | LangChainDenseStore | None
+    store_filter: StoreFilter | None
+    max_results: int | None
     verify: bool
 
 

@@ -36,6 +36,7 @@ from langchain_structrag.models import (
 from langchain_structrag.options import HINTS, RetrieverFields, check_options
 from langchain_structrag.reading import ReadingTextSplitter
 from langchain_structrag.splitters import ContentAwareTextSplitter, FixedTextSplitter
+from langchain_structrag.store_filters import StoreFilter
 from langchain_structrag.stores import LangChainDenseStore
 from langchain_structrag.tools import ToolRetriever
 from structrag.errors import InvalidParameter, check_arguments
@@ -293,6 +294,8 @@ def index_options(
     llm: Any = None,
     splitter: Any = None,
     vectorstore: Any = None,
+    store_filter: StoreFilter | None = None,
+    max_results: int | None = None,
     **options: Any,
 ) -> dict[str, Any]:
     """The arguments of `Index` for LangChain's objects; `options` are passed on."""
@@ -308,7 +311,11 @@ def index_options(
                 "Make the store with that embedding."
             )
         is_wrapped = isinstance(vectorstore, LangChainDenseStore)
-        chosen["dense_store"] = vectorstore if is_wrapped else LangChainDenseStore(vectorstore)
+        if not is_wrapped:
+            vectorstore = LangChainDenseStore(
+                vectorstore, max_results=max_results, store_filter=store_filter
+            )
+        chosen["dense_store"] = vectorstore
     return {**{name: value for name, value in chosen.items() if value is not None}, **options}
 
 

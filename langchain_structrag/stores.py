@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
 
+from langchain_structrag.store_filters import StoreFilter, known_filter
 from structrag.asking.requests import Ranking, Search
 from structrag.asking.steps import adrive, drive
-from structrag.errors import InvalidParameter
+from structrag.errors import InvalidParameter, check_at_least
 from structrag.hosts.documents import stable_uuid
 from structrag.hosts.stores import (
     Match,
     as_similarities,
+    documents_of,
     entry_texts,
     paged_steps,
     rank_scores,
@@ -30,13 +33,17 @@ from structrag.index.index import Index
 class LangChainDenseStore:
     """Keeps one document per (chunk, view) in a vector store.
 
-    The store embeds it itself. Filters differ from store to store, so a search asks for more than
-    it needs and keeps what belongs to the view, to the index and to `where`; it asks for twice as
-    many until there are enough or the store has no more. Other documents in the store are left
-    alone and never found.
+    The store embeds it itself. A search is one call with the store's own filter, by view and, where
+    `where` holds for at most 200 documents, by document. Of a store whose filters are not known it
+    asks for more than it needs and keeps what belongs to the view, to the index and to `where`; it
+    asks for twice as many until there are enough or the store has no more. Other documents in the
+    store are left alone and never found.
 
     Attributes:
         vectorstore: The store. Its ids are UUIDs made from chunk id and view.
+        store_filter: From a view and a list of documents' ids (None: all) to arguments of the
+            store's search, for the metadata `structrag_view` and `structrag_document`. None: as
+            known for Chroma, FAISS, InMemoryVectorStore, Milvus and Qdrant.
         max_results: The most it may be asked for at once, where a service sets such a limit; None:
             no limit.
         index: The index whose store this is; set once it is made.
@@ -44,6 +51,7 @@ class LangChainDenseStore:
 
     vectorstore: VectorStore
     max_results: int | None = None
+    store_filter: StoreFilter | None = field(default=None, repr=False)
     index: Index | None = field(default=None, repr=False)
     wants_vectors: bool = False
 
@@ -53,6 +61,9 @@ class LangChainDenseStore:
                 "vectorstore must be a langchain_core VectorStore; got "
                 f"{type(self.vectorstore).__name__}."
             )
+        if self.max_results is not None:
+            check_at_least("max_results", self.max_results, 1)
+        self.store_filter = self.store_filter or known_filter(self.vectorstore)
 
     def put(self, entry: Entry) -> None:
         """Add the views of a document."""
@@ -95,11 +106,14 @@ class LangChainDenseStore:
         Scores are the store's, negated where it gives distances.
         """
 
+        options = self._options(request)
+
         def answer(n: int) -> list[Match]:
+            query, store = request.query, self.vectorstore
             try:
-                scored = self.vectorstore.similarity_search_with_score(request.query, k=n)
+                scored = store.similarity_search_with_score(query, k=n, **options)
             except NotImplementedError:
-                return _ranked(self.vectorstore.similarity_search(request.query, k=n), request)
+                return _ranked(store.similarity_search(query, k=n, **options), request)
             return _matches(scored, request)
 
         return drive(self._pages(request), answer)
@@ -107,21 +121,30 @@ class LangChainDenseStore:
     async def asearch(self, request: Search) -> Ranking:
         """`search` by the store's own async call."""
 
+        options = self._options(request)
+
         async def answer(n: int) -> list[Match]:
+            query, store = request.query, self.vectorstore
             try:
-                scored = await self.vectorstore.asimilarity_search_with_score(request.query, k=n)
+                scored = await store.asimilarity_search_with_score(query, k=n, **options)
             except NotImplementedError:
-                documents = await self.vectorstore.asimilarity_search(request.query, k=n)
+                documents = await store.asimilarity_search(query, k=n, **options)
                 return _ranked(documents, request)
             return _matches(scored, request)
 
         return await adrive(self._pages(request), answer)
 
+    def _options(self, request: Search) -> Mapping[str, Any]:
+        """What the store's search is given besides the query."""
+        if self.store_filter is None:
+            return {}
+        return self.store_filter(view_of(request), documents_of(self.index, request))
+
     def _pages(self, request: Search) -> Generator[int, Sequence[Match], Ranking]:
         """The paging of a search."""
-        # The store mixes the views, so it is asked for twice as many.
+        # Without a filter the store mixes the views, so it is asked for twice as many.
         views = len(self.index.store.views) if self.index is not None else 1
-        first = request.n * min(2, views)
+        first = request.n * (1 if self.store_filter else min(2, views))
         return paged_steps(self.index, request, first=first, most=self.max_results)
 
 

@@ -51,7 +51,7 @@ class MultiViewRetriever(IndexRetriever):
         similarity_top_k: How many nodes; a fraction only with preset "paper".
         preset: "default", or "paper" for MC-indexing as published.
         routes: Some of "dense" and "bm25"; None: by preset.
-        views, fusion, weights, order: As for structrag's `MultiViewRetriever`.
+        views, fusion, weights, order, pool: As for structrag's `MultiViewRetriever`.
         options: `where` limits the search to documents, `{"doc_id": "report", "year": [2020,
             2021]}` or a function of their metadata; `filters` does so with LlamaIndex's
             `MetadataFilters`; `format` of documents added, "markdown", "html", "text" or "auto";
@@ -76,6 +76,7 @@ class MultiViewRetriever(IndexRetriever):
         fusion: str | None = None,
         weights: Mapping[str, float] | None = None,
         order: str = "score",
+        pool: int | None = None,
         **options: Unpack[RetrieverArguments],
     ) -> None:
         super().__init__(index, **options)
@@ -89,6 +90,7 @@ class MultiViewRetriever(IndexRetriever):
             fusion=fusion,
             weights=weights,
             order=order,
+            pool=pool,
         )
 
     @classmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from llama_index.core.schema import BaseNode, NodeRelationship, RelatedNodeInfo, TextNode
@@ -22,6 +23,7 @@ from structrag.hosts.documents import stable_uuid
 from structrag.hosts.metadata import DOCUMENT_KEY, VIEW_KEY
 from structrag.hosts.stores import (
     Match,
+    documents_of,
     entry_vectors,
     paged_steps,
     rank_scores,
@@ -59,6 +61,12 @@ class LlamaIndexDenseStore:
                 "vector_store must be a LlamaIndex BasePydanticVectorStore; got "
                 f"{type(self.vector_store).__name__}."
             )
+        if not filters_by_metadata(self.vector_store):
+            raise InvalidParameter(
+                "vector_store must filter by metadata; "
+                f"{type(self.vector_store).__name__} cannot. Use the index's own vectors (leave "
+                "vector_store out) or another store."
+            )
 
     def put(self, entry: Entry) -> None:
         """Add the vectors of a document."""
@@ -78,8 +86,10 @@ class LlamaIndexDenseStore:
         if request.vector is None:
             return []
 
+        documents = documents_of(self.index, request)
+
         def answer(n: int) -> list[Match]:
-            return _matches(self.vector_store.query(_query(request, n)), request)
+            return _matches(self.vector_store.query(_query(request, n, documents)), request)
 
         return drive(paged_steps(self.index, request), answer)
 
@@ -90,10 +100,25 @@ class LlamaIndexDenseStore:
         if request.vector is None:
             return []
 
+        documents = documents_of(self.index, request)
+
         async def answer(n: int) -> list[Match]:
-            return _matches(await self.vector_store.aquery(_query(request, n)), request)
+            return _matches(await self.vector_store.aquery(_query(request, n, documents)), request)
 
         return await adrive(paged_steps(self.index, request), answer)
+
+
+def filters_by_metadata(store: BasePydanticVectorStore) -> bool:
+    """Whether a store takes filters, told by a query of one number."""
+    filters = MetadataFilters(filters=[MetadataFilter(key=VIEW_KEY, value="")])
+    query = VectorStoreQuery(query_embedding=[0.0], similarity_top_k=1, filters=filters)
+    # Any other complaint is about this query, or of a store that is still empty.
+    with suppress(Exception):
+        try:
+            store.query(query)
+        except (NotImplementedError, ValueError) as error:
+            return "filter" not in str(error)
+    return True
 
 
 def _matches(result: VectorStoreQueryResult, request: Search) -> list[Match]:
@@ -133,10 +158,10 @@ def _reference(doc_id: str) -> str:
     return f"structrag:{doc_id}"
 
 
-def _query(request: Search, n: int) -> VectorStoreQuery:
+def _query(request: Search, n: int, documents: Sequence[str] | None) -> VectorStoreQuery:
     filters = [MetadataFilter(key=VIEW_KEY, value=view_of(request))]
-    if isinstance(request.where, dict) and isinstance(request.where.get("doc_id"), str):
-        filters.append(MetadataFilter(key=DOCUMENT_KEY, value=request.where["doc_id"]))
+    if documents is not None and len(documents) == 1:  # not all stores know "one of several"
+        filters.append(MetadataFilter(key=DOCUMENT_KEY, value=documents[0]))
     return VectorStoreQuery(
         query_embedding=None if request.vector is None else request.vector.tolist(),
         similarity_top_k=n,

@@ -46,7 +46,6 @@ ELSEWHERE_IN_ADAPTERS = {
         "reading": "test_pic, test_idms: parsers that ask models",
         "retrieving": "test_broken_off, test_multiview: making an index",
         "settings": "test_node_parsers: settings of parsers",
-        "stores": "test_multiview: vector stores",
         "vision": "test_hiqa: images described",
     },
 }

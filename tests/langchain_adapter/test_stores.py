@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
-from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
 from langchain_structrag import MultiViewRetriever
 from langchain_structrag.stores import LangChainDenseStore, entry_id
@@ -118,9 +118,38 @@ def test_one_document_per_chunk_and_view_is_kept_and_deleted() -> None:
     assert list(store.store) == ["other"]
 
 
-def test_filtered_searches_ask_for_more_until_there_is_enough() -> None:
-    store = Strict(EMBEDDING)
-    store.searches = []
+class Unknown(VectorStore):
+    """A store whose filters nobody knows; counts searches."""
+
+    def __init__(self) -> None:
+        self.inner, self.searches = InMemoryVectorStore(EMBEDDING), []  # type: ignore[var-annotated]
+
+    def add_documents(self, documents: list[Document], **kwargs: Any) -> list[str]:
+        return self.inner.add_documents(documents, **kwargs)
+
+    def delete(self, ids: Any = None, **kwargs: Any) -> None:
+        self.inner.delete(ids)
+
+    def get_by_ids(self, ids: Any) -> list[Document]:
+        return self.inner.get_by_ids(ids)
+
+    def similarity_search_with_score(
+        self, query: str, k: int = 4, **kwargs: Any
+    ) -> list[tuple[Document, float]]:
+        assert not kwargs
+        self.searches.append(k)
+        return self.inner.similarity_search_with_score(query, k)
+
+    def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Document]:
+        return self.inner.similarity_search(query, k)
+
+    @classmethod
+    def from_texts(cls, *args: Any, **kwargs: Any) -> Unknown:
+        raise NotImplementedError
+
+
+def test_a_store_without_a_known_filter_is_asked_for_more_until_there_is_enough() -> None:
+    store = Unknown()
     retriever = MultiViewRetriever.from_documents(DOCUMENTS, vectorstore=store)
     hits = retriever.index.search("Text number 3.", 5, where={"name": "b"})
     assert [hit.chunk.doc_id for hit in hits] == ["b.md"] * 5
@@ -146,14 +175,52 @@ def test_a_store_that_is_full_already_is_taken_over() -> None:
     ]
 
 
-def test_a_service_limit_is_kept() -> None:
+@pytest.mark.parametrize("where", [None, {"name": "a1"}, {"name": ["a1", "a7"]}])
+@pytest.mark.parametrize("n_others", [0, 300])
+def test_a_question_asks_the_store_once_for_each_view(where: Any, n_others: int) -> None:
     store = Strict(EMBEDDING)
     store.searches = []
+    store.add_documents([Document(f"Text number {i}.") for i in range(n_others)], ids=None)
+    many = [
+        Document(
+            f"# A\n\nText {i}.\n\n# B\n\nMore {i}.", metadata={"source": f"a{i}", "name": f"a{i}"}
+        )
+        for i in range(150)
+    ]
+    retriever = MultiViewRetriever.from_documents(many, vectorstore=store)
+    found = retriever.invoke("Text number 3.", where=where)
+    assert store.searches == [100] * 3 and len(found) == (5 if where is None else len(found))
+    assert where is None or {d.metadata["name"] for d in found} <= {"a1", "a7"}
+    store.searches.clear()
+    retriever.pool = 20
+    retriever.invoke("Text number 3.", where=where)
+    assert store.searches == [20] * 3
+
+
+def test_a_filter_of_ones_own() -> None:
+    store = Unknown()
+    asked = []
+
+    def own(view: str, documents: Any) -> dict[str, Any]:
+        asked.append((view, documents))
+        return {}
+
+    retriever = MultiViewRetriever.from_documents(
+        DOCUMENTS, vectorstore=store, store_filter=own, views=["raw"], max_results=7
+    )
+    assert len(retriever.invoke("Text number 3.", where={"name": "b"})) == 5
+    assert asked == [("raw", ["b.md"])] and max(store.searches) <= 7
+
+
+def test_a_service_limit_is_kept() -> None:
+    store = Unknown()
     retriever = MultiViewRetriever.from_documents(
         DOCUMENTS, vectorstore=LangChainDenseStore(store, max_results=20)
     )
     assert len(retriever.invoke("Text number 3.", k=5)) == 5
     assert max(store.searches) <= 20
+    with pytest.raises(InvalidParameter, match="max_results must be"):
+        LangChainDenseStore(store, max_results=0)
 
 
 def test_wrong_store_is_named() -> None:

@@ -16,6 +16,7 @@ from structrag.index.routes import row_numbers
 from structrag.index.snapshot import Reader
 from structrag.records import Chunk
 
+MOST_DOCUMENTS = 200  # that a filter names
 Match = tuple[str | None, float]  # a chunk's id, None for what is not of the index, and its score
 
 
@@ -31,7 +32,8 @@ def paged_steps(
     Args:
         index: Whose chunks count; None or empty: there are none.
         request: `where` says which documents count.
-        first: How many to ask for at first; default `request.n`.
+        first: How many to ask for at first; default `request.n`. Where the store filters by view
+            and document itself, that is enough.
         most: The most that the store may be asked for at once; None: no limit.
     """
     if index is None or not len(index) or not request.query.strip():
@@ -47,6 +49,25 @@ def paged_steps(
         if is_complete or len(matches) < asked or asked == most:
             return ranking
         asked *= 2
+
+
+def documents_of(index: Index | None, request: Search) -> list[str] | None:
+    """The documents that a search is limited to, to be part of a store's own filter.
+
+    None where it is not limited, or to more documents than a filter should name.
+    """
+    if index is None or request.where is None:
+        return None
+    reader = index.store.reader()
+    allowed = set(row_numbers(reader.select(request.where), len(reader)))
+    names = []
+    for name in reader.document_ids:
+        rows = reader.rows_of(name)
+        if rows and rows[0] in allowed:  # a condition holds for whole documents
+            names.append(name)
+        if len(names) > MOST_DOCUMENTS:
+            return None
+    return names
 
 
 def view_of(request: Search) -> str:

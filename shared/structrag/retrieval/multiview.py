@@ -35,7 +35,9 @@ ROUTES = ("dense", "bm25")
 FUSIONS = ("maxscore", "minmax", "roundrobin", "rrf", "union")
 WEIGHTED = ("minmax", "rrf")
 ByRoute = Mapping[str, Mapping[int, float]]  # route -> row -> its score there, best first
-POOL = 1000  # chunks taken from each route at most, so that the first k do not depend on k
+# Chunks taken from each route at most, so that the first k do not depend on k.
+POOL = 1000
+HOST_POOL = 100  # of a host's vector store, which may be far away
 
 
 class MultiViewRetriever(Retriever):
@@ -65,6 +67,8 @@ class MultiViewRetriever(Retriever):
         weights: Route name ("dense:raw") or view ("raw") or kind ("bm25") -> weight, default 1
             each; for "minmax" and "rrf".
         order: "score", or "document" for reading order.
+        pool: Chunks that each route may bring, at least `k`. None: 1,000 of the index's own routes,
+            100 of a host's vector store, each view of which is one query.
 
     A hit's `routes` and `scores` are its ranks and scores on the routes that found it, such as
     "dense:raw". Its `parts` are what each added to its score: with "minmax" its score there brought
@@ -86,7 +90,11 @@ class MultiViewRetriever(Retriever):
         fusion: str | None = None,
         weights: Mapping[str, float] | None = None,
         order: str = "score",
+        pool: int | None = None,
     ) -> None:
+        if pool is not None:
+            check_at_least("pool", pool, 1)
+        self.pool = pool
         check_choice("preset", preset, ("default", "paper"))
         self.index = index
         self.k = _checked_k(k, preset)
@@ -113,12 +121,12 @@ class MultiViewRetriever(Retriever):
         vector = None
         if "dense" in self.kinds:
             (vector,) = yield from self.index.query_vectors(reader, query)
-        n = max(POOL, int(most) + 1)
         requests = []
         for route in self.routes:
             # A host's store of vectors knows no rows, and is given the condition itself.
             is_host = route.startswith("dense") and self.index.dense_store is not None
             among = where if is_host else rows
+            n = max(self.pool or (HOST_POOL if is_host else POOL), int(most) + 1)
             requests.append(self.index.request(reader, route, query, vector, n, among))
         rankings = yield requests
         by_route = [ranked_rows(reader, ranking) for ranking in rankings]

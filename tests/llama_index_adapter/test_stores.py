@@ -1,0 +1,50 @@
+"""A vector store in place of the index's own vectors: what is asked of it, and what it must do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from llama_index.core import Document
+from llama_index.core.vector_stores import SimpleVectorStore
+from llama_index_fakes import HashEmbedding, ListStore
+
+from llama_index_structrag import MultiViewRetriever
+from structrag.errors import InvalidParameter
+
+
+def documents(n: int) -> list[Document]:
+    return [
+        Document(text=f"# A\n\nText {i}.\n\n# B\n\nMore {i}.", id_=f"d{i}", metadata={"name": i})
+        for i in range(n)
+    ]
+
+
+@pytest.mark.parametrize("where", [None, {"name": 3}])
+def test_a_question_asks_the_store_once_for_each_view(where: Any) -> None:
+    store = ListStore(nodes={}, queries=[])
+    retriever = MultiViewRetriever.from_documents(
+        documents(150), embed_model=HashEmbedding(), vector_store=store, where=where
+    )
+    store.queries.clear()
+    found = retriever.retrieve("Text number 3.")
+    assert store.queries == ["sync"] * 3
+    assert where is None or {node.node.ref_doc_id for node in found} == {"d3"}
+
+
+class Unfiltered(SimpleVectorStore):
+    """Takes no filters, like FAISS."""
+
+    def query(self, query: Any, **kwargs: Any) -> Any:
+        if query.filters is not None:
+            raise ValueError("Metadata filters not implemented for this store yet.")
+        return super().query(query, **kwargs)
+
+
+def test_a_store_that_cannot_filter_is_refused_when_the_retriever_is_made() -> None:
+    with pytest.raises(
+        InvalidParameter, match=r"vector_store must filter by metadata; Unfiltered cannot\. Use"
+    ):
+        MultiViewRetriever.from_documents(
+            documents(2), embed_model=HashEmbedding(), vector_store=Unfiltered()
+        )
