@@ -139,6 +139,7 @@ class D3Options(D3Fields, total=False):
     plain_headings: bool
     counter: TokenCounter
     language: str
+    stems: bool
     dtype: str
     asking: Asking | None
     verify: bool

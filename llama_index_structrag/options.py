@@ -157,6 +157,7 @@ class D3Options(D3Arguments, total=False):
     plain_headings: bool
     counter: TokenCounter
     language: str
+    stems: bool
     dtype: str
     asking: Asking | None
     batch_size: int

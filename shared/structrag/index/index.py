@@ -50,6 +50,7 @@ class IndexSettings(AskingOptions, total=False):
     preset: str
     dtype: str
     language: str
+    stems: bool
     window_tokens: int | None
     prompts: Prompts | None
     invented_keywords: bool | None
@@ -65,7 +66,7 @@ class IndexOptions(IndexSettings, total=False):
     lexical: str | None
 
 
-_SAVED = ("preset", "language", "dtype", "lexical")  # options that a saved index restores
+_SAVED = ("preset", "language", "stems", "dtype", "lexical")  # options that a saved index restores
 
 __all__ = ["ALGORITHM_VERSION", "AddReport", "Index"]
 
@@ -97,6 +98,7 @@ class Index:
             an `embedder`.
         dtype: "float32" or "float16" for the vectors kept.
         language: For stop words and extractive views, an English name such as "german".
+        stems: Whether BM25 takes words by their stems (Snowball's, of `language`).
         window_tokens: Chunks longer than the encoder reads are embedded in windows of at most this
             many of its tokens; None: as many as it reads. A chunk scores as its best window.
         prompts: What the language model is asked. None: by the preset; `Prompts.paper()` are those
@@ -120,6 +122,7 @@ class Index:
         dtype: str = "float32",
         lexical: str | None = None,
         language: str = "english",
+        stems: bool = False,
         window_tokens: int | None = None,
         prompts: Prompts | None = None,
         invented_keywords: bool | None = None,
@@ -150,7 +153,7 @@ class Index:
             self.view_settings.names,
             dtype=dtype,
             lexical=lexical or ("okapi" if paper else "lucene"),
-            tokenizer=tokenizer_for(language),
+            tokenizer=tokenizer_for(language, stems=stems),
         )
         self.runner = Runner(
             llm=llm, embedder=self.embedder, asking=asking_of(asking, options, Index)
@@ -403,7 +406,8 @@ class Index:
         Args:
             verify: Check all bytes now; else a block of a file is checked when it is first read.
             embedder: The embedder it was built with.
-            options: As for `Index`; views, preset, language, dtype and lexical are the saved ones.
+            options: As for `Index`; views, preset, language, stems, dtype and lexical
+                are the saved ones.
 
         Raises:
             IndexDamaged: there is no index, or it is incomplete, altered, not ours or of another
@@ -423,6 +427,7 @@ class Index:
             "views": list(self.views),
             "preset": self.preset,
             "language": self.view_settings.language,
+            "stems": self.store.settings.tokenizer.stems,
             "dtype": self.store.settings.dtype,
             "lexical": self.store.settings.bm25.method,
             "embedder": self.embedder.name,

@@ -12,11 +12,8 @@ from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
-from Stemmer import Stemmer, algorithms
 
-from structrag.text.terms import Tokenizer, tokenizer_for
-
-STEM_LANGUAGES = tuple(sorted(algorithms()))
+from structrag.text.terms import tokenizer_for
 
 Keys = NDArray[np.uint64]
 
@@ -76,11 +73,8 @@ def stem_keys(words: Iterable[str]) -> Keys:
 
 
 def _stemmed(texts: Sequence[str], language: str) -> list[list[str]]:
-    tokenizer: Tokenizer = tokenizer_for(language)
-    if language not in STEM_LANGUAGES:
-        return [tokenizer(text) for text in texts]
-    stemmer = Stemmer(language)  # one for each call, as no two threads may use the same
-    return [stemmer.stemWords(tokenizer(text)) for text in texts]
+    tokenizer = tokenizer_for(language, stems=True)
+    return [tokenizer(text) for text in texts]
 
 
 def _key(word: str) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,9 +19,12 @@ from importlib.resources import files
 from typing import Any
 
 import regex
+from Stemmer import Stemmer, algorithms
 
 from structrag.errors import InvalidParameter, check_choice
 from structrag.text.scripts import SPACELESS
+
+STEM_LANGUAGES = tuple(sorted(algorithms()))  # those that Snowball knows
 
 # Languages with a list in stopwords.json, which holds the lists of bm25s 0.3.16.
 STOPWORD_LANGUAGES = (
@@ -68,6 +72,8 @@ class Tokenizer:
     language: str = "english"  # whose stop words are removed when `stopwords` is None
     # None: the list for the language; (): none are removed
     stopwords: tuple[str, ...] | None = None
+    # Whether terms are cut to their stems by Snowball, in a language that it knows
+    stems: bool = False
 
     def __post_init__(self) -> None:
         if self.stopwords is None:
@@ -77,7 +83,11 @@ class Tokenizer:
 
     def __call__(self, text: str) -> list[str]:
         stop = _stop_set(self.language, self.stopwords)
-        return [term for term in _all_terms(text) if term not in stop]
+        kept = [term for term in _all_terms(text) if term not in stop]
+        if not self.stems or self.language not in STEM_LANGUAGES:
+            return kept
+        stemmed: list[str] = _stemmer(self.language).stemWords(kept)
+        return stemmed
 
     def to_json(self) -> dict[str, Any]:
         """The settings with the stop words spelled out.
@@ -87,17 +97,19 @@ class Tokenizer:
         return {
             "language": self.language,
             "stopwords": sorted(_stop_set(self.language, self.stopwords)),
+            "stems": self.stems,
         }
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> Tokenizer:
         """The tokenizer that `to_json` described; its stop words are the saved ones."""
-        return cls(str(saved["language"]), tuple(saved["stopwords"]))
+        stems = bool(saved.get("stems", False))
+        return cls(str(saved["language"]), tuple(saved["stopwords"]), stems)
 
 
-def tokenizer_for(language: str) -> Tokenizer:
+def tokenizer_for(language: str, *, stems: bool = False) -> Tokenizer:
     """The tokenizer of a language; one without a list keeps all words."""
-    return Tokenizer(language, None if language in STOPWORD_LANGUAGES else ())
+    return Tokenizer(language, None if language in STOPWORD_LANGUAGES else (), stems)
 
 
 def stop_words(language: str) -> frozenset[str]:
@@ -119,6 +131,18 @@ def terms(
     Raises InvalidParameter for a language without a list.
     """
     return Tokenizer(language, stopwords)(text)
+
+
+_LOCAL = threading.local()
+
+
+def _stemmer(language: str) -> Any:
+    """Snowball's stemmer of a language; each thread has its own, as they may not be shared."""
+    if not hasattr(_LOCAL, "stemmers"):
+        _LOCAL.stemmers = {}
+    if language not in _LOCAL.stemmers:
+        _LOCAL.stemmers[language] = Stemmer(language)
+    return _LOCAL.stemmers[language]
 
 
 def _check_language(language: str) -> None:

@@ -748,3 +748,18 @@ def test_an_index_with_an_embedder_without_a_name_opens_with_that_very_one(tmp_p
     assert len(Index.load(tmp_path / "index", embedder=embed)) == len(index)
     with pytest.raises(InvalidParameter, match="embedder cannot be checked"):
         Index.load(tmp_path / "index", embedder=lambda texts: embed(texts))
+
+
+def test_words_by_their_stems(tmp_path: Path) -> None:
+    documents = [read_text("The pumps leak.", id="a"), read_text("A valve rusts.", id="b")]
+    plain, stemmed = Index(views=["raw"]), Index(views=["raw"], stems=True)
+    for index in (plain, stemmed):
+        index.add(documents)
+    assert plain.search("leaking", route="bm25") == []
+    assert stemmed.search("leaking", route="bm25")[0].chunk.doc_id == "a"
+    stemmed.save(tmp_path / "index")
+    loaded = Index.load(tmp_path / "index")
+    assert loaded.search("leaking", route="bm25")[0].chunk.doc_id == "a"
+    assert loaded.add(documents).unchanged == 2
+    with pytest.raises(InvalidParameter, match="stems of the index"):
+        Index.load(tmp_path / "index", stems=False)

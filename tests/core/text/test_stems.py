@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from structrag.text.stems import STEM_LANGUAGES, count_stems, stem_keys, stems
+from structrag.text.stems import count_stems, stem_keys, stems
+from structrag.text.terms import STEM_LANGUAGES
 
 
 @pytest.mark.parametrize(

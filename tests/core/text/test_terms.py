@@ -18,6 +18,7 @@ from structrag.text.terms import (
     STOPWORD_LANGUAGES,
     Tokenizer,
     terms,
+    tokenizer_for,
 )
 
 PLAIN = Tokenizer(stopwords=())
@@ -111,3 +112,13 @@ def test_every_list_is_that_of_bm25s() -> None:
     for language, name in names.items():
         expected = Tokenizer(language, tuple(getattr(oracle, name)))
         assert Tokenizer(language).to_json() == expected.to_json()
+
+
+def test_terms_are_cut_to_their_stems_where_that_is_asked_for() -> None:
+    tokenizer = Tokenizer(stems=True)
+    assert tokenizer("The pumps are leaking in B-100") == ["pump", "leak", "b-100", "100"]
+    assert Tokenizer("german", stems=True)("Die Pumpen tropften") == ["pump", "tropft"]
+    assert Tokenizer.from_json(tokenizer.to_json())("leaking pumps") == ["leak", "pump"]
+    assert Tokenizer.from_json(tokenizer.to_json()).stems
+    assert tokenizer_for("chinese", stems=True)("水泵漏水") == tokenizer_for("chinese")("水泵漏水")
+    assert not Tokenizer.from_json({"language": "english", "stopwords": []}).stems

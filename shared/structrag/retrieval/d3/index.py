@@ -143,7 +143,7 @@ class D3Index:
         window_tokens: As in `SectionSplitter`.
         part_tokens: As `max_tokens` in `PartSplitter`.
         exclude_titles, plain_headings, counter, language: As in `SectionSplitter`.
-        dtype, asking, options: As in `Index`.
+        stems, dtype, asking, options: As in `Index`.
     """
 
     def __init__(
@@ -164,6 +164,7 @@ class D3Index:
         plain_headings: bool = True,
         counter: TokenCounter = count_tokens,
         language: str = "english",
+        stems: bool = False,
         dtype: str = "float32",
         asking: Asking | None = None,
         **options: Unpack[AskingOptions],
@@ -198,6 +199,7 @@ class D3Index:
             "part_tokens": part_tokens,
             "plain_headings": plain_headings,
             "language": language,
+            "stems": stems,
             "exclude_titles": list(reading.exclude_titles),
         }
         self._splitters: dict[str, Splitter] = {
@@ -208,7 +210,7 @@ class D3Index:
         self.embedder = as_embedder(embedder)
         self.runner = Runner(llm=llm, embedder=self.embedder, asking=asking)
         self.language = language
-        self.store = Store(LEVELS, dtype=dtype, tokenizer=tokenizer_for(language))
+        self.store = Store(LEVELS, dtype=dtype, tokenizer=tokenizer_for(language, stems=stems))
         self.host = HostVectors(None, LEVELS[PARAGRAPHS])
         self._levels = self._searched_levels()
         self.kept: dict[str, dict[str, dict[Request, Any]]] = {name: {} for name in LEVELS}

@@ -522,3 +522,13 @@ def test_windows_are_filled_by_the_models_own_tokenizer(index: D3Index) -> None:
         selection=Selection(strategy="base", context_tokens=limit, answer_tokens=0),
     ).search("What does the engine burn?")
     assert len(estimating.prompts) < len(model.prompts)
+
+
+def test_words_by_their_stems(tmp_path: Path) -> None:
+    index = D3Index(stems=True)
+    index.add([read_text("# Pumps\n\nThe pumps leak.\n\n# Valves\n\nThey rust.\n", id="a")])
+    index.save(tmp_path / "index")
+    for one in (index, D3Index.load(tmp_path / "index")):
+        assert one.store.settings.tokenizer.stems
+        hits = D3Retriever(one).search("leaking")
+        assert hits[0].chunk.text.strip() == "The pumps leak."
