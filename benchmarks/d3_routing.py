@@ -129,8 +129,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         size = f"{len(dataset.documents)} documents, {len(dataset.questions)} questions"
         page += [f"### {name}: {size}", table(measured(dataset, embedder))]
         print(page[-2], page[-1], sep="\n\n", flush=True)
-    target = Path(__file__).parent / "results" / "d3_routing.md"
-    target.write_text("\n\n".join(page) + "\n", encoding="utf-8")
+        target = Path(__file__).parent / "results" / "d3_routing.md"
+        target.write_text("\n\n".join(page) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -143,13 +143,7 @@ class PrefixReader:
 
     def last_logits(self, rows: Sequence[Row]) -> Any:
         """Logits of the token after each row, a tensor (rows, vocabulary). No row may be empty."""
-        if self.usable is None:
-            self.usable = self._probe(max(rows, key=len))
-        place = (str(getattr(self.model, "device", "")), str(getattr(self.model, "dtype", "")))
-        if place != self._place:
-            self.forget()
-            self._place = place
-        if not self.usable:
+        if not self._is_ready(max(rows, key=len)):
             return whole_logits(self.model, rows, self.pad)
         if len(rows) == 1:
             shared = common_length([rows[0], self.ids])
@@ -173,9 +167,7 @@ class PrefixReader:
         The prefix may not be empty; an empty row without ends has 0.
         """
         torch: Any = require("torch", extra="models")
-        if self.usable is None:
-            self.usable = self._probe(prefix)
-        if not self.usable or len(prefix) < self.least:
+        if not self._is_ready(prefix) or len(prefix) < self.least:
 
             def read_whole(some: Sequence[Row]) -> Any:
                 whole = [[*prefix, *row] for row in some]
@@ -200,6 +192,16 @@ class PrefixReader:
             return _added_logs(logits, some, ends)
 
         return _in_passes(self.model, rows, read)
+
+    def _is_ready(self, row: Row) -> bool:
+        """Whether a kept prefix can be used, tried out where it was not yet."""
+        if self.usable is None:
+            self.usable = self._probe(row)
+        place = (str(getattr(self.model, "device", "")), str(getattr(self.model, "dtype", "")))
+        if place != self._place:  # what was kept is of other numbers, or elsewhere
+            self.forget()
+            self._place = place
+        return bool(self.usable)
 
     def forget(self) -> None:
         """Drop the prefix."""

@@ -238,6 +238,33 @@ def test_a_changed_type_of_numbers_starts_anew(models: Any) -> None:
     torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize("name", ["llama", "gpt2", "bloom", "sliding", "mamba"])
+def test_likelihoods_are_those_of_whole_rows(models: Any, name: str) -> None:
+    model = models(name)
+    reader = PrefixReader(model)
+    rows = [[3, 4, 5], [6], [], [7, 8, 9, 10, 11], [3, 9]]
+    with torch.inference_mode():
+        for prefix in (HEAD, HEAD[:20], [*HEAD, 1, 2], [5, 6]):
+            expected = []
+            for row in rows:
+                logs = torch.log_softmax(model(torch.tensor([[*prefix, *row]])).logits[0], -1)
+                last = len(prefix) - 1
+                expected.append(sum(float(logs[last + i, t]) for i, t in enumerate(row)))
+            found = reader.likelihoods(prefix, rows)
+            torch.testing.assert_close(
+                found, torch.tensor(expected, dtype=torch.float64), rtol=1e-4, atol=1e-3
+            )
+
+
+def test_likelihoods_follow_a_changed_type_of_numbers(models: Any) -> None:
+    reader = ready(copy.deepcopy(models("llama")))
+    with torch.inference_mode():
+        before = reader.likelihoods(HEAD, [[3, 4]])
+        reader.model.double()
+        after = reader.likelihoods(HEAD, [[3, 4]])
+    torch.testing.assert_close(before, after, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("name", ["llama", "qwen2", "gpt2"])
 def test_sixteen_bits_do_not_rule_a_cache_out(models: Any, name: str) -> None:
     assert ready(copy.deepcopy(models(name)).bfloat16()).usable is True
