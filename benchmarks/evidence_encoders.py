@@ -37,8 +37,7 @@ READING = (
     "Recall is the share of the gold text that the reader is given within so many tokens, in "
     "percent, over the questions of benchmarks/evidence.py. Differences are paired; intervals hold "
     "the central 95 % of 1,000 bootstrap samples of the questions, drawn within each set. Indexing "
-    "is processor time over all documents with static vectors; with the encoder its pass is added, "
-    "which takes a hundred times as long."
+    "is processor time over all documents with static vectors; with the encoder its pass is added."
 )
 
 

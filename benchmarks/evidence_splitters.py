@@ -1,13 +1,15 @@
 """What splitters' chunks gain when what they find is packed as evidence.
 
-    python benchmarks/evidence_splitters.py [--sets nq,qasper,boards] [--questions 40]
+    python benchmarks/evidence_splitters.py [--sets nq,qasper,cuad] [--questions 40]
+                                            [--encoder static]
 
 Each method indexes a set and searches it as its defaults do. Then the first chunks that it found,
 as many as hold 4,000 tokens, are shortened to the evidence in them, as `EvidenceCompressor` and
 `EvidencePostprocessor` do. Prints recall within 500 and 1,000 tokens both ways, the paired
 differences, and those to `EvidenceRetriever` over the whole documents, with 95 % intervals; writes
 benchmarks/results/evidence_splitters.md. Without the evaluation data (STRUCTRAG_DATA) or the
-encoder it says so and stops.
+encoder it says so and stops. `--encoder static` takes static vectors distilled from the encoder,
+which needs minutes where the encoder needs hours.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -29,12 +32,13 @@ from benchmarks import quality
 from benchmarks.datasets import Question
 from benchmarks.evidence import KEPT, KeptTokens, Setting
 from benchmarks.machine import machine_line
-from benchmarks.methods import sample
+from benchmarks.methods import POOLED, sample
 from benchmarks.methods_systems import BOTH, Indexed, Models, d3, hiqa, multiview, own
 from benchmarks.methods_tables import mean_of_sets
 from benchmarks.quality_tables import markdown_table
 from structrag import EvidenceRetriever, FixedSplitter, __version__
 from structrag.asking.cache import Cache
+from structrag.asking.requests import TokenVectors
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.chunks.pic.splitter import PICSplitter
 from structrag.evaluation import SpanMeasure, span_recall
@@ -62,6 +66,27 @@ READING = (
     "each set; those of differences are paired. The last column is the difference of "
     f'"as evidence" to {EVIDENCE} over the whole documents.'
 )
+
+
+class Static:
+    """Static vectors of texts and of their tokens."""
+
+    def __init__(self, embedder: Any) -> None:
+        from structrag.models import StaticTokens
+
+        self.embedder = embedder
+        self.tokens = StaticTokens(embedder)
+        self.name = embedder.name
+        self.max_tokens = None
+        self.instant = True
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
+        return self.embedder.embed(texts)
+
+    def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> list[TokenVectors]:
+        return self.tokens.embed_tokens(texts)
+
+
 Recalls = dict[int, list[float]]  # budget -> recall of every question
 
 
@@ -165,14 +190,18 @@ def _gap(first: Sequence[Sequence[float]], second: Sequence[Sequence[float]]) ->
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", default="nq,qasper,boards")
+    parser.add_argument("--sets", default="nq,qasper,cuad")
+    parser.add_argument("--encoder", choices=["minilm", "static"], default="minilm")
     parser.add_argument("--questions", type=int, default=40, help="Of each set, evenly drawn.")
     parser.add_argument("--output", type=Path, default=quality.RESULTS)
     options = parser.parse_args(arguments)
     quality.chosen_embedder("minilm")
+    from structrag.models import StaticEmbedder
     from structrag.models.bundled import minilm
 
-    encoder = KeptTokens(minilm(), KEPT / "tokens")
+    encoder: Any = KeptTokens(minilm(), KEPT / "tokens")
+    if options.encoder == "static":
+        encoder = Static(StaticEmbedder.distil(minilm()))
     counter, label = quality.reader_counter()
     found: dict[str, list[Recalls]] = {name: [] for name in METHODS}
     packed: dict[str, list[Recalls]] = {name: [] for name in METHODS}
@@ -183,7 +212,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         every = max(1, len(dataset.questions) // options.questions)
         questions = dataset.questions[::every][: options.questions]
         gold = {doc_id for question in questions for doc_id, *_ in question.gold}
-        documents = tuple(one for one in dataset.documents if one.id in gold or name == "boards")
+        documents = tuple(one for one in dataset.documents if one.id in gold or name in POOLED)
         dataset = replace(dataset, documents=documents, questions=questions)
         setting = Setting(dataset, encoder, counter, SpanMeasure(dataset.texts))
         asked.append(f"{name} {len(questions)} questions, {len(documents)} documents")
@@ -195,6 +224,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             means = [f"{100 * float(np.mean(values[1000])):.1f}" for values in (one, other)]
             print(f"{name}: {method}: {' '.join(means)}", file=sys.stderr, flush=True)
     facts = [f"structrag: {__version__}", f"machine: {machine_line()}"]
+    facts.append(f"encoder: {options.encoder}")
     facts += [f"reader's tokens: {label}", f"samples: {'; '.join(asked)}"]
     parts = ["# Splitters' chunks packed as evidence", "\n".join(f"- {fact}" for fact in facts)]
     parts.append(READING)
