@@ -77,9 +77,55 @@ beside ours under [HiQA](#chroma); what we lose is in the first part, in bold wi
 """
 
 
+CONCLUSIONS = ROOT / "benchmarks" / "conclusions.md"
+# name -> file, heading above its table, first cell of its row, number of the column
+FIGURES = {
+    "evidence": ("evidence.md", "Mean over the sets", "**EvidenceRetriever**", 2),
+    "untokened": ("evidence.md", "Mean over the sets", "EvidenceRetriever, tokens not matched", 2),
+    "fixed": ("evidence.md", "Mean over the sets", "fixed 200, vectors and BM25", 2),
+    "recursive": (
+        "evidence.md",
+        "Mean over the sets",
+        "recursive 1,000 characters, overlap 200, vectors, top 4",
+        2,
+    ),
+    "at_500": ("evidence.md", "Mean over the sets", "**EvidenceRetriever**", 4),
+    "at_1000": ("evidence.md", "Mean over the sets", "**EvidenceRetriever**", 5),
+    "at_2000": ("evidence.md", "Mean over the sets", "**EvidenceRetriever**", 6),
+    "multiview": (
+        "methods.md",
+        "Recall within 1,000 tokens, vectors and BM25",
+        "**MC-indexing (MultiViewRetriever)**",
+        8,
+    ),
+    "idms": ("methods.md", "Recall within 1,000 tokens, vectors and BM25", "**IDMSSplitter**", 8),
+    "pic": ("methods.md", "Recall within 1,000 tokens, vectors and BM25", "**PICSplitter**", 8),
+    "boards_path": ("hiqa.md", "boards: 60 manuals", "path | all three (default)", 2),
+    "boards_none": ("hiqa.md", "boards: 60 manuals", "none | dense", 2),
+}
+
+
+def conclusions() -> str:
+    """The page in front, its figures those of the results; "" where one of these is missing."""
+    figures = {name: figure(*place) for name, place in FIGURES.items()}
+    template = CONCLUSIONS.read_text(encoding="utf-8")
+    return template.format(**figures) if all(figures.values()) else ""
+
+
+def figure(file: str, title: str, row: str, column: int) -> str:
+    """A cell of the first table below a heading; "" if it is not there."""
+    path = RESULTS / file
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    headings = [i for i, line in enumerate(lines) if line.startswith("#") and title in line]
+    for line in lines[headings[0] :] if headings else []:
+        if line.startswith(f"| {row} |"):
+            return line.split("|")[column + 1].strip().strip("*")
+    return ""
+
+
 def page(results: Sequence[Result] = RESULTS_IN_ORDER) -> str:
     """The page as Markdown; results that are not there are left out."""
-    parts = [HEAD]
+    parts = [HEAD, conclusions()]
     for title, file, command, pictures in results:
         path = RESULTS / file
         if path.is_file():
