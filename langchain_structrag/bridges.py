@@ -32,7 +32,9 @@ def as_document(placed: PlacedDocument, **metadata: Any) -> Document:
 
 
 def join_pages(documents: Iterable[Document]) -> list[Document]:
-    """The pages of each file as one document again, so that sections go over pages.
+    """The pages of each file as one document again.
+
+    So sections go over pages.
 
     Example:
         >>> pages = [Document("a", metadata={"source": "m.pdf", "page": page}) for page in (0, 1)]

@@ -25,7 +25,10 @@ def to_core(document: Document, *, format: str = "auto", id: str = "") -> core.D
 
 
 def to_split(document: Document, *, format: str = "auto") -> tuple[core.Document, Parent]:
-    """A document to be split, and where it stands in what an earlier splitter cut it from."""
+    """A document to be split, and its place in its source.
+
+    The place is in what an earlier splitter cut it from.
+    """
     source = to_core(document, format=format)
     start, end = (document.metadata.get(key) for key in ("start_index", "end_index"))
     if not isinstance(start, int):

@@ -185,7 +185,7 @@ class EvidenceRetriever(IndexRetriever):
         return await self.index.asearch(query, where=where, **self._limits(k, max_tokens, order))
 
     def _limits(self, k: float | None, max_tokens: int | None, order: str | None) -> dict[str, Any]:
-        """What one search is limited to, by the fields where it does not say."""
+        """The limits of one search; by default those of the fields."""
         return {
             "k": self.k if k is None else k,
             "max_tokens": self.max_tokens if max_tokens is None else max_tokens,

@@ -1,4 +1,7 @@
-"""Loaders that keep headings: of files and folders, and a parser of blobs."""
+"""Loaders that keep headings.
+
+Of files and folders, and a parser of blobs.
+"""
 
 from __future__ import annotations
 

@@ -243,11 +243,11 @@ class SelfAsk(Runnable[Any, dict[str, Any]]):
         description: str | None = None,
         arg_types: dict[str, type] | None = None,
     ) -> BaseTool:
-        """A tool with one argument, `question`, that gives the answer with its evidence.
+        """A tool that answers a `question` with its evidence.
 
-        Its content is text, the answer and below it the passages it rests on, each with its source,
-        heading path and characters; its artifact is the chain's output. With `args_schema` or
-        `arg_types` it is LangChain's own tool.
+        That is its one argument. Its content is text, the answer and below it the passages it rests
+        on, each with its source, heading path and characters; its artifact is the chain's output.
+        With `args_schema` or `arg_types` it is LangChain's own tool.
 
         Args:
             name: Default "answer_from_documents".

@@ -106,7 +106,10 @@ class ReadingTextSplitter(StructureSplitter):
         return self.core.split(document, runner=self._runner())
 
     def indexing_core(self) -> Any:
-        """The splitter of the core for an index, whose models answer, with the heading path."""
+        """The splitter of the core for an index, with heading paths.
+
+        The index's models answer.
+        """
         if self._models["embedder"] is not None or self._models["llm"] is not None:
             raise InvalidParameter(
                 "splitter must be without embeddings and llm in a retriever, whose own models "
@@ -140,5 +143,8 @@ class DocumentQueue:
             yield source
 
     def next(self) -> tuple[Document, CoreDocument, Parent]:
-        """The document that the next result belongs to, as it came and as it was split."""
+        """The document that the next result belongs to.
+
+        As it came, and as it was split.
+        """
         return self._waiting.popleft()

@@ -96,7 +96,10 @@ class IndexRetriever(ToolRetriever):
         return repr(self)  # with the class's name
 
     def __deepcopy__(self, memo: Any = None) -> Self:
-        """Another retriever over the same index, whose models and files cannot be copied."""
+        """Another retriever over the same index.
+
+        Its models and files cannot be copied.
+        """
         return self.model_copy()
 
     def _core(self) -> Any:
@@ -131,7 +134,10 @@ class IndexRetriever(ToolRetriever):
         return hit_document(hit, self.index.store, lists=self.metadata_lists)
 
     def _search_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """What a search was given besides the question; `filter` is another name of `where`."""
+        """What a search was given besides the question.
+
+        `filter` is another name of `where`.
+        """
         names = [*signature(self._search).parameters, *SAME][1:]
         check_arguments(f"{type(self).__name__}.invoke", options, names, HINTS)
         return alike(dict(options), SAME)
@@ -201,9 +207,10 @@ class IndexRetriever(ToolRetriever):
 
     @classmethod
     def _with_index(cls, what: str, make: Any, embedding: Any, options: Mapping[str, Any]) -> Self:
-        """A retriever with the index that `make` returns; `what` was called, for errors.
+        """A retriever with the index that `make` returns.
 
-        Options that are fields of the class stay here, shared ones go to both.
+        `what` was called, for errors. Options that are fields of the class stay here, shared ones
+        go to both.
         """
         check_options(f"{cls.__name__}.{what}", options, cls.OPTIONS)
         fields, for_index = {}, {"embedding": cls._embedding(what, embedding, options)}

@@ -33,7 +33,9 @@ def as_document(placed: PlacedDocument, **metadata: Any) -> Document:
 
 
 def join_pages(documents: Iterable[BaseNode]) -> list[Document]:
-    """The pages of each file as one document again, so that sections go over pages.
+    """The pages of each file as one document again.
+
+    So sections go over pages.
 
     Example:
         >>> pages = [Document(text="a", metadata={"file_path": "m.pdf", "page_label": str(page)})

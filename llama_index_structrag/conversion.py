@@ -127,7 +127,10 @@ def make_node(
 
 
 def hide_structure(node: TextNode) -> None:
-    """Hide our structural keys from both kinds of model: those that the node has, and no others."""
+    """Hide our structural keys from both kinds of model.
+
+    Those that the node has, and no others.
+    """
     hidden = [key for key in node.metadata if key in HIDDEN_KEYS]
     # A chunk without titles above it has an empty context, which would only cost tokens.
     empty = [key for key in SHOWN_KEYS if node.metadata.get(key) == ""]
@@ -185,7 +188,10 @@ def hit_to_node(
 
 
 def show_text(node: TextNode) -> None:
-    """Show both kinds of model the node's text, with the keys of `show_index_text` empty."""
+    """Show both kinds of model the node's text.
+
+    The keys of `show_index_text` are empty then.
+    """
     node.metadata.update({INDEX_TEXT_KEY: "", SEGMENT_TEXT_KEY: ""})
     hide_structure(node)
 

@@ -34,7 +34,7 @@ _DEFAULTS = defaults_of(IDMSSplitter)
 
 
 def _read_enrich(value: Any) -> Any:
-    """A name as it is, settings as an enricher; anything else is refused."""
+    """A name as it is, settings as an enricher; else refused."""
     enricher = as_enricher(value)
     return value if isinstance(value, str) else enricher
 

@@ -54,7 +54,7 @@ class StructragReader(BaseReader):
         extra_info: Mapping[str, Any] | None = None,
         fs: Any = None,
     ) -> Iterator[Document]:
-        """The document of a file, or those of the files in a folder.
+        """The document of a file, or those of a folder's files.
 
         Args:
             file: A file or, without `fs`, a folder. A file of a folder that cannot be read is left

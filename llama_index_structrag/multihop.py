@@ -249,10 +249,10 @@ class SelfAskQueryEngine(BaseQueryEngine):
         return await self.retriever.aretrieve(query_bundle)
 
     def as_tool(self, name: str | None = None, description: str | None = None) -> FunctionTool:
-        """A tool with one argument, `question`, that gives the answer with its evidence.
+        """A tool that answers a `question` with its evidence.
 
-        Its output is text: the answer, and below it the passages it rests on, each with its source,
-        heading path and characters.
+        That is its one argument. Its output is text: the answer, and below it the passages it rests
+        on, each with its source, heading path and characters.
 
         Args:
             name: Default "answer_from_documents".

@@ -1,4 +1,7 @@
-"""The arguments of `from_documents` and its relatives, by retriever, and what is said of others."""
+"""The arguments of `from_documents` and its relatives, by retriever.
+
+And what is said of other arguments.
+"""
 
 from __future__ import annotations
 

@@ -127,9 +127,10 @@ class IndexRetriever(ToolRetriever):
 
     @classmethod
     def _with_index(cls, what: str, make: Callable[..., Any], options: Mapping[str, Any]) -> Self:
-        """A retriever with the index that `make` returns; `what` was called, for errors.
+        """A retriever with the index that `make` returns.
 
-        Options that are the class's arguments stay here, shared ones go to both.
+        `what` was called, for errors. Options that are the class's arguments stay here, shared ones
+        go to both.
         """
         options = read_options(f"{cls.__name__}.{what}", options, cls.OPTIONS)
         options["embed_model"] = cls._embedding(what, options)

@@ -102,17 +102,24 @@ def asking_of(asking: Asking | None, options: Mapping[str, Any], owner: type) ->
 
 
 def arguments_of(owner: type) -> list[str]:
-    """The names of the arguments of a class that takes the settings of `Asking` by name."""
-    own = [
+    """The names of a class's arguments, the settings of `Asking` included.
+
+    The class takes these by name.
+    """
+    parameters = list(signature(owner.__init__).parameters.values())  # type: ignore[misc]
+    names = [
         parameter.name
-        for parameter in list(signature(owner.__init__).parameters.values())[1:]  # type: ignore[misc]
+        for parameter in parameters[1:]
         if parameter.kind is not Parameter.VAR_KEYWORD
     ]
-    return [*own, *(field.name for field in fields(Asking))]
+    return [*names, *(field.name for field in fields(Asking))]
 
 
 def as_progress(progress: Any) -> Progress | None:
-    """What is told how far a run is; True stands for a line on standard error."""
+    """What is told how far a run is.
+
+    True stands for a line on standard error.
+    """
     if progress is None or progress is False:
         return None
     if progress is True:
@@ -126,7 +133,10 @@ def as_progress(progress: Any) -> Progress | None:
 
 
 class ProgressLine:
-    """Says how far a run is, in one line on standard error that is written over."""
+    """Says how far a run is in one line.
+
+    It is on standard error, and written over.
+    """
 
     def __call__(self, what: str, done: int, total: int) -> None:
         end = "\n" if done >= total else "\r"

@@ -35,6 +35,6 @@ def index(
     Files that cannot be read are named and left out. `--max-tokens` limits the chunks of multiview.
     """
     check_choice("method", method, METHODS)
-    kept = KeptIndex(store, method, embedder=embedder, max_tokens=max_tokens)
-    report = kept.fill(paths, workers or None, format=format, reader=reader, isolated=isolated)
-    show_progress.say(f"{report} ({kept.model}; kept in {store})")
+    stored = KeptIndex(store, method, embedder=embedder, max_tokens=max_tokens)
+    report = stored.fill(paths, workers or None, format=format, reader=reader, isolated=isolated)
+    show_progress.say(f"{report} ({stored.model}; kept in {store})")

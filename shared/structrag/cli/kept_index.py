@@ -1,4 +1,7 @@
-"""An index that is kept in a folder between calls; only files that changed are read again."""
+"""An index that is kept in a folder between calls.
+
+Only files that changed are read again.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,9 @@ class Changes:
 
 @dataclass(slots=True)
 class Memory:
-    """What an index was made from and with, as it lies beside it in a file.
+    """What an index was made from and with.
+
+    It lies beside the index in a file.
 
     Example:
         >>> Memory().files
@@ -67,7 +72,9 @@ class Memory:
 
 
 class KeptIndex:
-    """The index of one method in a folder, to search and to bring up to date.
+    """The index of one method in a folder.
+
+    It is searched, and brought up to date.
 
     Example:
         >>> import tempfile
@@ -126,14 +133,14 @@ class KeptIndex:
             raise _unusable(folder, f"{file.name} is damaged") from error
         if version != VERSION:
             raise _unusable(folder, "it was made by another release")
-        for option, value, kept in (
+        for option, value, made_with in (
             ("--embedder", embedder or memory.embedder, memory.embedder),
             ("--max-tokens", self.memory.max_tokens, memory.max_tokens),
         ):
-            if value != kept:
+            if value != made_with:
                 raise InvalidParameter(
                     f"{option} must be what the index in {str(folder)!r} was made with, "
-                    f"{kept or 'none'}; got {value}. Give that, or another --index."
+                    f"{made_with or 'none'}; got {value}. Give that, or another --index."
                 )
         self.memory = memory
 
@@ -157,7 +164,7 @@ class KeptIndex:
         reader: str = "layout",
         isolated: bool = True,
     ) -> Changes:
-        """Read files that are new or changed, and remove those that are gone.
+        """Read new or changed files, and remove those that are gone.
 
         Args:
             paths: Files and folders; those named before count too. What was finished before an
@@ -265,7 +272,10 @@ class KeptIndex:
         return bool(self.index.delete(name))
 
     def _save(self, is_changed: bool) -> None:
-        """Write the index, then what it was made from: an older memory only reads files again."""
+        """Write the index, then what it was made from.
+
+        In this order, since an older memory only reads files again.
+        """
         if self.folder is None:
             return
         if is_changed and self.index.document_ids:
@@ -304,7 +314,10 @@ class KeptIndex:
 
 
 def _made(method: str, embedder: str, max_tokens: int) -> Any:
-    """An empty index with its models, made in a process that fills it."""
+    """An empty index with its models.
+
+    It is made in the process that fills it.
+    """
     return _empty(method, embedder_of(embedder), max_tokens)
 
 
@@ -316,7 +329,10 @@ def _empty(method: str, model: Any, max_tokens: int, **options: Any) -> Any:
 
 
 def _check_folder(folder: Path) -> None:
-    """Refuse a folder of something else, so that nobody's files are mixed with an index."""
+    """Refuse a folder of something else.
+
+    So nobody's files are mixed with an index.
+    """
     if folder.exists() and not folder.is_dir():
         raise InvalidParameter(f"--index must be a folder; {str(folder)!r} is a file.")
     is_ours = any((folder / f"{method}.json").is_file() for method in METHODS)
@@ -334,7 +350,10 @@ def _unusable(folder: Path, why: str) -> InvalidParameter:
 
 
 def _state(name: str, format: str, reader: str) -> list[Any]:
-    """What tells that a file changed, or is to be read in another way."""
+    """What tells that a file must be read again.
+
+    It has changed, or is read in another way.
+    """
     status = os.stat(name)
     changed = status.st_mtime_ns
     if time.time_ns() - changed < YOUNG * 10**9:

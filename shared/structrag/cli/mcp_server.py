@@ -119,7 +119,10 @@ class Library:
             return [self._entry(name, section) for section in sections[1:]]
 
     def read(self, document: str, section: int, max_tokens: int) -> Reading:
-        """The text of a section with everything below it; 0: of the whole document."""
+        """The text of a section with everything below it.
+
+        0 stands for the whole document.
+        """
         with self._lock:
             self.refresh()
             name = self._name(document)
@@ -227,7 +230,10 @@ def server_of(library: Library) -> MCPServer[Any]:
 
 @contextmanager
 def _mistakes_said() -> Iterator[None]:
-    """What the agent can mend is told to it; of other errors it learns nothing."""
+    """Tell the agent what it can mend.
+
+    Of other errors it learns nothing.
+    """
     try:
         yield
     except StructragError as error:
@@ -241,7 +247,10 @@ def _base(paths: Sequence[Path]) -> str:
 
 
 def _cut(text: str, start: int, end: int, max_tokens: int) -> int:
-    """Where a text of most tokens ends, at a line's end if there is one."""
+    """Where a text of most tokens ends.
+
+    At a line's end if there is one.
+    """
     if count_tokens(text[start:end]) <= max_tokens:
         return end
     low, high = start, end

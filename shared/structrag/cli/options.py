@@ -161,9 +161,10 @@ def documents(
 
 
 def files_of(paths: Sequence[Path], *, without: Path | None = None) -> list[Path]:
-    """The readable files that are named or lie in named folders, each once.
+    """The readable files that are named, each once.
 
-    Those of other kinds are counted on standard error, but for those under `without`.
+    Those in named folders are among them. Those of other kinds are counted on standard error, but
+    for those under `without`.
     """
     files: dict[Path, Path] = {}  # by what a link leads to
     for path in paths:
@@ -200,7 +201,10 @@ def _other_kinds(paths: Iterable[Path], without: Path | None) -> str:
 def read_or_leave_out(
     file: Path, is_named: bool, *, format: str, reader: str, isolated: bool
 ) -> Document | None:
-    """One file; None if it cannot be read, which is said, unless the user named it itself."""
+    """One file, or None if it cannot be read.
+
+    That is said, unless the user named the file itself.
+    """
     try:
         return read_document(file, format=format, reader=reader, isolated=isolated)
     except StructragError as error:

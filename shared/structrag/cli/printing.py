@@ -38,7 +38,10 @@ def print_items(items: Iterable[Any], as_json: bool) -> None:
 
 
 class _Progress:
-    """Says how far a run is: on a terminal in a line that is written over, else now and then."""
+    """Says how far a run is.
+
+    On a terminal in a line that is written over, else now and then.
+    """
 
     def __init__(self) -> None:
         self.stage = ""
@@ -58,7 +61,10 @@ class _Progress:
             _to_stderr(f"{what}: {done} of {total}")
 
     def say(self, text: str) -> None:
-        """One line on standard error; it does not mix with one that is written over."""
+        """One line on standard error.
+
+        It does not mix with a line that is written over.
+        """
         if self.in_line:
             self.in_line = False
             _to_stderr("")

@@ -75,12 +75,12 @@ def search(
             cache=cache or None,
         )
     else:
-        kept = KeptIndex(
+        stored = KeptIndex(
             index, method, embedder=embedder, max_tokens=max_tokens, cache=cache or None
         )
-        changes = kept.update(paths, format=format, reader=reader, isolated=isolated)
-        hits = kept.search(query, k, paths)
-        report = f"{changes} ({kept.model}; kept in {index})"
+        changes = stored.update(paths, format=format, reader=reader, isolated=isolated)
+        hits = stored.search(query, k, paths)
+        report = f"{changes} ({stored.model}; kept in {index})"
     if not as_json:
         show_progress.say(report)
     if not hits:

@@ -1,4 +1,7 @@
-"""Answers written from what was found, and judged in pairs by a model (MC-indexing, appendix G)."""
+"""Answers written from hits, and judged in pairs by a model.
+
+After MC-indexing, appendix G.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,9 @@ def answer_prompt(question: str, quotes: Sequence[str]) -> str:
 def judge_pair(
     question: str, truth: str, answers: tuple[str, str], llm: Any
 ) -> tuple[float, float] | None:
-    """Two answers scored from 0 to 10 against the true one (MC-indexing, figure 11).
+    """Two answers scored from 0 to 10 against the true one.
+
+    After MC-indexing, figure 11.
 
     Example:
         >>> def llm(prompt):
@@ -85,7 +90,7 @@ def _judge_steps(
 
 
 def parse_scores(answer: str) -> tuple[float, float] | None:
-    """The two scores of a judge's answer, the last that it gives; None without them."""
+    """The last two scores in a judge's answer, or None."""
     for start in reversed([i for i, sign in enumerate(answer) if sign == "{"]):
         value = first_value(answer[start:], literals=True)
         if isinstance(value, dict) and all(key in value for key in _KEYS):

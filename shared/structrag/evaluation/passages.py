@@ -33,9 +33,10 @@ class Passages:
 
 
 class PassageRanking:
-    """What was found for one question, by the limit it was searched with.
+    """What was found for one question, by limit.
 
-    Every limit is a search of its own, as the passages for fewer tokens are smaller, too.
+    The limit is that of the search. Every limit is a search of its own, as the passages for fewer
+    tokens are smaller, too.
     """
 
     def __init__(self, by_k: Mapping[int, list[Hit]], by_budget: Mapping[int, list[Hit]]) -> None:
@@ -80,9 +81,9 @@ def search_passages(
 def withheld_documents(
     documents: Sequence[Document], withheld: Mapping[str, Sequence[tuple[int, int]]]
 ) -> list[Document]:
-    """The documents with blanks where characters are withheld, so that all places stay.
+    """The documents with blanks in place of withheld characters.
 
-    No heading is left in them.
+    So all places stay. No heading is left in them.
     """
     blanked = []
     for document in documents:

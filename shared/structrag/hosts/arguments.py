@@ -1,4 +1,4 @@
-"""What retrievers of a host say of arguments that were probably not meant."""
+"""What a host's retrievers say of arguments probably not meant."""
 
 from __future__ import annotations
 

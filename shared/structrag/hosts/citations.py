@@ -1,4 +1,4 @@
-"""Passages as a tool hands them to an agent: each with where it stands."""
+"""Passages as tools hand them to agents, with their places."""
 
 from __future__ import annotations
 

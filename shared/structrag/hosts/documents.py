@@ -100,9 +100,10 @@ def read_document(
 
 
 def _warn_of_lost_headings(document: Document, host: HostDocument) -> None:
-    """Warn where a loader has left no heading of a long PDF or page of HTML.
+    """Warn where a loader has left no heading.
 
-    Pages of one file that come one after the other count together.
+    Only of a long PDF or page of HTML. Pages of one file that come one after the other count
+    together.
     """
     kind = _kind_of_file(host)
     if kind:
@@ -115,7 +116,10 @@ def _warn_of_lost_headings(document: Document, host: HostDocument) -> None:
 
 
 def _kind_of_file(host: HostDocument) -> str:
-    """What kind of file another loader has read; "" for kinds that need no headings."""
+    """The kind of file that another loader has read.
+
+    "" for kinds that need no headings.
+    """
     if FORMAT_KEY in host.metadata:  # read or formatted here
         return ""
     types = [host.metadata[key] for key in TYPE_KEYS if host.metadata.get(key)]
@@ -127,14 +131,20 @@ def _kind_of_file(host: HostDocument) -> str:
 
 
 class _FlatPages:
-    """How many characters came without a heading, in pages of one file one after the other."""
+    """How many characters came without a heading.
+
+    Counted over the pages of one file that come one after the other.
+    """
 
     def __init__(self) -> None:
         self._file = ""
         self._characters = 0
 
     def add(self, file: str, characters: int, is_flat: Callable[[], bool]) -> bool:
-        """Whether that was the page with which there are too many; a file "" is alone."""
+        """Whether there are too many with this page.
+
+        That is said once a file. A file "" is alone.
+        """
         if not file or file != self._file:
             self._file, self._characters = file, 0
         is_long = self._characters + characters >= LONG

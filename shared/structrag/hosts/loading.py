@@ -67,9 +67,10 @@ class FileReading:
         return load_bytes(data, name, media_type)
 
     def load_all(self, path: Path) -> Iterator[tuple[Path, LoadedText]]:
-        """The file, or those of a folder that `find_files` gives, each with its text.
+        """The file, or those of a folder, each with its text.
 
-        A file of a folder that cannot be read is left out with a warning.
+        Those of a folder are what `find_files` gives. A file of a folder that cannot be read is
+        left out with a warning.
 
         Raises:
             InvalidDocument: nothing is there, or the file itself cannot be read.
@@ -100,7 +101,10 @@ class FileReading:
 
 
 def load_bytes(data: bytes, name: str, media_type: str | None = None) -> LoadedText:
-    """The text of a file that is no PDF, by its media type, its suffix or what it looks like."""
+    """The text of a file that is no PDF.
+
+    It is read by its media type, its suffix or what it looks like.
+    """
     text, undecodable = decoded(data, name)
     kind = MEDIA_TYPES.get((media_type or "").partition(";")[0].strip().lower())
     format = kind or SUFFIXES.get(Path(name).suffix.lower()) or detect_format(text)

@@ -87,7 +87,10 @@ def _listed(notes: Mapping[str, Any], lists: bool) -> dict[str, Any]:
 
 
 def heading_path(chunk: Chunk, *, lists: bool = False) -> str | list[str]:
-    """A chunk's titles from the outermost, joined by " > ", unless `lists`."""
+    """A chunk's titles from the outermost.
+
+    Joined by " > ", unless `lists`.
+    """
     return list(chunk.path) if lists else SEPARATOR.join(chunk.path)
 
 
@@ -97,7 +100,9 @@ def heading_notes(chunk: Chunk, *, lists: bool = False) -> dict[str, Any]:
 
 
 def titles_of(path: Any) -> tuple[str, ...]:
-    """The titles of a `heading_path` as metadata has it; () for anything else.
+    """The titles of a `heading_path` as metadata has it.
+
+    () for anything else.
 
     Example:
         >>> titles_of("Pump > Cleaning"), titles_of(["Pump", "Cleaning"]), titles_of(None)
@@ -109,9 +114,10 @@ def titles_of(path: Any) -> tuple[str, ...]:
 
 
 def source_notes(chunk: Chunk) -> dict[str, int]:
-    """Where a chunk of an index stands in its file: `source_start` and `source_end`, in characters.
+    """Where a chunk of an index stands in its file.
 
-    That is the place in the markup, else the place in the text.
+    That is `source_start` and `source_end`, in characters. That is the place in the markup, else
+    the place in the text.
     """
     return {"source_start": chunk.start, "source_end": chunk.end, **chunk_notes(chunk, SOURCE_KEYS)}
 

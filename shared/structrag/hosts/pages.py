@@ -13,10 +13,10 @@ GAP = "\n\n"  # between two pages
 
 
 def joined_pages(pages: Iterable[HostDocument]) -> list[tuple[HostDocument, tuple[Place, ...]]]:
-    """The pages of each file as one text, in the order in which files come first.
+    """The pages of each file as one text.
 
-    What names no file or no page stays alone. The metadata is what all pages of a file say, with
-    the number of `pages`.
+    Files come in the order of their first pages. What names no file or no page stays alone. The
+    metadata is what all pages of a file say, with the number of `pages`.
 
     Example:
         >>> pages = [HostDocument("a", {"source": "m.pdf", "page": 0}),
@@ -58,7 +58,10 @@ def _is_same(metadata: Mapping[str, Any], key: str, value: Any) -> bool:
 
 
 def _numbers(pages: list[HostDocument]) -> list[int]:
-    """The pages' numbers from 1; those of loaders that count from 0 are one more."""
+    """The pages' numbers from 1.
+
+    Those of loaders that count from 0 are one more.
+    """
     numbers = []
     for position, page in enumerate(pages):
         values = (page.metadata.get(key) for key in ("page_number", "page", "page_label"))

@@ -1,4 +1,4 @@
-"""Texts that were split before: where they stand, and the titles above them.
+"""Texts that were split before: their places and titles above.
 
 So chunks of chunks say the same of their place as chunks of the whole document.
 """
@@ -23,7 +23,9 @@ _TITLE = "title"  # of the whole document, as loaders give it
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """Where a text that is to be split stands in what it was cut from.
+    """Where a text to be split stands in its source.
+
+    Its source is what it was cut from.
 
     Attributes:
         start: Where it begins there, in characters; None: unknown.
@@ -44,7 +46,10 @@ class Parent:
         return chunk if path == chunk.path else replace(chunk, path=path)
 
     def span(self, chunk: Chunk) -> tuple[int, int]:
-        """A chunk's span in what the text was cut from; `UNKNOWN` twice if nobody knows."""
+        """A chunk's span in what the text was cut from.
+
+        `UNKNOWN` twice if nobody knows.
+        """
         if self.start is None:
             return UNKNOWN, UNKNOWN
         return chunk.start + self.start, chunk.end + self.start
@@ -72,7 +77,9 @@ class Parent:
 
 
 def parent_of(document: Document, metadata: Mapping[str, Any], start: int | None) -> Parent:
-    """The place of a host's text by the metadata that an earlier splitter gave it.
+    """The place of a host's text, by its metadata.
+
+    An earlier splitter gave it.
 
     Example:
         >>> from structrag import read_text
@@ -92,7 +99,10 @@ def parent_of(document: Document, metadata: Mapping[str, Any], start: int | None
 
 
 def titles_above(path: tuple[str, ...], document: Document) -> tuple[str, ...]:
-    """Of the titles down to a text, those that are not headings at its own beginning."""
+    """The titles down to a text, its own headings excepted.
+
+    Those are the headings at its own beginning.
+    """
     if not path:
         return ()
     leading = _leading_path(document)
@@ -103,7 +113,10 @@ def titles_above(path: tuple[str, ...], document: Document) -> tuple[str, ...]:
 
 
 def under_titles(document: Document, parent: Parent) -> Document:
-    """The document with the titles above it in its own title, which stands before its chunks."""
+    """The document with the titles above it in its title.
+
+    That stands before its chunks.
+    """
     if not parent.titles:
         return document
     title = document.meta.get(_TITLE)
@@ -113,7 +126,10 @@ def under_titles(document: Document, parent: Parent) -> Document:
 
 
 def _leading_path(document: Document) -> tuple[str, ...]:
-    """The path of the last of the headings that a text begins with; () if it begins with none."""
+    """The path of the last heading that begins a text.
+
+    () if the text begins with none.
+    """
     sections = parse(document).sections
     section = sections[0]
     while section.children and not document.text[section.body_start : section.body_end].strip():

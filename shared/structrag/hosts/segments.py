@@ -124,7 +124,10 @@ def segment_notes(chunk: Chunk, *, lists: bool = False) -> dict[str, Any]:
 
 
 def hit_segment_notes(chunk: Chunk, *, lists: bool = False) -> dict[str, Any]:
-    """`segment_notes` of a hit: also the `hiqa_keywords` it has, and whether it is `hiqa_cut`."""
+    """`segment_notes` of a hit, and `hiqa_keywords` and `hiqa_cut`.
+
+    These are the keywords it has, and whether it is cut.
+    """
     of_hit = chunk_notes(chunk, HIQA_HIT_KEYS)
     return {"hiqa_keywords": [], "hiqa_cut": False, **of_hit, **segment_notes(chunk, lists=lists)}
 

@@ -285,7 +285,7 @@ class Index:
         return work.report()
 
     def delete(self, doc_id: str | Iterable[str]) -> bool:
-        """Remove a document, or several; False if there is none of an id.
+        """Remove one document or several; False if any is missing.
 
         It goes from every view, and from the host's store.
         """

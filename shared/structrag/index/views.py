@@ -106,7 +106,10 @@ class Prompts:
 
     @classmethod
     def paper(cls) -> Prompts:
-        """Those of MC-indexing, figures 8 and 9: "Please help me summarize ...", in two calls."""
+        """Those of MC-indexing, figures 8 and 9, in two calls.
+
+        They begin "Please help me summarize ...".
+        """
         return cls(summary=PAPER_SUMMARY_PROMPT, keywords=PAPER_KEYWORDS_PROMPT)
 
 

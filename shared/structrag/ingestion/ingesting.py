@@ -1,4 +1,7 @@
-"""The driver of an ingestion: files found, given to workers, stored in order, saved."""
+"""The driver of an ingestion.
+
+Files are found, given to workers, stored in order, saved.
+"""
 
 from __future__ import annotations
 
@@ -225,7 +228,10 @@ def _show(progress: Progress) -> None:
 
 @dataclass(slots=True)
 class _Batch:
-    """Files that are given to a worker together; after a death, one by one."""
+    """Files that a worker gets together.
+
+    After a death they are given one by one.
+    """
 
     number: int
     states: dict[str, FileState]  # by path, in order
@@ -239,7 +245,7 @@ class _Batch:
 
 
 class _Ingestion:
-    """One run: its workers, what they have sent, and what has been stored."""
+    """One run: its workers, what they sent, and what is stored."""
 
     def __init__(
         self,
@@ -274,7 +280,7 @@ class _Ingestion:
     # -- the index
 
     def open(self) -> None:
-        """Start a worker, and open or make the index that its retriever fits."""
+        """Start a worker, and open or make its retriever's index."""
         worker = self._start()
         ready = None
         while ready is None:
@@ -367,7 +373,10 @@ class _Ingestion:
             yield self._batch(states)
 
     def _is_whole(self, doc_id: str) -> bool:
-        """Whether a document is there, and no view of it is to be made again."""
+        """Whether a document is there with all its views.
+
+        None of them is to be made again.
+        """
         assert self.store is not None  # noqa: S101
         return doc_id in self.store and not self.store.degraded(doc_id)
 
@@ -396,7 +405,10 @@ class _Ingestion:
             )
 
     def _give_out(self) -> None:
-        """Give tasks to workers that have none; start workers while there are tasks."""
+        """Give tasks to idle workers.
+
+        More workers are started while there are tasks.
+        """
         waiting = [batch for batch in self.batches.values() if batch.waiting]
         # What all vectors share comes from the first documents, so these are prepared alone.
         if not self.is_settled:
@@ -423,7 +435,10 @@ class _Ingestion:
         return Task(batch.number, paths, present, self.store.shared)
 
     def _listen(self) -> None:
-        """Wait for a reply, then take all that are there; kill who takes too long."""
+        """Take all replies, after waiting for the first.
+
+        A worker that takes too long is killed.
+        """
         timeout = _LOOK
         while True:
             try:
@@ -456,7 +471,10 @@ class _Ingestion:
             self._died(worker)
 
     def _died(self, worker: Worker) -> None:
-        """Have its files prepared one by one, to know which of them kills."""
+        """Have a dead worker's files prepared one by one.
+
+        So the one that kills is known.
+        """
         self._gone(worker)
         task = worker.task
         if task is None:

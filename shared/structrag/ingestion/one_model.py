@@ -1,6 +1,7 @@
-"""One model for all processes: the driver's, which embeds what workers ask for.
+"""One model for all processes: the driver's.
 
-On an accelerator one process with large batches is fastest. Workers read and split meanwhile.
+It embeds what workers ask for. On an accelerator one process with large batches is fastest. Workers
+read and split meanwhile.
 """
 
 from __future__ import annotations
@@ -82,7 +83,9 @@ class RemoteEmbedder:
 
 
 class ModelServer:
-    """Answers workers by a thread of the driver, those that wait together in one call.
+    """Answers workers by a thread of the driver.
+
+    Those that wait together are answered in one call.
 
     Raises:
         InvalidParameter: the embedding depends on all documents, as LSA does.

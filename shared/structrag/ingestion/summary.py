@@ -37,7 +37,7 @@ def summary_path(store: Path) -> Path:
 
 
 def read_summary(path: Path) -> Summary:
-    """The summary at a path; an empty one where there is none that can be read.
+    """The summary at a path; empty if it cannot be read.
 
     It saves work and decides nothing: without it every file is read again.
     """

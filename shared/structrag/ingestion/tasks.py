@@ -1,4 +1,4 @@
-"""What the driver of an ingestion and its workers say to each other."""
+"""What an ingestion's driver and its workers say to each other."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A worker's first words: what an index of its retriever is saved with."""
+    """A worker's first words: its retriever's configuration.
+
+    An index is saved with it.
+    """
 
     settings: Settings
     config: Mapping[str, Any]

@@ -1,7 +1,8 @@
-"""The child's part of an ingestion: read files, prepare their documents, send them to the driver.
+"""The child's part of an ingestion.
 
-It is started by `structrag.ingestion.workers`. Requests come over standard input, replies go to
-standard output, both pickled; whatever else prints goes to standard error.
+It reads files, prepares their documents, and sends them to the driver. It is started by
+`structrag.ingestion.workers`. Requests come over standard input, replies go to standard output,
+both pickled; whatever else prints goes to standard error.
 """
 
 from __future__ import annotations
@@ -53,7 +54,10 @@ class Collected(Store):
         return self.present.get(doc_id) if entry is None else entry.fingerprint
 
     def degraded(self, doc_id: str) -> int:
-        """0: those of the driver's store that are to be made again are not in `present`."""
+        """Always 0.
+
+        Documents of the driver's store that are to be made again are not in `present`.
+        """
         return 0
 
     def holds(self, entry: Entry) -> bool:

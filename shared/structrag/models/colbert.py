@@ -1,4 +1,7 @@
-"""Token vectors of ColBERT models, which were trained to be matched one by one."""
+"""Token vectors of ColBERT models.
+
+These were trained to be matched one by one.
+"""
 
 from __future__ import annotations
 
@@ -101,13 +104,13 @@ class ColbertTokens:
         """The tokenizer and settings of an object of PyLate."""
         model = self.model
         self.tokenizer = model.tokenizer
-        known = ColbertSettings()
+        defaults = ColbertSettings()
         self.settings = ColbertSettings(
             model.query_prefix,
-            getattr(model, "document_prefix", known.document_marker),
-            getattr(model, "query_length", known.query_length),
-            bool(getattr(model, "attend_to_expansion_tokens", known.attends)),
-            tuple(getattr(model, "skiplist_words", known.skipped)),
+            getattr(model, "document_prefix", defaults.document_marker),
+            getattr(model, "query_length", defaults.query_length),
+            bool(getattr(model, "attend_to_expansion_tokens", defaults.attends)),
+            tuple(getattr(model, "skiplist_words", defaults.skipped)),
         )
 
     def embed_tokens(self, texts: Sequence[str], *, query: bool = False) -> list[TokenVectors]:
@@ -167,18 +170,21 @@ class ColbertTokens:
                 {name: torch.tensor(rows, device=reader.device) for name, rows in features.items()}
             )
         hidden = states[0].cpu().numpy()
-        own, fillers = hidden[first : first + len(tokens.ids)], hidden[-missing:]
-        nearest = (fillers @ own.T).argmax(axis=1)
-        order = np.argsort(np.concatenate([np.arange(len(own)), nearest]), kind="stable")
+        of_tokens, fillers = hidden[first : first + len(tokens.ids)], hidden[-missing:]
+        nearest = (fillers @ of_tokens.T).argmax(axis=1)
+        order = np.argsort(np.concatenate([np.arange(len(of_tokens)), nearest]), kind="stable")
         return TokenVectors(
             np.concatenate([tokens.ids, tokens.ids[nearest]])[order],
             np.concatenate([tokens.spans, tokens.spans[nearest]])[order],
-            np.concatenate([own, fillers])[order],
+            np.concatenate([of_tokens, fillers])[order],
             tokens.vector,
         )
 
     def _filled(self, text: str) -> tuple[list[int], int, int]:
-        """A question's ids filled up, where its own tokens begin, and how many fill it up."""
+        """A question's ids, filled up.
+
+        Also where its own tokens begin, and how many fill it up.
+        """
         marker = self.tokenizer(self.settings.query_marker, add_special_tokens=False)["input_ids"]
         ids = self.tokenizer(self.settings.query_marker + text)["input_ids"]
         filler = self.tokenizer.mask_token_id
@@ -199,7 +205,7 @@ def _with_mean(tokens: TokenVectors) -> TokenVectors:
 
 def _read_folder(folder: Path) -> tuple[ColbertSettings, list[tuple[Array, Array | None]]]:
     """How a model in a folder reads, and its linear layers."""
-    known = ColbertSettings()
+    defaults = ColbertSettings()
     if (folder / "modules.json").is_file():
         modules = _json(folder / "modules.json")
         settings = _json(folder / "config_sentence_transformers.json")
@@ -210,11 +216,11 @@ def _read_folder(folder: Path) -> tuple[ColbertSettings, list[tuple[Array, Array
         ]
         if layers:
             return ColbertSettings(
-                settings.get("query_prefix", known.query_marker),
-                settings.get("document_prefix", known.document_marker),
-                settings.get("query_length", known.query_length),
-                bool(settings.get("attend_to_expansion_tokens", known.attends)),
-                tuple(settings.get("skiplist_words", known.skipped)),
+                settings.get("query_prefix", defaults.query_marker),
+                settings.get("document_prefix", defaults.document_marker),
+                settings.get("query_length", defaults.query_length),
+                bool(settings.get("attend_to_expansion_tokens", defaults.attends)),
+                tuple(settings.get("skiplist_words", defaults.skipped)),
             ), layers
     elif (folder / "artifact.metadata").is_file():
         settings = _json(folder / "artifact.metadata")
@@ -223,9 +229,9 @@ def _read_folder(folder: Path) -> tuple[ColbertSettings, list[tuple[Array, Array
             return ColbertSettings(
                 settings.get("query_token_id", "[unused0]") + " ",
                 settings.get("doc_token_id", "[unused1]") + " ",
-                settings.get("query_maxlen", known.query_length),
-                bool(settings.get("attend_to_mask_tokens", known.attends)),
-                known.skipped if settings.get("mask_punctuation", True) else (),
+                settings.get("query_maxlen", defaults.query_length),
+                bool(settings.get("attend_to_mask_tokens", defaults.attends)),
+                defaults.skipped if settings.get("mask_punctuation", True) else (),
             ), [(weights["linear.weight"], None)]
     raise InvalidParameter(
         f"model must be {_WHAT}; {str(folder)!r} is none, or not on this machine. Nothing is "
@@ -246,7 +252,10 @@ def _dense(folder: Path) -> tuple[Array, Array | None]:
 
 
 def _weights(folder: Path) -> dict[str, Array]:
-    """The arrays of a folder's file of weights; those that are not numbers of NumPy as float32."""
+    """The arrays of a folder's file of weights.
+
+    Those that are not numbers of NumPy come as float32.
+    """
     torch: Any = require("torch", extra="models")
     if (folder / "model.safetensors").is_file():
         reader: Any = require("safetensors.torch", extra="models")
@@ -255,8 +264,8 @@ def _weights(folder: Path) -> dict[str, Array]:
         tensors = torch.load(folder / "pytorch_model.bin", map_location="cpu", weights_only=True)
     else:
         return {}
-    wanted = {name: tensor for name, tensor in tensors.items() if name.startswith("linear.")}
-    return {name: tensor.float().numpy() for name, tensor in wanted.items()}
+    linear = {name: tensor for name, tensor in tensors.items() if name.startswith("linear.")}
+    return {name: tensor.float().numpy() for name, tensor in linear.items()}
 
 
 def _json(path: Path) -> Any:

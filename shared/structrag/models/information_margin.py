@@ -1,4 +1,7 @@
-"""Margins by what a passage tells of the next, in a language model's likelihoods."""
+"""Margins by what a passage tells of the next.
+
+Measured by a language model's likelihoods.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,9 @@ from structrag.errors import InvalidParameter, check_at_least
 
 @dataclass(frozen=True, slots=True)
 class InformationMargin:
-    """Margins by mutual information: how much likelier a passage makes what follows it.
+    """Margins by mutual information.
+
+    That is how much likelier a passage makes what follows it.
 
     Example:
         >>> from structrag import IDMSSplitter
@@ -66,8 +71,8 @@ class InformationMargin:
             if not text or not before.strip():
                 margins.append(None)
                 continue
-            (given,) = self.model.score(self._end(before), [f" {text}"], chat=False)
-            gain = (given - plain[text]) / max(1, self.model.count_tokens(text))
+            (likelihood,) = self.model.score(self._end(before), [f" {text}"], chat=False)
+            gain = (likelihood - plain[text]) / max(1, self.model.count_tokens(text))
             margins.append(math.tanh(gain) if math.isfinite(gain) else None)
         return margins
 

@@ -1,4 +1,7 @@
-"""Static vectors of a text's tokens: the fast mode of matching tokens one by one."""
+"""Static vectors of a text's tokens.
+
+The fast mode of matching tokens one by one.
+"""
 
 from __future__ import annotations
 
@@ -69,14 +72,14 @@ class StaticTokens:
         vectors: Array = model.embedding[rows].astype(np.float32)
         if model.weights is not None:
             vectors = vectors * model.weights[ids].astype(np.float32)[:, None]
-        known = (ids != _unknown(model)) & vectors.any(axis=1) & (spans[:, 1] > spans[:, 0])
-        ids, spans, vectors = ids[known], spans[known], vectors[known]
+        has_vector = (ids != _unknown(model)) & vectors.any(axis=1) & (spans[:, 1] > spans[:, 0])
+        ids, spans, vectors = ids[has_vector], spans[has_vector], vectors[has_vector]
         width = self.embedder.dimension
         mean = vectors.mean(axis=0) if len(vectors) else np.zeros(width, dtype=np.float32)
         return TokenVectors(ids.astype(np.int32), spans, vectors.reshape(-1, width), mean)
 
 
 def _unknown(model: Any) -> int:
-    """The id of the token for what the vocabulary does not know; -1 where there is none."""
-    found = getattr(model, "unk_token_id", None)
-    return -1 if found is None else int(found)
+    """The id of the token for unknown words, or -1."""
+    unknown = getattr(model, "unk_token_id", None)
+    return -1 if unknown is None else int(unknown)

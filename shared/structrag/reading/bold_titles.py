@@ -1,4 +1,7 @@
-"""Bold lines that stand for headings, as some converters of PDF files write them."""
+"""Bold lines that stand for headings.
+
+Some converters of PDF files write them.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +21,12 @@ _FEWEST = 2  # one alone is emphasis
 
 
 def bold_headings(text: str, start: int = 0) -> list[Heading]:
-    """Bold lines as headings of level 1, for a Markdown text without any heading.
+    """Bold lines as headings of level 1.
 
-    Such a line is a paragraph of its own between blank lines, short, no sentence (no `.`, `:`, `,`,
-    `;`, `?` or `!` at its end), and text follows, or a line that is one too and numbered. There are
-    at least two, and no more than paragraphs of text. Else there are none.
+    For a Markdown text without any heading. Such a line is a paragraph of its own between blank
+    lines, short, no sentence (no `.`, `:`, `,`, `;`, `?` or `!` at its end), and text follows, or a
+    line that is one too and numbered. There are at least two, and no more than paragraphs of text.
+    Else there are none.
 
     Example:
         >>> headings = bold_headings("**1 Pumps**\\n\\nThey leak.\\n\\n**2 Taps**\\n\\nThey drip.")
@@ -56,7 +60,10 @@ def _title(paragraph: str) -> str:
 
 
 def _paragraphs(text: str, start: int) -> Iterator[tuple[int, int]]:
-    """The spans of lines between blank ones, line ends included; fenced code is one."""
+    """The spans of lines between blank ones, line ends included.
+
+    Fenced code is one span.
+    """
     source = unify_line_ends(text)
     lines = line_starts(source[start:], start)
     first = None

@@ -1,4 +1,7 @@
-"""Titles in the metadata of files: those of people, and those that programs made up."""
+"""Titles in the metadata of files.
+
+Those of people are told from those that programs made up.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,9 @@ _PROGRAM_TITLE = re.compile(
 
 
 def own_title(title: str) -> str:
-    """The title with single blanks; "" for one that a program made up.
+    """The title with single blanks.
+
+    "" for one that a program made up.
 
     Example:
         >>> own_title(" Pump  manual "), own_title("(anonymous)"), own_title("Microsoft Word - a")

@@ -213,7 +213,9 @@ def find_files(
 
 
 def other_files(path: str | bytes | os.PathLike[Any]) -> list[Path]:
-    """The files under a folder that `find_files` leaves out for their kind; hidden ones aside.
+    """The files that `find_files` leaves out for their kind.
+
+    Those under a folder, hidden ones aside.
 
     Example:
         >>> other_files("pyproject.toml")  # one file is no folder

@@ -1,4 +1,7 @@
-"""A warning for long PDF files and pages of HTML in which no heading was seen."""
+"""A warning of long files in which no heading was seen.
+
+It is for PDF files and pages of HTML.
+"""
 
 from __future__ import annotations
 

@@ -139,12 +139,18 @@ def nest_by_number(headings: list[Heading]) -> list[Heading]:
 
 
 def _is_above_others(headings: list[Heading]) -> bool:
-    """Whether the first heading is the title: alone at its level, which is the highest."""
-    return len(headings) > 1 and all(each.level > headings[0].level for each in headings[1:])
+    """Whether the first heading is the title.
+
+    It is alone at its level, which is the highest.
+    """
+    return len(headings) > 1 and all(heading.level > headings[0].level for heading in headings[1:])
 
 
 def _depths(numbers: list[tuple[int, ...]]) -> list[int]:
-    """The depth of every heading, from 1; `numbers` are empty for those without one."""
+    """The depth of every heading, from 1.
+
+    `numbers` are empty for those without one.
+    """
     depths = []
     last: tuple[int, ...] = ()
     for place, number in enumerate(numbers):

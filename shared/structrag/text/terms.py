@@ -113,7 +113,9 @@ def tokenizer_for(language: str, *, stems: bool = False) -> Tokenizer:
 
 
 def stop_words(language: str) -> frozenset[str]:
-    """The stop words of a language in lower case; none for a language without a list.
+    """The stop words of a language in lower case.
+
+    None for a language without a list.
 
     Example:
         >>> "the" in stop_words("english"), stop_words("finnish")

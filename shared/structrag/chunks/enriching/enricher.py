@@ -352,19 +352,25 @@ def as_enricher(value: Any) -> IDMSEnricher | None:
 
 
 def _enricher_of(settings: Mapping[str, Any]) -> IDMSEnricher:
-    """An enricher of its settings by name, those of its density among them under "density"."""
-    given = dict(settings)
-    density = given.pop("density", {})
+    """An enricher of its settings by name.
+
+    Those of its density are under "density".
+    """
+    choices = dict(settings)
+    density = choices.pop("density", {})
     try:
         if isinstance(density, Mapping):
             density = DensitySettings(**density)
-        return IDMSEnricher(density=density, **given)
+        return IDMSEnricher(density=density, **choices)
     except TypeError as error:
         raise InvalidParameter(f"enrich must hold settings of IDMSEnricher: {error}.") from error
 
 
 def enricher_settings(enricher: IDMSEnricher) -> dict[str, Any]:
-    """The settings of an enricher that are no defaults, as JSON values; functions are left out."""
+    """The settings of an enricher that are no defaults.
+
+    They are JSON values; functions are left out.
+    """
     return {
         **_plain_changes(enricher),
         "density": _plain_changes(enricher.density),
@@ -388,9 +394,9 @@ def with_enrichment(
     counter: TokenCounter,
     into_context: bool = True,
 ) -> ReadingSplitter:
-    """The splitter with the enrichment that `enrich` stands for, as `as_enricher` reads it.
+    """The splitter with the enrichment that `enrich` stands for.
 
-    Index texts stay within the limit of the splitter's chunks.
+    `as_enricher` reads `enrich`. Index texts stay within the limit of the splitter's chunks.
 
     Raises:
         InvalidParameter: as `as_enricher`.

@@ -244,10 +244,10 @@ class PICSplitter(ReadingSplitter, Reading):
         return Explanation(document, tuple(series), tuple(chunks)), stacked
 
     def _instructions(self, document: Document) -> InstructionSettings:
-        own = document.meta.get(self.instructions_key) if self.instructions_key else None
+        instructions = document.meta.get(self.instructions_key) if self.instructions_key else None
         return InstructionSettings(
             self.pseudo_instruction,
-            read_texts(own or self.instructions, self.instructions_key or "instructions"),
+            read_texts(instructions or self.instructions, self.instructions_key or "instructions"),
             self.instruction_vectors,
             self.prompt,
             self.summary_window,

@@ -110,9 +110,9 @@ def _read(answers: Sequence[Any], language: str | None) -> tuple[list[str], str]
 
 
 def pack(pieces: Sequence[str], window: int | None, *, least: int = 1) -> list[str]:
-    """Pieces joined, as many as count up to `window` estimated tokens; None: all of them.
+    """Pieces joined up to `window` estimated tokens.
 
-    At least `least` are joined, however many tokens they count.
+    With None all of them are joined. At least `least` are joined, however many tokens they count.
     """
     packed: list[list[str]] = []
     size = 0

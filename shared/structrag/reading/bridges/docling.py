@@ -143,7 +143,10 @@ class _Docling:
         return words, tuple(place for run in runs for place in self._places(run))
 
     def _is_repeated(self, node: Mapping[str, Any]) -> bool:
-        """Whether it is a caption that was there with its table or picture, or before."""
+        """Whether it is a caption that was there before.
+
+        Such as with its table or picture.
+        """
         name = str(node.get("self_ref") or "")
         if node.get("label") != "caption" or not name:
             return False
@@ -179,7 +182,10 @@ class _Docling:
         )
 
     def _box(self, place: Mapping[str, Any]) -> Box | None:
-        """The box from the upper left corner; docling mostly counts from the lower one."""
+        """The box from the upper left corner.
+
+        docling mostly counts from the lower one.
+        """
         box = place.get("bbox")
         if not box:
             return None

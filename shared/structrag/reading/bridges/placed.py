@@ -1,4 +1,7 @@
-"""Documents made of others' parts, with the pages and boxes that these came from."""
+"""Documents made of others' parts.
+
+With the pages and boxes that these came from.
+"""
 
 from __future__ import annotations
 

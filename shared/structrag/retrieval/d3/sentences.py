@@ -28,9 +28,9 @@ def check_evidence(evidence: Any) -> None:
 def paragraph_sentence_steps(
     evidence: EvidenceRetriever, question: str, layout: Layout, where: Any
 ) -> Steps[dict[int, float]]:
-    """Paragraph row -> the score of its best sentence, in [0, 1] over the documents searched.
+    """Paragraph row -> the score of its best sentence.
 
-    Rows of other documents are left out.
+    Scores are in [0, 1] over the documents searched. Rows of other documents are left out.
 
     Raises:
         InvalidParameter: a document of the index is not in `evidence`.
@@ -58,7 +58,10 @@ def paragraph_sentence_steps(
 
 
 def part_sentence_scores(paragraphs: Mapping[int, float], layout: Layout) -> dict[int, float]:
-    """Part row -> the best of its paragraphs' scores; a part without one is left out."""
+    """Part row -> the best of its paragraphs' scores.
+
+    A part without one is left out.
+    """
     parts: dict[int, float] = {}
     for part, (first, last) in enumerate(layout.parts.tolist()):
         scores = [paragraphs[row] for row in range(first, last) if row in paragraphs]

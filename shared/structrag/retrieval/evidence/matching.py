@@ -1,4 +1,7 @@
-"""How each sentence of a passage matches a question, word by word: for people to look at."""
+"""How each sentence of a passage matches a question.
+
+Word by word, for people to look at.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,9 @@ class WordMatch:
 
 @dataclass(frozen=True, slots=True)
 class SentenceMatch:
-    """A sentence, table row or heading of a passage, and how it matches a question.
+    """A sentence of a passage, and how it matches a question.
+
+    Table rows and headings are such sentences.
 
     Example:
         >>> SentenceMatch(0, 20, 1.4, ()).score
@@ -68,10 +73,10 @@ def words_of(text: str) -> list[Span]:
 def by_tokens(
     question: str, asked: TokenVectors, text: str, sentence: Span, tokens: PlacedTokens
 ) -> tuple[WordMatch, ...]:
-    """The words of a question matched by the vectors of its tokens, the best of each word.
+    """The words of a question matched by its tokens' vectors.
 
-    `asked` are the question's tokens, `tokens` those of the document `text` or of a part of it that
-    holds the sentence.
+    The best token stands for each word. `asked` are the question's tokens, `tokens` those of the
+    document `text` or of a part of it that holds the sentence.
     """
     inside = (tokens.starts >= sentence[0]) & (tokens.starts < sentence[1])
     starts = tokens.starts[inside]
@@ -120,7 +125,7 @@ def explain_steps(
     encoder: TokenEncoder | None,
     language: str,
 ) -> Steps[list[tuple[SentenceMatch, ...]]]:
-    """The sentences of each hit with what matches the words of a question in them.
+    """The sentences of each hit with the question's words they match.
 
     The encoder reads the question and the pieces around the hits; None: words match by stems.
     """
@@ -156,12 +161,18 @@ def explain_steps(
 
 
 def _pieces(document: Stored, chunk: Chunk) -> list[Span]:
-    """The pieces of a document, as an encoder reads it, that hold a part of a chunk."""
+    """The pieces of a document that hold part of a chunk.
+
+    They are as an encoder reads them.
+    """
     return [piece for piece in document.pieces if piece[0] < chunk.end and chunk.start < piece[1]]
 
 
 def _sentences(pool: Pool, number: int, chunk: Chunk) -> Iterator[tuple[int, Span]]:
-    """The atoms of a document that lie in a chunk, with their places within it."""
+    """The atoms that lie in a chunk, with their places.
+
+    The places are within the chunk.
+    """
     record = pool.records[number]
     for atom in np.flatnonzero((record.ends > chunk.start) & (record.starts < chunk.end)).tolist():
         start, end = int(record.starts[atom]), int(record.ends[atom])

@@ -62,13 +62,16 @@ class Pool:
             self._take_over(before)
 
     def begins_like(self, records: Sequence[Record]) -> int:
-        """How many records at the beginning are of the same atoms and stems as these."""
+        """How many records at the beginning are like these.
+
+        They are of the same atoms and stems.
+        """
         pairs = enumerate(zip(self.records, records, strict=False))
         most = min(len(self.records), len(records))
         return next((i for i, (one, other) in pairs if not _is_same(one, other)), most)
 
     def _take_over(self, before: Pool) -> None:
-        """Join what an earlier pool has worked out with the same of the other records."""
+        """Join an earlier pool's results with the other records'."""
         rest = Pool(self.records[self.shared :])
         atoms, sections = int(self.firsts[self.shared]), int(self.section_offsets[self.shared])
         if "windows" in vars(before):
@@ -288,9 +291,10 @@ def _is_same(one: Record, other: Record) -> bool:
 
 
 def _merged(old: Any, new: Any, first: int) -> Any:
-    """Arrays ordered by key, those of `new` behind the equal ones of `old`.
+    """Arrays ordered by key.
 
-    The second are numbers: the old ones below `first` stay, the new ones count from there.
+    Those of `new` come behind the equal ones of `old`. The second are numbers: the old ones below
+    `first` stay, the new ones count from there.
     """
     if len(old[1]) and old[1].max() >= first:
         stays = old[1] < first

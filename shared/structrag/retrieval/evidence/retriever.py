@@ -255,7 +255,10 @@ class EvidenceRetriever(Retriever):
         return retriever
 
     def config(self) -> dict[str, Any]:
-        """What decides the vectors and arrays, besides the documents; it is saved with them."""
+        """What decides vectors and arrays, besides the documents.
+
+        It is saved with them.
+        """
         return {
             "version": VERSION,
             "embedding": self.embedder.name if self.embedder is not None else None,
@@ -413,10 +416,10 @@ class EvidenceRetriever(Retriever):
     def explain(
         self, query: str, hits: Sequence[Hit], *, where: Any = None
     ) -> list[tuple[SentenceMatch, ...]]:
-        """How the sentences of each hit match the question, word by word, to look at.
+        """How the sentences of each hit match the question.
 
-        With token vectors by cosines, for which the encoder reads the pieces around the hits again;
-        else by stems. `where` as in the search that gave the hits.
+        Word by word, to look at. With token vectors by cosines, for which the encoder reads the
+        pieces around the hits again; else by stems. `where` as in the search that gave the hits.
         """
         return self.run(self._explain_steps(query, hits, where))
 
@@ -467,9 +470,10 @@ class EvidenceRetriever(Retriever):
     def sentence_scores_steps(
         self, query: str, *, where: Any = None
     ) -> Steps[dict[str, SentenceScores]]:
-        """Every sentence, row and heading of the documents searched with its score, as steps.
+        """The score of every sentence, row and heading, as steps.
 
-        By document; a blank query, or nothing to search, gives nothing. Raises as `search`.
+        Those of the documents searched. By document; a blank query, or nothing to search, gives
+        nothing. Raises as `search`.
         """
         check_query(query)
         shelf = self._shelf()
@@ -569,7 +573,10 @@ class EvidenceRetriever(Retriever):
 
 @dataclass(frozen=True, slots=True)
 class SentenceScores:
-    """The sentences, rows and headings of a document, in reading order, with their scores."""
+    """A document's sentences, rows and headings with their scores.
+
+    They are in reading order.
+    """
 
     starts: NDArray[np.int32]  # (n,) in characters of the document
     scores: NDArray[np.float64]  # (n,) of one search, higher is better

@@ -265,7 +265,10 @@ class Keywords:
 
 
 def _body_names(chunks: Sequence[Chunk]) -> dict[str, str]:
-    """Key -> name as written, of the names by form in most segments of a document."""
+    """Key -> name as written, of the names by form.
+
+    Those in most segments of a document.
+    """
     counts: Counter[str] = Counter()
     written: dict[str, str] = {}
     for chunk in chunks:

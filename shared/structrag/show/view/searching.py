@@ -69,10 +69,11 @@ def search_passages(
     k: int,
     embedder: Any = None,
 ) -> tuple[list[list[Chunk]], dict[str, Any]]:
-    """The best `k` passages of all documents: by document in reading order, and as hits.
+    """The best `k` passages of all documents.
 
-    A hit's `sentences` say what matches the words of the query in each of them. Words that are left
-    out of searches by terms, such as "the", are not among them.
+    By document in reading order, and as hits. A hit's `sentences` say what matches the words of the
+    query in each of them. Words that are left out of searches by terms, such as "the", are not
+    among them.
 
     Raises:
         InvalidParameter: the query is blank.
