@@ -307,11 +307,7 @@ class D3Index:
         keeps = self.runner.cache is None and self.runner.llm is not None
         return Preparation(
             self._splitters[level],
-            ViewSettings(
-                names=LEVELS[level],
-                use_llm=self.runner.llm is not None,
-                language=self.language,
-            ),
+            ViewSettings(names=LEVELS[level], language=self.language),
             self.embedder if has_vectors else None,
             "windows",
             None,

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from doubles import HashEmbedder, ScriptedModel
 
 from structrag.asking.cache import Cache
+from structrag.errors import InvalidParameter
 from structrag.models.summariser import TransformersSummariser
 from structrag.reading.files import read_text
 from structrag.records import Document
@@ -86,6 +88,16 @@ def test_with_a_cache_nothing_is_kept_beside_it(tmp_path: Path) -> None:
     index = D3Index(llm=ScriptedModel(without_herons), cache=Cache(tmp_path / "cache"))
     index.add([document(TWO_LONG)])
     assert not any(index.kept.values())
+
+
+async def test_only_documents_that_are_there_can_be_updated() -> None:
+    index = D3Index()
+    with pytest.raises(InvalidParameter, match="report"):
+        index.update([document()])
+    with pytest.raises(InvalidParameter, match="report"):
+        await index.aupdate([document()])
+    await index.aadd([document()])
+    assert (await index.aupdate([document(TWO_LONG)])).replaced == 1
 
 
 def test_the_layout_is_put_together_once_after_a_change() -> None:
