@@ -10,6 +10,7 @@
     │   └── TimedOut     (RuntimeError) a call of a model took longer than `timeout`
     ├── BudgetExceeded   (RuntimeError) the run reached the call budget it was given
     ├── IndexDamaged     (RuntimeError) a saved index is incomplete, altered or not ours
+    │   └── NoIndex      (FileNotFoundError) there is none
     ├── SaveFailed       (OSError)      the system refused to write, for example a full volume
     └── MissingExtra     (ImportError)  an optional package is not installed
 
@@ -72,6 +73,10 @@ class BudgetExceeded(StructragError, RuntimeError):
 
 class IndexDamaged(StructragError, RuntimeError):
     """A saved index is incomplete, altered or not one of ours."""
+
+
+class NoIndex(IndexDamaged, FileNotFoundError):
+    """There is no saved index at a path."""
 
 
 class SaveFailed(StructragError, OSError):

@@ -29,7 +29,7 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.errors import IndexDamaged, InvalidParameter, SaveFailed, StructragError
+from structrag.errors import IndexDamaged, InvalidParameter, NoIndex, SaveFailed, StructragError
 from structrag.index.blocks import ArrayFile, write_arrays
 from structrag.index.lexical import Bm25
 from structrag.index.segments import Merge, Segment, open_segment, segment_path
@@ -340,7 +340,7 @@ def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         manifest = json.loads((place / MANIFEST).read_bytes())
     except (FileNotFoundError, NotADirectoryError):
-        raise IndexDamaged(
+        raise NoIndex(
             f"There is no saved index at {str(place)!r}: it has no {MANIFEST}. Check the path."
         ) from None
     except (ValueError, RecursionError, OSError):

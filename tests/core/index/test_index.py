@@ -686,6 +686,8 @@ def test_loading_with_other_settings_is_refused(
 
 
 def test_loading_what_is_no_index(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="There is no saved index"):
+        Index.load(tmp_path / "none")
     with pytest.raises(IndexDamaged, match="There is no saved index"):
         Index.load(tmp_path / "nothing")
     Store(("raw",)).save(tmp_path / "store")
