@@ -1,6 +1,7 @@
-"""How LangChain's stores are asked for entries of one view and of some documents.
+"""How LangChain's stores are asked for some entries.
 
-Each has a filter language of its own. A store without one here is asked for more than is needed.
+Those of one view and of some documents. Each has a filter language of its own. A store without one
+here is asked for more than is needed.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ StoreFilter = Callable[[str, Sequence[str] | None], Mapping[str, Any]]
 
 
 def known_filter(store: Any) -> StoreFilter | None:
-    """The filter of a store that is known by the name of its class, or of one of its bases.
+    """The filter of a store that is known by its class's name.
+
+    Or by the name of one of its bases.
 
     Example:
         >>> from langchain_core.embeddings import DeterministicFakeEmbedding

@@ -54,7 +54,7 @@ class Entry(TypedDict):
     tokens: int  # of the text with everything below it, estimated
 
 
-class Reading(TypedDict):
+class SectionText(TypedDict):
     """The text of a section."""
 
     document: str
@@ -118,7 +118,7 @@ class Library:
             sections = parse(self._document(name)).sections
             return [self._entry(name, section) for section in sections[1:]]
 
-    def read(self, document: str, section: int, max_tokens: int) -> Reading:
+    def read(self, document: str, section: int, max_tokens: int) -> SectionText:
         """The text of a section with everything below it.
 
         0 stands for the whole document.
@@ -135,7 +135,7 @@ class Library:
                 )
             start, end = sections[section].start, sections[section].end
             cut = _cut(source.text, start, end, max_tokens)
-            return Reading(
+            return SectionText(
                 document=self._shown(name),
                 path=list(sections[section].path),
                 start=start,
@@ -203,25 +203,37 @@ def server_of(library: Library) -> MCPServer[Any]:
 
     @server.tool()
     def evidence(question: str, max_tokens: int = 1000) -> list[Passage]:
-        """The passages that answer a question, best first, within so many tokens together."""
+        """The passages that answer a question, best first.
+
+        Together they have at most so many tokens.
+        """
         with _mistakes_said():
             return library.find(question, None, max_tokens)
 
     @server.tool()
     def search(query: str, k: int = 5) -> list[Passage]:
-        """The k best passages for words or a question, each a paragraph, table or list."""
+        """The k best passages for words or a question.
+
+        Each is a paragraph, table or list.
+        """
         with _mistakes_said():
             return library.find(query, k, None)
 
     @server.tool()
     def outline(document: str = "") -> list[Entry]:
-        """All documents of the folder, or the sections of one with their numbers and sizes."""
+        """All documents of the folder, or the sections of one.
+
+        Sections come with their numbers and sizes.
+        """
         with _mistakes_said():
             return library.entries(document)
 
     @server.tool()
-    def read_section(document: str, section: int = 0, max_tokens: int = 4000) -> Reading:
-        """The text of a section with everything below it; section 0 is the whole document."""
+    def read_section(document: str, section: int = 0, max_tokens: int = 4000) -> SectionText:
+        """The text of a section with everything below it.
+
+        Section 0 is the whole document.
+        """
         with _mistakes_said():
             return library.read(document, section, max_tokens)
 

@@ -52,9 +52,10 @@ def paged_steps(
 
 
 def documents_of(index: Index | None, request: Search) -> list[str] | None:
-    """The documents that a search is limited to, to be part of a store's own filter.
+    """The documents that a search is limited to.
 
-    None where it is not limited, or to more documents than a filter should name.
+    They are to be part of a store's own filter. None where it is not limited, or to more documents
+    than a filter should name.
     """
     if index is None or request.where is None:
         return None

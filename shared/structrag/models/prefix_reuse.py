@@ -194,7 +194,7 @@ class PrefixReader:
         return _in_passes(self.model, rows, read)
 
     def _is_ready(self, row: Row) -> bool:
-        """Whether a kept prefix can be used, tried out where it was not yet."""
+        """Whether a kept prefix can be used; tried out once."""
         if self.usable is None:
             self.usable = self._probe(row)
         place = (str(getattr(self.model, "device", "")), str(getattr(self.model, "dtype", "")))

@@ -83,10 +83,10 @@ class Tokenizer:
 
     def __call__(self, text: str) -> list[str]:
         stop = _stop_set(self.language, self.stopwords)
-        kept = [term for term in _all_terms(text) if term not in stop]
+        terms = [term for term in _all_terms(text) if term not in stop]
         if not self.stems or self.language not in STEM_LANGUAGES:
-            return kept
-        stemmed: list[str] = _stemmer(self.language).stemWords(kept)
+            return terms
+        stemmed: list[str] = _stemmer(self.language).stemWords(terms)
         return stemmed
 
     def to_json(self) -> dict[str, Any]:
@@ -139,7 +139,10 @@ _LOCAL = threading.local()
 
 
 def _stemmer(language: str) -> Any:
-    """Snowball's stemmer of a language; each thread has its own, as they may not be shared."""
+    """Snowball's stemmer of a language, one for each thread.
+
+    Stemmers may not be shared.
+    """
     if not hasattr(_LOCAL, "stemmers"):
         _LOCAL.stemmers = {}
     if language not in _LOCAL.stemmers:
