@@ -98,7 +98,7 @@ def gold_rank(question: Question, scope: Scope, parts: Mapping[int, float]) -> i
 
 def table(systems: Mapping[str, Measured]) -> str:
     """One row a router."""
-    own = systems[EVIDENCE]
+    evidence = systems[EVIDENCE]
     rows = []
     for name, system in systems.items():
         row = [name]
@@ -106,7 +106,7 @@ def table(systems: Mapping[str, Measured]) -> str:
             row.append(f"{100 * system.mean(figure):.1f}" if figure in system.values else "")
         for figure in (TOP, AMONG, RECALL):
             is_other = name != EVIDENCE and figure in system.values
-            row.append(difference(own, system, figure) if is_other else "")
+            row.append(difference(evidence, system, figure) if is_other else "")
         rows.append(row)
     head = ["router", TOP, AMONG, RECALL, *(f"minus it: {name}" for name in (TOP, AMONG, RECALL))]
     return markdown_table(head, rows, labels=1)

@@ -146,7 +146,7 @@ def alternating(k: float, query: str) -> int:
     """A whole number for `k`, the same for equal queries.
 
     It is one of the two around a fraction. Of many queries the mean is `k`: 1.5 gives 1 for half of
-    them and 2 for the other half (MC-indexing, appendix F). At least 1.
+    them and 2 for the other half (MC-indexing, appendix E). At least 1.
 
     Example:
         >>> alternating(3, "Which pump leaks?")

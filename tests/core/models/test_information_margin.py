@@ -74,8 +74,8 @@ def test_the_likelihoods_of_a_model_of_transformers() -> None:
 
     model = TransformersModel(small_causal_model(), small_tokenizer())
     (value,) = InformationMargin(model)([("cats eat", "dogs sleep .")])
-    given, plain = (model.score(p, ["dogs sleep ."], chat=False)[0] for p in ("cats eat", ""))
-    assert value == pytest.approx(math.tanh((given - plain) / 3), abs=1e-6)
+    behind, plain = (model.score(p, ["dogs sleep ."], chat=False)[0] for p in ("cats eat", ""))
+    assert value == pytest.approx(math.tanh((behind - plain) / 3), abs=1e-6)
 
 
 @pytest.mark.parametrize("bad", [None, "gpt", object()])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from structrag.asking.replies.ids import parse_ids, usable_ids
 from structrag.asking.replies.lists import parse_answer
@@ -197,14 +198,7 @@ def summarised_steps(
         is_long = settings.counter(paragraph.text) > settings.short_tokens
         if is_long and not paragraph.extras.get("summary"):
             long.append(i)
-    takes_text = isinstance(settings.summariser, TransformersSummariser)
-    words = str(SUMMARY_TOKENS * 10 // 13)
-    template = "{text}" if takes_text else PROMPT
-    asks = []
-    for i in long:
-        title = " > ".join(paragraphs[i].path)
-        prompt = template.format(title=title, text=paragraphs[i].text, words=words)
-        asks.append(Ask(prompt, SUMMARY_COMPONENT, llm=settings.summariser))
+    asks = [_summary_ask(paragraphs[i], settings.summariser) for i in long]
     answers = (yield asks) if asks else []
     for i, answer in zip(long, answers, strict=True):
         summary = "" if isinstance(answer, Failed) else parse_answer("summary", answer)[0]
@@ -214,6 +208,14 @@ def summarised_steps(
             extras = {**paragraphs[i].extras, "summary": summary}
             chosen[i] = replace(paragraphs[i], extras=extras)
     return chosen
+
+
+def _summary_ask(paragraph: Chunk, summariser: Any) -> Ask:
+    """What asks for a paragraph's summary; a model that only summarises gets its text alone."""
+    template = "{text}" if isinstance(summariser, TransformersSummariser) else PROMPT
+    title, words = " > ".join(paragraph.path), str(SUMMARY_TOKENS * 10 // 13)
+    prompt = template.format(title=title, text=paragraph.text, words=words)
+    return Ask(prompt, SUMMARY_COMPONENT, llm=summariser)
 
 
 def short_forms(paragraphs: Sequence[Chunk], settings: Selection) -> list[str]:

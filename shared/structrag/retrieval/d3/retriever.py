@@ -119,26 +119,25 @@ class D3Retriever(Retriever):
         self.routing = replace(self.routing, counter=counter)
         counter = model_counter(self.selection.counter, model)
         self.selection = replace(self.selection, counter=counter)
-        self.strategy = strategy if strategy is not None else self.selection.strategy
-        if self.strategy == "auto":
-            without = FUSED if evidence is None else EVIDENCE
-            self.strategy = without if model is None else "base"
-        if self.strategy == EVIDENCE:
-            _check_given(evidence, "strategy")
-        elif self.strategy != FUSED:
+        chosen = strategy if strategy is not None else self.selection.strategy
+        self.strategy = _checked_strategy(chosen, model, evidence)
+        if self.strategy not in (FUSED, EVIDENCE):
             self.selection = replace(self.selection, strategy=self.strategy)
         if max_tokens is not None:
             check_at_least("max_tokens", max_tokens, 1)
         self.k = None if k is None else checked_k(k)
         self.max_tokens = max_tokens
         self.join_adjacent = join_adjacent
-        asking = asking_of(asking, options, D3Retriever)
+        self.runner = self._new_runner(model, asking_of(asking, options, D3Retriever))
+
+    def _new_runner(self, model: Any, asking: Asking) -> Runner:
+        """What asks the models: with the index's cache where there is no other."""
         if asking.cache is None:
-            asking = replace(asking, cache=index.cache)
-        embedder: Any = index.embedder
+            asking = replace(asking, cache=self.index.cache)
+        embedder: Any = self.index.embedder
         if hasattr(embedder, "fit"):  # fitted to the index's own texts; see `own_vectors`
             embedder = None
-        self.runner = Runner(llm=model, embedder=embedder, asking=asking)
+        return Runner(llm=model, embedder=embedder, asking=asking)
 
     @property
     def usage(self) -> Usage:
@@ -210,11 +209,7 @@ class D3Retriever(Retriever):
         scope = Scope(self.index, where)
         if not question.strip() or not scope.outline:
             return D3Result(question, cost={"route": StageCost(), "select": StageCost()})
-        sentences = None
-        if self.evidence is not None and EVIDENCE in (self.router, self.strategy):
-            sentences = yield from paragraph_sentence_steps(
-                self.evidence, question, scope.layout, where
-            )
+        sentences = yield from self._sentence_steps(question, scope, where)
         by_sentences = sentences if self.router == EVIDENCE else None
         routed = yield from routed_steps(
             question,
@@ -225,9 +220,9 @@ class D3Retriever(Retriever):
             self.cross_encoder,
             by_sentences,
         )
-        if self.strategy == EVIDENCE and sentences is not None:
+        details: list[Details] = []
+        if self.strategy == EVIDENCE:
             evidence = self._best_sentences(scope, routed, sentences, most)
-            details: list[Details] = []
         else:
             evidence, details = yield from self._selected(question, scope, routed, selection, most)
         chunks = [scope.paragraphs.chunk(routed.rows[place]) for place in evidence.positions]
@@ -251,6 +246,14 @@ class D3Retriever(Retriever):
                 f"questions must be a list of questions; got one, {questions!r}. Put it in a list."
             )
         return together([self.result_steps(question, k, where=where) for question in questions])
+
+    def _sentence_steps(
+        self, question: str, scope: Scope, where: Any
+    ) -> Steps[Mapping[int, float]]:
+        """The scores of paragraphs by their best sentences; {} where no stage uses them."""
+        if self.evidence is None or EVIDENCE not in (self.router, self.strategy):
+            return {}
+        return (yield from paragraph_sentence_steps(self.evidence, question, scope.layout, where))
 
     def _best_sentences(
         self, scope: Scope, routed: Routed, sentences: Mapping[int, float], k: int | None
@@ -305,6 +308,17 @@ def _check_given(evidence: Any, parameter: str) -> None:
             f"evidence must be given with {parameter}='evidence'; got None. Pass an "
             "EvidenceRetriever over the same documents."
         )
+
+
+def _checked_strategy(strategy: str, model: Any, evidence: Any) -> str:
+    """The strategy, "auto" decided; InvalidParameter where what it needs is missing."""
+    if strategy == "auto" and model is not None:
+        return "base"
+    if strategy == "auto":
+        return FUSED if evidence is None else EVIDENCE
+    if strategy == EVIDENCE:
+        _check_given(evidence, "strategy")
+    return strategy
 
 
 def _checked_router(router: str, model: Any, cross_encoder: Any, evidence: Any) -> str:
