@@ -38,6 +38,7 @@ class Passage(TypedDict):
     section: int  # the number of its section, as `read_section` takes it
     start: int  # characters of the document's text
     end: int
+    context: str  # what the text is read with: header of a table's rows, lead-in of a list's items
     text: str
     score: float
 
@@ -152,6 +153,7 @@ class Library:
             section=self._section(chunk.doc_id, chunk.start),
             start=chunk.start,
             end=chunk.end,
+            context=chunk.context,
             text=chunk.text,
             score=round(hit.score, 4),
         )
