@@ -44,6 +44,19 @@ MAIN = (
     ),
     Result("Evidence within a token budget", "evidence.md", "evidence.py"),
     Result(
+        "Evidence: what its users have today",
+        "evidence_small.md",
+        "evidence.py --sample small --rows recursive,fixed",
+    ),
+    Result(
+        "Evidence: what its settings rest on", "evidence_choices.md", "evidence.py --leave-one-out"
+    ),
+    Result(
+        "Evidence: how token vectors are kept",
+        "evidence_kept.md",
+        "evidence.py --kept --sets qasper,nq,covid_qa,qmsum",
+    ),
+    Result(
         "Boundaries: where sections began, headings taken out", "boundaries.md", "boundaries.py"
     ),
 )

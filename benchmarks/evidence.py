@@ -1,13 +1,14 @@
 """`EvidenceRetriever` on the samples of all question sets, beside chunks searched as others do.
 
     python benchmarks/evidence.py [--sample large|small] [--sets qasper,cuad,...]
-        [--rows WORD,WORD] [--again] [--leave-one-out]
+        [--rows WORD,WORD] [--again] [--leave-one-out] [--kept]
 
 Prints the tables and writes benchmarks/results/evidence.md; --leave-one-out those of the settings,
-to evidence_choices.md. The small sample is that of methods.py. The encoder's token vectors, and the
-recall of every question, are kept in benchmarks/results/cache/evidence, so that a run that was
-stopped goes on where it was; --again measures the chosen rows anew. Without the evaluation data
-(STRUCTRAG_DATA) or the encoder it says so and stops.
+to evidence_choices.md, and --kept that of the ways to keep token vectors, to evidence_kept.md. The
+small sample is that of methods.py; its tables are in evidence_small.md. The encoder's token
+vectors, and the recall of every question, are kept in benchmarks/results/cache/evidence, so that a
+run that was stopped goes on where it was; --again measures the chosen rows anew. Without the
+evaluation data (STRUCTRAG_DATA) or the encoder it says so and stops.
 """
 
 from __future__ import annotations
@@ -69,7 +70,6 @@ KEPT = quality.RESULTS / "cache" / "evidence"
 BASE, EVIDENCE = "fixed 200, vectors and BM25", "**EvidenceRetriever**"
 USERS = "recursive 1,000 characters, overlap 200, vectors, top 4"
 UNMATCHED = "EvidenceRetriever, tokens not matched"
-BARE = "EvidenceRetriever, context=none"
 READING = (
     "Recall is the share of the gold text that the reader is given within so many tokens (of the "
     "best single occurrence where any one answers), in percent. Each question is searched inside "
@@ -79,7 +79,7 @@ READING = (
     f'use it, with this encoder, and has no more to give than four chunks. "{BASE}" was the best '
     'of all chunks in methods.md. "Tokens not matched" is the first stage alone: windows of '
     "vectors and of BM25 over stems, sections and titles. Headers of tables and lead-ins that "
-    "stand in front of a passage count, but are no recall; with context=none there are none. "
+    "stand in front of a passage count, but are no recall. "
     "Intervals hold the central 95 % of 1,000 "
     "bootstrap samples of the questions, drawn within each set; those of differences are paired. "
     "The design was chosen on samples of these sets, so the figures flatter it somewhat."
@@ -220,7 +220,6 @@ ROWS: Mapping[str, Callable[[Setting], Search]] = {
     USERS: recursive,
     BASE: fixed,
     UNMATCHED: lambda setting: evidence(setting, Unmatched),
-    BARE: lambda setting: evidence(setting, context="none"),
     EVIDENCE: evidence,
 }
 
@@ -276,7 +275,22 @@ def page(about: Mapping[str, str], values: Values) -> str:
     for budget in BUDGETS:
         parts += [f"## Within {budget:,} tokens", by_set(values, budget)]
     parts += [f"## Against {BASE}, within 1,000 tokens, set by set", against_base(values)]
+    if {UNMATCHED, EVIDENCE} <= set(_rows(values)):
+        parts += ["## What matching tokens adds to the first stage", added(values)]
     return "\n\n".join(parts) + "\n"
+
+
+def added(values: Values) -> str:
+    """Paired differences of `EvidenceRetriever` to its first stage, set by set and in the mean."""
+    rows = []
+    for budget in BUDGETS:
+        pairs = zip(
+            _groups(values, EVIDENCE, budget), _groups(values, UNMATCHED, budget), strict=True
+        )
+        groups = [np.subtract(own, base).tolist() for own, base in pairs]
+        cells = [choices.shown(mean_of_sets([group])) for group in groups]
+        rows.append([f"{budget:,}", *cells, choices.shown(mean_of_sets(groups))])
+    return markdown_table(["", *values, "mean"], rows, labels=1)
 
 
 def means(values: Values) -> str:
@@ -337,6 +351,38 @@ def settings_page(
     about: Mapping[str, str], samples: Sequence[Sample], encoder: KeptTokens, counter: TokenCounter
 ) -> str:
     """The tables of the settings."""
+    benches, folders = _benches(samples, encoder, counter)
+    values = choices.recalls(benches, folders)
+    facts = "\n".join(f"- {key}: {value}" for key, value in about.items())
+    parts = ["# What stands behind the settings of EvidenceRetriever", facts, choices.READING]
+    parts += ["## One setting at a time", choices.one_at_a_time(values)]
+    if len(values) > 1:
+        parts += ["## Chosen without the set that is measured", choices.LEFT_OUT]
+        parts += [choices.left_out(values)]
+    return "\n\n".join(parts) + "\n"
+
+
+def kept_page(
+    about: Mapping[str, str], samples: Sequence[Sample], encoder: KeptTokens, counter: TokenCounter
+) -> str:
+    """The table of the ways to keep token vectors."""
+    benches, folders = _benches(samples, encoder, counter)
+    kept = {}
+    for name, make in benches.items():
+        path = folders[name] / "kept.json"
+        if not path.is_file():
+            path.write_text(json.dumps(choices.kept_tokens(make)) + "\n", encoding="utf-8")
+            print(f"{name}: kept", file=sys.stderr, flush=True)
+        kept[name] = json.loads(path.read_text(encoding="utf-8"))
+    facts = "\n".join(f"- {key}: {value}" for key, value in about.items())
+    parts = ["# How the token vectors of EvidenceRetriever are kept", facts]
+    return "\n\n".join([*parts, choices.KEPT_READING, choices.kept_table(kept)]) + "\n"
+
+
+def _benches(
+    samples: Sequence[Sample], encoder: KeptTokens, counter: TokenCounter
+) -> tuple[dict[str, Callable[..., choices.Bench]], dict[str, Path]]:
+    """For each set what makes its bench, and where its values are kept."""
     folders = {one.dataset.name: KEPT / f"{one.dataset.name}-{one.key}-choices" for one in samples}
     for folder in folders.values():
         folder.mkdir(parents=True, exist_ok=True)
@@ -346,23 +392,7 @@ def settings_page(
         folder = folders[one.dataset.name] / "signals"
         return choices.bench(setting, one.dataset.questions, folder, **kept)
 
-    benches = {one.dataset.name: partial(bench, one) for one in samples}
-    values = choices.recalls(benches, folders)
-    facts = "\n".join(f"- {key}: {value}" for key, value in about.items())
-    parts = ["# What stands behind the settings of EvidenceRetriever", facts, choices.READING]
-    parts += ["## One setting at a time", choices.one_at_a_time(values)]
-    if len(values) > 1:
-        parts += ["## Chosen without the set that is measured", choices.LEFT_OUT]
-        parts += [choices.left_out(values)]
-    kept = {}
-    for name, make in benches.items():
-        path = folders[name] / "kept.json"
-        if not path.is_file():
-            path.write_text(json.dumps(choices.kept_tokens(make)) + "\n", encoding="utf-8")
-            print(f"{name}: kept", file=sys.stderr, flush=True)
-        kept[name] = json.loads(path.read_text(encoding="utf-8"))
-    parts += ["## What is kept of the tokens", choices.KEPT_READING, choices.kept_table(kept)]
-    return "\n\n".join(parts) + "\n"
+    return {one.dataset.name: partial(bench, one) for one in samples}, folders
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -381,10 +411,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "reader's tokens": counter_label,
         "samples": "; ".join(map(_sample_line, samples)),
     }
-    if options.leave_one_out:
-        text = settings_page(about, samples, encoder, counter)
-        print(text)
-        (options.output / "evidence_choices.md").write_text(text, encoding="utf-8")
+    for asked, write, file in (
+        (options.leave_one_out, settings_page, "evidence_choices.md"),
+        (options.kept, kept_page, "evidence_kept.md"),
+    ):
+        if asked:
+            text = write(about, samples, encoder, counter)
+            print(text)
+            (options.output / file).write_text(text, encoding="utf-8")
+    if options.leave_one_out or options.kept:
         return
     words = [word.lower() for word in options.rows.split(",")]
     chosen = [name for name in ROWS if any(word in name.lower() for word in words)]
@@ -398,7 +433,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise SystemExit(f"Nothing to compare with: --rows must include {BASE!r}.")
     text = page(about, values)
     print(text)
-    (options.output / "evidence.md").write_text(text, encoding="utf-8")
+    file = "evidence.md" if options.sample == "large" else "evidence_small.md"
+    (options.output / file).write_text(text, encoding="utf-8")
 
 
 def _sample_line(one: Sample) -> str:
@@ -418,6 +454,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--leave-one-out", action="store_true", help="what each setting gains or loses"
     )
+    parser.add_argument("--kept", action="store_true", help="what ways to keep token vectors lose")
     parser.add_argument("--rows", default="", help="only those with one of these words")
     parser.add_argument("--again", action="store_true", help="measure the chosen rows anew")
     parser.add_argument(

@@ -89,7 +89,6 @@ _SECTIONS = ("section vectors", "section stems")
 CHOICES: Mapping[str, Choice] = {
     "E": E,
     "first stage alone": E.weighing(**{**UNMATCHED, "tokens": 0.0}),
-    "no tokens, all else as in E": E.weighing(tokens=0.0),
     "no vectors": E.weighing(vectors=0.0),
     "vectors .5": E.weighing(vectors=0.5),
     "vectors 1": E.weighing(vectors=1.0),
@@ -103,13 +102,6 @@ CHOICES: Mapping[str, Choice] = {
     "no titles": E.weighing(titles=0.0),
     "titles .4": E.weighing(titles=0.4),
     "idf to the power 1": replace(E, power=1.0),
-    "idf to the power 1, stems .25": replace(E.weighing(stems=0.25), power=1.0),
-    "idf to the power 1, stems .25, sections .1": replace(
-        E.weighing(stems=0.25, **dict.fromkeys(_SECTIONS, 0.1)), power=1.0
-    ),
-    "idf to the power 1, vectors 1, stems 1": replace(
-        E.weighing(vectors=1.0, stems=1.0), power=1.0
-    ),
     "idf to the power 2": replace(E, power=2.0),
     "punctuation of the question counts": replace(E, words=ALL),
     "function words of the question do not count": replace(E, words=CONTENT),

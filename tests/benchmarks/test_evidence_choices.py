@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import evidence
 from benchmarks.datasets import Dataset, Question
-from benchmarks.evidence import KeptTokens, Setting, settings_page
+from benchmarks.evidence import KeptTokens, Setting, kept_page, settings_page
 from benchmarks.evidence_choices import CHOICES, E, bench, chosen_without, left_out, order
 from benchmarks.methods import BUDGETS, Sample
 from structrag import read_text
@@ -75,5 +75,6 @@ def test_the_page_of_the_settings(
     monkeypatch.setattr(evidence, "KEPT", tmp_path)
     text = settings_page({"encoder": "hashes"}, [one], encoder, count_tokens)
     assert "| all atoms matched | +0.0 [+0.0, +0.0] |" in text and "- encoder: hashes" in text
-    assert "| no function words, 192 dimensions | " in text
     assert "Chosen without" not in text  # of one set alone nothing can be left out
+    kept = kept_page({"encoder": "hashes"}, [one], encoder, count_tokens)
+    assert "| no function words, 192 dimensions | " in kept and "| +0.0 [+0.0, +0.0] |" in kept
