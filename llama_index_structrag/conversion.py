@@ -34,6 +34,7 @@ from structrag.hosts.metadata import (
     source_notes,
 )
 from structrag.hosts.places import trimmed
+from structrag.index.snapshot import Reader
 from structrag.records import Chunk, Document, Hit
 
 INDEX_TEXT_KEY = (
@@ -185,6 +186,17 @@ def hit_to_node(
         setattr(node, name, [*keys])
     hide_structure(node)
     return NodeWithScore(node=node, score=hit.score)
+
+
+def link_chunks(node: BaseNode, reader: Reader, chunk: Chunk) -> None:
+    """Set PREVIOUS and NEXT of a hit to the chunks beside it in its document."""
+    row = reader.row_of(chunk.id)
+    if row is None:  # a passage of evidence is no chunk of the index
+        return
+    rows = reader.rows_of(chunk.doc_id)
+    for name, neighbour in ((NodeRelationship.PREVIOUS, row - 1), (NodeRelationship.NEXT, row + 1)):
+        if neighbour in rows:
+            node.relationships[name] = RelatedNodeInfo(node_id=reader.chunk(neighbour).id)
 
 
 def show_text(node: TextNode) -> None:

@@ -25,7 +25,7 @@ from llama_index_structrag.options import (
     RetrieverArguments,
     read_options,
 )
-from llama_index_structrag.retrieving import IndexRetriever, aretrieved
+from llama_index_structrag.retrieving import ChunkRetriever, aretrieved
 from llama_index_structrag.settings import token_counter
 from structrag.asking.requests import Ranking, Search
 from structrag.hosts.metadata import CHUNK_KEY, DOCUMENT_KEY
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-class HiQARetriever(IndexRetriever):
+class HiQARetriever(ChunkRetriever):
     """Finds segments among many look-alike documents (HiQA, equation 2).
 
     Vectors, BM25 and critical keywords are put together.

@@ -15,7 +15,7 @@ from llama_index_structrag.options import (
     RetrieverArguments,
     read_options,
 )
-from llama_index_structrag.retrieving import IndexRetriever
+from llama_index_structrag.retrieving import ChunkRetriever
 from structrag.index.index import Index
 from structrag.records import Hit
 from structrag.retrieval.multiview import MultiViewRetriever as CoreRetriever
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-class MultiViewRetriever(IndexRetriever):
+class MultiViewRetriever(ChunkRetriever):
     """Finds chunks by several views of each section (MC-indexing).
 
     The views are its text, a summary and its keywords.

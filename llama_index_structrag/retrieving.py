@@ -21,11 +21,12 @@ from llama_index.core.llms import LLM
 from llama_index.core.prompts import BasePromptTemplate, PromptTemplate
 from llama_index.core.prompts.mixin import PromptDictType
 from llama_index.core.schema import BaseNode, IndexNode, NodeWithScore, QueryBundle
+from llama_index.core.storage.docstore import SimpleDocumentStore
 from llama_index.core.vector_stores.types import BasePydanticVectorStore, MetadataFilters
 from llama_index.core.vector_stores.utils import build_metadata_filter_fn
 from typing_extensions import Self
 
-from llama_index_structrag.conversion import hit_to_node, index_document
+from llama_index_structrag.conversion import hit_to_node, index_document, link_chunks
 from llama_index_structrag.events import IndexBuildEndEvent, IndexBuildStartEvent
 from llama_index_structrag.models import LlamaIndexModel, core_embedder
 from llama_index_structrag.options import HINTS, RetrieverArguments, Where, read_options
@@ -257,6 +258,25 @@ def arguments_of(cls: type) -> list[str]:
     ]
     names = [p.name for p in parameters if p.kind is not inspect.Parameter.VAR_KEYWORD]
     return [name for name in dict.fromkeys(names) if name != "self"]
+
+
+class ChunkRetriever(IndexRetriever):
+    """A retriever whose hits are chunks of an index, which know the chunks beside them."""
+
+    def nodes_of(self, hits: Sequence[Hit]) -> list[NodeWithScore]:
+        """Hits of this retriever's index as scored nodes, in their order."""
+        nodes, reader = super().nodes_of(hits), self._store.reader()
+        for hit, scored in zip(hits, nodes, strict=True):
+            link_chunks(scored.node, reader, hit.chunk)
+        return nodes
+
+    def docstore(self) -> SimpleDocumentStore:
+        """All chunks as nodes, as `PrevNextNodePostprocessor` wants them beside the hits."""
+        chunks = self._store.chunks()
+        nodes = self.nodes_of([Hit(chunk, 0.0, rank) for rank, chunk in enumerate(chunks, 1)])
+        docstore = SimpleDocumentStore()
+        docstore.add_documents([scored.node for scored in nodes])
+        return docstore
 
 
 async def aretrieved(retriever: BaseRetriever, query: str) -> list[NodeWithScore]:

@@ -15,6 +15,7 @@ from llama_index.core.embeddings import MockEmbedding
 from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.instrumentation.event_handlers import BaseEventHandler
 from llama_index.core.llms import MockLLM
+from llama_index.core.postprocessor import PrevNextNodePostprocessor
 from llama_index.core.prompts import PromptTemplate, RichPromptTemplate
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import MetadataMode, TextNode
@@ -363,3 +364,19 @@ def test_a_store_keeps_no_vectors_of_a_replaced_document() -> None:
         vector_store=fresh,
     )
     assert len(store.data.embedding_dict) == len(fresh.data.embedding_dict)
+
+
+def test_hits_know_the_chunks_beside_them() -> None:
+    text = "".join(f"# Part {i}\n\nText of part {i}.\n\n" for i in range(5))
+    retriever = MultiViewRetriever.from_documents(
+        [Document(text=text, id_="d")], embed_model=HashEmbedding(), similarity_top_k=1
+    )
+    (hit,) = retriever.retrieve("Text of part 2.")
+    docstore = retriever.docstore()
+    assert len(docstore.docs) == 5
+    postprocessor = PrevNextNodePostprocessor(docstore=docstore, num_nodes=1, mode="both")
+    places = [int(scored.node.text[7]) for scored in postprocessor.postprocess_nodes([hit])]
+    middle = int(hit.node.text[7])
+    assert places == [i for i in (middle - 1, middle, middle + 1) if 0 <= i < 5]
+    first = docstore.get_node("d:0-" + str(text.index("# Part 1")))
+    assert first.prev_node is None and first.next_node is not None

@@ -70,10 +70,12 @@ class MultiViewRetriever(Retriever):
         pool: Chunks that each route may bring, at least `k`. None: 1,000 of the index's own routes,
             100 of a host's vector store, each view of which is one query.
 
-    A hit's `routes` and `scores` are its ranks and scores on the routes that found it, such as
-    "dense:raw". Its `parts` are what each added to its score: with "minmax" its score there brought
-    to [0, 1], times the weight; with "rrf" and "roundrobin" weight / (60 + rank); with "union" the
-    same by view ("raw"). They add up to the score; with "maxscore" the score is the highest of
+    A hit's score is from 0 to 1, which a chunk has that is first on every route; it is for one
+    question. A blank question has no hits. A hit's `routes` and `scores` are its ranks and scores
+    on the routes that found it, such as "dense:raw". Its `parts` are what each added to its score:
+    with "minmax" its score there brought to [0, 1], times the weight; with "rrf" and "roundrobin"
+    weight / (60 + rank); with "union" the same by view ("raw"); all of these as shares of the best
+    sum that there can be. They add up to the score; with "maxscore" the score is the highest of
     them. A chunk that fills up to `k` and that no route found has none, and the score of the last
     one found. `chunk.extras["views_hit"]` names the views that had the chunk among their first k
     (k' for "union").
@@ -118,6 +120,8 @@ class MultiViewRetriever(Retriever):
         most = self.k if k is None else _checked_k(k, self.preset)
         reader = self.index.reader()
         rows = reader.select(where)
+        if not query.strip():
+            return []
         vector = None
         if "dense" in self.kinds:
             (vector,) = yield from self.index.query_vectors(reader, query)
@@ -180,6 +184,17 @@ class MultiViewRetriever(Retriever):
             for (name, ranking), weight in zip(fused.items(), weights, strict=True)
         }
 
+    def _best(self) -> float:
+        """The score of a chunk that is first on every route."""
+        if self.fusion == "maxscore":
+            return 1.0
+        if self.fusion in WEIGHTED:
+            total = sum(self.weights)
+        else:
+            total = len(self.views if self.fusion == "union" else self.routes)
+        first = 1.0 if self.fusion == "minmax" else float(reciprocal_ranks(1)[0])
+        return total * first or 1.0  # all weights may be 0
+
     def _chosen(
         self,
         routes: ByRoute,
@@ -223,6 +238,7 @@ class MultiViewRetriever(Retriever):
         parts: Mapping[str, FloatArray],
         tops: Mapping[str, set[int]],
     ) -> list[Hit]:
+        best = self._best()
         rows = {row for row, _ in chosen}
         ranks = _ranks(routes, rows)
         fused_ranks = ranks if fused is routes else _ranks(fused, rows)
@@ -233,11 +249,13 @@ class MultiViewRetriever(Retriever):
             row_ranks = _of_row(row, ranks)
             hit = Hit(
                 replace(chunk, extras={**chunk.extras, "views_hit": views_hit}),
-                score,
+                score / best,
                 rank,
                 routes=row_ranks,
                 scores={route: routes[route][row] for route in row_ranks},
-                parts=_parts_of(row, fused_ranks, parts),
+                parts={
+                    name: part / best for name, part in _parts_of(row, fused_ranks, parts).items()
+                },
             )
             hits.append((row, hit))
         if self.order == "document":
