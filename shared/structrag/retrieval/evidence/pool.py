@@ -28,6 +28,7 @@ _APART = 10 * MAX_WIDTHS[-1]  # reader tokens between documents, so that no wind
 _TOKENS = 8192  # tokens multiplied at once
 _NO_MATCH = -1.0  # the least cosine, for atoms without a token
 _ROWS = 8192  # atoms whose vectors are widened at once
+_SUMS_BYTES = 256 << 20  # of atoms' sums in float32 that a pool keeps
 
 
 class Pool:
@@ -133,20 +134,38 @@ class Pool:
 
         One array for each of `summed`. Zeros where there are no vectors.
         """
-        dots = np.zeros(len(self))
         unit = vector / (float(np.linalg.norm(vector)) or 1.0)
-        for record, first in zip(self.records, self.firsts, strict=False):
-            for start in range(0, len(record), _ROWS):
-                rows = record.sums[start : start + _ROWS].astype(np.float32)
-                if rows.shape[1] == len(unit):
-                    dots[first + start : first + start + len(rows)] = rows @ unit
-        dots *= self.lengths[:, 0]
+        dots = self._dots(unit.astype(np.float32)) * self.lengths[:, 0]
         cosines = []
         for column, of in enumerate(self.summed):
             lengths = self.lengths[:, column].astype(np.float64)
             sums = window_sums(dots, of)
             cosines.append(np.divide(sums, lengths, out=np.zeros(len(sums)), where=lengths > 0))
         return cosines
+
+    def _dots(self, unit: Array) -> FloatArray:
+        """The products of a vector with the atoms' sums, as they are kept."""
+        if self._sums is not None:
+            whole = self._sums.shape[1] == len(unit)
+            return (self._sums @ unit).astype(np.float64) if whole else np.zeros(len(self))
+        dots = np.zeros(len(self))
+        for record, first in zip(self.records, self.firsts, strict=False):
+            for start in range(0, len(record), _ROWS):
+                rows = record.sums[start : start + _ROWS].astype(np.float32)
+                if rows.shape[1] == len(unit):
+                    dots[first + start : first + start + len(rows)] = rows @ unit
+        return dots
+
+    @cached_property
+    def _sums(self) -> NDArray[np.float32] | None:
+        """The atoms' sums in float32, as widening takes longer than multiplying.
+
+        None where they would take too much memory, or differ in width.
+        """
+        widths = {record.sums.shape[1] for record in self.records if len(record)}
+        if len(widths) != 1 or len(self) * next(iter(widths)) * 4 > _SUMS_BYTES:
+            return None
+        return _joined([record.sums for record in self.records if len(record)], np.float32)
 
     # -- tokens
 
@@ -158,15 +177,23 @@ class Pool:
     def token_weights(self, ids: NDArray[np.int32]) -> FloatArray:
         """The idf of a question's tokens, by the pieces that hold them."""
         n = sum(int(record.pieces[0]) for record in self.records)
+        held, counts = self._piece_counts
         df = np.zeros(len(ids))
-        for record in self.records:
-            at = np.searchsorted(record.piece_ids, ids)
-            at_most = np.minimum(at, max(0, len(record.piece_ids) - 1))
-            if len(record.piece_ids):
-                same = record.piece_ids[at_most] == ids
-                df += np.where(same, record.piece_counts[at_most], 0)
+        if len(held):
+            at = np.minimum(np.searchsorted(held, ids), len(held) - 1)
+            df = np.where(held[at] == ids, counts[at], 0.0)
         weights: FloatArray = idf(n, df)
         return weights
+
+    @cached_property
+    def _piece_counts(self) -> tuple[NDArray[np.int32], FloatArray]:
+        """Tokens, ascending, and how many pieces hold each."""
+        ids = _joined([record.piece_ids for record in self.records], np.int32)
+        held, places = np.unique(ids, return_inverse=True)
+        counts = _joined([record.piece_counts for record in self.records], np.float64)
+        df: FloatArray = np.zeros(len(held))
+        np.add.at(df, places, counts)
+        return held, df
 
     def matches(self, atoms: IntArray, queries: Array) -> NDArray[np.float32]:
         """The best cosine of each query token within each atom.

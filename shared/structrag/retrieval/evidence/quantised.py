@@ -14,6 +14,7 @@ from structrag.asking.requests import Array
 Number = TypeVar("Number", np.float32, np.float64)
 _LEVELS = 127
 _FITTED_ON = 50_000  # token vectors at most
+_TILE = 1024  # vectors multiplied at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +62,24 @@ def products(parts: Sequence[Quantised], queries: Array) -> Array:
 
     Vectors come in the order of parts. `queries` (k, d) gives (n, k), float32.
     """
-    rows = np.concatenate([part.rows for part in parts]).astype(np.float32)
-    scales = np.concatenate([part.scales for part in parts])
-    result: Array = rows @ queries.T
-    result *= scales[:, None]
+    n = sum(len(part.rows) for part in parts)
+    columns = np.ascontiguousarray(queries.T, dtype=np.float32)
+    result: Array = np.empty((n, len(queries)), dtype=np.float32)
+    # So many rows, widened, stay in the processor's cache until they are multiplied.
+    widened = np.empty((min(_TILE, n), columns.shape[0]), dtype=np.float32)
+    first = filled = 0
+    for rows in (part.rows for part in parts):
+        start = 0
+        while start < len(rows):
+            count = min(_TILE - filled, len(rows) - start)
+            widened[filled : filled + count] = rows[start : start + count]
+            start, filled = start + count, filled + count
+            if filled == _TILE:
+                np.matmul(widened, columns, out=result[first : first + filled])
+                first, filled = first + filled, 0
+    if filled:
+        np.matmul(widened[:filled], columns, out=result[first:])
+    result *= np.concatenate([part.scales for part in parts])[:, None]
     return result
 
 

@@ -83,7 +83,8 @@ def rank(
     total = _total(first, len(pool))
     if question.tokens is None or not len(question.tokens) or not pool.has_tokens:
         return Ranking(_by_score(total), total, first)
-    chosen = np.sort(_by_score(total)[:shortlist])
+    before = _by_score(total)
+    chosen = np.sort(before[:shortlist])
     signals["tokens"] = _matched(pool, question, rotation, chosen)
     parts = _weighted(signals, MATCHED)
     scores = _total(parts, len(pool))
@@ -97,7 +98,8 @@ def rank(
     shift = scores[chosen].min() - 1.0 - total[unmatched].max()
     parts["tokens"] = np.where(unmatched, shift, parts["tokens"])
     scores = np.where(unmatched, total + shift, scores)
-    return Ranking(_by_score(scores), scores, parts)
+    matched = chosen[_by_score(scores[chosen])]
+    return Ranking(np.concatenate([matched, before[len(chosen) :]]), scores, parts)
 
 
 def _vectors(pool: Pool, question: Question) -> dict[str, FloatArray]:
@@ -131,6 +133,10 @@ def stem_scores(
     scores = [np.zeros(len(pool)) for _ in windows]
     titles, weight_of_all = np.zeros(len(pool)), 0.0
     is_first = _section_starts(pool)
+    counted = [slice(None)] * (len(windows) - 1) + [is_first]
+    norms = [
+        _norms(lengths, lengths[of]) for lengths, of in zip(pool.stem_lengths, counted, strict=True)
+    ]
     for key, times in zip(stem_keys(counts), counts.values(), strict=True):
         held = pool.stem_counts(key)
         weight = float(idf(len(pool), np.count_nonzero(held)))
@@ -141,13 +147,16 @@ def stem_scores(
         before = np.concatenate([[0], np.cumsum(held)])
         for number, of in enumerate(windows):
             tf = (before[of.stops] - before[of.firsts]).astype(np.float64)
-            counted = is_first if number == len(windows) - 1 else slice(None)
-            n, df = len(tf[counted]), np.count_nonzero(tf[counted])
-            lengths = pool.stem_lengths[number]
-            mean = float(lengths[counted].mean()) or 1.0
-            norm = K1 * (1 - B + B * lengths / mean)
-            scores[number] += times * float(idf(n, df)) * tf / (tf + norm)
+            of_windows = tf[counted[number]]
+            weight = times * float(idf(len(of_windows), np.count_nonzero(of_windows)))
+            scores[number] += weight * tf / (tf + norms[number])
     return scores, titles / weight_of_all if weight_of_all else titles
+
+
+def _norms(lengths: FloatArray, counted: FloatArray) -> FloatArray:
+    """What BM25 adds to a count below the line, by a length beside the mean of those counted."""
+    mean = float(counted.sum()) / max(1, len(counted)) or 1.0
+    return K1 * (1 - B + B * lengths / mean)
 
 
 def _section_starts(pool: Pool) -> NDArray[np.bool_]:

@@ -38,7 +38,12 @@ def test_no_window_holds_two_documents() -> None:
     assert (both.section_windows.firsts.tolist()) == [0, 0, 0, 3, 3, 5, 5]
 
 
-def test_cosines_are_those_with_the_sums_of_vectors() -> None:
+@pytest.mark.parametrize("most", [0, 256 << 20])
+def test_cosines_are_those_with_the_sums_of_vectors(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the sums are kept in float32, or widened for each question."""
+    monkeypatch.setattr("structrag.retrieval.evidence.pool._SUMS_BYTES", most)
     both, asked = pool([FIRST, SECOND]), question("Which pumps leak?")
     assert asked.vector is not None
     cosines = both.cosines(asked.vector)

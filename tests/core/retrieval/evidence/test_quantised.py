@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from structrag.retrieval.evidence.quantised import (
     Quantised,
@@ -30,7 +31,9 @@ def test_a_rotation_of_few_vectors_is_whole() -> None:
     assert np.allclose(rotation.T @ rotation, np.eye(24), atol=1e-5)
 
 
-def test_products_are_nearly_cosines() -> None:
+@pytest.mark.parametrize("tile", [1, 7, 100, 1024])
+def test_products_are_nearly_cosines(tile: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("structrag.retrieval.evidence.quantised._TILE", tile)
     rotation = fit_rotation(VECTORS)
     kept = quantise(VECTORS, rotation)
     assert kept.rows.dtype == np.int8 and np.abs(kept.rows).max() == 127
