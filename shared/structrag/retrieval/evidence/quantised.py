@@ -40,8 +40,8 @@ def fit_rotation(vectors: Array, dimensions: int | None = None) -> Array:
     distances.
     """
     step = max(1, -(-len(vectors) // _FITTED_ON))
-    sample = unit_rows(vectors[::step].astype(np.float64))
-    _, axes = np.linalg.eigh(sample.T @ sample)
+    sample = unit_rows(vectors[::step].astype(np.float32, copy=False))
+    _, axes = np.linalg.eigh((sample.T @ sample).astype(np.float64))
     # the sign of an axis is of no matter; that of its largest number is made positive
     strongest = np.abs(axes).argmax(axis=0)
     axes = axes * np.where(axes[strongest, np.arange(len(axes))] < 0, -1.0, 1.0)
@@ -50,11 +50,18 @@ def fit_rotation(vectors: Array, dimensions: int | None = None) -> Array:
 
 def quantise(vectors: Array, rotation: Array) -> Quantised:
     """The vectors at length 1, rotated and rounded; rows of zeros stay."""
-    turned = unit_rows(vectors) @ rotation
-    scales = np.abs(turned).max(axis=1, initial=0.0) / _LEVELS
-    divisors = np.where(scales > 0, scales, 1.0)[:, None]
-    rows = np.rint(turned / divisors).astype(np.int8)
-    return Quantised(rows, scales.astype(np.float32))
+    rows = np.empty((len(vectors), rotation.shape[1]), dtype=np.int8)
+    scales = np.empty(len(vectors), dtype=np.float32)
+    for start in range(0, len(vectors), _TILE):
+        tile = slice(start, start + _TILE)
+        turned = unit_rows(vectors[tile]) @ rotation
+        largest = np.maximum(turned.max(axis=1, initial=0.0), -turned.min(axis=1, initial=0.0))
+        scales[tile] = largest / _LEVELS
+        divisors = np.where(largest > 0, largest / _LEVELS, 1.0)
+        turned /= divisors[:, None]
+        np.rint(turned, out=turned)
+        rows[tile] = turned
+    return Quantised(rows, scales)
 
 
 def products(parts: Sequence[Quantised], queries: Array) -> Array:
@@ -85,7 +92,7 @@ def products(parts: Sequence[Quantised], queries: Array) -> Array:
 
 def unit_rows(vectors: NDArray[Number]) -> NDArray[Number]:
     """The rows at length 1; rows of zeros stay."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
     units: NDArray[Number] = np.divide(
         vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0
     )
