@@ -53,6 +53,7 @@ from structrag.evaluation import SpanMeasure, paired_bootstrap, recall_at_budget
 from structrag.evaluation.measure import Span, spans_of
 from structrag.reading.settings import Reading
 from structrag.retrieval.evidence.pool import Pool
+from structrag.retrieval.evidence.quantised import unit_rows
 from structrag.retrieval.evidence.scores import Question, Ranking
 from structrag.text.tokens import TokenCounter
 
@@ -69,6 +70,7 @@ LARGE: Mapping[str, int | None] = {
 KEPT = quality.RESULTS / "cache" / "evidence"
 BASE, EVIDENCE = "fixed 200, vectors and BM25", "**EvidenceRetriever**"
 USERS = "recursive 1,000 characters, overlap 200, vectors, top 4"
+LLAMA_INDEX = "LlamaIndex's defaults: 1,024 tokens, overlap 200, vectors, top 2"
 UNMATCHED = "EvidenceRetriever, tokens not matched"
 READING = (
     "Recall is the share of the gold text that the reader is given within so many tokens (of the "
@@ -76,7 +78,9 @@ READING = (
     "its own document, in boards in all manuals at once. Chunks are handed over in rank order, the "
     "last one cut where the budget ends; `EvidenceRetriever` is given the budget and ends with a "
     f'whole sentence. "{USERS}" is LangChain\'s RecursiveCharacterTextSplitter as its tutorials '
-    f'use it, with this encoder, and has no more to give than four chunks. "{BASE}" was the best '
+    f'use it, with this encoder, and has no more to give than four chunks. "{LLAMA_INDEX}" is its '
+    "SentenceSplitter and index as they come; the encoder reads the first 256 word pieces of a "
+    f'chunk. "{BASE}" was the best '
     'of all chunks in methods.md. "Tokens not matched" is the first stage alone: windows of '
     "vectors and of BM25 over stems, sections and titles. Headers of tables and lead-ins that "
     "stand in front of a passage count, but are no recall. "
@@ -167,6 +171,31 @@ def recursive(setting: Setting) -> Search:
     return _searched(setting, GivenChunks(chunks), ("dense",), 4)
 
 
+def llama_index_defaults(setting: Setting) -> Search:
+    """What LlamaIndex's users have: its node parser as it comes, the two nearest vectors.
+
+    The encoder reads the beginning of each chunk, as it does where nobody cuts for it.
+    """
+    from llama_index.core.node_parser import SentenceSplitter
+
+    split = SentenceSplitter(chunk_size=1024, chunk_overlap=200).split_text
+    documents = setting.dataset.documents
+    chunks = {document.id: placed(document, split(document.text)) for document in documents}
+    spans = [span for of_document in chunks.values() for span in spans_of(of_document)]
+    texts = [setting.dataset.texts[doc_id][start:end] for doc_id, start, end in spans]
+    vectors = unit_rows(setting.encoder.encoder.embed(texts))
+
+    def search(question: Asked) -> dict[int, float]:
+        where = setting.where(question)
+        own = [where is None or doc_id == where["doc_id"] for doc_id, _, _ in spans]
+        (vector,) = setting.encoder.encoder.embed([question.question], query=True)
+        scores = np.where(own, vectors @ vector, -np.inf)
+        best = np.argsort(-scores, kind="stable")[:2]
+        return setting.at_budgets(question, [spans[i] for i in best if own[i]])
+
+    return search
+
+
 def _searched(setting: Setting, splitter: Any, routes: Sequence[str], k: int) -> Search:
     index = Index(embedder=setting.encoder, splitter=splitter, views=("raw",), batch_size=256)
     index.add(setting.dataset.documents)
@@ -218,6 +247,7 @@ def evidence(setting: Setting, kind: type[EvidenceRetriever] = Once, **options: 
 
 ROWS: Mapping[str, Callable[[Setting], Search]] = {
     USERS: recursive,
+    LLAMA_INDEX: llama_index_defaults,
     BASE: fixed,
     UNMATCHED: lambda setting: evidence(setting, Unmatched),
     EVIDENCE: evidence,
