@@ -189,7 +189,7 @@ def hit_to_node(
 
 
 def link_chunks(node: BaseNode, reader: Reader, chunk: Chunk) -> None:
-    """Set PREVIOUS and NEXT of a hit to the chunks beside it in its document."""
+    """Set PREVIOUS and NEXT of a hit: the chunks beside it."""
     row = reader.row_of(chunk.id)
     if row is None:  # a passage of evidence is no chunk of the index
         return

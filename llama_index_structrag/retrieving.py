@@ -261,7 +261,7 @@ def arguments_of(cls: type) -> list[str]:
 
 
 class ChunkRetriever(IndexRetriever):
-    """A retriever whose hits are chunks of an index, which know the chunks beside them."""
+    """A retriever whose hits know the chunks of the index beside them."""
 
     def nodes_of(self, hits: Sequence[Hit]) -> list[NodeWithScore]:
         """Hits of this retriever's index as scored nodes, in their order."""

@@ -211,7 +211,10 @@ def summarised_steps(
 
 
 def _summary_ask(paragraph: Chunk, summariser: Any) -> Ask:
-    """What asks for a paragraph's summary; a model that only summarises gets its text alone."""
+    """What asks for a paragraph's summary.
+
+    A model that only summarises gets its text alone.
+    """
     template = "{text}" if isinstance(summariser, TransformersSummariser) else PROMPT
     title, words = " > ".join(paragraph.path), str(SUMMARY_TOKENS * 10 // 13)
     prompt = template.format(title=title, text=paragraph.text, words=words)

@@ -131,7 +131,10 @@ class D3Retriever(Retriever):
         self.runner = self._new_runner(model, asking_of(asking, options, D3Retriever))
 
     def _new_runner(self, model: Any, asking: Asking) -> Runner:
-        """What asks the models: with the index's cache where there is no other."""
+        """What asks the models.
+
+        It has the index's cache where there is no other.
+        """
         if asking.cache is None:
             asking = replace(asking, cache=self.index.cache)
         embedder: Any = self.index.embedder
@@ -250,7 +253,10 @@ class D3Retriever(Retriever):
     def _sentence_steps(
         self, question: str, scope: Scope, where: Any
     ) -> Steps[Mapping[int, float]]:
-        """The scores of paragraphs by their best sentences; {} where no stage uses them."""
+        """The scores of paragraphs by their best sentences.
+
+        {} where no stage uses them.
+        """
         if self.evidence is None or EVIDENCE not in (self.router, self.strategy):
             return {}
         return (yield from paragraph_sentence_steps(self.evidence, question, scope.layout, where))

@@ -144,7 +144,7 @@ class Pool:
         return cosines
 
     def _dots(self, unit: Array) -> FloatArray:
-        """The products of a vector with the atoms' sums, as they are kept."""
+        """The products of a vector with the atoms' kept sums."""
         if self._sums is not None:
             whole = self._sums.shape[1] == len(unit)
             return (self._sums @ unit).astype(np.float64) if whole else np.zeros(len(self))

@@ -154,7 +154,10 @@ def stem_scores(
 
 
 def _norms(lengths: FloatArray, counted: FloatArray) -> FloatArray:
-    """What BM25 adds to a count below the line, by a length beside the mean of those counted."""
+    """What BM25 adds to a count below the line.
+
+    By the text's length beside the mean of those `counted`.
+    """
     mean = float(counted.sum()) / max(1, len(counted)) or 1.0
     return K1 * (1 - B + B * lengths / mean)
 
