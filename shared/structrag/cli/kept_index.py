@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -20,6 +19,7 @@ from structrag.cli.options import embedder_of, files_of, nothing_read, read_or_l
 from structrag.cli.printing import show_progress
 from structrag.errors import InvalidParameter
 from structrag.index.index import Index
+from structrag.ingestion.file_state import FileState, file_state
 from structrag.ingestion.ingesting import IngestReport, ingest
 from structrag.records import Document, Hit
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
@@ -28,8 +28,6 @@ from structrag.retrieval.multiview import MultiViewRetriever
 METHODS = ("evidence", "multiview")
 VERSION = 1
 GROUP = 64  # files that are read together
-YOUNG = 2  # seconds after a change in which a file may change again and keep its time
-UNSURE = 0  # stands for the time of such a change
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +259,7 @@ class KeptIndex:
         return Counter(added=report.added, replaced=report.replaced, unchanged=report.unchanged)
 
     def _is_changed(self, name: str, state: list[Any]) -> bool:
-        return self.memory.files.get(name) != state or state[1] == UNSURE
+        return self.memory.files.get(name) != state or not FileState(*state[:2]).is_sure
 
     def _remove_gone(self) -> int:
         gone = [name for name in self.memory.files if not os.path.exists(name)]
@@ -350,12 +348,5 @@ def _unusable(folder: Path, why: str) -> InvalidParameter:
 
 
 def _state(name: str, format: str, reader: str) -> list[Any]:
-    """What tells that a file must be read again.
-
-    It has changed, or is read in another way.
-    """
-    status = os.stat(name)
-    changed = status.st_mtime_ns
-    if time.time_ns() - changed < YOUNG * 10**9:
-        changed = UNSURE  # it may change again within the clock's step: read it the next time too
-    return [status.st_size, changed, format, reader]
+    """What tells that a file changed, or is to be read in another way."""
+    return [*file_state(name), format, reader]

@@ -180,7 +180,10 @@ class Library:
         return os.path.relpath(name, self.base).replace(os.sep, "/")
 
     def _name(self, document: str) -> str:
-        """The id of a document by its short name. None but those of the index can be read."""
+        """The id of a document by its short name.
+
+        Nothing but the documents of the index can be read.
+        """
         for name in self.kept.index.document_ids:
             if document in (name, self._shown(name)):
                 return str(name)

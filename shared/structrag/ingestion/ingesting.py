@@ -10,13 +10,14 @@ import sys
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
 
+from structrag.asking.naming import setting_name
 from structrag.errors import (
     InvalidParameter,
     ModelFailed,
@@ -25,9 +26,10 @@ from structrag.errors import (
 )
 from structrag.index.storage import MANIFEST
 from structrag.index.store import Store
+from structrag.ingestion.file_state import FileState, file_state
 from structrag.ingestion.one_model import BATCH_SIZE, ModelServer
 from structrag.ingestion.summary import Summary, read_summary, summary_path, write_summary
-from structrag.ingestion.tasks import Done, FileState, Ready, Setup, Stopped, Task
+from structrag.ingestion.tasks import Done, Ready, Setup, Stopped, Task
 from structrag.ingestion.workers import Replies, Worker, packed
 from structrag.reading.files import find_files
 from structrag.reading.opening import path_of, shown
@@ -190,7 +192,8 @@ def ingest(
         server = stack.enter_context(ModelServer(embedding)) if one_model else None
         if server is not None:
             setup = replace(setup, model=server.facts)
-        ingestion = _Ingestion(place, packed(setup), count, max_seconds, report, server)
+        how = setting_name(reading)
+        ingestion = _Ingestion(place, packed(setup), how, count, max_seconds, report, server)
         stack.callback(ingestion.close)
         ingestion.open()
         ingestion.work(files, save_every)
@@ -251,12 +254,14 @@ class _Ingestion:
         self,
         place: Path,
         setup: bytes,
+        reading: str,
         workers: int,
         max_seconds: float,
         report: Callable[[Progress], None],
         server: ModelServer | None,
     ) -> None:
         self.server = server
+        self.reading = reading  # how files are read, as a name
         self.place, self.setup, self.n_workers = place, setup, workers
         self.max_seconds, self.on_progress = max_seconds, report
         self.threads = max(1, (os.cpu_count() or 1) // workers)  # of each worker
@@ -301,10 +306,12 @@ class _Ingestion:
             self.store = Store(ready.settings.levels)
             self.store.settings = ready.settings
             self._save()  # so that a place that cannot be written to is told of now
+        made_from = {**self.config, "reading": self.reading}
         summary = read_summary(summary_path(self.place))
-        if summary.config == self.config:
+        if summary.made_from == made_from:
             self.summary = summary
-        self.summary.config = self.config
+        self.summary.made_from = made_from
+        self.summary.errors = {}  # those files are tried again
         self.changes_saved = self.store.changes
 
     def _check_config(self, saved: Mapping[str, Any]) -> None:
@@ -356,12 +363,12 @@ class _Ingestion:
         states: dict[str, FileState] = {}
         for path in files:
             try:
-                status = os.stat(path)
+                state = file_state(path)
             except OSError as error:
                 self._left_out(path, f"Cannot read {shown(Path(path))}: {error.strerror}.")
                 continue
-            state = FileState(status.st_size, status.st_mtime_ns)
-            if self.summary.files.get(path) == state and self._is_whole(path):
+            is_same = state.is_sure and self.summary.files.get(path) == state
+            if is_same and self._is_whole(path):
                 self.n_files += 1
                 self.counts["unchanged"] += 1
                 continue
@@ -409,18 +416,24 @@ class _Ingestion:
 
         More workers are started while there are tasks.
         """
-        waiting = [batch for batch in self.batches.values() if batch.waiting]
-        # What all vectors share comes from the first documents, so these are prepared alone.
-        if not self.is_settled:
-            waiting = waiting[:1] if not any(b.at_work for b in self.batches.values()) else []
-        idle = [worker for worker in self.workers if worker.is_ready and worker.task is None]
-        while waiting and idle:
-            batch = waiting[0]
-            idle.pop().give(self._task(batch))
-            waiting = [] if not self.is_settled else [b for b in waiting if b.waiting]
+        for worker in self.workers:
+            if worker.is_ready and worker.task is None:
+                waiting = self._waiting()
+                if not waiting:
+                    return
+                worker.give(self._task(waiting[0]))
         starting = sum(not worker.is_ready for worker in self.workers)
-        if len(waiting) > starting and len(self.workers) < self.n_workers:
+        if len(self._waiting()) > starting and len(self.workers) < self.n_workers:
             self._start()
+
+    def _waiting(self) -> list[_Batch]:
+        """Batches with files to be given out now, in their order."""
+        waiting = [batch for batch in self.batches.values() if batch.waiting]
+        if self.is_settled:
+            return waiting
+        # What all vectors share comes from the first documents, so these are prepared alone.
+        is_at_work = any(batch.at_work for batch in self.batches.values())
+        return [] if is_at_work else waiting[:1]
 
     def _task(self, batch: _Batch) -> Task:
         assert self.store is not None  # noqa: S101
@@ -594,7 +607,8 @@ def _only_one(place: Path) -> Iterator[None]:
         try:
             yield
         finally:
-            lock.unlink(missing_ok=True)
+            with suppress(OSError):  # Windows keeps a file that is open
+                lock.unlink()
 
 
 def _take_lock(descriptor: int) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from structrag.ingestion.tasks import FileState
+from structrag.ingestion.file_state import FileState
 
 SUFFIX = ".ingested.json"
 
@@ -19,13 +19,14 @@ class Summary:
     """What is known of the files of an index.
 
     Attributes:
-        config: Of the index; files that were read for another one are read again.
+        made_from: The index's configuration and how files are read. Where it differs, all files are
+            read again.
         files: Path -> what the file was when its document was stored.
-        errors: Path -> why it has none.
+        errors: Path -> why the last ingestion left it out.
         report: Counts of the last ingestion.
     """
 
-    config: Mapping[str, Any] = field(default_factory=dict)
+    made_from: Mapping[str, Any] = field(default_factory=dict)
     files: dict[str, FileState] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     report: Mapping[str, Any] = field(default_factory=dict)
@@ -44,7 +45,7 @@ def read_summary(path: Path) -> Summary:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         files = {name: FileState(*state) for name, state in content["files"].items()}
-        return Summary(content["config"], files, dict(content["errors"]), content["report"])
+        return Summary(content["made_from"], files, dict(content["errors"]), content["report"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return Summary()
 
@@ -54,7 +55,7 @@ def write_summary(path: Path, summary: Summary) -> None:
     content = {
         "report": summary.report,
         "errors": summary.errors,
-        "config": summary.config,
+        "made_from": summary.made_from,
         "files": summary.files,
     }
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")

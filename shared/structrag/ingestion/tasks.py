@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -14,13 +14,6 @@ from structrag.index.snapshot import Settings
 from structrag.ingestion.one_model import ModelFacts
 
 Arrays = Mapping[str, NDArray[Any]]
-
-
-class FileState(NamedTuple):
-    """What tells that a file has changed since it was read."""
-
-    size: int  # bytes
-    modified: int  # nanoseconds
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,9 +144,7 @@ class Preparer:
         for path in paths:
             try:
                 documents.append(read_file(path, **self.reading))
-            except Exception as error:
-                if isinstance(error, _OF_ALL_FILES):
-                    raise
+            except Exception as error:  # noqa: BLE001 - one bad file does not stop the others
                 errors[path] = _sentence(error)
         return documents, errors
 

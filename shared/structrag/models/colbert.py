@@ -84,9 +84,6 @@ class ColbertTokens:
             folder = Path(str(self.model))
             self.settings, self._layers = _read_folder(folder)
             self.model, self.tokenizer = load_pair(str(folder), None, "AutoModel", _WHAT)
-            # No file has its weights, which would be random and make another name every time.
-            if getattr(self.model, "pooler", None) is not None:
-                self.model.pooler = None
             label = self.name or folder.name
         if not getattr(self.tokenizer, "is_fast", False):
             raise InvalidParameter(

@@ -20,7 +20,8 @@ def weights_label(model: Any) -> str:
     other numbers or quantised have different ones; the same weights have the same, in every process
     and on every device. The digest is of every tensor's shape, type and 64 numbers spread over it,
     so it takes milliseconds, whatever the size; a change of a few other numbers is not seen. The
-    names of tensors are left out, since they change between versions of transformers.
+    names of tensors are left out, since they change between versions of transformers, and so is
+    BERT's pooler, which many checkpoints lack.
 
     A model that holds no tensors of torch (ONNX, OpenVINO) is told by sizes and blocks of its
     files. "": nothing tells.
@@ -73,7 +74,10 @@ def _tensors(model: Any) -> Iterator[Any]:
     while waiting:
         value = waiting.pop()
         if isinstance(value, Mapping):
-            waiting.extend(value.values())
+            # A checkpoint may lack the pooler, which is then drawn anew by every load; vectors of
+            # tokens and sentences do not pass through it.
+            parts = ((str(name).split("."), part) for name, part in value.items())
+            waiting.extend(part for names, part in parts if "pooler" not in names)
         elif isinstance(value, list | tuple):
             waiting.extend(value)
         elif hasattr(value, "dtype") and hasattr(value, "reshape"):

@@ -23,6 +23,7 @@ from structrag.errors import InvalidParameter, ModelFailed
 from structrag.index.store import Store
 from structrag.ingestion import Progress, ingest
 
+LONG_AGO = 1_600_000_000 * 10**9
 BIN_MD = b"\x89PNG\r\n\x1a\n\x00\x00\x00"
 
 
@@ -33,6 +34,7 @@ def write_files(folder: Path, count: int) -> list[Path]:
         file = folder / f"{i:03}.md"
         words = " ".join(f"word{i * j % 97}" for j in range(40 + i % 7))
         file.write_text(f"# Title {i}\n\nIt is about {words}.\n\n## Part\n\nAnd number {i}.\n")
+        os.utime(file, ns=(LONG_AGO, LONG_AGO))
         files.append(file)
     return files
 
@@ -127,6 +129,32 @@ def test_a_file_that_cannot_be_read_is_named_and_left_out(tmp_path: Path) -> Non
     files[1].write_text("# Mended\n\nNow it is a text.")
     mended = ingest(tmp_path / "files", tmp_path / "index", make=makers.index, workers=1)
     assert (mended.added, mended.errors) == (1, {})
+
+
+def test_only_errors_of_this_run_are_reported(tmp_path: Path) -> None:
+    files = write_files(tmp_path / "files", 3)
+    files[1].write_bytes(BIN_MD)
+    run = partial(ingest, tmp_path / "files", tmp_path / "index", make=makers.index, workers=1)
+    assert list(run().errors) == [str(files[1])]
+    assert list(run().errors) == [str(files[1])]
+    files[1].unlink()
+    assert run().errors == {}
+    assert json.loads((tmp_path / "index.ingested.json").read_text())["errors"] == {}
+
+
+def test_files_are_read_again_for_another_reading_and_while_they_are_young(tmp_path: Path) -> None:
+    files = write_files(tmp_path / "files", 3)
+    run = partial(ingest, tmp_path / "files", tmp_path / "index", make=makers.index, workers=1)
+    assert run().added == 3
+    assert run().bytes == 0
+    as_text = run(format="text")
+    assert (as_text.replaced, as_text.bytes) == (3, sum(file.stat().st_size for file in files))
+    size, state = files[0].stat().st_size, files[0].stat()
+    os.utime(files[0])  # now, as by a change of equal length within the clock's step
+    run(format="text")
+    files[0].write_text(files[0].read_text().replace("number 0", "number 9"))
+    assert files[0].stat().st_size == size != 0 and state.st_mtime_ns == LONG_AGO
+    assert run(format="text").replaced == 1
 
 
 def test_a_document_that_was_stored_stays_when_its_file_breaks(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from structrag.ingestion.file_state import FileState
 from structrag.ingestion.summary import Summary, read_summary, summary_path, write_summary
-from structrag.ingestion.tasks import FileState
 
 
 def test_it_comes_back_as_it_was(tmp_path: Path) -> None:

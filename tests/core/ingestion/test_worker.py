@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import ingestion_makers as makers
 import pytest
 from doubles import HostStore
 
-from structrag import Index
-from structrag.errors import InvalidParameter, ModelFailed
+from structrag import Index, read_file
+from structrag.errors import InvalidParameter, MissingExtra, ModelFailed
 from structrag.ingestion.tasks import Setup, Task
 from structrag.ingestion.worker import Preparer
+from structrag.records import Document
 
 
 def host_index() -> Index:
@@ -59,6 +61,21 @@ def test_a_bad_file_and_a_fault_of_ours_are_errors_of_their_files(tmp_path: Path
     assert [entry.document.id for entry in done.entries] == [paths[0], paths[2]]
     assert done.errors[paths[1]] == "ZeroDivisionError: a fault of ours"
     assert set(done.errors) == {paths[1], str(tmp_path / "none.md")}
+
+
+def test_a_reader_that_is_not_installed_leaves_out_its_files_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(path: str, **options: Any) -> Document:
+        if path.endswith("1.md"):
+            raise MissingExtra("PDF files need pypdfium2.")
+        return read_file(path, **options)
+
+    monkeypatch.setattr("structrag.ingestion.worker.read_file", read)
+    paths = files(tmp_path, "# A\n\nOne.", "# B\n\nTwo.")
+    done = Preparer(Setup(makers.index, {})).done(Task(0, paths, {}, {}))
+    assert [entry.document.id for entry in done.entries] == [paths[0]]
+    assert done.errors == {paths[1]: "PDF files need pypdfium2."}
 
 
 def test_a_model_that_fails_is_raised(tmp_path: Path) -> None:

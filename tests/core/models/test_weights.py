@@ -47,6 +47,27 @@ def test_the_names_of_tensors_do_not_count() -> None:
     assert weights_label(renamed) == weights_label(network())
 
 
+def test_a_pooler_that_the_checkpoint_lacks_does_not_count(tmp_path: Path) -> None:
+    """It is drawn anew by every load; an index could not be opened again."""
+    transformers = pytest.importorskip("transformers")
+    config = transformers.BertConfig(
+        vocab_size=30,
+        hidden_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=8,
+    )
+    transformers.BertModel(config, add_pooling_layer=False).save_pretrained(tmp_path)
+    models = [transformers.BertModel.from_pretrained(tmp_path) for _ in range(2)]
+    drawn = [model.pooler.dense.weight for model in models]
+    assert not torch.equal(*drawn)
+    first, second = map(weights_label, models)
+    assert first and first == second
+    with torch.no_grad():
+        models[1].embeddings.word_embeddings.weight.add_(1e-4)
+    assert weights_label(models[1]) != first
+
+
 def test_a_model_without_weights_has_no_label() -> None:
     assert weights_label(SimpleNamespace()) == "" and encoder_label(SimpleNamespace()) == ""
     assert weights_label(SimpleNamespace(state_dict=dict)) == ""

@@ -1,0 +1,33 @@
+"""What tells that a file has changed since it was read."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import NamedTuple
+
+YOUNG = 2 * 10**9  # nanoseconds after a change in which a file may change again and keep its time
+UNSURE = 0  # stands for the time of such a change
+
+
+class FileState(NamedTuple):
+    """Size and time of the last change, taken before the file is read."""
+
+    size: int  # bytes
+    modified: int  # nanoseconds, or UNSURE
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether an equal state later means an equal file."""
+        return self.modified != UNSURE
+
+
+def file_state(path: str) -> FileState:
+    """The state of a file now.
+
+    One that has just changed may change again within the clock's step, so its state is not sure,
+    and it is read the next time too. Raises OSError where there is no such file.
+    """
+    status = os.stat(path)
+    is_young = time.time_ns() - status.st_mtime_ns < YOUNG
+    return FileState(status.st_size, UNSURE if is_young else status.st_mtime_ns)
