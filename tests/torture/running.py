@@ -9,16 +9,17 @@ import signal
 import sys
 import time
 import traceback
+from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from itertools import islice
 from typing import Any
 
 from torture.promise import NotHere, Promise, Tally
 
 HANGS = 300.0  # seconds beyond its own until a batch of cases is given up
+BATCH_SECONDS = 60.0  # after which a batch begins no further case, so that slow ones are no hang
 
 
 class TooSlow(BaseException):
@@ -63,8 +64,10 @@ def failure_of(promise: Promise, number: int) -> str:
 def _try_all(promise: Promise, numbers: range, end: float) -> tuple[int, dict[int, str], str]:
     """The number of cases tried, the failures, and why the promise cannot be tried here."""
     failures = {}
+    pause = time.time() + BATCH_SECONDS
     for number in numbers:
-        if time.time() > end:
+        # Each batch tries one case at least, or a slow one would be handed out for ever.
+        if time.time() > (end if number == numbers.start else min(end, pause)):
             return number - numbers.start, failures, ""
         try:
             failure = failure_of(promise, number)
@@ -81,7 +84,7 @@ def run(promise: Promise, *, cases: int, seconds: float, workers: int) -> Tally:
     begin = time.time()
     promise.prepare()
     size = max(1, min(100, cases // (workers * 4)))
-    batches = iter(range(start, min(start + size, cases)) for start in range(0, cases, size))
+    batches = deque(range(start, min(start + size, cases)) for start in range(0, cases, size))
     while not tally.not_here and _one_pool(promise, batches, tally, begin + seconds, workers):
         pass  # a process of the pool died: the rest goes to a fresh one
     tally.seconds = time.time() - begin
@@ -89,7 +92,7 @@ def run(promise: Promise, *, cases: int, seconds: float, workers: int) -> Tally:
 
 
 def _one_pool(
-    promise: Promise, batches: Iterator[range], tally: Tally, end: float, workers: int
+    promise: Promise, batches: deque[range], tally: Tally, end: float, workers: int
 ) -> bool:
     """Try batches in one pool of processes. True if it broke, and there may be more."""
     # Forked children have all modules and seeds already.
@@ -100,9 +103,11 @@ def _one_pool(
     running: dict[Future[Any], range] = {}
     try:
         while True:
-            if time.time() < end and not tally.not_here:
-                for batch in islice(batches, workers * 2 - len(running)):
-                    running[pool.submit(_try_all, promise, batch, end)] = batch
+            while batches and len(running) < workers * 2:
+                if time.time() > end or tally.not_here:
+                    break
+                batch = batches.popleft()
+                running[pool.submit(_try_all, promise, batch, end)] = batch
             if not running:
                 return False
             done, _ = wait(running, timeout=promise.seconds + HANGS, return_when=FIRST_COMPLETED)
@@ -112,7 +117,9 @@ def _one_pool(
                 _kill(pool)
                 return True
             for future in done:
-                _take(tally, future, running.pop(future))
+                batch = running.pop(future)
+                if rest := batch[_take(tally, future, batch) :]:
+                    batches.appendleft(rest)
     except BrokenProcessPool:
         for batch in running.values():
             _lost(tally, batch, "the process died")
@@ -121,7 +128,8 @@ def _one_pool(
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _take(tally: Tally, future: Future[Any], batch: range) -> None:
+def _take(tally: Tally, future: Future[Any], batch: range) -> int:
+    """Add what came of a batch to the tally. Return how many of its cases were tried."""
     try:
         cases, failures, not_here = future.result()
     except BrokenProcessPool:
@@ -130,6 +138,7 @@ def _take(tally: Tally, future: Future[Any], batch: range) -> None:
     tally.cases += cases
     tally.failures |= failures
     tally.not_here = tally.not_here or not_here
+    return int(cases)
 
 
 def _lost(tally: Tally, batch: range, what: str) -> None:
