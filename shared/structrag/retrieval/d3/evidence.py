@@ -16,7 +16,7 @@ from structrag.records import Chunk
 from structrag.retrieval.d3.condensing import PROMPT, SUMMARY_TOKENS
 from structrag.retrieval.d3.costs import StageCost, call_cost, window_tokens
 from structrag.retrieval.d3.packing import Part, pack_calls
-from structrag.retrieval.d3.reranking import keep, lexical_scores, score_steps
+from structrag.retrieval.d3.reranking import keep, lexical_scores, score_steps, shares
 from structrag.retrieval.d3.selection import ASKING, Evidence, Selection, Tally, empty_is_none
 from structrag.text.extractive import summarise
 
@@ -83,6 +83,8 @@ def _chain_steps(
     tally = Tally()
     positions = list(range(len(paragraphs)))
     scores: dict[int, float] = {}
+    scaled: dict[int, float] = {}
+    scored_by = ""
     for number, stage in enumerate(stages, start=1):
         if not positions:
             break
@@ -91,6 +93,8 @@ def _chain_steps(
         chosen, values = yield from _stage_steps(stage, question, candidates, settings, k, tally)
         if values is not None:
             scores = dict(zip(positions, values, strict=True))
+            scaled = dict(zip(positions, shares(values, stage), strict=True))
+            scored_by = stage
         positions = [positions[i] for i in chosen]
     return Evidence(
         tuple(positions),
@@ -100,6 +104,8 @@ def _chain_steps(
         tally.degraded,
         tuple(tally.answers),
         tuple(tally.failures),
+        tuple(scaled[i] for i in positions) if scaled else None,
+        scored_by,
     )
 
 

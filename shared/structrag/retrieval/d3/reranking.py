@@ -15,6 +15,7 @@ from structrag.index.ranking import best_positions
 from structrag.records import Chunk
 from structrag.retrieval.d3.packing import cut_pieces
 from structrag.retrieval.d3.selection import Selection
+from structrag.retrieval.fusion import maxnorm, minmax
 from structrag.text.terms import tokenizer_for
 from structrag.text.vectors import unit_vectors
 
@@ -69,6 +70,29 @@ def keep(
     if strategy == "lexical":
         best = best[values[best] > 0]
     return sorted(best.tolist())
+
+
+def shares(scores: Sequence[float], strategy: str) -> list[float]:
+    """Scores from 0 to 1, in the same order.
+
+    1 has the best paragraph by "lexical" (divided by the highest) and "dense" (min-max). The others
+    keep their probabilities; a cross-encoder's scores that are none are taken for logits.
+
+    Example:
+        >>> shares([2.0, 0.5, 0.0], "lexical")
+        [1.0, 0.25, 0.0]
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    if strategy == "lexical":
+        values = maxnorm(values)
+    elif strategy == "dense":
+        values = minmax(values)
+    elif strategy == "monot5":
+        values = np.exp(np.minimum(values, 0.0))
+    elif len(values) and (values.min() < 0 or values.max() > 1):
+        values = (1 + np.tanh(values / 2)) / 2  # the logistic function, without overflow
+    result: list[float] = values.tolist()
+    return result
 
 
 def lexical_scores(

@@ -22,10 +22,14 @@ class D3Result:
 
     Attributes:
         question: As asked.
-        hits: The evidence, paragraphs in reading order. `score` is 1.0 where the strategy gives
-            none; `rank` is by score, else by place. With "fused" `scores` has BM25, cosine and the
-            score of the part that a paragraph lies in ("bm25", "dense", "route"), and `parts` what
-            each adds. `chunk.extras["route"]` is `route.how`.
+        hits: The evidence, paragraphs in reading order. `rank` is by score, else by place. `score`
+            is from 0 to 1, and those of one question compare. 1 has with "fused" what is first by
+            BM25, cosine and part among the paragraphs routed to; with "evidence" the best of all
+            paragraphs searched; with "lexical" and "dense" the best routed to. A reranker gives the
+            probability. Where a language model alone chose, each has 1. With "fused" `scores` has
+            BM25, cosine and the score of the part that a paragraph lies in ("bm25", "dense",
+            "route"), and `parts` what each adds; with another strategy that scores, its own score
+            and its share of the score. `chunk.extras["route"]` is `route.how`.
         route: The sections it was looked for in.
         evidence: How it was selected; positions are those among the paragraphs of the route.
         cost: Stage ("route", "select") -> what it took.
@@ -57,10 +61,12 @@ def hits_of(
     chunks: Sequence[Chunk],
     scores: Sequence[float] | None,
     details: Sequence[Details] = (),
+    shares: Sequence[float] | None = None,
 ) -> list[Hit]:
     """Hits in the order of the chunks, ranked by score, then place.
 
-    Without scores they are ranked by place, and each has 1.0.
+    Without scores they are ranked by place, and each has 1.0. `shares` are the scores from 0 to 1
+    that hits have; None: `scores`.
     """
     values = list(scores) if scores is not None else [1.0] * len(chunks)
     order = sorted(range(len(chunks)), key=lambda i: -round(values[i], SCORE_DIGITS))
@@ -68,8 +74,18 @@ def hits_of(
     hits = []
     for i, chunk in enumerate(chunks):
         route_scores, parts = details[i] if details else ({}, {})
-        hits.append(Hit(chunk, values[i], ranks[i], scores=route_scores, parts=parts))
+        share = values[i] if shares is None else shares[i]
+        hits.append(Hit(chunk, share, ranks[i], scores=route_scores, parts=parts))
     return hits
+
+
+def scores_by_strategy(evidence: Evidence) -> list[Details]:
+    """The scores and parts of each hit that one strategy scored, else nothing."""
+    if evidence.scores is None or evidence.shares is None:
+        return []
+    name = evidence.scored_by
+    pairs = zip(evidence.scores, evidence.shares, strict=True)
+    return [({name: score}, {name: share}) for score, share in pairs]
 
 
 def with_extras(hit: Hit, extras: Mapping[str, Any]) -> Hit:
@@ -94,8 +110,9 @@ def joined(hits: Iterable[Hit], counter: TokenCounter) -> list[Hit]:
         else:
             runs.append([hit])
     chunks = [_one([hit.chunk for hit in run], counter) for run in runs]
-    best = [max(run, key=lambda hit: hit.score) for run in runs]
-    return hits_of(chunks, [hit.score for hit in best], [(hit.scores, hit.parts) for hit in best])
+    best = [min(run, key=lambda hit: hit.rank) for run in runs]
+    details = [(hit.scores, hit.parts) for hit in best]
+    return hits_of(chunks, [-hit.rank for hit in best], details, [hit.score for hit in best])
 
 
 def _one(chunks: Sequence[Chunk], counter: TokenCounter) -> Chunk:

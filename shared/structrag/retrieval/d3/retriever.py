@@ -23,7 +23,14 @@ from structrag.retrieval.d3.estimating import Estimate, estimate
 from structrag.retrieval.d3.evidence import select_steps
 from structrag.retrieval.d3.index import D3Index
 from structrag.retrieval.d3.outlines import Routing
-from structrag.retrieval.d3.results import D3Result, Details, hits_of, joined, with_extras
+from structrag.retrieval.d3.results import (
+    D3Result,
+    Details,
+    hits_of,
+    joined,
+    scores_by_strategy,
+    with_extras,
+)
 from structrag.retrieval.d3.routing import Routed, Scope, routed_steps
 from structrag.retrieval.d3.scoring import own_vectors, paragraph_scores_steps, within_budget
 from structrag.retrieval.d3.selection import Evidence, Selection
@@ -229,7 +236,7 @@ class D3Retriever(Retriever):
         else:
             evidence, details = yield from self._selected(question, scope, routed, selection, most)
         chunks = [scope.paragraphs.chunk(routed.rows[place]) for place in evidence.positions]
-        hits = hits_of(chunks, evidence.scores, details)
+        hits = hits_of(chunks, evidence.scores, details, evidence.shares)
         if self.join_adjacent:
             hits = joined(hits, self.routing.counter)
         hits = [with_extras(hit, {"route": routed.route.how}) for hit in hits]
@@ -281,7 +288,8 @@ class D3Retriever(Retriever):
             if "dense" in selection.stages:
                 yield from query_vectors(paragraphs, question)
             steps = select_steps(question, chunks, selection)
-            return (yield from own_vectors(paragraphs, steps)), []
+            evidence = yield from own_vectors(paragraphs, steps)
+            return evidence, scores_by_strategy(evidence)
         if not routed.rows:
             return Evidence(()), []
         scores = yield from paragraph_scores_steps(paragraphs, question, routed.rows, routed.scores)

@@ -140,16 +140,18 @@ def paragraph_scores_steps(
         **route_scores(reader, question, vector, mask),
         "route": parts,
     }
+    # without scores of parts a paragraph that is first by BM25 and cosine has 1 too
+    highest = 1 + PART_WEIGHT if parts else 1.0
     weights = {"bm25": 0.5, "dense": 0.5, "route": PART_WEIGHT}
     paragraphs: dict[int, ParagraphScore] = {}
     for row, scaled in _normalised(by_route, mask).items():
         route = parts.get(row, 0.0)
-        fused = ((scaled["bm25"] + scaled["dense"]) / 2 + PART_WEIGHT * route) / (1 + PART_WEIGHT)
+        fused = ((scaled["bm25"] + scaled["dense"]) / 2 + PART_WEIGHT * route) / highest
         summed = {**scaled, "route": route}
         paragraphs[row] = ParagraphScore(
             fused,
             {name: scores[row] for name, scores in by_route.items() if row in scores},
-            {name: weights[name] * value / (1 + PART_WEIGHT) for name, value in summed.items()},
+            {name: weights[name] * value / highest for name, value in summed.items()},
         )
     return paragraphs
 

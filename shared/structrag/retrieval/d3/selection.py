@@ -177,6 +177,8 @@ class Evidence:
     # of the language model as they came, in the order of the calls; "" for a failed call
     answers: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()  # why calls failed, or what could not be used
+    shares: tuple[float, ...] | None = None  # the scores from 0 to 1; None: `scores` are
+    scored_by: str = ""  # the last strategy of a `Selection` that scores; "" where there is none
 
 
 @dataclass(slots=True)

@@ -47,13 +47,13 @@ class SentenceMatch:
     Table rows and headings are such sentences.
 
     Example:
-        >>> SentenceMatch(0, 20, 1.4, ()).score
-        1.4
+        >>> SentenceMatch(0, 20, 0.8, ()).score
+        0.8
     """
 
     start: int  # in characters of the document
     end: int
-    score: float  # with the words around it, as passages are ranked by it
+    score: float  # from 0 to 1, with the words around it, as passages are ranked by it
     words: tuple[WordMatch, ...]  # of the question, in its order
 
 
@@ -155,7 +155,7 @@ def explain_steps(
                 words = by_tokens(query, asked, document.text, sentence, placed)
             else:
                 words = by_stems(query, document.text, sentence, language)
-            sentences.append(SentenceMatch(*sentence, float(ranking.scores[atom]), words))
+            sentences.append(SentenceMatch(*sentence, ranking.share(atom), words))
         explained.append(tuple(sentences))
     return explained
 

@@ -153,5 +153,5 @@ class PassageReader:
 
 
 def _hit(chunk: Chunk, passage: Passage, ranking: Ranking) -> Hit:
-    parts = {name: float(values[passage.best]) for name, values in ranking.parts.items()}
-    return Hit(chunk, float(ranking.scores[passage.best]), passage.rank, parts=parts)
+    parts = ranking.shares(passage.best)
+    return Hit(chunk, sum(parts.values()), passage.rank, parts=parts)

@@ -119,9 +119,11 @@ class EvidenceRetriever(Retriever):
             `language` alone or in `reading`.
         asking, options: An `Asking`, or its settings by their own names.
 
-    A hit's `parts` are what matched: "tokens", "vectors" and "stems" around its best sentence,
-    "section vectors" and "section stems" in its section, "titles" above it. They add up to the
-    score. Scores are for one search: they cannot be compared between questions.
+    A hit's score is that of its best sentence, from 0 to 1, which a sentence has that matches best
+    in every way. Scores of one search compare and fall with the rank; they cannot be compared
+    between questions. A hit's `parts` are what matched: "tokens", "vectors" and "stems" around its
+    best sentence, "section vectors" and "section stems" in its section, "titles" above it. They add
+    up to the score.
     """
 
     def __init__(
@@ -579,7 +581,7 @@ class SentenceScores:
     """
 
     starts: NDArray[np.int32]  # (n,) in characters of the document
-    scores: NDArray[np.float64]  # (n,) of one search, higher is better
+    scores: NDArray[np.float64]  # (n,) of one search, higher is better, in no fixed range
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,34 @@ class Ranking:
     atoms: IntArray
     scores: FloatArray  # of all atoms, by number
     parts: Mapping[str, FloatArray]  # the same, by part; they add up to the score
+    highest: float = 1.0  # what an atom would have that is best in every part
+    # where some atoms' tokens were not matched
+    unmatched: Unmatched | None = None
+
+    def shares(self, atom: int) -> dict[str, float]:
+        """What each part adds to the score of an atom, as a share of `highest`.
+
+        The sum is from 0 to 1. Of atoms that were not matched it falls with the score too, from the
+        one of the last atom that was.
+        """
+        parts = {name: float(values[atom]) for name, values in self.parts.items()}
+        share = 1 / self.highest
+        if self.unmatched is not None and self.unmatched.atoms[atom]:
+            parts["tokens"] = 0.0
+            share *= self.unmatched.scale
+        return {name: share * part for name, part in parts.items()}
+
+    def share(self, atom: int) -> float:
+        """The score of an atom from 0 to 1: the sum of its `shares`."""
+        return sum(self.shares(atom).values())
+
+
+@dataclass(frozen=True, slots=True)
+class Unmatched:
+    """The atoms that have only the scores of the first stage."""
+
+    atoms: NDArray[np.bool_]  # of all atoms, by number
+    scale: float  # takes the highest score of a first stage to that of the last matched atom
 
 
 def rank(
@@ -82,24 +110,31 @@ def rank(
     first = _weighted(signals, UNMATCHED)
     total = _total(first, len(pool))
     if question.tokens is None or not len(question.tokens) or not pool.has_tokens:
-        return Ranking(_by_score(total), total, first)
+        return Ranking(_by_score(total), total, first, _highest(first, UNMATCHED))
     before = _by_score(total)
     chosen = np.sort(before[:shortlist])
     signals["tokens"] = _matched(pool, question, rotation, chosen)
     parts = _weighted(signals, MATCHED)
     scores = _total(parts, len(pool))
     if len(chosen) == len(pool):
-        return Ranking(_by_score(scores), scores, parts)
+        return Ranking(_by_score(scores), scores, parts, _highest(parts, MATCHED))
     # The rest was not matched: its scores are the first stage's, moved below the last matched one.
     unmatched = np.ones(len(pool), dtype=bool)
     unmatched[chosen] = False
     for name in MATCHED:
         parts[name] = np.where(unmatched, first.get(name, 0.0), parts[name])
-    shift = scores[chosen].min() - 1.0 - total[unmatched].max()
+    lowest = scores[chosen].min()
+    shift = lowest - 1.0 - total[unmatched].max()
     parts["tokens"] = np.where(unmatched, shift, parts["tokens"])
     scores = np.where(unmatched, total + shift, scores)
     matched = chosen[_by_score(scores[chosen])]
-    return Ranking(np.concatenate([matched, before[len(chosen) :]]), scores, parts)
+    return Ranking(
+        np.concatenate([matched, before[len(chosen) :]]),
+        scores,
+        parts,
+        _highest(parts, MATCHED),
+        Unmatched(unmatched, float(lowest) / _highest(first, UNMATCHED)),
+    )
 
 
 def _vectors(pool: Pool, question: Question) -> dict[str, FloatArray]:
@@ -242,6 +277,11 @@ def _weighted(
     signals: Mapping[str, FloatArray], weights: Mapping[str, float]
 ) -> dict[str, FloatArray]:
     return {name: weights[name] * values for name, values in signals.items() if name in weights}
+
+
+def _highest(parts: Mapping[str, FloatArray], weights: Mapping[str, float]) -> float:
+    """The sum of the weights of some parts, each of which is from 0 to its weight."""
+    return sum(weights[name] for name in parts)
 
 
 def _total(parts: Mapping[str, FloatArray], n: int) -> FloatArray:

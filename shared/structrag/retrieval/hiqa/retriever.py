@@ -25,9 +25,10 @@ from structrag.retrieval.hiqa.scores import (
     alpha_for,
     auto_alpha,
     auto_beta,
+    best_rank_score,
+    best_score,
     in_turn,
     rank_parts,
-    score_parts,
     weighted_parts,
 )
 from structrag.retrieval.hiqa.tuning import LabelledQuestion, TuningReport, tune_steps
@@ -52,10 +53,14 @@ class HiQARetriever(Retriever):
 
     The pool is the best 50 by vectors, the best 50 by BM25 (as many as `k` where that is more) and,
     up to 150 in all, the chunks that hold most keywords of the query, in document order. Each has
-    the score alpha v + (1 - alpha) r + beta ln(1 + |C|): v is its cosine, min-max over the pool; r
+    the sum alpha v + (1 - alpha) r + beta ln(1 + |C|): v is its cosine, min-max over the pool; r
     its BM25 score, divided by the pool's highest; C the query's keywords that its index text holds.
     So nothing is filtered out: a keyword only lifts. A query without vector (no known word) has
     alpha 0, one without BM25 hit alpha 1. Equal scores are in document order.
+
+    A hit's score is this sum divided by the highest that there can be for the query. So it is from
+    0 to 1, which a chunk has that is first by vectors and by BM25 and holds all keywords of the
+    query. Scores of one query compare; they fall with the rank, except where hits come in turn.
 
     A name says which document is meant, and not what is asked of it. So among the chunks that hold
     a keyword of the query, the cosine with what is left of the query without its keywords counts as
@@ -63,8 +68,8 @@ class HiQARetriever(Retriever):
     answer rise and those that only repeat the name fall (ours: `compare_rest`; not in the presets
     "paper" and "code", nor where a host's store has the vectors).
 
-    A hit's `parts` are the three parts of the sum under "dense", "bm25" and "keywords" (with fusion
-    "rrf" 1 / (60 + rank), 0 without a rank). Its `scores` are what is behind them: the cosine, the
+    A hit's `parts` are the three parts of its score under "dense", "bm25" and "keywords" (with
+    fusion "rrf" those of 1 / (60 + rank), 0 without a rank). Its `scores` are what is behind them: the cosine, the
     BM25 score and |C|, where there is one. Its `routes` are the ranks on the routes that found it
     (on "keywords" equal counts share a rank). `chunk.extras["keywords"]` are the keywords that it
     holds of the query.
@@ -170,24 +175,31 @@ class HiQARetriever(Retriever):
         most = self.k if k is None else checked_k(k)
         reader = self.index.reader()
         pool = yield from self.source.steps(reader, query, self._pool_size(most), where)
-        if self.fusion == "rrf":
-            parts = rank_parts(pool)
-        elif self.preset == "code":
-            parts = weighted_parts(pool, CODE_WEIGHTS)
-        else:
-            alpha, beta = self._weights_of(reader)
-            parts = score_parts(pool, alpha_for(pool, alpha), beta)
+        parts, highest = self._parts(reader, pool)
         best = best_positions(parts.sum(axis=0), len(pool.rows)).tolist()
         compares = self.diversify is not None and len(pool.keywords) > 1
         # The published code takes turns for a single keyword too.
         if compares or (self.preset == "code" and pool.keywords):
             best = in_turn(best, pool.held, most)
+        parts = parts / highest
         hits = [
             self._hit(reader, pool, parts, i, rank) for rank, i in enumerate(best[:most], start=1)
         ]
         if self.order == "document":
             hits = [hits[i] for i in np.argsort(pool.rows[best[:most]])]
         return hits
+
+    def _parts(self, reader: Reader, pool: Pool) -> tuple[FloatArray, float]:
+        """The parts of the scores, and the highest score that there can be."""
+        routes = self.source.routes
+        if self.fusion == "rrf":
+            return rank_parts(pool), best_rank_score(pool, routes)
+        weights = CODE_WEIGHTS
+        if self.preset != "code":
+            alpha, beta = self._weights_of(reader)
+            alpha = alpha_for(pool, alpha)
+            weights = (alpha, 1 - alpha, beta)
+        return weighted_parts(pool, weights), best_score(pool, weights, routes)
 
     def run(self, steps: Steps[T]) -> T:
         """Drive steps with the index's models and routes."""

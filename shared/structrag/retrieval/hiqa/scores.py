@@ -60,17 +60,11 @@ def alpha_for(pool: Pool, alpha: float) -> float:
     return alpha if (pool.bm25 > 0).any() else 1.0
 
 
-def score_parts(pool: Pool, alpha: float, beta: float) -> FloatArray:
-    """The parts of each segment's score by equation 2, (3, n).
-
-    Their sum is the score. They are alpha v, (1 - alpha) r and beta ln(1 + |C|), with the natural
-    logarithm.
-    """
-    return weighted_parts(pool, (alpha, 1 - alpha, beta))
-
-
 def weighted_parts(pool: Pool, weights: Sequence[float]) -> FloatArray:
-    """v, r and ln(1 + |C|) times their weights, (3, n)."""
+    """v, r and ln(1 + |C|) times their weights, (3, n).
+
+    With alpha, 1 - alpha and beta their sum is equation 2. The logarithm is the natural one.
+    """
     v, r = normalised(pool)
     summands = np.stack([v, r, np.log1p(pool.counts)])
     parts: FloatArray = np.array(weights)[:, None] * summands
@@ -89,6 +83,28 @@ def rank_parts(pool: Pool) -> FloatArray:
             if row in ranks:
                 parts[i, j] = 1 / (RRF_C + ranks[row])
     return parts
+
+
+def best_score(pool: Pool, weights: Sequence[float], routes: Sequence[str]) -> float:
+    """What a segment would have that is first on every route.
+
+    It holds all of the query's keywords. `weights` are of v, r and ln(1 + |C|). 1 where that is 0.
+    """
+    most = {"dense": 1.0, "bm25": 1.0, "keywords": float(np.log1p(len(pool.keywords)))}
+    best = 0.0
+    for route, weight in zip(ROUTES, weights, strict=True):
+        if route in routes:
+            best += weight * most[route]
+    return best or 1.0
+
+
+def best_rank_score(pool: Pool, routes: Sequence[str]) -> float:
+    """What a segment would have by ranks that is first on every route.
+
+    The route "keywords" counts where the query has some.
+    """
+    counted = [route for route in routes if route != "keywords" or pool.keywords]
+    return len(counted) / (RRF_C + 1) or 1.0
 
 
 def keyword_ranks(rows: NDArray[np.int64], counts: NDArray[np.int64]) -> dict[int, int]:

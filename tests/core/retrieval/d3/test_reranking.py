@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 from d3_making import QUESTION, TEXTS, Overlap, chunks, selected
 from doubles import HashEmbedder
+from hypothesis import given
+from hypothesis import strategies as st
 
 from structrag.asking.runner import Runner
 from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.d3.evidence import select_steps
-from structrag.retrieval.d3.reranking import keep, with_path
+from structrag.retrieval.d3.reranking import keep, shares, with_path
 from structrag.retrieval.d3.selection import Selection
 
 
@@ -49,6 +51,27 @@ def test_the_question_is_embedded_as_a_query_and_paragraphs_with_their_path() ->
     )
     assert embedder.queries == [QUESTION]
     assert embedder.texts == [f"Guide > Animals\n{text}" for text in TEXTS[:2]]
+
+
+@given(
+    st.lists(st.floats(-40, 40), max_size=8),
+    st.sampled_from(["monot5", "cross_encoder", "lexical", "dense"]),
+)
+def test_shares_are_from_0_to_1_in_the_order_of_the_scores(
+    scores: list[float], strategy: str
+) -> None:
+    found = shares(scores, strategy)
+    assert all(0 <= share <= 1 for share in found)
+    for score, share in zip(scores, found, strict=True):
+        assert all(share >= found[i] for i, other in enumerate(scores) if score >= other)
+
+
+def test_shares_are_probabilities_where_there_are_some() -> None:
+    assert shares([-0.1269, -0.9163], "monot5") == pytest.approx([0.8808, 0.4], abs=1e-4)
+    assert shares([0.3, 0.9], "cross_encoder") == [0.3, 0.9]
+    assert shares([0.0, 2.0], "cross_encoder") == pytest.approx([0.5, 0.8808], abs=1e-4)
+    assert shares([3.0, 1.5, 0.0], "lexical") == [1.0, 0.5, 0.0]
+    assert shares([0.2, 0.6, 0.4], "dense") == pytest.approx([0.0, 1.0, 0.5])
 
 
 @pytest.mark.parametrize(

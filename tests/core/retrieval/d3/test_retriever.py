@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from math import exp
 from pathlib import Path
 from typing import Any
 
 import pytest
+from d3_making import Overlap
 from doubles import HashEmbedder, Reluctant, ScriptedModel
 from samples import GUIDE_WORDS, guide
 
@@ -81,6 +83,34 @@ def test_without_a_model_the_paragraph_is_found_in_reading_order(index: D3Index)
     assert {"bm25", "dense", "route"} == set(best.scores) == set(best.parts)
     for hit in result.hits:
         assert sum(hit.parts.values()) == pytest.approx(hit.score)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"strategy": "lexical"},
+        {"strategy": "dense"},
+        {
+            "strategy": "cross_encoder",
+            "selection": Selection(cross_encoder=Overlap(lambda x: 9 * x)),
+        },
+        {"strategy": "lexical+monot5", "selection": Selection(monot5=Overlap(lambda x: x - 1))},
+        {"strategy": "lexical", "join_adjacent": True},
+        {"llm": answering("2, 3", "1, 2"), "strategy": "fused"},
+        {"llm": answering("2, 3", "1, 2")},
+    ],
+)
+@pytest.mark.parametrize("question", ["What does the engine burn?", "What does the heron eat?"])
+def test_scores_are_from_0_to_1_and_fall_with_the_rank(
+    index: D3Index, options: dict[str, Any], question: str
+) -> None:
+    hits = sorted(D3Retriever(index, k=4, **options).search(question), key=lambda hit: hit.rank)
+    scores = [round(hit.score, 9) for hit in hits]
+    assert scores == sorted(scores, reverse=True) and all(0 <= score <= 1 for score in scores)
+    assert all(not hit.parts or sum(hit.parts.values()) == pytest.approx(hit.score) for hit in hits)
+    if options.get("strategy") == "lexical+monot5":
+        assert hits and all(exp(hit.scores["monot5"]) == hit.score for hit in hits)
 
 
 def test_route_and_select_in_two_calls(index: D3Index) -> None:

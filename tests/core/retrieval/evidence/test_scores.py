@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from evidence_making import ROTATION, pool, question
+from hypothesis import given
+from hypothesis import strategies as st
 
 from structrag import read_text
 from structrag.retrieval.evidence.pool import Pool, idf
@@ -79,6 +83,9 @@ def many() -> Pool:
     return pool([read_text("\n\n".join(lines)), DOCUMENT])
 
 
+MANY = many()
+
+
 def test_a_shortlist_of_all_is_exact_and_a_short_one_keeps_its_best() -> None:
     whole, asked = many(), question("Which blue pumps leak?")
     exact = rank(whole, asked, ROTATION)
@@ -87,6 +94,33 @@ def test_a_shortlist_of_all_is_exact_and_a_short_one_keeps_its_best() -> None:
     assert short.atoms[:2].tolist() == exact.atoms[:2].tolist()
     assert sorted(short.atoms.tolist()) == list(range(len(whole)))
     assert np.allclose(sum(short.parts.values()), short.scores)
+
+
+@given(
+    st.text("abc wxyz.?", max_size=40),
+    st.booleans(),
+    st.integers(1, 200),
+)
+def test_shares_are_from_0_to_1_and_fall_with_the_rank(
+    words: str, has_tokens: bool, shortlist: int
+) -> None:
+    text = f"Which blue pumps leak {words}"
+    asked = question(text) if has_tokens else Question(text)
+    found = rank(MANY, asked, ROTATION, shortlist=shortlist)
+    shares = [found.share(atom) for atom in found.atoms.tolist()]
+    assert all(0 <= share <= 1 + 1e-9 for share in shares)
+    assert all(before >= after - 1e-9 for before, after in pairwise(shares))
+    assert all(set(found.shares(atom)) == set(found.parts) for atom in found.atoms[:3].tolist())
+
+
+def test_1_is_the_share_of_what_matches_best_in_every_way() -> None:
+    other = "\n\n".join(f"Line {i} is about cats and how they sleep." for i in range(80))
+    text = f"# Blue pumps leak\n\nBlue pumps leak.\n\n# Cats\n\n{other}\n"
+    whole = pool([read_text(text)])
+    for asked in (Question("Blue pumps leak"), question("Blue pumps leak")):
+        found = rank(whole, asked, ROTATION)
+        assert found.share(int(found.atoms[0])) == pytest.approx(1.0, abs=0.05)
+        assert found.shares(0)["titles"] == pytest.approx(0.2 / found.highest)
 
 
 def test_what_is_not_on_the_shortlist_follows_in_the_order_of_the_first_stage() -> None:

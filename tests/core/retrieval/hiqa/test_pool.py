@@ -94,7 +94,8 @@ def test_as_printed_the_question_alone_is_compared(settings: dict[str, Any]) -> 
         v = (cosines[hit.chunk.id] - low) / (high - low)
         r = hit.scores.get("bm25", 0.0) / best
         named = len(hit.chunk.extras["keywords"])
-        assert hit.score == pytest.approx(alpha * v + (1 - alpha) * r + beta * np.log(1 + named))
+        total = alpha * v + (1 - alpha) * r + beta * np.log(1 + named)
+        assert hit.score == pytest.approx(total / (1 + beta * np.log(2)))  # one keyword is asked
     assert len(embedder.queries) == 1
     both = [hit.score for hit in retriever(index).search(query, 10)]
     assert both != pytest.approx([hit.score for hit in hits])

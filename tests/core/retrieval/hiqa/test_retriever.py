@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Mapping, Sequence
+from math import log
 from typing import Any
 
 import pytest
@@ -119,7 +120,9 @@ def worked(**options: Any) -> HiQARetriever:
 def test_worked_example() -> None:
     hits = worked(alpha=2 / 3, beta=0.2).search("is3722hs vs IS3731")
     assert names(hits) == "bacd"
-    assert [hit.score for hit in hits] == pytest.approx([0.8333, 0.75, 0.5531, 0.3053], abs=5e-5)
+    highest = 1 + 0.2 * log(3)  # first by both, with both keywords
+    sums = [hit.score * highest for hit in hits]
+    assert sums == pytest.approx([0.8333, 0.75, 0.5531, 0.3053], abs=5e-5)
     assert [hit.chunk.extras["keywords"] for hit in hits] == [
         [],
         [],
@@ -133,9 +136,8 @@ def test_a_hit_shows_its_parts_as_summed_and_its_ranks() -> None:
     by_name = {
         hit.chunk.doc_id: hit for hit in worked(alpha=0.5, beta=0.2).search("is3722hs vs IS3731")
     }
-    assert by_name["d"].parts == pytest.approx(
-        {"dense": 0, "bm25": 0.25, "keywords": 0.1386}, abs=5e-5
-    )
+    summed = {name: part * (1 + 0.2 * log(3)) for name, part in by_name["d"].parts.items()}
+    assert summed == pytest.approx({"dense": 0, "bm25": 0.25, "keywords": 0.1386}, abs=5e-5)
     assert by_name["d"].routes == {"dense": 4, "bm25": 2, "keywords": 2}
     assert by_name["c"].routes == {"dense": 3, "keywords": 1}
     assert all(sum(hit.parts.values()) == pytest.approx(hit.score) for hit in by_name.values())
@@ -146,7 +148,7 @@ def test_one_route_alone_and_reciprocal_ranks() -> None:
     assert names(worked(routes=("bm25",)).search("IS3731")) == "bda"
     assert names(worked(routes=("keywords",)).search("is3722hs vs IS3731")) == "cd"
     fused = worked(fusion="rrf").search("is3722hs vs IS3731")
-    assert {hit.chunk.doc_id: hit.score for hit in fused} == pytest.approx(
+    assert {hit.chunk.doc_id: hit.score * 3 / 61 for hit in fused} == pytest.approx(
         {
             "a": 1 / 61 + 1 / 63,
             "b": 1 / 62 + 1 / 61,
@@ -230,7 +232,8 @@ def test_keywords_bring_in_what_no_other_route_found() -> None:
     index.add([Document("# X\n\nSee the Q-7 sheet.", id="x", title="X", format="markdown")])
     hits = HiQARetriever(index, keywords=["Q7"], beta=5, k=3).search("water pump pressure of q7")
     assert hits[0].chunk.doc_id == "x" and hits[0].routes == {"keywords": 1}
-    assert hits[0].parts["keywords"] == pytest.approx(5 * 0.6931, abs=1e-3)
+    highest = 1 + 5 * log(2)
+    assert hits[0].parts["keywords"] == pytest.approx(5 * log(2) / highest)
     assert HiQARetriever(index, keywords=["Q7"]).source.keywords.table(index.reader()).found_in(
         "q7 and d1"
     ) == ["q7"]
@@ -266,8 +269,8 @@ def test_preset_code_is_v_plus_half_r_over_the_nearest() -> None:
     near = index.search("warranty of the camera", 100)
     low, high = min(hit.score for hit in near), max(hit.score for hit in near)
     v = {hit.chunk.id: (hit.score - low) / (high - low) for hit in near}
-    assert {hit.chunk.id: hit.parts["dense"] for hit in hits} == pytest.approx(v)
-    assert max(hit.parts["bm25"] for hit in hits) == 0.5 and {
+    assert {hit.chunk.id: hit.parts["dense"] * 1.5 for hit in hits} == pytest.approx(v)
+    assert max(hit.parts["bm25"] for hit in hits) * 1.5 == pytest.approx(0.5) and {
         hit.parts["keywords"] for hit in hits
     } == {0}
     assert len(HiQARetriever(index, preset="code", k=5).search("warranty")) == 5
@@ -555,6 +558,53 @@ def test_sync_equals_async_and_twice_is_the_same(texts: list[str], alpha: int, b
     )
     scores = [round(score, 9) for _, score, *_ in hits]
     assert scores == sorted(scores, reverse=True)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    bodies,
+    st.sampled_from(
+        [
+            {},
+            {"alpha": 0.2, "beta": 0.9},
+            {"beta": "auto"},
+            {"beta": 0},
+            {"fusion": "rrf"},
+            {"preset": "paper"},
+            {"routes": ["dense"]},
+            {"routes": ["keywords", "bm25"]},
+            {"routes": ["keywords"]},
+            {"routes": ["keywords"], "beta": 0},
+            {"routes": ["dense", "keywords"], "fusion": "rrf"},
+        ]
+    ),
+)
+def test_scores_are_from_0_to_1_and_fall_with_the_rank(
+    texts: list[str], options: dict[str, Any]
+) -> None:
+    index = Index(embedder=HashEmbedder(), views=("raw",))
+    index.add([Document(text, id=f"d{i}") for i, text in enumerate(texts)])
+    hits = HiQARetriever(index, k=20, keywords=["Q7", "R8"], **options).search("pump Q7 and R8")
+    scores = [hit.score for hit in hits]
+    assert all(0 <= score <= 1 + 1e-12 for score in scores)
+    assert [round(score, 9) for score in scores] == [
+        round(score, 9) for score in sorted(scores, reverse=True)
+    ]
+
+
+@pytest.mark.parametrize("fusion", ["score", "rrf"])
+@pytest.mark.parametrize("question", ["pump IS3722HS IS3731", "pump"])
+def test_1_is_the_score_of_what_is_first_everywhere(question: str, fusion: str) -> None:
+    texts = {"a": "pump IS3722HS, IS3731", "b": "valve"}
+    index = Index(dense_store=Vectors({"a": 0.8, "b": 0.75}), views=("raw",))
+    index.add([Document(text, id=name) for name, text in texts.items()])
+    first, *_ = HiQARetriever(
+        index,
+        keywords=["IS3722HS", "IS3731"],
+        lexical=Lexical(index, {"a": 2.0, "b": 1.0}),
+        fusion=fusion,
+    ).search(question)
+    assert first.chunk.doc_id == "a" and first.score == pytest.approx(1.0)
 
 
 class Seen(HashEmbedder):

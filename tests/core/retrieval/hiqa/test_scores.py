@@ -21,7 +21,6 @@ from structrag.retrieval.hiqa.scores import (
     keyword_ranks,
     normalised,
     rank_parts,
-    score_parts,
     weighted_parts,
 )
 
@@ -38,7 +37,7 @@ def pool(cosine: Sequence[float], bm25: Sequence[float], held: Any = ()) -> Pool
 
 
 def scores(given_pool: Pool, alpha: float, beta: float) -> Any:
-    return score_parts(given_pool, alpha, beta).sum(axis=0)
+    return weighted_parts(given_pool, (alpha, 1 - alpha, beta)).sum(axis=0)
 
 
 def order(values: Any) -> list[int]:
@@ -63,7 +62,7 @@ def test_worked_numbers() -> None:
 
 def test_keywords_lift_by_the_logarithm_of_their_number() -> None:
     held = [[1, 1, 1], [0, 1, 1], [0, 0, 1]]
-    assert score_parts(pool([0, 0, 0], [0, 0, 0], held), 0.5, 0.2)[2] == pytest.approx(
+    assert weighted_parts(pool([0, 0, 0], [0, 0, 0], held), (0.5, 0.5, 0.2))[2] == pytest.approx(
         [0.139, 0.220, 0.277], abs=5e-4
     )
 
@@ -98,7 +97,7 @@ def test_missing_and_constant_routes() -> None:
 
 def test_an_empty_pool_has_no_scores() -> None:
     nothing = pool([], [])
-    assert score_parts(nothing, 0.5, 0.2).shape == (3, 0) == rank_parts(nothing).shape
+    assert weighted_parts(nothing, (0.5, 0.5, 0.2)).shape == (3, 0) == rank_parts(nothing).shape
 
 
 def test_reciprocal_ranks_of_three_routes() -> None:

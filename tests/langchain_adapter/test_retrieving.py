@@ -1,0 +1,56 @@
+"""What all retrievers of LangChain share: scores that can be compared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from doubles import HashTokens
+from langchain_core.documents import Document
+from langchain_fakes import BagOfWords
+
+from langchain_structrag import (
+    D3Retriever,
+    EvidenceRetriever,
+    HiQARetriever,
+    MultiViewRetriever,
+    TwoHopRetriever,
+)
+
+TEXTS = {
+    "pump": "# Pump PX-20\n\nIt moves water.\n\n## Cleaning\n\nRinse the filter every week.\n",
+    "valve": "# Valve\n\nIt is made of brass.\n\n## Care\n\nOil the stem of the valve once a year.\n",
+    "cats": "# Cats\n\nCats sleep all day.\n\n## Food\n\nThey eat fish at noon.\n",
+}
+QUESTION = "How often do I rinse the filter of the PX-20?"
+
+
+def documents() -> list[Document]:
+    return [Document(text, id=name) for name, text in TEXTS.items()]
+
+
+def made(name: str) -> Any:
+    if name == "multiview":
+        return MultiViewRetriever.from_documents(documents(), BagOfWords(), k=6)
+    if name == "hiqa":
+        return HiQARetriever.from_documents(documents(), BagOfWords(), k=6)
+    if name == "d3":
+        return D3Retriever.from_documents(documents(), BagOfWords())
+    model: Any = HashTokens() if name == "evidence of tokens" else BagOfWords()
+    evidence = EvidenceRetriever.from_documents(documents(), model, k=6)
+    return TwoHopRetriever(retriever=evidence) if name == "two hops" else evidence
+
+
+@pytest.mark.parametrize(
+    "name", ["multiview", "hiqa", "d3", "evidence", "evidence of tokens", "two hops"]
+)
+def test_scores_are_from_0_to_1(name: str) -> None:
+    found = made(name).invoke(QUESTION)
+    by_rank = sorted(found, key=lambda document: document.metadata["rank"])
+    scores = [document.metadata["score"] for document in by_rank]
+    assert len(found) > 1 and all(0 <= score <= 1 + 1e-12 for score in scores)
+    if name != "two hops":  # whose hits come in turn
+        assert [round(score, 9) for score in scores] == [
+            round(score, 9) for score in sorted(scores, reverse=True)
+        ]
+    assert "Rinse the filter" in by_rank[0].page_content

@@ -1,0 +1,62 @@
+"""What all retrievers of LlamaIndex share: scores that postprocessors can compare."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from doubles import HashTokens
+from llama_index.core import Document
+from llama_index.core.postprocessor import SimilarityPostprocessor
+from llama_index_fakes import HashEmbedding
+
+from llama_index_structrag import (
+    D3Retriever,
+    EvidenceRetriever,
+    HiQARetriever,
+    MultiViewRetriever,
+    TwoHopRetriever,
+)
+
+TEXTS = {
+    "pump": "# Pump PX-20\n\nIt moves water.\n\n## Cleaning\n\nRinse the filter every week.\n",
+    "valve": "# Valve\n\nIt is made of brass.\n\n## Care\n\nOil the stem of the valve once a year.\n",
+    "cats": "# Cats\n\nCats sleep all day.\n\n## Food\n\nThey eat fish at noon.\n",
+}
+QUESTION = "How often do I rinse the filter of the PX-20?"
+
+
+def documents() -> list[Document]:
+    return [Document(text=text, id_=name) for name, text in TEXTS.items()]
+
+
+def made(name: str) -> Any:
+    options: dict[str, Any] = {"embed_model": HashEmbedding()}
+    if name == "multiview":
+        return MultiViewRetriever.from_documents(documents(), similarity_top_k=6, **options)
+    if name == "hiqa":
+        return HiQARetriever.from_documents(documents(), similarity_top_k=6, **options)
+    if name == "d3":
+        return D3Retriever.from_documents(documents(), **options)
+    if name == "evidence of tokens":
+        options = {"embed_model": HashTokens()}
+    evidence = EvidenceRetriever.from_documents(documents(), similarity_top_k=6, **options)
+    return TwoHopRetriever(evidence) if name == "two hops" else evidence
+
+
+@pytest.mark.parametrize(
+    "name", ["multiview", "hiqa", "d3", "evidence", "evidence of tokens", "two hops"]
+)
+def test_scores_are_from_0_to_1_so_that_a_cutoff_cuts(name: str) -> None:
+    nodes = made(name).retrieve(QUESTION)
+    scores = [node.score for node in nodes]
+    assert len(nodes) > 1 and all(0 <= score <= 1 + 1e-12 for score in scores)
+    if name not in {"d3", "two hops"}:  # which stand in reading order, and come in turn
+        assert [round(score, 9) for score in scores] == [
+            round(score, 9) for score in sorted(scores, reverse=True)
+        ]
+    best = max(nodes, key=lambda node: node.score)
+    assert "Rinse the filter" in best.text
+    least = (best.score + min(scores)) / 2
+    kept = SimilarityPostprocessor(similarity_cutoff=least).postprocess_nodes(nodes)
+    assert best in kept and len(kept) < len(nodes)
