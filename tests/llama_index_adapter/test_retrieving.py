@@ -20,7 +20,7 @@ from llama_index_structrag import (
 
 TEXTS = {
     "pump": "# Pump PX-20\n\nIt moves water.\n\n## Cleaning\n\nRinse the filter every week.\n",
-    "valve": "# Valve\n\nIt is made of brass.\n\n## Care\n\nOil the stem of the valve once a year.\n",
+    "valve": "# Valve\n\nIt is made of brass.\n\n## Care\n\nOil the stem of the valve yearly.\n",
     "cats": "# Cats\n\nCats sleep all day.\n\n## Food\n\nThey eat fish at noon.\n",
 }
 QUESTION = "How often do I rinse the filter of the PX-20?"

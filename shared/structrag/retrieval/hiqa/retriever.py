@@ -69,10 +69,10 @@ class HiQARetriever(Retriever):
     "paper" and "code", nor where a host's store has the vectors).
 
     A hit's `parts` are the three parts of its score under "dense", "bm25" and "keywords" (with
-    fusion "rrf" those of 1 / (60 + rank), 0 without a rank). Its `scores` are what is behind them: the cosine, the
-    BM25 score and |C|, where there is one. Its `routes` are the ranks on the routes that found it
-    (on "keywords" equal counts share a rank). `chunk.extras["keywords"]` are the keywords that it
-    holds of the query.
+    fusion "rrf" those of 1 / (60 + rank), 0 without a rank). Its `scores` are what is behind them:
+    the cosine, the BM25 score and |C|, where there is one. Its `routes` are the ranks on the routes
+    that found it (on "keywords" equal counts share a rank). `chunk.extras["keywords"]` are the
+    keywords that it holds of the query.
 
     A blank query and an empty index have no hits. The first search after documents have changed
     also looks for the keywords in the new ones.
