@@ -35,7 +35,6 @@ ELSEWHERE_IN_ADAPTERS = {
     "langchain_structrag": {
         "conversion": "test_places, test_source_places: documents there and back",
         "reading": "test_pic, test_idms: splitters that ask models",
-        "retrieving": "test_broken_off, test_multiview, test_standard: making an index",
     },
     "llama_index_structrag": {
         "conversion": "test_places, test_source_places: nodes there and back",
@@ -44,7 +43,6 @@ ELSEWHERE_IN_ADAPTERS = {
         "multihop": "test_d3: hops over a retriever",
         "parsing": "test_node_parsers, test_known_inputs: limits and metadata",
         "reading": "test_pic, test_idms: parsers that ask models",
-        "retrieving": "test_broken_off, test_multiview: making an index",
         "settings": "test_node_parsers: settings of parsers",
         "vision": "test_hiqa: images described",
     },
