@@ -11,7 +11,7 @@ from structrag.reading.outline import Outline
 from structrag.reading.sections import parse
 from structrag.records import Document
 from structrag.text.cutting import Cutter, SentenceSplitter
-from structrag.text.tokens import TokenCounter, count_tokens
+from structrag.text.tokens import TokenCounter, check_counter, count_tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class Reading:
 
     Raises:
         InvalidParameter: `exclude_titles` is one string, or holds something else than strings; a
-            function is none.
+            function is none; the counter returns no number.
     """
 
     exclude_titles: Sequence[str] = ()
@@ -54,11 +54,7 @@ class Reading:
                 "a list."
             )
         object.__setattr__(self, "exclude_titles", tuple(titles))
-        if not callable(self.counter):
-            raise InvalidParameter(
-                "counter must be a function from a string to its number of tokens; got "
-                f"{self.counter!r}."
-            )
+        check_counter(self.counter)
         if self.sentence_splitter is not None and not callable(self.sentence_splitter):
             raise InvalidParameter(
                 "sentence_splitter must be a function from a string to spans, or None; got "

@@ -16,12 +16,14 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 from structrag.errors import InvalidParameter, check_choice, require
 
 TokenCounter = Callable[[str], int]
+_SAMPLE = "two words"  # what a counter is tried with
 
 # Scripts written without spaces: Thai, Lao, Myanmar, Khmer, Kana, Han.
 _UNSPACED = re.compile(
@@ -97,6 +99,26 @@ class HuggingFaceCounter:
             "verbose": False,
         }
         return len(self.tokenizer(text, **options)["input_ids"])
+
+
+def check_counter(counter: TokenCounter) -> TokenCounter:
+    """The counter itself, tried on two words.
+
+    Raises InvalidParameter where it cannot be called or returns no number, such as an encoder that
+    returns the tokens themselves.
+    """
+    if not callable(counter):
+        raise InvalidParameter(
+            f"counter must be a function from a string to its number of tokens; got {counter!r}."
+        )
+    count = counter(_SAMPLE)
+    if not isinstance(count, Real) or count < 0:
+        raise InvalidParameter(
+            "counter must be a function from a string to its number of tokens; of "
+            f"{_SAMPLE!r} it returned {count!r}. Where it returns the tokens themselves, pass "
+            "lambda text: len(encode(text))."
+        )
+    return counter
 
 
 def tiktoken_counter(encoding: str = "cl100k_base") -> TokenCounter:

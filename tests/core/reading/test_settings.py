@@ -57,6 +57,7 @@ def test_every_splitter_is_read_by_the_same_settings(splitter: Any) -> None:
         ({"exclude_titles": "Notes"}, "exclude_titles must be a sequence of titles; got 'Notes'"),
         ({"exclude_titles": [1]}, r"exclude_titles must be a sequence of titles; got \[1\]"),
         ({"counter": 3}, "counter must be a function from a string to its number of tokens; got 3"),
+        ({"counter": str.split}, "of 'two words' it returned .'two', 'words'.. Where it returns"),
         ({"sentence_splitter": "."}, "sentence_splitter must be a function"),
     ],
 )

@@ -10,7 +10,9 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 import regex
 from hypothesis import given
@@ -18,7 +20,15 @@ from hypothesis import strategies as st
 
 from structrag.asking.naming import setting_name
 from structrag.errors import InvalidParameter
-from structrag.text.tokens import count_tokens, huggingface_counter, tiktoken_counter
+from structrag.retrieval.d3.outlines import Routing
+from structrag.retrieval.d3.selection import Selection
+from structrag.text.tokens import (
+    TokenCounter,
+    check_counter,
+    count_tokens,
+    huggingface_counter,
+    tiktoken_counter,
+)
 
 UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
 TEXTS = st.text(st.sampled_from("ab é\n\t.手今ไทยກမក្かカ<|>\ud800"), max_size=60)
@@ -196,3 +206,21 @@ def test_counters_survive_pickling(make) -> None:  # type: ignore[no-untyped-def
     copy = pickle.loads(pickle.dumps(counter))
     assert copy("a b c") == counter("a b c")
     assert setting_name(copy) == setting_name(counter)
+
+
+@pytest.mark.parametrize("wrong", [str.split, lambda text: str(len(text)), lambda text: -1])
+def test_a_counter_that_returns_no_number_is_named(wrong: TokenCounter) -> None:
+    with pytest.raises(InvalidParameter, match="counter must be .* of 'two words' it returned"):
+        check_counter(wrong)
+
+
+def test_a_counter_may_return_any_kind_of_number() -> None:
+    assert check_counter(len) is len
+    check_counter(lambda text: np.int64(len(text)))
+    check_counter(lambda text: len(text) / 4)
+
+
+@pytest.mark.parametrize("settings", [Routing, Selection])
+def test_stages_of_d3_try_their_counters(settings: Any) -> None:
+    with pytest.raises(InvalidParameter, match="counter must be"):
+        settings(counter=str.split)

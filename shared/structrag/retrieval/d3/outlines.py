@@ -13,7 +13,7 @@ from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.retrieval.d3.costs import window_tokens
 from structrag.retrieval.d3.layout import OutlineSection, document_names, paths_of
 from structrag.text.heading_path import SEPARATOR
-from structrag.text.tokens import TokenCounter, count_tokens
+from structrag.text.tokens import TokenCounter, check_counter, count_tokens
 
 ON_EMPTY = ("none", "lexical", "all")
 # a position, and the one before it in the same call -> what is shown
@@ -105,6 +105,7 @@ class Routing:
                     f"{name} must be a share, from 0 to 1; got {getattr(self, name)!r}."
                 )
         check_template("prompt", self.template, ["outline", "question"])
+        check_counter(self.counter)
 
     @classmethod
     def paper(cls, **changes: object) -> Routing:

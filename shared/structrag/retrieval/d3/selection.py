@@ -13,7 +13,7 @@ from structrag.models.cross_encoder import as_cross_encoder
 from structrag.models.llm import as_language_model
 from structrag.models.monot5 import as_monot5
 from structrag.retrieval.d3.costs import StageCost, call_cost
-from structrag.text.tokens import TokenCounter, count_tokens
+from structrag.text.tokens import TokenCounter, check_counter, count_tokens
 
 ASKING = ("base", "hierbase")
 SCORING = ("monot5", "cross_encoder", "lexical", "dense")
@@ -130,6 +130,7 @@ class Selection:
                     f"{self.threshold!r}."
                 )
         check_template("prompt", self.prompt, ["paragraphs", "question"])
+        check_counter(self.counter)
         for name in ("monot5", "cross_encoder"):
             if name in self.stages and getattr(self, name) is None:
                 raise InvalidParameter(
