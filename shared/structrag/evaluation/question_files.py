@@ -135,10 +135,13 @@ def _question(
     quotes, answers = _texts(fields, "quotes"), _texts(fields, "answers")
     spans = tuple(_span(value, ids, lengths) for value in _spans(fields.get("spans")))
     _check_gold(spans, quotes, answers, docs)
-    places = [_places([quote], docs, finder) for quote in quotes]
-    if answers:
-        places = [_places(answers, docs, finder)]
-    return GoldQuestion(question, spans, tuple(places), () if spans or places else docs)
+    if spans:
+        return GoldQuestion(question, spans)
+    wanted = [answers] if answers else [[quote] for quote in quotes]
+    if wanted:
+        places = tuple(_places(texts, docs, finder) for texts in wanted)
+        return GoldQuestion(question, places=places)
+    return GoldQuestion(question, docs=docs)
 
 
 def _check_gold(

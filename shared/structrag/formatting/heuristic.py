@@ -225,20 +225,22 @@ def _aligned_table(lines: Sequence[str]) -> list[str] | None:
 
     Its header is ruled off or stands over numbers.
     """
-    rules = [i for i, line in enumerate(lines) if _RULE.fullmatch(line.strip())]
-    ruled = set(rules)
-    content = [line for i, line in enumerate(lines) if i not in ruled]
+    are_rules = [bool(_RULE.fullmatch(line.strip())) for line in lines]
+    content = [line for line, is_rule in zip(lines, are_rules, strict=True) if not is_rule]
     if len(content) < 3 or any("|" in line for line in content):
         return None
-    spans = [_cell_spans(line) for line in content]
+    spans = list(map(_cell_spans, content))
     if not _are_columns(spans):
         return None
     rows = []
     for line, row in zip(content, spans, strict=True):
         rows.append([line[start:end] for start, end in row])
-    first = lines.index(content[0])
-    inner = [i for i in rules if first < i < len(lines) - 1]
-    has_header = inner == [first + 1] or (not inner and _over_numbers(rows))
+    header = are_rules.index(False)
+    inner_rules = are_rules[header + 1 : -1]  # one in the last line only closes the table
+    if any(inner_rules):
+        has_header = inner_rules[0] and sum(inner_rules) == 1
+    else:
+        has_header = _over_numbers(rows)
     return pipe_rows(rows, header=True) if has_header else None
 
 

@@ -6,6 +6,7 @@ Models repeat them, often misspelt: `<<BEGIN>>`, `<<< begin >>>`, `&lt;END&gt;`,
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from difflib import SequenceMatcher
 
 _LESS = r"(?:[<＜«‹≪〈《]|&lt;)"
@@ -28,6 +29,8 @@ _BRACKETS_ALONE = re.compile(
 # How alike a word must be to that of a mark (difflib's ratio): one letter more, less or elsewhere.
 _ALIKE = {"begin": 0.75, "end": 0.65}
 
+Mark = tuple[int, int, str]  # start and end in the answer; "begin", "end" or ""
+
 
 def between_marks(answer: str, core: str) -> str:
     """The part of an answer between its first marks.
@@ -48,7 +51,7 @@ def without_marks(answer: str, core: str) -> str:
     return _without(answer, _marks(answer, core), 0, len(answer))
 
 
-def _without(answer: str, marks: list[tuple[int, int, str]], start: int, end: int) -> str:
+def _without(answer: str, marks: list[Mark], start: int, end: int) -> str:
     parts = []
     position = start
     for first, last, _ in marks:
@@ -58,33 +61,42 @@ def _without(answer: str, marks: list[tuple[int, int, str]], start: int, end: in
     return "".join([*parts, answer[position:end]])
 
 
-def _marks(answer: str, core: str) -> list[tuple[int, int, str]]:
-    """Each mark of an answer: its place, and "begin", "end" or ""."""
+def _marks(answer: str, core: str) -> list[Mark]:
+    """The marks of an answer in order, none overlapping."""
     source = _plain(core)
-    words = set(re.findall(r"[a-z]+", core.casefold()))
-    places: list[tuple[int, int, str]] = []
-    for match in _BRACKETED.finditer(answer):
-        word = (match[1] or match[2]).casefold()
-        name = _name(word)
-        # One bracket is much used otherwise: then the word must be spelt right.
-        is_mark = name == word or (name and len(_ANGLE.findall(match[0])) > 1)
-        if is_mark and _plain(match[0]) not in source:
-            places.append((*_whole_line(answer, *match.span()), name))
-    for match in _ALONE.finditer(answer):
-        name = _name(match[1].casefold())
-        # The source may have the word, but then hardly in capitals on a line of its own.
-        in_source = match[1] in core if match[1].isupper() else match[1].casefold() in words
-        if name and not in_source:
-            places.append((*match.span(), name))
+    places = [*_bracketed(answer, source), *_words_alone(answer, core)]
     for match in _BRACKETS_ALONE.finditer(answer):
         if _plain(match[0]) not in source:
             places.append((*match.span(), ""))
     return _merged(sorted(places))
 
 
-def _merged(places: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+def _bracketed(answer: str, source: str) -> Iterator[Mark]:
+    """The words in angle brackets that `source`, a plain text, does not hold."""
+    for match in _BRACKETED.finditer(answer):
+        word = (match[1] or match[2]).casefold()
+        name = _name(word)
+        # One bracket is much used otherwise: then the word must be spelt right.
+        is_mark = name == word or (name and len(_ANGLE.findall(match[0])) > 1)
+        if is_mark and _plain(match[0]) not in source:
+            yield (*_whole_line(answer, *match.span()), name)
+
+
+def _words_alone(answer: str, core: str) -> Iterator[Mark]:
+    """The words alone on their lines that are not those of the text to be converted."""
+    words = set(re.findall(r"[a-z]+", core.casefold()))
+    for match in _ALONE.finditer(answer):
+        word = match[1]
+        # The source may have the word, but then hardly in capitals on a line of its own.
+        in_source = word in core if word.isupper() else word.casefold() in words
+        name = _name(word.casefold())
+        if name and not in_source:
+            yield (*match.span(), name)
+
+
+def _merged(places: list[Mark]) -> list[Mark]:
     """The places, those that overlap as one."""
-    merged: list[tuple[int, int, str]] = []
+    merged: list[Mark] = []
     for first, last, name in places:
         if merged and first < merged[-1][1]:
             before, end, named = merged.pop()

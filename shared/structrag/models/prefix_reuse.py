@@ -85,11 +85,8 @@ def _pass(
     torch: Any = require("torch", extra="models")
     width = max(map(len, rows))
     device = getattr(model, "device", "cpu")
-    ids, mask = [], []
-    for row in rows:
-        missing = width - len(row)
-        ids.append([*row, *[pad] * missing])
-        mask.append([1] * (n_read + len(row)) + [0] * missing)
+    ids = [[*row, *[pad] * (width - len(row))] for row in rows]
+    mask = [[1] * (n_read + len(row)) + [0] * (width - len(row)) for row in rows]
     inputs: dict[str, Any] = {
         "input_ids": torch.tensor(ids, device=device),
         "attention_mask": torch.tensor(mask, device=device),

@@ -125,17 +125,22 @@ def nest_by_number(headings: list[Heading]) -> list[Heading]:
     if len(rest) < 2 or len({heading.level for heading in rest}) > 1:
         return headings
     numbers = [_number_of(heading.title) for heading in rest]
-    numbered = [number for number in numbers if number]
-    if 2 * len(numbered) < len(rest) or max(map(len, numbered)) < 2:
-        return headings
-    rises = [before < behind for before, behind in pairwise(numbered)]
-    if 2 * sum(rises) < len(rises):
+    if not _are_of_sections(numbers):
         return headings
     depths = _depths(numbers)
     return title + [
         replace(heading, level=heading.level + depth - 1)
         for heading, depth in zip(rest, depths, strict=True)
     ]
+
+
+def _are_of_sections(numbers: list[tuple[int, ...]]) -> bool:
+    """Whether at least half are there, one has two levels, and most ascend."""
+    numbered = [number for number in numbers if number]
+    if 2 * len(numbered) < len(numbers) or max(map(len, numbered)) < 2:
+        return False
+    rises = [before < behind for before, behind in pairwise(numbered)]
+    return 2 * sum(rises) >= len(rises)
 
 
 def _is_above_others(headings: list[Heading]) -> bool:

@@ -38,8 +38,12 @@ def entity_steps(
     entities = [_occurring(text, names) for text, names in zip(texts, lists, strict=True)]
     if len(texts) < 4:  # too few to tell what is common
         return entities
+    return _without_common(entities, max_share * len(texts))
+
+
+def _without_common(entities: list[dict[str, str]], most: float) -> list[dict[str, str]]:
+    """The entities that stand in at most so many texts."""
     frequency = Counter(chain.from_iterable(entities))
-    most = max_share * len(texts)
     rare = {key for key, count in frequency.items() if count <= most}
     return [{key: name for key, name in names.items() if key in rare} for names in entities]
 

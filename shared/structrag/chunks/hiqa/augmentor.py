@@ -226,25 +226,30 @@ class Augmentor:
 
         Of the frames the first is taken that leaves half the room for rows, else the last.
         """
-        limit, counter = self.maker.limit, self.maker.counter
+        limit = self.maker.limit
         if limit is None or (
-            counter(self.text[segment.start : segment.end]) <= limit
+            self._tokens(segment.start, segment.end) <= limit
             and self._fits(context, frames[0].body(lines))
         ):
             return frames[0], [(0, len(lines))]
         table = frames[0].table
-        texts = [counter(self.text[row.start : row.end]) for row in table.rows]
-        indexed = [counter(line + "\n") for line in lines]
+        texts = [self._tokens(row.start, row.end) for row in table.rows]
         if not texts or max(texts) > limit:
             return None
-        header = counter(self.text[segment.start : table.header_end])
+        header = self._tokens(segment.start, table.header_end)
+        count = self.maker.counter
+        indexed = [count(line + "\n") for line in lines]
         for frame in frames:
-            room = limit - counter(index_text(context.text, frame.body(())) + "\n")
+            room = limit - count(index_text(context.text, frame.body(())) + "\n")
             if room >= max(indexed) and (room * 2 >= limit or frame is frames[-1]):
                 runs = row_runs(list(zip(texts, indexed, strict=True)), (limit, room), header)
                 halved = self._halved(runs, lines, context, frame)
                 return (frame, halved) if halved else None
         return None
+
+    def _tokens(self, start: int, end: int) -> int:
+        """The tokens of a stretch of the document."""
+        return self.maker.counter(self.text[start:end])
 
     def _halved(
         self, runs: Sequence[tuple[int, int]], lines: Lines, context: Context, frame: _Frame

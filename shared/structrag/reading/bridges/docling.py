@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,9 @@ from structrag.reading.bridges.placed import (
 from structrag.reading.pdf.pages import Box
 
 _SKIPPED = {"page_header", "page_footer"}
+_OFF_THE_PAGE = {"furniture", "background"}  # layers that are no content
+_PICTURES = {"picture", "chart"}
+_LISTS = {"list", "ordered_list"}
 
 
 def from_docling(
@@ -56,10 +59,9 @@ def from_docling(
     reader = _Docling(content)
     parts = list(reader.parts())
     origin = content.get("origin") or {}
-    source = str(origin.get("filename") or content.get("name") or "")
-    facts = {**({"source": source} if source else {}), **(meta or {})}
-    name = title or reader.title or str(content.get("name") or "")
-    return placed_document(parts, id=id, title=name, meta=facts)
+    source = _text(origin, "filename") or _text(content, "name")
+    title = title or reader.title or _text(content, "name")
+    return placed_document(parts, id=id, title=title, source=source, meta=meta)
 
 
 def _content(document: Any) -> Mapping[str, Any]:
@@ -80,6 +82,14 @@ def _content(document: Any) -> Mapping[str, Any]:
     return document
 
 
+def _text(node: Mapping[str, Any], key: str = "text") -> str:
+    return str(node.get(key) or "")
+
+
+def _rows(grid: Sequence[Sequence[Mapping[str, Any]]]) -> list[list[str]]:
+    return [list(map(_text, row)) for row in grid]
+
+
 class _Docling:
     """A walk through the tree of a document in reading order."""
 
@@ -89,7 +99,7 @@ class _Docling:
         titles = [text for text in texts if text.get("label") == "title"]
         # Without a title in the text the first level of headings is the document's first.
         self.shift = int(any(title.get("content_layer", "body") == "body" for title in titles))
-        self.title = " ".join(str(titles[0].get("text") or "").split()) if titles else ""
+        self.title = " ".join(_text(titles[0]).split()) if titles else ""
         self.captions: set[str] = set()  # that were there
 
     def parts(self) -> Iterator[Part]:
@@ -110,36 +120,40 @@ class _Docling:
         return item
 
     def _node(self, node: Mapping[str, Any], depth: int) -> Iterator[Part]:
-        label = str(node.get("label") or "")
-        if label in _SKIPPED or node.get("content_layer") in ("furniture", "background"):
+        """The parts of a node and of what is below it; `depth` counts the lists around it."""
+        label = _text(node, "label")
+        if label in _SKIPPED or node.get("content_layer") in _OFF_THE_PAGE:
             return
-        if "data" in node and "grid" in (node["data"] or {}):
+        grid = (node.get("data") or {}).get("grid")
+        if grid is not None:
             yield from self._captions(node)
-            rows = [[str(cell.get("text") or "") for cell in row] for row in node["data"]["grid"]]
-            yield Part(table(rows), self._places(node))
-            return
-        if label == "inline":
+            yield Part(table(_rows(grid)), self._places(node))
+        elif label in _PICTURES:
+            yield from self._captions(node)
+        elif label == "inline":
             words, places = self._inline(node)
             yield Part(paragraph(words), places)
-            return
-        if label in ("picture", "chart"):
-            yield from self._captions(node)
-            return
-        is_list = label in ("list", "ordered_list")
-        text, places = str(node.get("text") or ""), self._places(node)
+        else:
+            yield from self._worded(node, label, depth)
+
+    def _worded(self, node: Mapping[str, Any], label: str, depth: int) -> Iterator[Part]:
+        """A node with words of its own, or none, and then its children."""
+        text, places = _text(node), self._places(node)
         children = list(self._children(node))
         if not text and children and children[0].get("label") == "inline":
             # Its own words are in runs of different styles.
             text, places = self._inline(children.pop(0))
         if text and not self._is_repeated(node):
             yield Part(self._markdown(node, text, label, depth), places)
+        if label in _LISTS:
+            depth += 1
         for child in children:
-            yield from self._node(child, depth + is_list)
+            yield from self._node(child, depth)
 
     def _inline(self, node: Mapping[str, Any]) -> tuple[str, tuple[tuple[int, Box | None], ...]]:
         """The words of runs of text, and where they are."""
         runs = list(self._children(node))
-        words = " ".join(filter(None, (str(run.get("text") or "") for run in runs)))
+        words = " ".join(filter(None, map(_text, runs)))
         return words, tuple(place for run in runs for place in self._places(run))
 
     def _is_repeated(self, node: Mapping[str, Any]) -> bool:

@@ -78,9 +78,17 @@ class Part:
 
 
 def placed_document(
-    parts: Iterable[Part], *, id: str = "", title: str = "", meta: dict[str, Any] | None = None
+    parts: Iterable[Part],
+    *,
+    id: str = "",
+    title: str = "",
+    source: str = "",
+    meta: dict[str, Any] | None = None,
 ) -> PlacedDocument:
-    """The parts as one Markdown document, a blank line between them."""
+    """The parts as one Markdown document, a blank line between them.
+
+    `source` is the file's name, "" for none; `meta` may name another.
+    """
     filled = [part for part in parts if part.text.strip()]
     text = assembled([part.text for part in filled])
     places = []
@@ -89,7 +97,8 @@ def placed_document(
         start = text.index(part.text, position)
         position = start + len(part.text)
         places += [Place(start, position, page, box) for page, box in part.places]
-    facts = dict(meta or {})
+    facts: dict[str, Any] = {"source": source} if source else {}
+    facts.update(meta or {})
     if places:
         facts["pages"] = max(place.page for place in places)
     document = Document(text, id=id, title=title, format="markdown", meta=facts)

@@ -51,8 +51,8 @@ def from_unstructured(
     files = (record["metadata"].get("filename") for record in records)
     source = next((str(file) for file in files if file), "")
     titles = (record["text"] for record in records if record["type"] == "Title")
-    facts = {**({"source": source} if source else {}), **(meta or {})}
-    return placed_document(parts, id=id, title=title or next(titles, ""), meta=facts)
+    title = title or next(titles, "")
+    return placed_document(parts, id=id, title=title, source=source, meta=meta)
 
 
 def _record(element: Any) -> dict[str, Any]:

@@ -250,12 +250,9 @@ class Flow:
     def _put(self, piece: str, start: int, end: int, *, exact: bool) -> None:
         """Write `piece`, which stands for `source[start:end]`, and what is owed before it."""
         blank = piece.isspace()
-        if self.table is None:
-            sink = self.out
-        elif self.table.cell is None and blank:
+        sink = self._sink(blank)
+        if sink is None:
             return
-        else:
-            sink = self.table.cell or self.table.open_stray()
         if sink.fresh and blank:
             self._blanks.append((piece, start, end, exact))
             return
@@ -264,6 +261,21 @@ class Flow:
         elif self.table is None:
             self._begin_line()
         sink.fresh, sink.space = False, -1
+        self._put_marker(sink)
+        sink.add(piece, start, end, exact)
+        if self.block and not self.in_image:
+            self.block.words = True
+
+    def _sink(self, blank: bool) -> MappedText | None:
+        """Where text goes now: the page or a cell; None for blanks outside cells."""
+        if self.table is None:
+            return self.out
+        if self.table.cell is None and blank:
+            return None
+        return self.table.cell or self.table.open_stray()
+
+    def _put_marker(self, sink: MappedText) -> None:
+        """Write the marker of a list's item and the blanks at the line's start."""
         if self.marker:
             place = self.marker.place
             sink.insert(self.marker.text, place)
@@ -273,9 +285,6 @@ class Flow:
         for blanks in self._blanks:
             sink.add(*blanks)
         self._blanks.clear()
-        sink.add(piece, start, end, exact)
-        if self.block and not self.in_image:
-            self.block.words = True
 
     def _put_space(self, sink: MappedText) -> None:
         """Write the space owed before the next text."""

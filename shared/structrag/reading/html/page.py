@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from structrag.reading.html.flow import Flow, Marker
+from structrag.reading.html.flow import Flow, Lists, Marker
 from structrag.reading.html.tokens import START, TEXT, attribute_number, attributes
 
 _HEADING_TAG = re.compile(r"<(/?)[hH][1-6](?=[\t\n\f\r />])")
@@ -158,10 +158,7 @@ class PageReader:
             numbered = lists.names[-1] == "ol"
             flow.marker = Marker(f"{lists.numbers[-1]}. " if numbered else "- ", start)
         elif flow.table is None:
-            # A term and what is said of it are not cut apart.
-            follows_term = name == "dd" and lists.numbers[-1] == 1
-            lists.numbers[-1] = 1 if name == "dt" else 0
-            flow.marker = Marker("" if name == "dt" else "  ", start, cut=not follows_term)
+            flow.marker = _definition_marker(lists, name, start)
 
     def _end_item(self, name: str, start: int, end: int) -> None:
         self.flow.marker = None
@@ -301,3 +298,13 @@ class PageReader:
         flow.text(*alt)
         flow.in_image = False
         flow.space(end - 1)
+
+
+def _definition_marker(lists: Lists, name: str, start: int) -> Marker:
+    """The marker of a `dt` or `dd`: a term and what is said of it are not cut apart."""
+    if name == "dt":
+        lists.numbers[-1] = 1
+        return Marker("", start)
+    follows_term = lists.numbers[-1] == 1
+    lists.numbers[-1] = 0
+    return Marker("  ", start, cut=not follows_term)

@@ -112,27 +112,32 @@ def write_rows(table: Table, out: MappedText) -> tuple[list[int], int]:
     two.
     """
     _place(table.rows)
-    rows = []
-    used: set[int] = set()
-    for row in table.rows:
-        shown = {cell.column for cell in row.cells if cell.text.length}
-        if shown:
-            rows.append(row)
-            used |= shown
-    columns = {column: i for i, column in enumerate(sorted(used))}
+    rows, columns = _shown(table.rows)
     n_headers = _count_headers(rows)
     cuts: list[int] = []
     header_end = 0
     for i, row in enumerate(rows):
         if i:
             out.insert("\n")
-        if i == n_headers and n_headers:
-            out.insert("| " + " | ".join(["---"] * len(used)) + " |\n")
+        if i and i == n_headers:
+            out.insert("| " + " | ".join(["---"] * len(columns)) + " |\n")
             header_end = out.length
         if i and i >= n_headers:
             cuts.append(out.length)
         _write_row(row, columns, out)
     return cuts, header_end
+
+
+def _shown(rows: list[Row]) -> tuple[list[Row], dict[int, int]]:
+    """The rows that show something, and columns that do -> their new numbers."""
+    shown_rows = []
+    used: set[int] = set()
+    for row in rows:
+        shown = {cell.column for cell in row.cells if cell.text.length}
+        if shown:
+            shown_rows.append(row)
+            used |= shown
+    return shown_rows, {column: i for i, column in enumerate(sorted(used))}
 
 
 def _write_row(row: Row, columns: dict[int, int], out: MappedText) -> None:

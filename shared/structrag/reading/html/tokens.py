@@ -168,15 +168,18 @@ def _raw(source: str, name: str, start: int, end: int, unclosed: set[str]) -> It
     closing = None if name in unclosed else _CLOSERS[name].search(source, end)
     if closing is None:
         unclosed.add(name)
-    if name in _SHOWN:
-        stop = closing.start() if closing else source.find("<", end)
-        if closing or name == "title":
-            stop = len(source) if stop < 0 else stop
-            yield START, name, start, end
-            yield TEXT, "", end, stop
-        if closing is None and name == "title":
+    if closing:
+        stop = closing.start()
+        if name not in _SHOWN:
             yield END, name, stop, stop
-    elif closing:
-        yield END, name, closing.start(), closing.start()
+            return
+        yield START, name, start, end
+        yield TEXT, "", end, stop
+    elif name == "title":  # ends before the next tag
+        stop = source.find("<", end)
+        stop = len(source) if stop < 0 else stop
+        yield START, name, start, end
+        yield TEXT, "", end, stop
+        yield END, name, stop, stop
     elif name in ("script", "style"):
         yield END, name, len(source), len(source)
