@@ -5,19 +5,23 @@ And what is said of other arguments.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from langchain_core.vectorstores import VectorStore
 
 from langchain_structrag.store_filters import StoreFilter
 from langchain_structrag.stores import LangChainDenseStore
-from structrag.asking.settings import Asking, AskingOptions
+from structrag.asking.settings import AskingOptions
 from structrag.errors import check_arguments
+from structrag.hosts.options import (
+    D3IndexSettings,
+    D3Settings,
+    EvidenceIndexSettings,
+    HiQASettings,
+    MultiViewSettings,
+)
 from structrag.index.index import IndexSettings
-from structrag.reading.settings import Reading
-from structrag.retrieval.d3.outlines import Routing
-from structrag.retrieval.d3.selection import Selection
 from structrag.text.tokens import TokenCounter
 
 # What users of other retrievers and stores write, and what it is called here.
@@ -50,53 +54,25 @@ class RetrieverFields(AskingOptions, total=False):
     metadata: dict[str, Any] | None
 
 
-class MultiViewFields(RetrieverFields, total=False):
+class MultiViewFields(MultiViewSettings, RetrieverFields, total=False):
     """Fields of `MultiViewRetriever` but for its index."""
 
     k: float
-    preset: str
-    routes: Sequence[str] | None
-    views: Sequence[str]
-    fusion: str | None
-    weights: Mapping[str, float] | None
-    order: str
-    pool: int | None
 
 
-class HiQAFields(RetrieverFields, total=False):
+class HiQAFields(HiQASettings, RetrieverFields, total=False):
     """Fields of `HiQARetriever` but for its index."""
 
     k: int
-    preset: str
-    alpha: float | str | None
-    beta: float | str | None
     keywords: Sequence[str] | None
-    detect_keywords: Any
-    fusion: str | None
-    routes: Sequence[str] | None
-    diversify: str | None
-    view: str
-    order: str
-    lexical: Any
-    compare_rest: bool | None
     max_tokens: int | None
     counter: TokenCounter
 
 
-class D3Fields(RetrieverFields, total=False):
+class D3Fields(D3Settings, RetrieverFields, total=False):
     """Fields of `D3Retriever` but for its index."""
 
-    llm: Any
-    preset: str
-    router: str
-    strategy: str | None
-    routing: Routing | None
-    selection: Selection | None
     k: int | None
-    max_tokens: int | None
-    cross_encoder: Any
-    evidence: Any
-    join_adjacent: bool
 
 
 class EvidenceFields(RetrieverFields, total=False):
@@ -126,37 +102,16 @@ class HiQAOptions(HiQAFields, HostOptions, total=False):
     """Arguments of `HiQARetriever.from_documents`."""
 
 
-class D3Options(D3Fields, total=False):
+class D3Options(D3IndexSettings, D3Fields, total=False):
     """Arguments of `D3Retriever.from_documents`."""
 
     summariser: Any
-    summary_tokens: int | None
-    whole_tokens: int | None
-    section_tokens: int | None
-    paragraph_tokens: int | None
-    window_tokens: int
-    keywords: int | None
-    prompt: str | None
-    part_tokens: int
-    exclude_titles: Sequence[str]
-    plain_headings: bool
-    counter: TokenCounter
-    language: str
-    stems: bool
-    dtype: str
-    asking: Asking | None
     verify: bool
 
 
-class EvidenceOptions(EvidenceFields, total=False):
+class EvidenceOptions(EvidenceIndexSettings, EvidenceFields, total=False):
     """Arguments of `EvidenceRetriever.from_documents`."""
 
-    token_encoder: Any
-    context: str
-    dimensions: int | None
-    reading: Reading | None
-    language: str
-    asking: Asking | None
     verify: bool
 
 

@@ -6,7 +6,7 @@ And what is said of other arguments.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypedDict
 
 from llama_index.core.callbacks import CallbackManager
@@ -15,14 +15,17 @@ from llama_index.core.vector_stores.types import BasePydanticVectorStore, Metada
 
 from structrag.asking.cache import Cache
 from structrag.asking.requests import Progress
-from structrag.asking.settings import Asking, AskingOptions
+from structrag.asking.settings import AskingOptions
 from structrag.errors import check_arguments
 from structrag.hosts.arguments import alike
+from structrag.hosts.options import (
+    D3IndexSettings,
+    D3Settings,
+    EvidenceIndexSettings,
+    HiQASettings,
+    MultiViewSettings,
+)
 from structrag.index.index import IndexSettings
-from structrag.reading.settings import Reading
-from structrag.retrieval.d3.outlines import Routing
-from structrag.retrieval.d3.selection import Selection
-from structrag.text.tokens import TokenCounter
 
 Where = Mapping[str, Any] | Callable[[dict[str, Any]], bool]
 # What users of other retrievers and stores write, and what it is called here.
@@ -57,56 +60,28 @@ class RetrieverArguments(TypedDict, total=False):
     verbose: bool
 
 
-class MultiViewArguments(RetrieverArguments, total=False):
+class MultiViewArguments(MultiViewSettings, RetrieverArguments, total=False):
     """Arguments of `MultiViewRetriever` but for its index."""
 
     similarity_top_k: float
     k: float
-    preset: str
-    routes: Sequence[str] | None
-    views: Sequence[str]
-    fusion: str | None
-    weights: Mapping[str, float] | None
-    order: str
-    pool: int | None
 
 
-class HiQAArguments(RetrieverArguments, total=False):
+class HiQAArguments(HiQASettings, RetrieverArguments, total=False):
     """Arguments of `HiQARetriever` but for its index."""
 
     similarity_top_k: int
     k: int
-    preset: str
-    alpha: float | str | None
-    beta: float | str | None
     keywords: Iterable[str] | None
-    detect_keywords: Any
-    fusion: str | None
-    routes: Sequence[str] | None
-    diversify: str | None
-    view: str
-    order: str
-    lexical: Any
-    compare_rest: bool | None
     max_tokens: int | None
     tokenizer: Any
 
 
-class D3Arguments(RetrieverArguments, total=False):
+class D3Arguments(D3Settings, RetrieverArguments, total=False):
     """Arguments of `D3Retriever` but for its index."""
 
-    llm: Any
     similarity_top_k: int | None
     k: int | None
-    preset: str
-    router: str
-    strategy: str | None
-    routing: Routing | None
-    selection: Selection | None
-    max_tokens: int | None
-    cross_encoder: Any
-    evidence: Any
-    join_adjacent: bool
     cache: Cache | str | os.PathLike[str] | None
     max_concurrency: int
     max_calls: int | None
@@ -143,41 +118,20 @@ class HiQAOptions(HiQAArguments, HostOptions, total=False):
     """Arguments of `HiQARetriever.from_documents`."""
 
 
-class D3Options(D3Arguments, total=False):
+class D3Options(D3IndexSettings, D3Arguments, total=False):
     """Arguments of `D3Retriever.from_documents`."""
 
-    embed_model: Any
     summariser: Any
-    summary_tokens: int | None
-    whole_tokens: int | None
-    section_tokens: int | None
-    paragraph_tokens: int | None
-    window_tokens: int
-    keywords: int | None
-    prompt: str | None
-    part_tokens: int
-    exclude_titles: Sequence[str]
-    plain_headings: bool
-    counter: TokenCounter
-    language: str
-    stems: bool
-    dtype: str
-    asking: Asking | None
+    embed_model: Any
     batch_size: int
     show_progress: bool
     verify: bool
 
 
-class EvidenceOptions(EvidenceArguments, AskingOptions, total=False):
+class EvidenceOptions(EvidenceIndexSettings, EvidenceArguments, AskingOptions, total=False):
     """Arguments of `EvidenceRetriever.from_documents`."""
 
     embed_model: Any
-    token_encoder: Any
-    context: str
-    dimensions: int | None
-    reading: Reading | None
-    language: str
-    asking: Asking | None
     show_progress: bool
     verify: bool
 
