@@ -23,7 +23,8 @@ def as_document(placed: PlacedDocument, **metadata: Any) -> Document:
         >>> as_document(from_unstructured([title])).metadata
         {'source': 'pump.docx', 'title': 'Pump', 'text_format': 'markdown'}
 
-    A chunk's pages: `placed.pages(chunk.metadata["start_index"], chunk.metadata["end_index"])`.
+    A chunk's pages are its `page_label`; `placed.at(start, end)`, with its `start_index` and
+    `end_index`, has the boxes too.
     """
     document = placed.document
     title = {"title": document.title} if document.title else {}
@@ -39,7 +40,7 @@ def join_pages(documents: Iterable[Document]) -> list[Document]:
     Example:
         >>> pages = [Document("a", metadata={"source": "m.pdf", "page": page}) for page in (0, 1)]
         >>> join_pages(pages)[0].metadata
-        {'source': 'm.pdf', 'pages': 2}
+        {'source': 'm.pdf', 'pages': 2, 'page_starts': '0:1 3:2'}
 
     Documents that are no page of a file stay as they are. For loaders such as `PyPDFLoader`; which
     headings they dropped does not come back (docs/loaders.md).

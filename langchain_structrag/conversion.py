@@ -15,8 +15,12 @@ from structrag.hosts.documents import (
     document_name,
     read_document,
 )
+from structrag.hosts.metadata import PAGE_LABEL_KEY, page_label
 from structrag.hosts.parents import Parent, parent_of, under_titles
 from structrag.hosts.places import trusted_start
+from structrag.reading.paging import pages_between
+
+PAGE_NOTES = ("page", "last_page", PAGE_LABEL_KEY)  # of a chunk; a page of a loader has no last one
 
 
 def to_core(document: Document, *, format: str = "auto", id: str = "") -> core.Document:
@@ -39,6 +43,19 @@ def to_split(document: Document, *, format: str = "auto") -> tuple[core.Document
         place = start
     parent = parent_of(source, document.metadata, place if place is None or place >= 0 else None)
     return under_titles(source, parent), parent
+
+
+def page_notes(meta: Mapping[str, Any], chunk: core.Chunk) -> dict[str, Any]:
+    """The pages of a chunk, by the metadata of its document, as LangChain's loaders name them.
+
+    `page` and `last_page`, counted from 0, and `page_label`, counted from 1. {} where nobody knows.
+    """
+    pages = pages_between(meta, chunk.start, chunk.end)
+    if pages is None:
+        return {}
+    first, last = pages
+    values = (first - 1, last - 1, page_label(meta, chunk))
+    return dict(zip(PAGE_NOTES, values, strict=True))
 
 
 def as_host(document: Document) -> HostDocument:

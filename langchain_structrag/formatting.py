@@ -19,7 +19,7 @@ from structrag.formatting.formatter import Formatted
 from structrag.formatting.formatter import HiQAFormatter as CoreFormatter
 from structrag.hosts.documents import is_pdf
 from structrag.hosts.formatted import format_notes, formatter_of
-from structrag.hosts.metadata import PAGES_KEY
+from structrag.hosts.metadata import PAGES_KEY, without_page_starts
 from structrag.reading.files import FORMATS
 
 
@@ -166,5 +166,5 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
 
     def _in_markdown(self, parent: Document, formatted: Formatted) -> Document:
         notes = format_notes(formatted, report=self._add_report, flat=not self._metadata_lists)
-        metadata = {**deepcopy(parent.metadata), **notes}
+        metadata = {**deepcopy(without_page_starts(parent.metadata)), **notes}
         return Document(page_content=formatted.document.text, metadata=metadata, id=parent.id)

@@ -12,7 +12,7 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import Field
 from typing_extensions import Self
 
-from langchain_structrag.conversion import as_documents, document_id
+from langchain_structrag.conversion import PAGE_NOTES, as_documents, document_id
 from langchain_structrag.models import inner_config
 from langchain_structrag.options import HiQAFields, HiQAOptions
 from langchain_structrag.retrieving import IndexRetriever, load_index, make_index
@@ -21,6 +21,7 @@ from structrag.hosts.metadata import (
     CHUNK_KEY,
     DOCUMENT_KEY,
     score_notes,
+    without_page_starts,
 )
 from structrag.hosts.segments import (
     EngineResult,
@@ -333,9 +334,8 @@ def _parent_id(facts: Mapping[str, Any]) -> str:
     """The id of the document that a result is a part of."""
     if isinstance(facts.get("doc_id"), str):
         return str(facts["doc_id"])
-    of_parent = {
-        key: value for key, value in facts.items() if key not in ("start_index", "end_index")
-    }
+    own = ("start_index", "end_index", *(PAGE_NOTES if "last_page" in facts else ()))
+    of_parent = {key: value for key, value in facts.items() if key not in own}
     return document_id(Document(page_content="", metadata=of_parent))
 
 
@@ -347,6 +347,6 @@ def segment_documents(store: Store, view: str) -> list[Document]:
     documents = []
     for chunk, text in indexed_segments(store, view):
         ids = {CHUNK_KEY: chunk.id, DOCUMENT_KEY: chunk.doc_id}
-        metadata = {**store.document(chunk.doc_id).meta, **ids}
+        metadata = {**without_page_starts(store.document(chunk.doc_id).meta), **ids}
         documents.append(Document(page_content=text, metadata=metadata, id=chunk.id))
     return documents

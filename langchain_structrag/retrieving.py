@@ -25,7 +25,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, model_validator
 from typing_extensions import Self
 
 import structrag.records as core
-from langchain_structrag.conversion import as_host, check_documents
+from langchain_structrag.conversion import as_host, check_documents, page_notes
 from langchain_structrag.hiqa import HiQATransformer
 from langchain_structrag.models import (
     LangChainEmbedder,
@@ -46,6 +46,7 @@ from structrag.hosts.metadata import (
     heading_notes,
     oversize_notes,
     source_notes,
+    without_page_starts,
 )
 from structrag.hosts.places import trimmed
 from structrag.hosts.retrievers import lost_retriever
@@ -381,8 +382,9 @@ def hit_document(hit: Hit, store: Store, *, lists: bool = False) -> Document:
     The text is without blank lines before and white space after it, and offsets moved with it.
     """
     chunk = trimmed(hit.chunk)
+    meta = store.document(chunk.doc_id).meta
     metadata = {
-        **store.document(chunk.doc_id).meta,
+        **without_page_starts(meta),
         "doc_id": chunk.doc_id,
         **heading_notes(chunk, lists=lists),
         "start_index": chunk.start,
@@ -391,5 +393,6 @@ def hit_document(hit: Hit, store: Store, *, lists: bool = False) -> Document:
         "rank": hit.rank,
         **oversize_notes(chunk),
         **source_notes(chunk),
+        **page_notes(meta, chunk),
     }
     return Document(page_content=chunk.text, metadata=metadata, id=chunk.id)

@@ -11,7 +11,13 @@ from langchain_core.documents import Document
 from langchain_text_splitters import TextSplitter
 from typing_extensions import Self
 
-from langchain_structrag.conversion import as_documents, check_documents, digest, to_split
+from langchain_structrag.conversion import (
+    as_documents,
+    check_documents,
+    digest,
+    page_notes,
+    to_split,
+)
 from structrag.errors import InvalidParameter, check_at_least, check_choice, require
 from structrag.hosts.documents import stable_uuid
 from structrag.hosts.metadata import (
@@ -19,6 +25,7 @@ from structrag.hosts.metadata import (
     header_notes,
     heading_path,
     oversize_notes,
+    without_page_starts,
 )
 from structrag.hosts.parents import REPLACED_KEYS, Parent
 from structrag.hosts.places import TrimmedLength, trimmed
@@ -129,9 +136,8 @@ class StructureSplitter(TextSplitter):
     ) -> list[Document]:
         """A document's chunks as LangChain documents."""
         key = digest(origin)
-        inherited = {
-            name: value for name, value in origin.metadata.items() if name not in REPLACED_KEYS
-        }
+        metadata = without_page_starts(origin.metadata)
+        inherited = {name: value for name, value in metadata.items() if name not in REPLACED_KEYS}
         return [self._chunk_document(inherited, source, parent, chunk, key) for chunk in chunks]
 
     def _chunk_document(
@@ -148,6 +154,7 @@ class StructureSplitter(TextSplitter):
         metadata = {
             **deepcopy(inherited),
             **(self._place_notes(source, parent, chunk) if self._add_start_index else {}),
+            **page_notes(source.meta, chunk),
             **self._notes(parent.place(chunk)),
         }
         lead = f"{chunk.context}\n" if self._add_context and chunk.context else ""

@@ -11,8 +11,9 @@ from structrag.hosts.documents import HostDocument, document_name, json_values
 from structrag.hosts.metadata import FORMAT_KEY, PAGES_KEY
 from structrag.hosts.pages import joined_pages
 from structrag.reading.bridges.placed import PlacedDocument
+from structrag.reading.paging import PAGE_STARTS
 
-_HIDDEN = [FORMAT_KEY, PAGES_KEY]
+_HIDDEN = [FORMAT_KEY, PAGES_KEY, PAGE_STARTS]
 
 
 def as_document(placed: PlacedDocument, **metadata: Any) -> Document:
@@ -24,7 +25,8 @@ def as_document(placed: PlacedDocument, **metadata: Any) -> Document:
         >>> as_document(from_unstructured([title])).id_
         'pump.docx'
 
-    A node's pages: `placed.pages(node.start_char_idx, node.end_char_idx)`.
+    A node's pages are its `page_label`; `placed.at(node.start_char_idx, node.end_char_idx)` has the
+    boxes too.
     """
     document = placed.document
     title = {"title": document.title} if document.title else {}
@@ -41,7 +43,7 @@ def join_pages(documents: Iterable[BaseNode]) -> list[Document]:
         >>> pages = [Document(text="a", metadata={"file_path": "m.pdf", "page_label": str(page)})
         ...     for page in (1, 2)]
         >>> join_pages(pages)[0].metadata
-        {'file_path': 'm.pdf', 'pages': 2}
+        {'file_path': 'm.pdf', 'pages': 2, 'page_starts': '0:1 3:2'}
 
     Documents that are no page of a file stay as they are. For readers such as `PDFReader`; which
     headings they dropped does not come back (docs/loaders.md). A joined document's id is its file.

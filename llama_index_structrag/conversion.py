@@ -26,15 +26,19 @@ from structrag.hosts.metadata import (
     HIQA_HIT_KEYS,
     HIQA_KEYS,
     IDMS_KEYS,
+    PAGE_LABEL_KEY,
     PIC_KEYS,
     SEGMENT_TEXT_KEY,
     context_notes,
     heading_notes,
     oversize_notes,
+    page_label,
     source_notes,
+    without_page_starts,
 )
 from structrag.hosts.places import trimmed
 from structrag.index.snapshot import Reader
+from structrag.reading.paging import PAGE_STARTS
 from structrag.records import Chunk, Document, Hit
 
 INDEX_TEXT_KEY = (
@@ -46,6 +50,7 @@ EMBED_EXCLUDED_KEY = (
 
 HIDDEN_KEYS = (
     EMBED_EXCLUDED_KEY,
+    PAGE_STARTS,
     FORMAT_KEY,
     FORMAT_REPORT_KEY,
     "heading_path",
@@ -95,6 +100,17 @@ def chunk_metadata(chunk: Chunk, *, lists: bool = False) -> dict[str, Any]:
         CONTEXT_KEY: chunk.context,
         **context_notes(chunk),
     }
+
+
+def add_page_label(node: TextNode, meta: Mapping[str, Any], chunk: Chunk) -> None:
+    """Tell the pages of a chunk as `page_label`, where the document's metadata knows them.
+
+    Embedding models do not see it.
+    """
+    label = page_label(meta, chunk)
+    if label:
+        node.metadata[PAGE_LABEL_KEY] = label
+        node.excluded_embed_metadata_keys.append(PAGE_LABEL_KEY)
 
 
 def make_node(
@@ -170,7 +186,8 @@ def hit_to_node(
     `ref_doc_id` is the document's id, offsets are exact, the metadata also tells the notes.
     """
     chunk = trimmed(hit.chunk)
-    metadata = {key: value for key, value in document.meta.items() if key != EXCLUSIONS_KEY}
+    metadata = without_page_starts(document.meta)
+    metadata.pop(EXCLUSIONS_KEY, None)
     chunk_notes = {
         **chunk_metadata(chunk, lists=lists),
         **source_notes(chunk),
@@ -184,6 +201,7 @@ def hit_to_node(
     node = make_node(chunk.id, chunk.text, span, {**metadata, **chunk_notes}, None, source)
     for name, keys in document.meta.get(EXCLUSIONS_KEY, {}).items():
         setattr(node, name, [*keys])
+    add_page_label(node, document.meta, chunk)
     hide_structure(node)
     return NodeWithScore(node=node, score=hit.score)
 

@@ -25,9 +25,15 @@ from structrag.formatting.formatter import Formatted
 from structrag.formatting.formatter import HiQAFormatter as CoreFormatter
 from structrag.hosts.documents import is_pdf
 from structrag.hosts.formatted import format_notes, formatter_of
-from structrag.hosts.metadata import FORMAT_KEY, FORMAT_REPORT_KEY, PAGES_KEY
+from structrag.hosts.metadata import (
+    FORMAT_KEY,
+    FORMAT_REPORT_KEY,
+    PAGES_KEY,
+    without_page_starts,
+)
 from structrag.reading.decoding import decoded
 from structrag.reading.opening import file_bytes
+from structrag.reading.paging import PAGE_STARTS
 from structrag.reading.pdf.pages import Page
 from structrag.records import Document as CoreDocument
 
@@ -208,9 +214,11 @@ class HiQAFormatter(TransformComponent, BaseReader):
     def _copy(self, node: NodeT, formatted: Formatted) -> NodeT:
         copy = node.model_copy(deep=True)
         copy.set_content(formatted.document.text)
-        copy.metadata |= format_notes(formatted, report=self.add_report, flat=True)
+        notes = format_notes(formatted, report=self.add_report, flat=True)
+        copy.metadata = {**without_page_starts(copy.metadata), **notes}
+        hidden = [*_HIDDEN, *([PAGE_STARTS] if PAGE_STARTS in notes else [])]
         for keys in (copy.excluded_embed_metadata_keys, copy.excluded_llm_metadata_keys):
-            keys += [key for key in _HIDDEN if key not in keys]
+            keys += [key for key in hidden if key not in keys]
         # Offsets of another parser are of the text as it was.
         if isinstance(copy, TextNode) and not isinstance(copy, Document):
             copy.start_char_idx = copy.end_char_idx = None

@@ -13,8 +13,9 @@ from llama_index.core.schema import Document
 from structrag.errors import InvalidDocument
 from structrag.hosts.loading import FileReading, LoadedText
 from structrag.hosts.metadata import FORMAT_KEY, PAGES_KEY
+from structrag.reading.paging import PAGE_STARTS
 
-_HIDDEN = (FORMAT_KEY, PAGES_KEY, "pages_without_text", "undecodable")
+_HIDDEN = (FORMAT_KEY, PAGES_KEY, PAGE_STARTS, "pages_without_text", "undecodable")
 
 
 class StructragReader(BaseReader):

@@ -21,6 +21,7 @@ from typing_extensions import Self
 from llama_index_structrag.conversion import (
     EMBED_EXCLUDED_KEY,
     OWN_KEYS,
+    add_page_label,
     chunk_metadata,
     hide_structure,
     link_neighbours,
@@ -99,6 +100,8 @@ class Inherited:
         span = original_span(chunk, document, self.place.base)
         child = make_node("", chunk.text, span, metadata, self.node, self.place.source)
         child.excluded_embed_metadata_keys += self.excluded
+        if self.with_metadata:
+            add_page_label(child, document.meta, chunk)
         return child
 
 

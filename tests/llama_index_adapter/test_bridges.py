@@ -25,6 +25,7 @@ def test_parsers_and_retrievers_take_them() -> None:
     assert placed.pages(node.start_char_idx, node.end_char_idx) == (4,)
     (hit,) = EvidenceRetriever.from_documents([document]).retrieve("What wears?")
     assert placed.pages(hit.node.start_char_idx, hit.node.end_char_idx) == (4,)
+    assert node.metadata["page_label"] == hit.node.metadata["page_label"] == "4"
 
 
 def test_pages_are_joined() -> None:
@@ -35,4 +36,4 @@ def test_pages_are_joined() -> None:
     alone = Document(text="x")
     whole, other = join_pages([*pages, alone])
     assert (whole.text, whole.id_) == ("A\n\nB", "m.pdf") and other is alone
-    assert whole.metadata == {"file_path": "m.pdf", "pages": 2}
+    assert whole.metadata == {"file_path": "m.pdf", "pages": 2, "page_starts": "0:1 3:2"}

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import fsspec
 import pytest
 from llama_index.core import SimpleDirectoryReader
+from llama_index.core.node_parser import SentenceSplitter
+from llama_index.core.schema import MetadataMode
+from pdf_making import made, manual
 
-from llama_index_structrag import ContentAwareNodeParser, StructragReader
+from llama_index_structrag import (
+    ContentAwareNodeParser,
+    EvidenceRetriever,
+    MultiViewRetriever,
+    StructragReader,
+)
 from structrag.errors import InvalidDocument
 
 MANUAL = "# Pump\n\n## Cleaning\n\nRinse the filter monthly.\n"
@@ -53,3 +62,29 @@ def test_it_reads_from_file_systems(folder: Path) -> None:
     assert document.text == MANUAL and document.id_ == "/pump.md"
     with pytest.raises(InvalidDocument, match="Cannot read"):
         StructragReader().load_data("/none.md", fs=memory)
+
+
+def test_nodes_and_hits_of_a_pdf_know_their_pages(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2")
+    path = tmp_path / "manual.pdf"
+    path.write_bytes(made(manual))
+    documents = StructragReader().load_data(path)
+    nodes = ContentAwareNodeParser(chunk_size=120).get_nodes_from_documents(documents)
+    assert len({frozenset(node.metadata) for node in nodes}) == 1 and len(nodes) > 5
+    scored = [
+        *MultiViewRetriever.from_documents(
+            documents, embed_model="lsa", similarity_top_k=30
+        ).retrieve("Details of item 3"),
+        *EvidenceRetriever.from_documents(documents, embed_model="lsa").retrieve("item 3"),
+    ]
+    for node in [*nodes, *(one.node for one in scored)]:
+        first, _, last = node.metadata["page_label"].partition("-")
+        named = re.findall(r"(?:item|Details of) (\d)", node.text)
+        assert all(int(first) <= int(page) <= int(last or first) for page in named)
+        assert "page_starts" not in node.metadata
+        assert f"page_label: {first}" in node.get_content(MetadataMode.LLM)
+        assert "page_label" not in node.get_content(MetadataMode.EMBED)
+    assert scored[0].node.metadata["page_label"] == "3"
+    assert "page_starts" not in str(scored[0].node.source_node.metadata)
+    plain = SentenceSplitter(chunk_size=200).get_nodes_from_documents(documents)
+    assert "page_starts" not in plain[0].get_content(MetadataMode.LLM)

@@ -18,6 +18,7 @@ from structrag._version import __version__
 from structrag.cli.kept_index import Changes, KeptIndex
 from structrag.cli.options import read_document
 from structrag.errors import InvalidParameter, StructragError
+from structrag.hosts.metadata import page_label
 from structrag.reading.sections import parse
 from structrag.records import Document, Hit, Section
 from structrag.text.tokens import count_tokens
@@ -38,6 +39,7 @@ class Passage(TypedDict):
     section: int  # the number of its section, as `read_section` takes it
     start: int  # characters of the document's text
     end: int
+    pages: str  # of a PDF, from 1, such as "3" or "3-4"; else ""
     context: str  # what the text is read with: header of a table's rows, lead-in of a list's items
     text: str
     score: float
@@ -153,6 +155,7 @@ class Library:
             section=self._section(chunk.doc_id, chunk.start),
             start=chunk.start,
             end=chunk.end,
+            pages=page_label(self._document(chunk.doc_id).meta, chunk),
             context=chunk.context,
             text=chunk.text,
             score=round(hit.score, 4),

@@ -21,6 +21,7 @@ from structrag.formatting.windows import PAPER_PROMPT, PROMPT
 from structrag.models.llm import as_language_model
 from structrag.reading.drafts import Draft
 from structrag.reading.files import read_text
+from structrag.reading.paging import PAGE_STARTS, written_starts
 from structrag.reading.pdf.pages import Page
 from structrag.reading.sections import headings_of_markdown
 from structrag.records import Document
@@ -291,8 +292,11 @@ def _document(read: _Source, text: str) -> Document:
     original = read.document
     title = (original.title if original else "") or read_text(text, format="markdown").title
     if original is None:
-        return Document(text, title=title, format="markdown")
+        pages = written_starts(read.draft.page_starts) if text == read.draft.text else {}
+        return Document(text, title=title, format="markdown", meta=pages)
     meta = {**original.meta, "source": original.id}
+    if text != original.text:
+        meta.pop(PAGE_STARTS, None)  # of the text as it was
     return Document(text, id=original.id, title=title, format="markdown", meta=meta)
 
 

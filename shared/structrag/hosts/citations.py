@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from structrag.hosts.documents import file_of
-from structrag.hosts.metadata import titles_of
+from structrag.hosts.metadata import PAGE_LABEL_KEY, titles_of
 from structrag.text.heading_path import SEPARATOR
 
 NOTHING = "Nothing was found."
@@ -27,6 +27,7 @@ class Citation:
         source: The file or id of its document; "" where unknown.
         path: Titles that lead to it, joined by " > ".
         start, end: Characters of the document; None where unknown.
+        pages: Of a PDF, from 1, such as "3" or "3-4"; "" where unknown.
     """
 
     text: str
@@ -34,13 +35,15 @@ class Citation:
     path: str = ""
     start: int | None = None
     end: int | None = None
+    pages: str = ""
 
     def shown(self, number: int) -> str:
         """The passage below a line that says where it stands."""
         place = ""
         if self.start is not None and self.end is not None:
             place = f"characters {self.start} to {self.end}"
-        where = ", ".join(filter(None, (self.source, self.path, place)))
+        page = f"page{'s' if '-' in self.pages else ''} {self.pages}" if self.pages else ""
+        where = ", ".join(filter(None, (self.source, page, self.path, place)))
         return f"[{number}] {where or 'unknown source'}\n{self.text.strip()}"
 
 
@@ -50,7 +53,7 @@ def citation_of(
     """The citation of a passage by its host's metadata."""
     source = file_of(metadata) or str(metadata.get("structrag_document") or "")
     path = SEPARATOR.join(titles_of(metadata.get("heading_path")))
-    return Citation(text, source, path, start, end)
+    return Citation(text, source, path, start, end, str(metadata.get(PAGE_LABEL_KEY) or ""))
 
 
 def shown_citations(citations: Iterable[Citation]) -> str:

@@ -11,6 +11,7 @@ from structrag.errors import check_choice
 from structrag.formatting.formatter import Formatted, HiQAFormatter
 from structrag.hosts.documents import json_values
 from structrag.hosts.metadata import FORMAT_KEY, FORMAT_REPORT_KEY
+from structrag.reading.paging import PAGE_STARTS
 
 PRESETS: dict[str, Callable[..., HiQAFormatter]] = {
     "default": HiQAFormatter,
@@ -39,13 +40,15 @@ def formatter_of(preset: str, llm: Any, **settings: Any) -> HiQAFormatter:
 def format_notes(formatted: Formatted, *, report: bool, flat: bool) -> dict[str, Any]:
     """What metadata tells of a text that was formatted.
 
-    `text_format`, and `format_report`.
+    `text_format`, `format_report`, and where pages begin, if that is known.
 
     Args:
         report: Whether `format_report` is there.
         flat: Whether that is a string of JSON.
     """
-    notes: dict[str, Any] = {FORMAT_KEY: formatted.document.format}
+    meta = formatted.document.meta
+    pages = {PAGE_STARTS: meta[PAGE_STARTS]} if PAGE_STARTS in meta else {}
+    notes: dict[str, Any] = {FORMAT_KEY: formatted.document.format, **pages}
     if report:
         facts = json_values(asdict(formatted.report))
         notes[FORMAT_REPORT_KEY] = json.dumps(facts, ensure_ascii=False) if flat else facts

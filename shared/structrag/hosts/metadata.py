@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
+from structrag.reading.paging import PAGE_STARTS, pages_between
 from structrag.records import Chunk, Hit
 from structrag.text.heading_path import SEPARATOR
 
@@ -19,6 +20,7 @@ FORMAT_KEY = "text_format"  # what a formatter has made of a text
 FORMAT_REPORT_KEY = "format_report"  # and how
 PAGES_KEY = "pages"  # of a PDF
 CONTEXT_KEY = "heading_context"  # what the text does not say itself
+PAGE_LABEL_KEY = "page_label"  # of a chunk of a PDF; pages from 1, as both frameworks' loaders
 # In a store or engine.
 CHUNK_KEY = "structrag_chunk"
 DOCUMENT_KEY = "structrag_document"
@@ -120,6 +122,26 @@ def source_notes(chunk: Chunk) -> dict[str, int]:
     the place in the text.
     """
     return {"source_start": chunk.start, "source_end": chunk.end, **chunk_notes(chunk, SOURCE_KEYS)}
+
+
+def page_label(meta: Mapping[str, Any], chunk: Chunk) -> str:
+    """The pages of a chunk as they are shown, from 1; "" where nobody knows.
+
+    Example:
+        >>> meta = {"page_starts": "0:1 90:2 200:3"}
+        >>> page_label(meta, Chunk("d:0-95", "d", "d#0", 80, 195, ""))
+        '1-2'
+    """
+    pages = pages_between(meta, chunk.start, chunk.end)
+    if pages is None:
+        return ""
+    first, last = pages
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def without_page_starts(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Metadata without what is said of all pages at once; a chunk has its own."""
+    return {key: value for key, value in meta.items() if key != PAGE_STARTS}
 
 
 def oversize_notes(chunk: Chunk) -> dict[str, bool]:

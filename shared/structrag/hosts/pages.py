@@ -8,6 +8,7 @@ from typing import Any
 from structrag.hosts.documents import PAGE_KEYS, HostDocument, file_of
 from structrag.hosts.metadata import PAGES_KEY
 from structrag.reading.bridges.placed import Place
+from structrag.reading.paging import written_starts
 
 GAP = "\n\n"  # between two pages
 
@@ -23,7 +24,7 @@ def joined_pages(pages: Iterable[HostDocument]) -> list[tuple[HostDocument, tupl
         ...     HostDocument("b", {"source": "m.pdf", "page": 1})]
         >>> ((whole, places),) = joined_pages(pages)
         >>> whole.text, whole.metadata, [place.page for place in places]
-        ('a\\n\\nb', {'source': 'm.pdf', 'pages': 2}, [1, 2])
+        ('a\\n\\nb', {'source': 'm.pdf', 'pages': 2, 'page_starts': '0:1 3:2'}, [1, 2])
     """
     files: dict[Hashable, list[HostDocument]] = {}
     for number, page in enumerate(pages):
@@ -50,7 +51,8 @@ def _joined(pages: list[HostDocument]) -> tuple[HostDocument, tuple[Place, ...]]
         if key not in PAGE_KEYS and all(_is_same(page.metadata, key, value) for page in pages)
     }
     text = GAP.join(page.text for page in pages)
-    return HostDocument(text, {**shared, PAGES_KEY: len(pages)}), tuple(places)
+    starts = written_starts((place.start, place.page) for place in places)
+    return HostDocument(text, {**shared, PAGES_KEY: len(pages), **starts}), tuple(places)
 
 
 def _is_same(metadata: Mapping[str, Any], key: str, value: Any) -> bool:

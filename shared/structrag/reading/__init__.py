@@ -12,6 +12,7 @@ from structrag._lazy import lazy_names
 if TYPE_CHECKING:
     from structrag.reading.files import find_files, read_file, read_text
     from structrag.reading.outline import Outline
+    from structrag.reading.paging import pages_between
     from structrag.reading.pdf.isolation import Isolation
     from structrag.reading.sections import parse
     from structrag.reading.settings import Reading
@@ -21,6 +22,7 @@ _HOMES = {
     "Outline": "structrag.reading.outline",
     "Reading": "structrag.reading.settings",
     "find_files": "structrag.reading.files",
+    "pages_between": "structrag.reading.paging",
     "parse": "structrag.reading.sections",
     "read_file": "structrag.reading.files",
     "read_text": "structrag.reading.files",
@@ -30,6 +32,7 @@ __all__ = [
     "Outline",
     "Reading",
     "find_files",
+    "pages_between",
     "parse",
     "read_file",
     "read_text",

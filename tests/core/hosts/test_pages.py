@@ -18,7 +18,8 @@ def test_pages_of_one_file_are_one_text() -> None:
     ]
     (whole, places), (alone, none) = joined_pages(pages)
     assert whole.text == "a\n\nb" and alone is pages[1] and none == ()
-    assert whole.metadata == {"source": "m.pdf", "total_pages": 2, "pages": 2}
+    facts = {"source": "m.pdf", "total_pages": 2, "pages": 2, "page_starts": "0:1 3:2"}
+    assert whole.metadata == facts
     assert [(place.page, whole.text[place.start : place.end]) for place in places] == [
         (1, "a"),
         (2, "b"),

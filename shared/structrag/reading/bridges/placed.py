@@ -5,11 +5,12 @@ With the pages and boxes that these came from.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from structrag.reading.escaping import assembled, escaped_lines, fenced, heading_line
+from structrag.reading.paging import PageStart, written_starts
 from structrag.reading.pdf.pages import Box
 from structrag.records import Document
 
@@ -91,7 +92,7 @@ def placed_document(
     """
     filled = [part for part in parts if part.text.strip()]
     text = assembled([part.text for part in filled])
-    places = []
+    places: list[Place] = []
     position = 0
     for part in filled:
         start = text.index(part.text, position)
@@ -101,8 +102,21 @@ def placed_document(
     facts.update(meta or {})
     if places:
         facts["pages"] = max(place.page for place in places)
+        facts |= written_starts(page_starts(places))
     document = Document(text, id=id, title=title, format="markdown", meta=facts)
     return PlacedDocument(document, tuple(places))
+
+
+def page_starts(places: Iterable[Place]) -> Iterator[PageStart]:
+    """Where pages begin in a text, by its places in order.
+
+    What stands on several pages has the first from its start, and the others from its middle.
+    """
+    last = -1
+    for place in places:
+        is_new = place.start != last
+        yield (place.start if is_new else (place.start + place.end) // 2), place.page
+        last = place.start
 
 
 def paragraph(text: str) -> str:

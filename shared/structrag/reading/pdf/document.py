@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from structrag.reading.drafts import Draft
 from structrag.reading.markdown import markdown_headings
+from structrag.reading.paging import starts_in_text, written_starts
 from structrag.reading.pdf.layout import markdown_of_pages
 from structrag.reading.pdf.pages import Page
 from structrag.reading.pdf.reader import Source, title_of_pdf
@@ -27,13 +29,16 @@ def pdf_document(
     Laid-out pages become one by `markdown_of_pages`, Markdown stays as it is. The title is the
     given one, else with the reader "layout" that of the file's metadata unless a program made it
     up, else the first heading, else the stem of the file's name. `meta["pages"]` counts the pages;
-    `meta["pages_without_text"]` lists the scanned ones, from 1, if there are any. Pages that a
-    reader gives as Markdown are joined by a blank line. Raises what `pages_of` raises.
+    `meta["page_starts"]` says where they begin, for `pages_between`; `meta["pages_without_text"]`
+    lists the scanned ones, from 1, if there are any. Pages that a reader gives as Markdown are
+    joined by a blank line. Raises what `pages_of` raises.
     """
     pages = pages_of(source, reader=reader, password=password)
     laid_out = [page for page in pages if isinstance(page, Page)]
-    text = markdown_of_pages(laid_out).text if laid_out else _joined(pages)
+    draft = markdown_of_pages(laid_out) if laid_out else _joined(pages)
+    text = draft.text
     facts: dict[str, Any] = {**_origin(source), **(meta or {}), "pages": len(pages)}
+    facts |= written_starts(draft.page_starts)
     scans = [i for i, page in enumerate(laid_out, start=1) if page.images and not page.lines]
     if scans:
         facts["pages_without_text"] = scans
@@ -53,7 +58,11 @@ def source_of_pdf(
     """
     pages = pages_of(source, reader=reader, password=password)
     laid_out = [page for page in pages if isinstance(page, Page)]
-    return laid_out or Document(_joined(pages), format="markdown"), len(pages)
+    if laid_out:
+        return laid_out, len(pages)
+    draft = _joined(pages)
+    meta = written_starts(draft.page_starts)
+    return Document(draft.text, format="markdown", meta=meta), len(pages)
 
 
 def _origin(source: Source) -> dict[str, str]:
@@ -65,6 +74,8 @@ def _first_title(text: str) -> str:
     return headings[0].title if headings else ""
 
 
-def _joined(pages: list[Any]) -> str:
-    texts = [str(page).strip("\n") for page in pages]
-    return "\n\n".join(text for text in texts if text.strip()) + "\n"
+def _joined(pages: list[Any]) -> Draft:
+    texts = [(str(page).strip("\n"), [(0, number)]) for number, page in enumerate(pages, start=1)]
+    filled = [(text, starts) for text, starts in texts if text.strip()]
+    whole = "\n\n".join(text for text, _ in filled) + "\n"
+    return Draft(whole, page_starts=tuple(starts_in_text(whole, filled)))

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from structrag.reading.drafts import Draft
 from structrag.reading.escaping import assembled, escaped_line, heading_line
+from structrag.reading.paging import PageStart, starts_in_text
 from structrag.reading.pdf.aligned_tables import find_tables
 from structrag.reading.pdf.heading_styles import (
     Body,
@@ -55,6 +56,17 @@ class _Item(NamedTuple):
     inside: int  # column of Markdown where its text begins
 
 
+class _Text(NamedTuple):
+    """A text, and where pages begin in it."""
+
+    text: str
+    page_starts: tuple[PageStart, ...]
+
+    def as_written(self, written: str) -> _Text:
+        """The same text as it is written in Markdown."""
+        return _Text(written, self.page_starts)
+
+
 _Part = _Table | _Loose | Row
 _Group = _Table | _Loose | Paragraph
 
@@ -68,7 +80,8 @@ def markdown_of_pages(pages: Sequence[Page]) -> Draft:
     fits, become pipe tables with the first row as header. Bullets become "-"; labels such as "(a)"
     stay behind it. Running heads and page numbers are left out (`Draft.removed`) and named in
     `Draft.uncertain`, with everything else that may be wrong: guessed hyphens, tables left as text,
-    large type that is no heading, pages that are pictures. Apart from running heads, bullet signs
+    large type that is no heading, pages that are pictures. `Draft.page_starts` says where each page
+    begins; within a paragraph to a few characters. Apart from running heads, bullet signs
     and line-end hyphens all text is there, in the order of the pages' lines. No page, or none with
     text, gives "".
     """
@@ -84,7 +97,9 @@ def markdown_of_pages(pages: Sequence[Page]) -> Draft:
         parts += _parts(lines, page.grids, number, joiner)
     blocks, notes = _blocks(parts, joiner)
     uncertain = (*heads.notes, *_page_notes(pages), *notes, *_hyphen_note(joiner))
-    return Draft(assembled(blocks), uncertain, tuple(removed))
+    text = assembled([block.text for block in blocks])
+    starts = starts_in_text(text, [block for block in blocks if block.text.strip()])
+    return Draft(text, uncertain, tuple(removed), tuple(starts))
 
 
 def _parts(
@@ -136,7 +151,7 @@ def _without_empty(table: list[list[str]]) -> list[list[str]]:
     return [list(cells) for cells in zip(*columns, strict=True)]
 
 
-def _blocks(parts: Sequence[_Part], joiner: Joiner) -> tuple[list[str], list[str]]:
+def _blocks(parts: Sequence[_Part], joiner: Joiner) -> tuple[list[_Text], list[str]]:
     """Markdown blocks, and what is uncertain about them."""
     rows = _text_rows(parts)
     body = body_of(rows)
@@ -144,25 +159,26 @@ def _blocks(parts: Sequence[_Part], joiner: Joiner) -> tuple[list[str], list[str
     texts = [_text(group, joiner) for group in groups]
     styles = [_style(groups, texts, i, body) for i in range(len(groups))]
     levels = iter(levels_of(list(filter(None, styles))))
-    blocks: list[str] = []
+    blocks: list[_Text] = []
     notes: list[str] = []
-    items: list[tuple[Paragraph, str]] = []
-    for group, text, style in zip(groups, texts, styles, strict=True):
+    items: list[tuple[Paragraph, _Text]] = []
+    for group, read, style in zip(groups, texts, styles, strict=True):
         if isinstance(group, Paragraph) and group.mark and not style:
-            items.append((group, text))
+            items.append((group, read))
             continue
         blocks += _list(items)
         items = []
         if isinstance(group, _Table):
-            blocks.append(_pipe_table(group.cells))
+            written = _pipe_table(group.cells)
         elif isinstance(group, _Loose):
-            blocks.append(_plain_lines(row.text for row in group.rows))
+            written = _plain_lines(row.text for row in group.rows)
             notes.append(_loose_note(group))
         elif style:
-            blocks.append(heading_line(next(levels), _title(group, text)))
+            written = heading_line(next(levels), _title(group, read.text))
         else:
-            blocks.append(_plain_lines(text.split("\n")))
-            notes += _large_note(group, text, body)
+            written = _plain_lines(read.text.split("\n"))
+            notes += _large_note(group, read.text, body)
+        blocks.append(read.as_written(written))
     return [*blocks, *_list(items)], notes
 
 
@@ -190,18 +206,23 @@ def _groups(parts: Iterable[_Part], spacing: Spacing) -> list[_Group]:
     return groups + paragraphs_of(rows, spacing)
 
 
-def _text(group: _Group, joiner: Joiner) -> str:
+def _text(group: _Group, joiner: Joiner) -> _Text:
     """A paragraph's text, an item's without its mark; "" for a table.
 
     There is a line end where a line was ended on purpose.
     """
+    if isinstance(group, _Table):
+        return _Text("", ((0, group.page),))
+    starts = [(0, group.rows[0].page)]
     if not isinstance(group, Paragraph):
-        return ""
+        return _Text("", tuple(starts))
     mark = group.mark
     text = group.rows[0].text[mark.end if mark else 0 :]
     for i, row in enumerate(group.rows[1:], start=1):
         text = f"{text}\n{row.text}" if i in group.breaks else joiner.join(text, row.text)
-    return text
+        if row.page != starts[-1][1]:
+            starts.append((max(0, len(text) - len(row.text)), row.page))
+    return _Text(text, tuple(starts))
 
 
 def _title(paragraph: Paragraph, text: str) -> str:
@@ -210,7 +231,7 @@ def _title(paragraph: Paragraph, text: str) -> str:
     return " ".join([paragraph.mark.shown, *words] if paragraph.mark else words)
 
 
-def _style(groups: Sequence[_Group], texts: Sequence[str], i: int, body: Body) -> Style | None:
+def _style(groups: Sequence[_Group], texts: Sequence[_Text], i: int, body: Body) -> Style | None:
     group = groups[i]
     if not isinstance(group, Paragraph) or (group.mark and not group.mark.shown[0].isalnum()):
         return None
@@ -218,7 +239,7 @@ def _style(groups: Sequence[_Group], texts: Sequence[str], i: int, body: Body) -
     before_text = following is not None
     if isinstance(following, Paragraph) and len(following.rows) == 1:
         before_text = len(following.rows[0].text) > 60  # a short row alone is no text
-    return heading_style(group.rows, _title(group, texts[i]), body, before_text=before_text)
+    return heading_style(group.rows, _title(group, texts[i].text), body, before_text=before_text)
 
 
 def _plain(line: str) -> str:
@@ -233,14 +254,15 @@ def _plain_lines(lines: Iterable[str]) -> str:
     return "\n".join(map(_plain, lines))
 
 
-def _list(items: Sequence[tuple[Paragraph, str]]) -> list[str]:
+def _list(items: Sequence[tuple[Paragraph, _Text]]) -> list[_Text]:
     """A list as one block, nested by its marks' indents.
 
     Behind a page break it is nested by how the marks look.
     """
     lines: list[str] = []
+    starts: list[PageStart] = []
     opened: list[_Item] = []
-    for paragraph, text in items:
+    for paragraph, (text, page_starts) in items:
         row, shown = paragraph.rows[0], paragraph.mark.shown if paragraph.mark else ""
         look = re.sub(r"\w+", "1", shown)
         _close(opened, row, look)
@@ -250,10 +272,12 @@ def _list(items: Sequence[tuple[Paragraph, str]]) -> list[str]:
             text = f"{shown} {text}"
         first, *rest = text.split("\n")
         inside = indent + len(label) + 1
+        item_start = sum(len(line) + 1 for line in lines)
+        starts += [(item_start + start, page) for start, page in page_starts]
         lines.append(f"{' ' * indent}{label} {_plain(first)}")
         lines += [f"{' ' * inside}{_plain(line)}" for line in rest]
         opened.append(_Item(row.page, row.left, look, inside))
-    return ["\n".join(lines)] if lines else []
+    return [_Text("\n".join(lines), tuple(starts))] if lines else []
 
 
 def _close(opened: list[_Item], row: Row, look: str) -> None:

@@ -97,7 +97,7 @@ def test_structure_becomes_markdown() -> None:
     document = from_docling(manual()).document
     assert document.text == EXPECTED
     assert (document.id, document.title) == ("manual.docx", "Pump manual")
-    assert document.meta == {"source": "manual.docx", "pages": 2}
+    assert document.meta == {"source": "manual.docx", "pages": 2, "page_starts": "0:1 138:2"}
     paths = [section.path for section in parse(document).sections[1:]]
     assert paths[-1] == ("Pump manual", "Cleaning", "Filter")
     kinds = {

@@ -23,7 +23,10 @@ def test_parts_are_found_again_by_their_places() -> None:
     ]
     placed = placed_document(parts, id="d")
     text = placed.document.text
-    assert text == "# Pump\n\nSame.\n\nSame.\n" and placed.document.meta == {"pages": 3}
+    assert text == "# Pump\n\nSame.\n\nSame.\n" and placed.document.meta == {
+        "pages": 3,
+        "page_starts": "0:1 15:2 17:3",
+    }
     assert [text[place.start : place.end] for place in placed.places] == ["# Pump", *["Same."] * 3]
     assert placed.pages(0, len(text)) == (1, 2, 3)
     assert placed.pages(text.rindex("Same"), len(text)) == (2, 3)

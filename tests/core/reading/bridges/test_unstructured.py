@@ -57,7 +57,7 @@ def test_elements_become_markdown() -> None:
     document = placed.document
     assert document.text == EXPECTED
     assert (document.id, document.title) == ("pump.docx", "Pump")
-    assert document.meta == {"source": "pump.docx", "pages": 2}
+    assert document.meta == {"source": "pump.docx", "pages": 2, "page_starts": "0:1 17:2"}
     assert parse(document).sections[-1].path == ("Pump", "Seal")
     start = document.text.index("It wears")
     assert placed.pages(start, start + 2) == (2,)

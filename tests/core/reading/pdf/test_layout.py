@@ -13,6 +13,7 @@ from page_making import draft, headings, line, page, text_from
 from structrag.reading.drafts import Draft
 from structrag.reading.markdown import markdown_headings
 from structrag.reading.markdown_blocks import markdown_blocks
+from structrag.reading.paging import pages_between, written_starts
 from structrag.reading.pdf.layout import markdown_of_pages
 from structrag.reading.pdf.pages import Grid, Page
 
@@ -179,3 +180,32 @@ def test_a_page_that_is_mostly_a_picture_is_noted() -> None:
     ):
         notes = draft(page(few, images=(picture,))).uncertain
         assert any("mostly a picture" in note for note in notes) == is_noted, picture
+
+
+def test_pages_begin_where_their_words_do() -> None:
+    first = page(*text_from(100), line("and goes on with the word after the break of the p-", 136))
+    second = page(line("age alpha bravo ends here.", 100), line("• item one of the list", 130))
+    third = page(line("• item two of the list", 100), line("Last words.", 200))
+    found = draft(first, second, third)
+    meta = written_starts(found.page_starts)
+    for words, pages in (
+        ("goes on with", (1, 1)),
+        ("alpha bravo", (2, 2)),
+        ("item one", (2, 2)),
+        ("item two", (3, 3)),
+        ("Last words", (3, 3)),
+        (found.text, (1, 3)),
+    ):
+        start = found.text.index(words)
+        assert pages_between(meta, start, start + len(words)) == pages, words
+
+
+@given(st.lists(st.sampled_from(["• item", "Words of a page.", "1 Title", ""]), max_size=6))
+def test_every_page_with_text_is_told(texts: list[str]) -> None:
+    pages = [page(line(f"{text} w{i}", 100)) if text else page() for i, text in enumerate(texts)]
+    found = draft(*pages)
+    meta = written_starts(found.page_starts)
+    for i, text in enumerate(texts):
+        if text:
+            start = found.text.index(f"w{i}")
+            assert pages_between(meta, start, start + 2) == (i + 1, i + 1)

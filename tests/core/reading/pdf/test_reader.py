@@ -57,7 +57,8 @@ def test_a_manual_becomes_markdown(tmp_path: Path) -> None:
         "Acme Meter 300",
         str(path),
     )
-    assert dict(document.meta) == {"source": str(path), "pages": 5}
+    starts = "0:1 591:2 1196:3 1755:4 2389:5"
+    assert dict(document.meta) == {"source": str(path), "pages": 5, "page_starts": starts}
     outline = parse(document)
     assert [section.path for section in outline.sections[1:4]] == [
         ("Acme Meter 300",),
@@ -97,6 +98,7 @@ def test_the_title_is_the_files_own_unless_a_program_made_it_up(tmp_path: Path) 
         "source": str(path),
         "shelf": 3,
         "pages": 5,
+        "page_starts": "0:1 591:2 1196:3 1755:4 2389:5",
     }
     assert read_file(path, title="Mine", id="7").title == "Mine"
 
@@ -246,7 +248,7 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
 def test_a_document_of_bytes() -> None:
     document = pdf_document(made(manual), meta={"source": "https://example.org/meter.pdf"})
     assert (document.id, document.meta["pages"]) == ("https://example.org/meter.pdf", 5)
-    assert pdf_document(made(manual)).meta == {"pages": 5}
+    assert set(pdf_document(made(manual)).meta) == {"pages", "page_starts"}
 
 
 def plain_pdf(*objects: bytes, trailer: bytes = b"") -> bytes:

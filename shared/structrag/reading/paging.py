@@ -1,0 +1,78 @@
+"""Which pages of a file a text stands on.
+
+A document's metadata says it as `page_starts`, a string that every store takes: "0:1 1832:2" for a
+text whose first page is 1 and that goes on with page 2 at character 1,832.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+PAGE_STARTS = "page_starts"
+_WRITTEN = re.compile(r"\d+:\d+(?: \d+:\d+)*")
+PageStart = tuple[int, int]  # character, number of the page from 1
+
+
+def written_starts(starts: Iterable[PageStart]) -> dict[str, str]:
+    """Where pages begin in a text, as metadata; {} where nobody knows.
+
+    Example:
+        >>> written_starts([(0, 1), (40, 1), (90, 2)])
+        {'page_starts': '0:1 90:2'}
+    """
+    kept: list[PageStart] = []
+    for start, page in starts:
+        if not kept or kept[-1][1] != page:
+            kept.append((start, page))
+    return {PAGE_STARTS: " ".join(f"{start}:{page}" for start, page in kept)} if kept else {}
+
+
+def pages_between(meta: Mapping[str, Any], start: int, end: int) -> tuple[int, int] | None:
+    """The first and last page of a span of a document's text.
+
+    Example:
+        >>> meta = {"page_starts": "0:1 90:2 200:3"}
+        >>> pages_between(meta, 100, 250), pages_between(meta, 0, 90), pages_between({}, 0, 9)
+        ((2, 3), (1, 1), None)
+
+    Args:
+        meta: The document's metadata.
+        start, end: Characters of its text.
+
+    Pages are counted from 1. None where the metadata does not say: only files with pages have some.
+    """
+    written = meta.get(PAGE_STARTS)
+    starts, pages = _read(written) if isinstance(written, str) else ((), ())
+    if not starts:
+        return None
+    first = max(0, bisect_right(starts, start) - 1)
+    last = max(first, bisect_right(starts, end - 1) - 1)
+    return min(pages[first : last + 1]), max(pages[first : last + 1])
+
+
+def starts_in_text(
+    text: str, blocks: Iterable[tuple[str, Sequence[PageStart]]]
+) -> Iterator[PageStart]:
+    """Where pages begin in a text that blocks were put together to.
+
+    `blocks` are in order, each with where pages begin in it.
+    """
+    position = 0
+    for block, starts in blocks:
+        position = text.index(block, position)
+        for start, page in starts:
+            yield position + start, page
+        position += len(block)
+
+
+@lru_cache(maxsize=32)
+def _read(written: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    if not _WRITTEN.fullmatch(written):  # a key of the caller's own
+        return (), ()
+    pairs = [tuple(map(int, pair.split(":"))) for pair in written.split(" ")]
+    starts, pages = zip(*pairs, strict=True)
+    return starts, pages
