@@ -9,6 +9,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 # One thread a process: the cores are shared by the processes.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -20,7 +21,7 @@ from torture import promises  # noqa: E402
 from torture.promise import Promise, Tally  # noqa: E402
 from torture.running import run  # noqa: E402
 
-RECORD = ROOT / "benchmarks/results/torture.md"
+RECORD = ROOT / "benchmarks/results/torture.json"
 SHOWN = 10  # failures of a promise that are printed
 
 
@@ -44,7 +45,7 @@ def main() -> int:
     if options.json:
         Path(options.json).write_text(json.dumps({n: vars(t) for n, t in results.items()}))
     if options.record:
-        RECORD.write_text(_record(chosen, results, options), encoding="utf-8")
+        _record(results, options)
     return int(any(tally.failures for tally in results.values()))
 
 
@@ -78,40 +79,53 @@ def _line(promise: Promise, tally: Tally, cases: int) -> str:
     )
 
 
-def _record(chosen: list[Promise], results: dict[str, Tally], options: argparse.Namespace) -> str:
+def _record(results: dict[str, Tally], options: argparse.Namespace) -> None:
+    """Write what came of the promises tried; the rows of others stay those of their last run."""
     sys.path.insert(0, str(ROOT / "benchmarks"))
     from machine import machine_line, versions_line
 
-    rows = [
-        f"| {promise.name} | {promise.says} | {tally.cases:,} | {len(tally.failures):,} | "
-        f"{tally.seconds:,.0f} |"
-        for promise in chosen
-        if not (tally := results[promise.name]).not_here
-    ]
-    absent = [
-        f"- {promise.name} was not tried: {results[promise.name].not_here}"
-        for promise in chosen
-        if results[promise.name].not_here
-    ]
+    rows: dict[str, Any] = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    packages = ("numpy", "scikit-learn", "pypdfium2", "langchain-core", "llama-index-core")
     commit = subprocess.run(
         ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True
     ).stdout.strip()
-    packages = ("numpy", "scikit-learn", "pypdfium2", "langchain-core", "llama-index-core")
+    how = (
+        f"commit {commit}, {options.workers} processes, {versions_line(packages)}, {machine_line()}"
+    )
+    for name, tally in results.items():
+        if not tally.not_here:
+            rows[name] = {
+                "cases": tally.cases,
+                "failures": len(tally.failures),
+                "seconds": round(tally.seconds),
+                "how": how,
+            }
+    RECORD.write_text(json.dumps(rows, indent=1) + "\n")
+    RECORD.with_suffix(".md").write_text(_page(rows), encoding="utf-8")
+
+
+def _page(rows: dict[str, Any]) -> str:
+    """The recorded runs as Markdown, promises in their order."""
+    recorded = [promise for promise in promises.ALL if promise.name in rows]
+    runs = list(dict.fromkeys(rows[promise.name]["how"] for promise in recorded))
+    table = [
+        f"| {promise.name} | {promise.says} | {row['cases']:,} | {row['failures']:,} | "
+        f"{row['seconds']:,} | {runs.index(row['how']) + 1} |"
+        for promise in recorded
+        if (row := rows[promise.name])
+    ]
     return "\n".join(
         [
             "# Torture",
             "",
-            "What `make torture` found: cases tried of each promise, and cases in which it broke. "
-            "CONTRIBUTING says what a case is.",
+            "What `make torture RECORD=1` found: cases tried of each promise, and cases in which "
+            "it broke. CONTRIBUTING says what a case is. Each row is the promise's last run.",
             "",
-            "| promise | what must hold | cases | failures | s |",
-            "|---|---|---:|---:|---:|",
-            *rows,
+            "| promise | what must hold | cases | failures | s | run |",
+            "|---|---|---:|---:|---:|---:|",
+            *table,
             "",
-            *absent,
-            f"- Commit {commit}, {options.workers} processes, at most {options.minutes:g} minutes",
-            f"- {versions_line(packages)}",
-            f"- {machine_line()}",
+            *(f"{number}. {how}" for number, how in enumerate(runs, start=1)),
             "",
         ]
     )
