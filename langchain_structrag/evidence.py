@@ -21,7 +21,7 @@ from langchain_structrag.options import EvidenceFields, EvidenceOptions
 from langchain_structrag.retrieving import IndexRetriever
 from structrag.errors import check_at_least, check_choice
 from structrag.hosts.metadata import CONTEXT_KEY, score_notes
-from structrag.records import Hit
+from structrag.records import Chunk, Hit
 from structrag.retrieval.evidence.retriever import ORDERS
 from structrag.retrieval.evidence.retriever import EvidenceRetriever as CoreRetriever
 from structrag.retrieval.evidence.shortening import Shortener, Slice
@@ -191,6 +191,12 @@ class EvidenceRetriever(IndexRetriever):
             "max_tokens": self.max_tokens if max_tokens is None else max_tokens,
             "order": self.order if order is None else order,
         }
+
+    def _beside(self, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
+        return self.index.neighbours(chunk)
+
+    def _chunks(self, doc_id: str) -> list[Chunk]:
+        return self.index.blocks(doc_id)
 
     def _document(self, hit: Hit) -> Document:
         document = super()._document(hit)

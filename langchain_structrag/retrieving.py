@@ -39,7 +39,7 @@ from langchain_structrag.splitters import ContentAwareTextSplitter, FixedTextSpl
 from langchain_structrag.store_filters import StoreFilter
 from langchain_structrag.stores import LangChainDenseStore
 from langchain_structrag.tools import ToolRetriever
-from structrag.errors import InvalidParameter, check_arguments
+from structrag.errors import InvalidParameter, check_arguments, check_at_least
 from structrag.hosts.arguments import alike, chosen_embedding, warn_of_chunks
 from structrag.hosts.documents import read_document, with_own_names
 from structrag.hosts.metadata import (
@@ -48,6 +48,7 @@ from structrag.hosts.metadata import (
     source_notes,
     without_page_starts,
 )
+from structrag.hosts.neighbours import beside
 from structrag.hosts.places import trimmed
 from structrag.hosts.retrievers import lost_retriever
 from structrag.index.index import Index
@@ -132,7 +133,46 @@ class IndexRetriever(ToolRetriever):
 
     def _document(self, hit: Hit) -> Document:
         """A hit as a plain document."""
-        return hit_document(hit, self.index.store, lists=self.metadata_lists)
+        document = hit_document(hit, self.index.store, lists=self.metadata_lists)
+        before, behind = self._beside(hit.chunk)
+        document.metadata["previous_id"] = before.id if before else ""
+        document.metadata["next_id"] = behind.id if behind else ""
+        return document
+
+    def neighbours(self, document: Document, before: int = 1, after: int = 1) -> list[Document]:
+        """A result with what stands before and behind it, in reading order.
+
+        Args:
+            document: A result of this retriever, by its `doc_id`, `previous_id` and `next_id`.
+            before, after: Most of each, from 0. They have score 0.0 and rank 0.
+
+        Raises:
+            InvalidParameter: it is no result of this index, or a number is below 0.
+        """
+        check_at_least("before", before, 0)
+        check_at_least("after", after, 0)
+        facts = document.metadata
+        if not {"doc_id", "previous_id", "next_id"} <= facts.keys():
+            raise InvalidParameter(
+                "document must be a result of this retriever; its metadata has no doc_id, "
+                "previous_id and next_id. Pass what invoke gave."
+            )
+        chunks = self._chunks(facts["doc_id"])
+        place = {chunk.id: number for number, chunk in enumerate(chunks)}
+        until = place.get(facts["previous_id"], -1) + 1
+        since = place.get(facts["next_id"], len(chunks))
+        shown = [chunks[max(0, until - before) : until], chunks[since : since + after]]
+        earlier, later = ([self._document(Hit(c, 0.0, 0)) for c in part] for part in shown)
+        return [*earlier, document, *later]
+
+    def _beside(self, chunk: core.Chunk) -> tuple[core.Chunk | None, core.Chunk | None]:
+        """What stands before and behind a hit."""
+        return beside(self.index.store.reader(), chunk)
+
+    def _chunks(self, doc_id: str) -> list[core.Chunk]:
+        """What a document consists of, in reading order."""
+        chunks: list[core.Chunk] = self.index.store.chunks(doc_id)
+        return chunks
 
     def _search_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """What a search was given besides the question.

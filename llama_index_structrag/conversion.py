@@ -37,7 +37,6 @@ from structrag.hosts.metadata import (
     without_page_starts,
 )
 from structrag.hosts.places import trimmed
-from structrag.index.snapshot import Reader
 from structrag.reading.paging import PAGE_STARTS
 from structrag.records import Chunk, Document, Hit
 
@@ -206,15 +205,14 @@ def hit_to_node(
     return NodeWithScore(node=node, score=hit.score)
 
 
-def link_chunks(node: BaseNode, reader: Reader, chunk: Chunk) -> None:
+def link_chunks(node: BaseNode, before: Chunk | None, behind: Chunk | None) -> None:
     """Set PREVIOUS and NEXT of a hit: the chunks beside it."""
-    row = reader.row_of(chunk.id)
-    if row is None:  # a passage of evidence is no chunk of the index
-        return
-    rows = reader.rows_of(chunk.doc_id)
-    for name, neighbour in ((NodeRelationship.PREVIOUS, row - 1), (NodeRelationship.NEXT, row + 1)):
-        if neighbour in rows:
-            node.relationships[name] = RelatedNodeInfo(node_id=reader.chunk(neighbour).id)
+    for name, neighbour in (
+        (NodeRelationship.PREVIOUS, before),
+        (NodeRelationship.NEXT, behind),
+    ):
+        if neighbour is not None:
+            node.relationships[name] = RelatedNodeInfo(node_id=neighbour.id)
 
 
 def show_text(node: TextNode) -> None:

@@ -19,7 +19,7 @@ from llama_index_structrag.options import (
     RetrieverArguments,
     read_options,
 )
-from llama_index_structrag.retrieving import IndexRetriever, dispatcher, prompt_of, template_of
+from llama_index_structrag.retrieving import ChunkRetriever, dispatcher, prompt_of, template_of
 from structrag.asking.cache import Cache
 from structrag.asking.requests import Progress, Usage
 from structrag.asking.settings import Asking
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _ROUTE_PLACES, _SELECT_PLACES = ("outline", "question"), ("paragraphs", "question")
 
 
-class D3Retriever(IndexRetriever):
+class D3Retriever(ChunkRetriever):
     """Finds the paragraphs that answer a question, by the outline (D3).
 
     First the sections of the outline that may help, then the evidence in them. With a language

@@ -22,10 +22,10 @@ from llama_index_structrag.options import (
     RetrieverArguments,
     read_options,
 )
-from llama_index_structrag.retrieving import IndexRetriever
+from llama_index_structrag.retrieving import ChunkRetriever
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.hosts.metadata import CONTEXT_KEY
-from structrag.records import Hit
+from structrag.records import Chunk, Hit
 from structrag.retrieval.evidence.retriever import ORDERS
 from structrag.retrieval.evidence.retriever import EvidenceRetriever as CoreRetriever
 from structrag.retrieval.evidence.shortening import Shortener, Slice
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-class EvidenceRetriever(IndexRetriever):
+class EvidenceRetriever(ChunkRetriever):
     """Finds the passages that answer a question, within a reader's tokens.
 
     Example:
@@ -47,7 +47,8 @@ class EvidenceRetriever(IndexRetriever):
 
     Every sentence, table row and heading is scored by how well the words around it match those of
     the question; the best bring their paragraphs, until `max_tokens` are used up. Nodes are as
-    those of `MultiViewRetriever`; `score_parts` says what matched.
+    those of `MultiViewRetriever`; `score_parts` says what matched. Beside a passage stand the
+    paragraphs, lists and tables before and behind it (PREVIOUS, NEXT); `docstore()` has them all.
 
     With `embed_model` a structrag embedder of sentence-transformers, or `token_encoder` one of them
     beside a LlamaIndex embedding model, the tokens of the question are matched one by one, which is
@@ -143,6 +144,13 @@ class EvidenceRetriever(IndexRetriever):
         options = self._options()
         hits: list[Hit] = await self.retriever.asearch(query, self.similarity_top_k, **options)
         return hits
+
+    def _beside(self, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
+        before, behind = self.index.neighbours(chunk)
+        return before, behind
+
+    def _chunks(self, doc_id: str) -> list[Chunk]:
+        return list(self.index.blocks(doc_id))
 
     def _options(self) -> dict[str, Any]:
         return {"where": self.where, "max_tokens": self.max_tokens, "order": self.order}

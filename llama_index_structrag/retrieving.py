@@ -37,11 +37,12 @@ from llama_index_structrag.tools import ToolRetriever
 from structrag.errors import InvalidParameter, check_arguments
 from structrag.hosts.arguments import chosen_embedding, warn_of_chunks
 from structrag.hosts.metadata import score_notes
+from structrag.hosts.neighbours import beside
 from structrag.hosts.retrievers import lost_retriever
 from structrag.index.index import Index
 from structrag.index.store import Store
 from structrag.index.views import Prompts
-from structrag.records import Document, Hit
+from structrag.records import Chunk, Document, Hit
 
 dispatcher = get_dispatcher(__name__)
 ARGUMENT_HINTS = {
@@ -261,22 +262,34 @@ def arguments_of(cls: type) -> list[str]:
 
 
 class ChunkRetriever(IndexRetriever):
-    """A retriever whose hits know the chunks of the index beside them."""
+    """A retriever whose hits know what stands beside them in their document."""
 
     def nodes_of(self, hits: Sequence[Hit]) -> list[NodeWithScore]:
         """Hits of this retriever's index as scored nodes, in their order."""
-        nodes, reader = super().nodes_of(hits), self._store.reader()
+        nodes = super().nodes_of(hits)
         for hit, scored in zip(hits, nodes, strict=True):
-            link_chunks(scored.node, reader, hit.chunk)
+            link_chunks(scored.node, *self._beside(hit.chunk))
         return nodes
 
     def docstore(self) -> SimpleDocumentStore:
         """All chunks as nodes, as `PrevNextNodePostprocessor` wants them beside the hits."""
-        chunks = self._store.chunks()
-        nodes = self.nodes_of([Hit(chunk, 0.0, rank) for rank, chunk in enumerate(chunks, 1)])
         docstore = SimpleDocumentStore()
-        docstore.add_documents([scored.node for scored in nodes])
+        for doc_id in self.index.document_ids:
+            chunks: list[Chunk | None] = [None, *self._chunks(doc_id), None]
+            for before, chunk, behind in zip(chunks, chunks[1:], chunks[2:], strict=False):
+                if chunk is not None:
+                    (scored,) = super().nodes_of([Hit(chunk, 0.0, 0)])
+                    link_chunks(scored.node, before, behind)
+                    docstore.add_documents([scored.node])
         return docstore
+
+    def _beside(self, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
+        """What stands before and behind a hit."""
+        return beside(self._store.reader(), chunk)
+
+    def _chunks(self, doc_id: str) -> list[Chunk]:
+        """What a document consists of, in reading order."""
+        return self._store.chunks(doc_id)
 
 
 async def aretrieved(retriever: BaseRetriever, query: str) -> list[NodeWithScore]:

@@ -16,6 +16,7 @@ from langchain_structrag import (
     MultiViewRetriever,
     TwoHopRetriever,
 )
+from structrag.errors import InvalidParameter
 
 TEXTS = {
     "pump": "# Pump PX-20\n\nIt moves water.\n\n## Cleaning\n\nRinse the filter every week.\n",
@@ -39,6 +40,21 @@ def made(name: str) -> Any:
     model: Any = HashTokens() if name == "evidence of tokens" else BagOfWords()
     evidence = EvidenceRetriever.from_documents(documents(), model, k=6)
     return TwoHopRetriever(retriever=evidence) if name == "two hops" else evidence
+
+
+@pytest.mark.parametrize("name", ["multiview", "hiqa", "d3", "evidence"])
+def test_results_know_what_stands_beside_them(name: str) -> None:
+    retriever = made(name)
+    found = retriever.invoke(QUESTION)
+    (result,) = (one for one in found if "Rinse the filter" in one.page_content)
+    assert result.metadata["previous_id"] and result.metadata["next_id"] == ""
+    before, itself = retriever.neighbours(result, before=1, after=3)
+    assert itself is result and before.id == result.metadata["previous_id"]
+    assert "It moves water." in before.page_content
+    assert "Rinse the filter" in retriever.neighbours(before, before=2)[-1].page_content
+    assert retriever.neighbours(result, 0, 0) == [result]
+    with pytest.raises(InvalidParameter, match="must be a result of this retriever"):
+        retriever.neighbours(Document("x"))
 
 
 @pytest.mark.parametrize(

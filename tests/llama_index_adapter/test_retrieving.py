@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from doubles import HashTokens
 from llama_index.core import Document
-from llama_index.core.postprocessor import SimilarityPostprocessor
+from llama_index.core.postprocessor import PrevNextNodePostprocessor, SimilarityPostprocessor
 from llama_index_fakes import HashEmbedding
 
 from llama_index_structrag import (
@@ -42,6 +42,27 @@ def made(name: str) -> Any:
         options = {"embed_model": HashTokens()}
     evidence = EvidenceRetriever.from_documents(documents(), similarity_top_k=6, **options)
     return TwoHopRetriever(evidence) if name == "two hops" else evidence
+
+
+@pytest.mark.parametrize("name", ["multiview", "hiqa", "d3", "evidence"])
+def test_nodes_know_what_stands_beside_them(name: str) -> None:
+    retriever = made(name)
+    (found,) = (one for one in retriever.retrieve(QUESTION) if "Rinse the filter" in one.text)
+    assert found.node.next_node is None and found.node.prev_node is not None
+    docstore = retriever.docstore()
+    assert "It moves water." in docstore.get_node(found.node.prev_node.node_id).text
+    postprocessor = PrevNextNodePostprocessor(docstore=docstore, num_nodes=1, mode="both")
+    around = postprocessor.postprocess_nodes([found])
+    assert [node.node.ref_doc_id for node in around] == ["pump", "pump"]
+    for node in docstore.docs.values():  # the chain of each document goes through all of it
+        if node.prev_node is None:
+            text = node.text
+            while node.next_node is not None:
+                assert docstore.get_node(node.next_node.node_id).prev_node.node_id == node.node_id
+                node = docstore.get_node(node.next_node.node_id)
+                text += node.text
+            last_words = TEXTS[node.ref_doc_id].split()[-2:]
+            assert set(last_words) <= set(text.split())
 
 
 @pytest.mark.parametrize(

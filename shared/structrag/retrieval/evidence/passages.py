@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -53,11 +55,58 @@ class PassageReader:
 
     def is_heading(self, atom: int) -> bool:
         """Whether an atom is a section's heading."""
-        number, place = self.pool.place(atom)
+        return self._is_heading(*self.pool.place(atom))
+
+    def _is_heading(self, number: int, place: int) -> bool:
         record, document = self.pool.records[number], self.documents[number]
         section = int(record.sections[place])
         has_heading = bool(document.paths[section])
         return has_heading and int(record.ends[place]) <= document.body_starts[section]
+
+    def blocks(self, number: int) -> list[Chunk]:
+        """The blocks of a document in reading order, each behind its headings."""
+        return [self._block(number, run) for run in self._runs(number)]
+
+    def beside(self, number: int, start: int, end: int) -> tuple[Chunk | None, Chunk | None]:
+        """The blocks before and behind a span of a document; None where there is none.
+
+        Headings that lead to the span are no block before it.
+        """
+        record, runs = self.pool.records[number], self._runs(number)
+        firsts = [first for first, _ in runs]
+        last_before = int(np.searchsorted(record.ends, start, "right")) - 1
+        before = bisect_right(firsts, last_before) - 1
+        if before >= 0 and all(
+            self._is_heading(number, atom) for atom in range(firsts[before], last_before + 1)
+        ):
+            before -= 1
+        first_behind = int(np.searchsorted(record.starts, end, "left"))
+        behind = bisect_right(firsts, first_behind) - 1
+        return (
+            self._block(number, runs[before]) if before >= 0 else None,
+            self._block(number, runs[behind]) if first_behind < len(record) else None,
+        )
+
+    def _runs(self, number: int) -> list[tuple[int, int]]:
+        """The atoms of each block, headings with those of the block behind them."""
+        record = self.pool.records[number]
+        starts = np.flatnonzero(np.diff(record.blocks, prepend=-1)).tolist()
+        runs: list[tuple[int, int]] = []
+        first = 0
+        for start, stop in pairwise([*starts, len(record)]):
+            if stop == len(record) or not self._is_heading(number, start):
+                runs.append((first, stop))
+                first = stop
+        return runs
+
+    def _block(self, number: int, run: tuple[int, int]) -> Chunk:
+        record, last = self.pool.records[number], run[1] - 1
+        return self._chunk(
+            self.documents[number],
+            int(record.sections[last]),
+            int(record.starts[run[0]]),
+            int(record.ends[last]),
+        )
 
     def chunk(self, first: int, stop: int) -> Chunk:
         """The chunk of a run of atoms.

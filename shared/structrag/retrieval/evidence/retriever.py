@@ -39,7 +39,7 @@ from structrag.models.embedders import as_embedder
 from structrag.models.token_vectors import as_token_encoder
 from structrag.reading.outline import Outline
 from structrag.reading.settings import Reading
-from structrag.records import Document, Hit
+from structrag.records import Chunk, Document, Hit
 from structrag.retrieval.evidence.leads import find_leads
 from structrag.retrieval.evidence.matching import SentenceMatch, explain_steps
 from structrag.retrieval.evidence.packing import pack
@@ -424,6 +424,39 @@ class EvidenceRetriever(Retriever):
         pieces around the hits again; else by stems. `where` as in the search that gave the hits.
         """
         return self.run(self._explain_steps(query, hits, where))
+
+    def blocks(self, doc_id: str) -> list[Chunk]:
+        """The paragraphs, lists and tables of a document, in reading order.
+
+        Each has the headings before it. Raises InvalidParameter if the document is unknown.
+        """
+        return self._passages(doc_id).blocks(0)
+
+    def neighbours(self, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
+        """The blocks before and behind a passage, of those that `blocks` gives.
+
+        None where the document begins or ends. A passage that begins or ends inside a block has
+        that block beside it.
+
+        Example:
+            >>> from structrag import read_text
+            >>> document = read_text("Pumps leak.\\n\\nSeals wear.\\n\\nCats sleep.", id="d")
+            >>> retriever = EvidenceRetriever.from_documents([document])
+            >>> (hit,) = retriever.search("What do seals do?", 1)
+            >>> [beside.text for beside in retriever.neighbours(hit.chunk)]
+            ['Pumps leak.', 'Cats sleep.']
+        """
+        return self._passages(chunk.doc_id).beside(0, chunk.start, chunk.end)
+
+    def _passages(self, doc_id: str) -> PassageReader:
+        """The passages of one document."""
+        shelf = self.store.shelf()
+        if doc_id not in shelf.documents:
+            raise InvalidParameter(
+                f"doc_id must be the id of a document that was added; got {doc_id!r}."
+            )
+        pool = Pool([shelf.records[doc_id]])
+        return PassageReader([shelf.documents[doc_id]], pool, self.reading, self.context)
 
     def _explain_steps(
         self, query: str, hits: Sequence[Hit], where: Any

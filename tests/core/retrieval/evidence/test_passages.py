@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from evidence_making import WORDS, record
+from hypothesis import given
+from hypothesis import strategies as st
 
 from structrag import read_text
 from structrag.retrieval.evidence.leads import find_leads
@@ -96,3 +98,30 @@ def test_rows_come_with_their_caption_and_header(first: int, context: str, shown
     assert TABLE.text[chunk.start : chunk.end] == chunk.text and chunk.text.endswith("two | 8 |")
     assert chunk.context == shown
     assert of_table.tokens(first, 5) == len(f"{shown}\n{chunk.text}".split())
+
+
+def test_blocks_come_with_the_headings_before_them() -> None:
+    blocks = reader().blocks(0)
+    assert [block.text for block in blocks] == [
+        "# Pumps\n\nThey leak. They hum.",
+        "## Code\n\n    indented = 1",
+        "# Left\n\nx",
+    ]
+    assert [block.path for block in blocks] == [("Pumps",), ("Pumps", "Code"), ("Left",)]
+    for block in blocks:
+        assert block.text == DOCUMENT.text[block.start : block.end]
+
+
+@given(st.integers(0, 7), st.integers(1, 8))
+def test_what_is_beside_a_passage_does_not_hold_it(first: int, length: int) -> None:
+    passages = reader()
+    stop = min(first + length, 7)
+    if first >= stop:
+        return
+    chunk = passages.chunk(first, stop)
+    before, behind = passages.beside(0, chunk.start, chunk.end)
+    blocks = passages.blocks(0)
+    for block in filter(None, (before, behind)):
+        assert block in blocks and not chunk.start <= block.start < block.end <= chunk.end
+    assert (before is None) == (not DOCUMENT.text[: chunk.start].strip() or chunk.start < 20)
+    assert (behind is None) == (not DOCUMENT.text[chunk.end :].strip())
