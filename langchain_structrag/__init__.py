@@ -13,6 +13,7 @@ from langchain_structrag.multihop import SelfAsk, TwoHopRetriever
 from langchain_structrag.multiview import MultiViewRetriever
 from langchain_structrag.pic import PICTextSplitter
 from langchain_structrag.splitters import ContentAwareTextSplitter, FixedTextSplitter
+from langchain_structrag.tree import TreeRetriever
 from langchain_structrag.vision import ImageDescriber
 
 __all__ = [
@@ -34,5 +35,6 @@ __all__ = [
     "StructragEmbeddings",
     "StructragLoader",
     "StructragParser",
+    "TreeRetriever",
     "TwoHopRetriever",
 ]

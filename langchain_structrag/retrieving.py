@@ -323,17 +323,23 @@ class IndexRetriever(ToolRetriever):
         return params
 
 
-def make_index(**options: Any) -> Index:
-    """An empty index; takes what `index_options` takes."""
-    return _bound(Index(**index_options(**options)), options)
+def make_index(kind: type[Index] = Index, **options: Any) -> Index:
+    """An empty index of a kind; takes what `index_options` takes."""
+    return _bound(kind(**index_options(**options)), options)
 
 
-def load_index(path: str | os.PathLike[str], *, verify: bool = False, **options: Any) -> Index:
-    """A saved index with the models it was built with.
+def load_index(
+    path: str | os.PathLike[str],
+    kind: type[Index] = Index,
+    *,
+    verify: bool = False,
+    **options: Any,
+) -> Index:
+    """A saved index of a kind with the models it was built with.
 
     Takes what `index_options` takes besides.
     """
-    return _bound(Index.load(path, verify=verify, **index_options(**options)), options)
+    return _bound(kind.load(path, verify=verify, **index_options(**options)), options)
 
 
 def index_options(

@@ -18,6 +18,7 @@ from llama_index_structrag.multihop import SelfAskQueryEngine, TwoHopRetriever
 from llama_index_structrag.multiview import MultiViewRetriever
 from llama_index_structrag.node_parsers import ContentAwareNodeParser, FixedNodeParser
 from llama_index_structrag.pic import PICNodeParser
+from llama_index_structrag.tree import TreeRetriever
 from llama_index_structrag.vision import ImageDescriber
 
 __all__ = [
@@ -41,5 +42,6 @@ __all__ = [
     "SelfAskQueryEngine",
     "StructragEmbedding",
     "StructragReader",
+    "TreeRetriever",
     "TwoHopRetriever",
 ]

@@ -19,10 +19,17 @@ from langchain_structrag import (
     IDMSTextSplitter,
     MultiViewRetriever,
     PICTextSplitter,
+    TreeRetriever,
 )
 from structrag.errors import InvalidParameter, UnknownArgument
 
-RETRIEVERS: list[Any] = [MultiViewRetriever, HiQARetriever, D3Retriever, EvidenceRetriever]
+RETRIEVERS: list[Any] = [
+    MultiViewRetriever,
+    HiQARetriever,
+    D3Retriever,
+    EvidenceRetriever,
+    TreeRetriever,
+]
 TEXT = "# Pump\n\nIt moves water.\n\n## Cleaning\n\nRinse the filter."
 DOCUMENTS = [Document(TEXT, metadata={"source": "pump.md"})]
 

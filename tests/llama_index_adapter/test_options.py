@@ -16,11 +16,18 @@ from llama_index_structrag import (
     EvidenceRetriever,
     HiQARetriever,
     MultiViewRetriever,
+    TreeRetriever,
 )
 from llama_index_structrag.retrieving import arguments_of
 from structrag.errors import InvalidParameter, UnknownArgument
 
-RETRIEVERS: list[Any] = [MultiViewRetriever, HiQARetriever, D3Retriever, EvidenceRetriever]
+RETRIEVERS: list[Any] = [
+    MultiViewRetriever,
+    HiQARetriever,
+    D3Retriever,
+    EvidenceRetriever,
+    TreeRetriever,
+]
 TEXT = "# Pump\n\nIt moves water.\n\n## Cleaning\n\nRinse the filter."
 
 

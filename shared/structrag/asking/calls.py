@@ -62,8 +62,7 @@ def ask_key(model: str, request: Ask | Choose) -> str:
 
     It is made of the model's name and of everything in the request that the answer depends on.
     """
-    options = request.options if isinstance(request, Choose) else ()
-    return cache_key("ask", model, request.component, *options, request.prompt)
+    return cache_key("ask", model, request.component, *request.options, request.prompt)
 
 
 def usable_answer(request: Ask | Choose, answer: Any) -> Any:
@@ -115,7 +114,7 @@ def jobs_of(calls: Sequence[Call], default: LanguageModel | None, most: int) -> 
     open_jobs: dict[Any, list[Call]] = {}
     for call in calls:
         model = model_for(call.request, default)
-        if not hasattr(model, _method_for_many(call.request)):
+        if picks(model, call.request) or not hasattr(model, _method_for_many(call.request)):
             jobs.append([call])
             continue
         options = call.request.options if isinstance(call.request, Choose) else None
@@ -126,6 +125,12 @@ def jobs_of(calls: Sequence[Call], default: LanguageModel | None, most: int) -> 
             jobs.append(job)
         job.append(call)
     return jobs
+
+
+def picks(model: Any, request: Ask | Choose) -> bool:
+    """Whether a request is answered by the model's `pick`."""
+    can = hasattr(model, "pick") or hasattr(model, "apick")
+    return isinstance(request, Ask) and bool(request.options) and can
 
 
 def _method_for_many(request: Ask | Choose) -> str:
@@ -182,10 +187,8 @@ def _ask_one(call: Call, default: LanguageModel | None, timeout: float | None) -
     request = call.request
     model: Any = model_for(request, default)
     try:
-        if isinstance(request, Choose):
-            arguments = (request.prompt, request.options)
-            return within(timeout, _who(model), model.choose, *arguments)
-        return within(timeout, _who(model), model.complete, request.prompt)
+        method, arguments = _alone(model, request)
+        return within(timeout, _who(model), getattr(model, method), *arguments)
     except TimedOut as error:
         return Failed(error)
     except StructragError:
@@ -198,16 +201,23 @@ async def _aask_one(call: Call, default: LanguageModel | None, timeout: float | 
     request = call.request
     model: Any = model_for(request, default)
     try:
-        if isinstance(request, Choose):
-            arguments = (request.prompt, request.options)
-            return await awithin(timeout, _who(model), model, "choose", *arguments)
-        return await awithin(timeout, _who(model), model, "complete", request.prompt)
+        method, arguments = _alone(model, request)
+        return await awithin(timeout, _who(model), model, method, *arguments)
     except TimedOut as error:
         return Failed(error)
     except StructragError:
         raise
     except Exception as error:  # noqa: BLE001 - as in ask_model
         return Failed(error)
+
+
+def _alone(model: Any, request: Ask | Choose) -> tuple[str, tuple[Any, ...]]:
+    """The method of the model that answers one request, and its arguments."""
+    if isinstance(request, Choose):
+        return "choose", (request.prompt, request.options)
+    if picks(model, request):
+        return "pick", (request.prompt, request.options)
+    return "complete", (request.prompt,)
 
 
 def _who(model: LanguageModel) -> str:

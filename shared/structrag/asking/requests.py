@@ -19,7 +19,11 @@ Progress = Callable[[str, int, int], None]  # what is being done, done so far, t
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A prompt for the language model. Answered by its text, or by `Failed`."""
+    """A prompt for the language model. Answered by its text, or by `Failed`.
+
+    A model that can `pick` is given the `options`, and answers with one of them. What others answer
+    is to be read as any text.
+    """
 
     prompt: str
     # who asks and which version of the prompt, for the cache key and the counts
@@ -27,6 +31,7 @@ class Ask:
     use_cache: bool = True
     # who answers; None: the runner's own
     llm: LanguageModel | None = field(default=None, hash=False)
+    options: tuple[str, ...] = ()  # different, none of them blank; (): any text
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +138,8 @@ class LanguageModel(Protocol):
     `acomplete(prompt)` is awaited where there is one; else `complete` runs in a worker thread.
 
     A model with `complete_many(prompts)` answers several at once: one answer a prompt, in their
-    order. `acomplete_many` is its awaited form.
+    order. `acomplete_many` is its awaited form. A model with `pick(prompt, options)` is asked by
+    that where the answer is to be one of some options; `apick` is its awaited form.
     """
 
     @property

@@ -24,7 +24,7 @@ from structrag.asking.requests import (
 from structrag.asking.steps import keeping, noting_failures, together
 from structrag.chunks.asking_splitter import degraded_reason, with_own_vectors
 from structrag.errors import InvalidParameter
-from structrag.index.entries import Entry, Vectors
+from structrag.index.entries import Entry, Level, Vectors
 from structrag.index.routes import HostVectors
 from structrag.index.store import Store
 from structrag.index.views import ViewSettings, ViewTexts, view_steps
@@ -143,6 +143,10 @@ class Adding:
         """Prepare a group."""
         return prepare_steps(group, self.how)
 
+    def further(self, chunks: Mapping[str, Sequence[Chunk]]) -> Mapping[str, Preparation]:
+        """How the store's further levels are prepared, once the chunks of documents are there."""
+        return {}
+
     def put(self, prepared: Prepared) -> None:
         """Store what was prepared, document by document."""
         self.usage.fell_back(prepared.fallbacks, prepared.reasons)
@@ -228,6 +232,30 @@ class Prepared:
     fallbacks: Counter[str]
     reasons: dict[str, str]
     unchanged: int = 0  # documents that came out as the store has them
+
+
+def at_levels(
+    first: Prepared, further: Mapping[str, Prepared], holds: Callable[[Entry], bool]
+) -> Prepared:
+    """The same documents prepared at several levels, as one entry each.
+
+    `further` has the levels below the first by name. Entries that the store `holds` are left out.
+    """
+    entries = []
+    fallbacks, reasons = +first.fallbacks, dict(first.reasons)
+    for prepared in further.values():
+        fallbacks += prepared.fallbacks
+        reasons = {**prepared.reasons, **reasons}
+    for i, entry in enumerate(first.entries):
+        of_levels = {name: prepared.entries[i] for name, prepared in further.items()}
+        levels = {
+            name: Level(of_level.chunks, of_level.views, of_level.vectors)
+            for name, of_level in of_levels.items()
+        }
+        degraded = entry.degraded + sum(of_level.degraded for of_level in of_levels.values())
+        entries.append(replace(entry, levels=levels, degraded=degraded))
+    new = [entry for entry in entries if not holds(entry)]
+    return Prepared(new, fallbacks, reasons, len(entries) - len(new))
 
 
 def prepare_steps(group: Sequence[tuple[Document, str]], how: Preparation) -> Steps[Prepared]:

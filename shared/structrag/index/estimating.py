@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -11,7 +11,8 @@ from structrag.asking.requests import Ask, Choose, Failed, Request, Usage
 from structrag.asking.runner import Runner
 from structrag.chunks.asking_splitter import with_own_vectors
 from structrag.errors import ModelFailed
-from structrag.index.adding import Adding, read_steps, texts_of, windows_of
+from structrag.index.adding import Adding, Preparation, Read, read_steps, texts_of, windows_of
+from structrag.records import Document
 
 SPLIT, VIEWS, INDEX = "split", "views", "index"
 LONGEST = "word " * 199  # a summary of so many words is not shortened
@@ -77,19 +78,30 @@ def estimate(work: Adding, runner: Runner) -> Estimate:
     for group in work.groups():
         # Without a cache, each group of documents that are prepared together asks anew.
         dry.forget()
-        how = work.how
-        if how.kept is not None:
-            how = replace(how, kept={name: dict(answers) for name, answers in how.kept.items()})
-        read = dry.run(read_steps(group, how), embedded=with_own_vectors)
+        read = _read(dry, group, work.how)
         documents += len(group)
         chunks += sum(len(of_document.chunks) for of_document in read)
-        if how.embedder is not None:
-            for of_document in read:
-                raw = of_document.vectors is None
-                windows = windows_of(of_document.views.texts, how, raw=raw)
-                dry.count_texts(INDEX, texts_of(windows), how.embedder)
+        by_document = {
+            document.id: of_document.chunks
+            for (document, _), of_document in zip(group, read, strict=True)
+        }
+        for of_level in work.further(by_document).values():
+            _read(dry, group, of_level)
     stages = {stage: _cost(dry.stages[stage]) for stage in (SPLIT, VIEWS, INDEX)}
     return Estimate(documents, work.unchanged, chunks, stages)
+
+
+def _read(dry: DryRun, group: Sequence[tuple[Document, str]], how: Preparation) -> list[Read]:
+    """What documents are read as; what that costs and what is embedded is counted."""
+    if how.kept is not None:  # what stands in for answers is not to be kept
+        how = replace(how, kept={name: dict(answers) for name, answers in how.kept.items()})
+    read: list[Read] = dry.run(read_steps(group, how), embedded=with_own_vectors)
+    if how.embedder is not None:
+        for of_document in read:
+            raw = of_document.vectors is None
+            windows = windows_of(of_document.views.texts, how, raw=raw)
+            dry.count_texts(INDEX, texts_of(windows), how.embedder)
+    return read
 
 
 def _stage_of(request: Request) -> str:

@@ -9,7 +9,7 @@ import asyncio
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from structrag.asking.naming import has_name, setting_name
 from structrag.asking.requests import Request, Search, Steps, Usage
@@ -30,7 +30,7 @@ from structrag.index.routes import (
     ranked_rows,
 )
 from structrag.index.snapshot import Reader
-from structrag.index.store import Store
+from structrag.index.store import FIRST_LEVEL, Store
 from structrag.index.views import VIEWS, Prompts, ViewSettings
 from structrag.models.embedders import as_embedder
 from structrag.models.llm import as_language_model
@@ -38,7 +38,7 @@ from structrag.records import Chunk, Document, Hit
 from structrag.text.terms import tokenizer_for
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from typing_extensions import Self, Unpack
 
 T = TypeVar("T")
 
@@ -65,8 +65,6 @@ class IndexOptions(IndexSettings, total=False):
     dense_store: DenseStore | None
     lexical: str | None
 
-
-_SAVED = ("preset", "language", "stems", "dtype", "lexical")  # options that a saved index restores
 
 __all__ = ["ALGORITHM_VERSION", "AddReport", "Index"]
 
@@ -110,6 +108,9 @@ class Index:
             timeout.
     """
 
+    # Options that a saved index restores, besides its views.
+    SAVED: ClassVar[tuple[str, ...]] = ("preset", "language", "stems", "dtype", "lexical")
+
     def __init__(
         self,
         *,
@@ -150,7 +151,7 @@ class Index:
         self.window_tokens = window_tokens
         self.dense_store = dense_store
         self.store = Store(
-            self.view_settings.names,
+            self._levels(),
             dtype=dtype,
             lexical=lexical or ("okapi" if paper else "lucene"),
             tokenizer=tokenizer_for(language, stems=stems),
@@ -162,6 +163,10 @@ class Index:
         self.host = HostVectors(dense_store, self.view_settings.names)
         self.kept: dict[str, dict[Request, Any]] = {}  # answers, of documents with failed calls
         self.level = SearchedLevel(self.store, None if dense_store else self.embedder)
+
+    def _levels(self) -> Mapping[str, Sequence[str]]:
+        """The levels of the store with their views."""
+        return {FIRST_LEVEL: self.view_settings.names}
 
     def _check_embedder_for(self, dense_store: DenseStore | None) -> None:
         """Refuse to give a host's store vectors that change with every document."""
@@ -398,7 +403,7 @@ class Index:
         verify: bool = False,
         embedder: Any = None,
         **options: Unpack[IndexOptions],
-    ) -> Index:
+    ) -> Self:
         """Open a saved index; arrays are memory-mapped.
 
         Models are not saved: pass the same `embedder` (and `llm`, `splitter`) again.
@@ -416,10 +421,14 @@ class Index:
                 built with.
         """
         store = Store.load(path, verify=verify)
-        index = cls(embedder=embedder, **_with_saved(path, store.config, options))
+        index = cls(embedder=embedder, **_with_saved(path, store.config, options, cls))
         check_embedder(path, store.config, index.embedder.name)
-        index.store = index.level.store = store
+        index._open(store)
         return index
+
+    def _open(self, store: Store) -> None:
+        """Take a saved store in the place of the empty one."""
+        self.store = self.level.store = store
 
     def config(self) -> dict[str, Any]:
         """What is saved: options that `load` restores, names of models and settings."""
@@ -468,21 +477,24 @@ def _default_splitter(preset: str, language: str) -> Splitter:
 
 
 def _with_saved(
-    path: str | os.PathLike[str], config: Mapping[str, Any], options: Mapping[str, Any]
+    path: str | os.PathLike[str],
+    config: Mapping[str, Any],
+    options: Mapping[str, Any],
+    kind: type[Index],
 ) -> dict[str, Any]:
-    """The options of an index that was saved with `config`.
+    """The options of an index of this kind that was saved with `config`.
 
     Those are the saved ones, and `options` for the rest.
 
     Raises InvalidParameter where `options` contradict the saved ones, IndexDamaged where `config`
-    is not that of an `Index`.
+    is not that of such an index.
     """
-    if not {"views", "embedder", *_SAVED} <= config.keys():
+    if not {"views", "embedder", *kind.SAVED} <= config.keys():
         raise IndexDamaged(
-            f"{os.fspath(path)!r} was not saved by Index.save: its manifest lacks the "
+            f"{os.fspath(path)!r} was not saved by {kind.__name__}.save: its manifest lacks the "
             "configuration. Open it with Store.load."
         )
-    saved = {"views": tuple(config["views"]), **{name: config[name] for name in _SAVED}}
+    saved = {"views": tuple(config["views"]), **{name: config[name] for name in kind.SAVED}}
     for name in saved.keys() & options.keys():
         option = tuple(options[name]) if name == "views" else options[name]
         if option is not None and option != saved[name]:

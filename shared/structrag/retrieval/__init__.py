@@ -1,4 +1,4 @@
-"""From a query to hits: MultiView, `hiqa`, `d3`, and several searches (`multihop`)."""
+"""From a query to hits: MultiView, `hiqa`, `d3`, `tree`, and several searches (`multihop`)."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from structrag.retrieval.multiview import MultiViewRetriever
     from structrag.retrieval.packing import pack
     from structrag.retrieval.retriever import Retriever
+    from structrag.retrieval.tree.index import TreeIndex
+    from structrag.retrieval.tree.retriever import TreeRetriever
 
 _HOMES = {
     "D3Index": "structrag.retrieval.d3.index",
@@ -31,6 +33,8 @@ _HOMES = {
     "Routing": "structrag.retrieval.d3.outlines",
     "Selection": "structrag.retrieval.d3.selection",
     "SelfAsk": "structrag.retrieval.multihop.selfask",
+    "TreeIndex": "structrag.retrieval.tree.index",
+    "TreeRetriever": "structrag.retrieval.tree.retriever",
     "TwoHop": "structrag.retrieval.multihop.twohop",
     "pack": "structrag.retrieval.packing",
 }
@@ -45,6 +49,8 @@ __all__ = [
     "Routing",
     "Selection",
     "SelfAsk",
+    "TreeIndex",
+    "TreeRetriever",
     "TwoHop",
     "pack",
 ]

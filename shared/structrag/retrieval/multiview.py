@@ -118,7 +118,12 @@ class MultiViewRetriever(Retriever):
         """`search` as steps."""
         check_query(query)
         most = self.k if k is None else _checked_k(k, self.preset)
-        reader = self.index.reader()
+        return (yield from self.found_steps(self.index.reader(), query, most, where))
+
+    def found_steps(
+        self, reader: Reader, query: str, most: float, where: Any = None
+    ) -> Steps[list[Hit]]:
+        """The hits in a reader of the index, which is not as it is now but as it was read."""
         rows = reader.select(where)
         if not query.strip():
             return []

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from structrag.asking.naming import setting_name
@@ -15,8 +14,15 @@ from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking, AskingOptions, as_cache, asking_of
 from structrag.asking.steps import together
 from structrag.errors import IndexDamaged, check_choice
-from structrag.index.adding import Adding, Preparation, Prepared, Splitter, prepare_steps
-from structrag.index.entries import Level, fingerprint
+from structrag.index.adding import (
+    Adding,
+    Preparation,
+    Prepared,
+    Splitter,
+    at_levels,
+    prepare_steps,
+)
+from structrag.index.entries import fingerprint
 from structrag.index.index import check_embedder
 from structrag.index.levels import SearchedLevel
 from structrag.index.routes import HostVectors
@@ -86,21 +92,7 @@ class _D3Adding(Adding):
             [prepare_steps(group, how) for how in self.by_level.values()]
         )
         by_level = dict(zip(self.by_level, prepared, strict=True))
-        entries = []
-        for i, paragraphs in enumerate(by_level[PARAGRAPHS].entries):
-            levels = {}
-            for name in (SECTIONS, PARTS):
-                entry = by_level[name].entries[i]
-                levels[name] = Level(entry.chunks, entry.views, entry.vectors)
-            degraded = sum(of_level.entries[i].degraded for of_level in prepared)
-            entries.append(replace(paragraphs, levels=levels, degraded=degraded))
-        new = [entry for entry in entries if not self.store.holds(entry)]
-        fallbacks: Counter[str] = Counter()
-        reasons: dict[str, str] = {}
-        for of_level in prepared:
-            fallbacks += of_level.fallbacks
-            reasons = {**of_level.reasons, **reasons}
-        return Prepared(new, fallbacks, reasons, len(entries) - len(new))
+        return at_levels(by_level.pop(PARAGRAPHS), by_level, self.store.holds)
 
     def d3_report(self) -> D3AddReport:
         """The counts of this call."""

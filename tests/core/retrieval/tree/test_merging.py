@@ -1,0 +1,83 @@
+"""Merging upward: sections in the place of their chunks, within limits."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from structrag.errors import InvalidParameter
+from structrag.retrieval.tree.merging import Found, Merging
+from structrag.retrieval.tree.shape import Place
+
+# Two sections of three chunks with 10 tokens each, and a top above both.
+TOP = Place(0, 60, 2, True)
+FIRST, SECOND = Place(1, 30, 3, True), Place(2, 30, 3, True)
+CHUNKS = [Found(10, [FIRST, TOP])] * 3 + [Found(10, [SECOND, TOP])] * 3
+
+
+def merged(rows: list[int], merging: Merging | None = None, **limits: int) -> list[object]:
+    taken = (merging or Merging()).merged([CHUNKS[row] for row in rows], **limits)
+    return [(one.node.row if one.node else None, list(one.found)) for one in taken]
+
+
+def test_more_than_the_share_must_be_found() -> None:
+    assert merged([0, 3]) == [(None, [0]), (None, [1])]
+    assert merged([0, 3, 1]) == [(1, [0, 2]), (None, [1])]
+    assert merged([0, 3, 1], Merging(0.7)) == [(None, [0]), (None, [1]), (None, [2])]
+    assert merged([0, 1, 2], Merging(0.7)) == [(1, [0, 1, 2])]
+    assert merged([0, 1, 2], Merging(None)) == [(None, [0]), (None, [1]), (None, [2])]
+
+
+def test_sections_that_stand_for_their_chunks_are_merged_in_turn() -> None:
+    assert merged([0, 1, 3, 4]) == [(0, [0, 1, 2, 3])]
+    assert merged([0, 1, 3, 4], Merging(merge_tokens=59)) == [(1, [0, 1]), (2, [2, 3])]
+
+
+def test_later_chunks_of_a_section_are_not_taken_twice() -> None:
+    assert merged([0, 1, 2, 3]) == [(1, [0, 1, 2]), (None, [3])]
+
+
+def test_k_counts_chunks() -> None:
+    assert merged([0, 1, 3], k=2) == [(1, [0, 1])]
+    assert merged([0, 3, 4], k=2) == [(None, [0]), (None, [1])]
+
+
+def test_tokens_are_a_limit_of_all_but_the_first() -> None:
+    assert merged([0, 1, 3], max_tokens=30) == [(1, [0, 1])]
+    assert merged([0, 1, 3], max_tokens=29) == [(None, [0]), (None, [1])]
+    assert merged([0, 1], max_tokens=1) == [(None, [0])]
+
+
+def test_a_node_with_gaps_takes_no_place() -> None:
+    gaps = Place(1, 30, 3, False)
+    taken = Merging().merged([Found(10, [gaps])] * 3)
+    assert [one.node for one in taken] == [None] * 3
+
+
+def test_settings_are_checked() -> None:
+    with pytest.raises(InvalidParameter, match="merge_share"):
+        Merging(1.5)
+    with pytest.raises(InvalidParameter, match="merge_tokens"):
+        Merging(merge_tokens=0)
+
+
+@given(
+    order=st.permutations(range(6)),
+    share=st.sampled_from([0.0, 0.5, 0.7, 1.0]),
+    k=st.integers(1, 6),
+    limit=st.integers(10, 70),
+)
+def test_nothing_is_given_twice_and_limits_hold(
+    order: list[int], share: float, k: int, limit: int
+) -> None:
+    ranking = [CHUNKS[row] for row in order]
+    taken = Merging(share).merged(ranking, k=k, max_tokens=limit)
+    assert 1 <= len(taken) <= k and sum(one.tokens for one in taken) <= limit
+    covered: list[int] = []
+    for one in taken:
+        node = one.node
+        rows = [row for row in range(6) if node and node.row in {n.row for n in CHUNKS[row].above}]
+        covered += rows or [order[one.found[0]]]
+    assert len(set(covered)) == len(covered)
+    assert [one.found[0] for one in taken] == sorted(one.found[0] for one in taken)
