@@ -122,24 +122,12 @@ class D3Retriever(IndexRetriever):
     ) -> Self:
         """Index whole documents, and return a retriever over them.
 
-        Not chunks. A document's id is its own, else its source (and page or row), else derived from
-        its content.
+        Ids, `embedding` and errors are those of `MultiViewRetriever.from_documents`.
 
         Args:
-            embedding: LangChain `Embeddings`, or what structrag's `Index` takes; "lsa", which needs
-                no model. None is LSA too, with a warning. Where the object does not tell how much
-                the model reads of a text: `LangChainEmbedder(embeddings, max_tokens=512)`.
             options: The fields of this class; `summariser` (who condenses long sections: a model,
                 or None: extractive; default the `llm`), and the other arguments of structrag's
                 `D3Index`.
-
-        Raises:
-            UnknownArgument: there is no such option (a TypeError); it says which there are.
-            InvalidParameter: a setting is not allowed (a ValueError).
-            ModelFailed, InvalidAnswer: the embedding model or the store raised, or gave no usable
-                vectors. No retriever comes back, and only the `cache` is kept; `from_documents([],
-                ...)` and `add_documents` keep the documents that were finished.
-            BudgetExceeded: `max_calls` is reached; likewise.
         """
         return cls._from_documents(documents, embedding, options)
 

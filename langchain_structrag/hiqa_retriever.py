@@ -133,27 +133,7 @@ class HiQARetriever(IndexRetriever):
     ) -> Self:
         """Index whole documents, and return a retriever over them.
 
-        Not chunks. A document's id is its own, else its source (and page or row), else derived from
-        its content.
-
-        Args:
-            embedding: LangChain `Embeddings`, or what structrag's `Index` takes; "lsa", which needs
-                no model. None is LSA too, with a warning. Where the object does not tell how much
-                the model reads of a text: `LangChainEmbedder(embeddings, max_tokens=512)`.
-            options: The fields of this class; `llm` (a LangChain model or chain that writes
-                summaries and keywords; None: extractive), `vectorstore` (a LangChain `VectorStore`
-                that keeps and embeds the views; `store_filter` and `max_results` as in
-                `langchain_structrag.stores.LangChainDenseStore`), `splitter` (one of this package,
-                which then always indexes the heading path and counts it to its limit, or one of
-                structrag), and the other arguments of structrag's `Index`.
-
-        Raises:
-            UnknownArgument: there is no such option (a TypeError); it says which there are.
-            InvalidParameter: a setting is not allowed (a ValueError).
-            ModelFailed, InvalidAnswer: the embedding model or the store raised, or gave no usable
-                vectors. No retriever comes back, and only the `cache` is kept; `from_documents([],
-                ...)` and `add_documents` keep the documents that were finished.
-            BudgetExceeded: `max_calls` is reached; likewise.
+        As `MultiViewRetriever.from_documents`, with the fields of this class in `options`.
         """
         return cls._from_documents(documents, embedding, options)
 

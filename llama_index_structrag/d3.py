@@ -147,23 +147,12 @@ class D3Retriever(ChunkRetriever):
     def from_documents(cls, documents: Sequence[BaseNode], **options: Unpack[D3Options]) -> Self:
         """Index whole documents, and return a retriever over them.
 
-        Not chunks. Their `doc_id` is their identity.
+        Ids, `embed_model` and errors are those of `MultiViewRetriever.from_documents`.
 
         Args:
-            options: The retriever's arguments, and `embed_model` (a LlamaIndex embedding model or
-                what structrag's `Index` takes; None: that of LlamaIndex's `Settings`, and where
-                none is set LSA, with a warning; "lsa" says that LSA is meant; where its object does
-                not tell how much the model reads of a text, `LlamaIndexEmbedder(embed_model,
-                max_tokens=512)`), `summariser` (who condenses long sections: a model, or None:
-                extractive; default the `llm`), and other arguments of structrag's `D3Index`.
-
-        Raises:
-            UnknownArgument: there is no such option (a TypeError); it says which there are.
-            InvalidParameter: a setting is not allowed (a ValueError).
-            ModelFailed, InvalidAnswer: the embedding model or the store raised, or gave no usable
-                vectors. No retriever comes back, and only the `cache` is kept; `from_documents([],
-                ...)` and `add` keep the documents that were finished.
-            BudgetExceeded: `max_calls` is reached; likewise.
+            options: The retriever's arguments, and `embed_model`, `summariser` (who condenses long
+                sections: a model, or None: extractive; default the `llm`), and other arguments of
+                structrag's `D3Index`.
         """
         return cls._from_documents(documents, options)
 

@@ -149,26 +149,7 @@ class HiQARetriever(ChunkRetriever):
     def from_documents(cls, documents: Sequence[BaseNode], **options: Unpack[HiQAOptions]) -> Self:
         """Index whole documents, and return a retriever over them.
 
-        Not chunks. Their `doc_id` is their identity.
-
-        Args:
-            options: The retriever's arguments, and `embed_model` (a LlamaIndex embedding model or
-                what structrag's `Index` takes; None: that of LlamaIndex's `Settings`, and where
-                none is set LSA, with a warning; "lsa" says that LSA is meant; where its object does
-                not tell how much the model reads of a text, `LlamaIndexEmbedder(embed_model,
-                max_tokens=512)`), `llm` (writes summaries and keywords; None: extractive),
-                `vector_store` (a LlamaIndex vector store that keeps the vectors), `node_parser`
-                (the heading path is indexed unless it has `add_context=False`), and other arguments
-                of structrag's `Index`. `k`, `splitter` and `show_progress` are other names of
-                `similarity_top_k`, `node_parser` and `progress`.
-
-        Raises:
-            UnknownArgument: there is no such option (a TypeError); it says which there are.
-            InvalidParameter: a setting is not allowed (a ValueError).
-            ModelFailed, InvalidAnswer: the embedding model or the store raised, or gave no usable
-                vectors. No retriever comes back, and only the `cache` is kept; `from_documents([],
-                ...)` and `add` keep the documents that were finished.
-            BudgetExceeded: `max_calls` is reached; likewise.
+        As `MultiViewRetriever.from_documents`, with the arguments of this class in `options`.
         """
         return cls._from_documents(documents, options)
 
