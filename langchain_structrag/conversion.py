@@ -23,9 +23,9 @@ from structrag.reading.paging import pages_between
 PAGE_NOTES = ("page", "last_page", PAGE_LABEL_KEY)  # of a chunk; a page of a loader has no last one
 
 
-def to_core(document: Document, *, format: str = "auto", id: str = "") -> core.Document:
+def to_core(document: Document, *, format: str = "auto") -> core.Document:
     """A LangChain document as one of structrag; see `structrag.hosts.documents.read_document`."""
-    return read_document(as_host(document), format=format, id=id)
+    return read_document(as_host(document), format=format)
 
 
 def to_split(document: Document, *, format: str = "auto") -> tuple[core.Document, Parent]:

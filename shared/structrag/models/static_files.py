@@ -12,7 +12,7 @@ import numpy as np
 
 from structrag.errors import InvalidParameter, require
 
-CONFIG, WEIGHTS = "config.json", "model.safetensors"
+WEIGHTS = "model.safetensors"
 
 
 def load_model(model: str | os.PathLike[str]) -> Any:
