@@ -13,12 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from structrag import (
-    Cache,
-    ContentAwareSplitter,
-    Index,
-)
+from structrag import Cache, ContentAwareSplitter, Index
 from structrag.asking.requests import Ranking, Search, TokenVectors
+from structrag.asking.runner import Runner
 from structrag.index.entries import Entry
 
 
@@ -221,3 +218,13 @@ class HashTokens(HashEmbedder):
 
     def _vector(self, seed: int) -> np.ndarray:
         return np.random.default_rng(seed).normal(size=self.dimensions)
+
+
+def split_twice(split: Any, llm: Reluctant, cache: Cache) -> list[tuple[int, Any]]:
+    """Calls made and result, of three runs with one cache."""
+    found = []
+    for _ in range(3):
+        before = llm.calls
+        result = split(Runner(llm=llm.model, embedder=HashEmbedder(), cache=cache))
+        found.append((llm.calls - before, result))
+    return found

@@ -8,21 +8,13 @@ from pathlib import Path
 
 import pdf_making
 import pytest
+from cli_running import run
 from samples import TOPICS, manual
-
-from structrag.cli import main
 
 HTML = (
     "<html><body><h1>Tanks</h1><p>A tank is filled slowly. Nobody "
     "hurries.</p><table><tr><th>a</th></tr><tr><td>1</td></tr></table>"
 )
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as stop:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    return int(stop.value.code or 0), out, err
 
 
 @pytest.fixture

@@ -6,25 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
+from cli_running import MANUAL, run
 
-from structrag.cli import main
-
-MANUAL = (
-    "# Pump\n\nAbout it.\n\n## Cleaning\n\nRinse the filter monthly.\n\n## Storage\n\nKeep it "
-    "dry.\n"
-)
 QUESTIONS = [
     {"question": "How often is the filter rinsed?", "quotes": ["Rinse the filter monthly."]},
     {"question": "Where is it kept?", "answers": ["dry", "in a dry place"]},
     {"question": "pump", "docs": ["pump.md"]},
 ]
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as stop:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    return int(stop.value.code or 0), out, err
 
 
 @pytest.fixture

@@ -6,15 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-
-from structrag.cli import main
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as stop:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    return int(stop.value.code or 0), out, err
+from cli_running import run
 
 
 @pytest.fixture

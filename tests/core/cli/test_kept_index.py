@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli_running import run
 
-from structrag.cli import kept_index, main, options
+from structrag.cli import kept_index, options
 from structrag.cli.kept_index import KeptIndex
 from structrag.errors import InvalidParameter
 
@@ -45,13 +46,6 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(options, "read_file", noted)
     return names
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as stop:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    return int(stop.value.code or 0), out, err
 
 
 @pytest.mark.parametrize("method", ["evidence", "multiview"])

@@ -6,30 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from cli_running import run
 from pdf_making import made
 from pdf_making import manual as manual_pages
 
-from structrag.cli import main, options
+from structrag.cli import options
 from structrag.reading.pdf import isolation
-
-MANUAL = (
-    "# Pump\n\nAbout it.\n\n## Cleaning\n\nRinse the filter monthly.\n\n## Storage\n\nKeep it "
-    "dry.\n"
-)
-
-
-@pytest.fixture
-def manual(tmp_path: Path) -> Path:
-    path = tmp_path / "pump.md"
-    path.write_text(MANUAL, encoding="utf-8")
-    return path
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as stop:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    return int(stop.value.code or 0), out, err
 
 
 def test_a_folder_leaves_out_what_is_no_text(

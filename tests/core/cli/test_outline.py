@@ -6,27 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-
-from structrag.cli import main
-
-MANUAL = (
-    "# Pump\n\nAbout it.\n\n## Cleaning\n\nRinse the filter monthly.\n\n## Storage\n\nKeep it "
-    "dry.\n"
-)
-
-
-@pytest.fixture
-def manual(tmp_path: Path) -> Path:
-    path = tmp_path / "pump.md"
-    path.write_text(MANUAL, encoding="utf-8")
-    return path
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as stop:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    return int(stop.value.code or 0), out, err
+from cli_running import MANUAL, run
 
 
 def test_outline_names_sections_with_their_ranges(

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from structrag.cli import main
+from cli_running import run
 
 MANUAL = "# Pump\n\nAbout it.\n\n## Cleaning\n\n" + "".join(
     f"Rinse filter {i} with water. Dry it for {i} hours in the sun.\n\n" for i in range(30)
@@ -21,13 +20,6 @@ def data_of(page: str) -> Any:
         r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL
     )
     return json.loads(found)
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as stop:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    return int(stop.value.code or 0), out, err
 
 
 def test_the_command_writes_a_page_of_files_and_folders(

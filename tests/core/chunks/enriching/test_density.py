@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from doubles import HashEmbedder, Reluctant, ScriptedModel
+from dense_chunks import chunks_of, measured
+from doubles import HashEmbedder, Reluctant, ScriptedModel, split_twice
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import guide
@@ -18,32 +19,13 @@ from samples import guide
 from structrag import Cache, ContentAwareSplitter, Index
 from structrag.asking.runner import Runner
 from structrag.chunks.enriching.density import (
-    DensityFactors,
     DensitySettings,
     density,
     density_steps,
     mean_pair_cosine,
     similarity_to_others,
 )
-from structrag.chunks.fixed import FixedSplitter
 from structrag.errors import InvalidParameter
-from structrag.reading.files import read_text
-from structrag.records import Chunk
-
-TEXT = (
-    "The NASA probe Voyager One left Earth. Voyager One carries a record. NASA built it. "
-    "Bread needs flour and water. It rises in an hour. Bake it until brown. "
-    "The ESA probe Rosetta met a comet. ESA flew Rosetta for years. It sent back 5 GB of data."
-)
-
-
-def chunks_of(text: str = TEXT, size: int = 27) -> list[Chunk]:
-    return FixedSplitter(max_tokens=size).split(read_text(text))
-
-
-def measured(chunks: list[Chunk], *, llm: Any = None, **choices: Any) -> list[DensityFactors]:
-    runner = Runner(embedder=HashEmbedder(), llm=llm)
-    return runner.run(density_steps(chunks, DensitySettings(**choices)))[0]
 
 
 @pytest.mark.parametrize(
@@ -172,16 +154,6 @@ def test_each_text_is_embedded_once() -> None:
 def test_wrong_settings_are_named(choices: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameter, match=message):
         DensitySettings(**choices)
-
-
-def split_twice(split: Any, llm: Reluctant, cache: Cache) -> list[tuple[int, Any]]:
-    """Calls made and result, of three runs with one cache."""
-    found = []
-    for _ in range(3):
-        before = llm.calls
-        result = split(Runner(llm=llm.model, embedder=HashEmbedder(), cache=cache))
-        found.append((llm.calls - before, result))
-    return found
 
 
 @pytest.mark.parametrize(

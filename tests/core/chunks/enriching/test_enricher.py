@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doubles import HashEmbedder, Reluctant, ScriptedModel
+from dense_chunks import check_untouched, enrich
+from doubles import HashEmbedder, Reluctant, ScriptedModel, split_twice
 from places import DATA
 from samples import DEFINING, DENSE, FILLER, dense_document, guide
 
@@ -31,27 +32,12 @@ from structrag.chunks.fixed import FixedSplitter
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.errors import InvalidParameter
 from structrag.reading.files import read_text
-from structrag.records import Chunk
 from structrag.text.names import contains
 from structrag.text.tokens import count_tokens
 
 needs_data = pytest.mark.skipif(
     not (DATA / "qasper").is_dir(), reason="the evaluation data is not here"
 )
-
-
-def enrich(llm: Any = None, **choices: Any) -> list[Chunk]:
-    source, chunks = dense_document()
-    return IDMSEnricher(**choices).enrich(source, chunks, embedder=HashEmbedder(), llm=llm)
-
-
-def check_untouched(before: list[Chunk], after: list[Chunk], growth: float = 0.2) -> None:
-    assert [(c.id, c.start, c.end, c.text, c.n_tokens, c.path) for c in before] == [
-        (c.id, c.start, c.end, c.text, c.n_tokens, c.path) for c in after
-    ]
-    for old, new in zip(before, after, strict=True):
-        assert count_tokens(new.index_text) <= max((1 + growth) * count_tokens(old.index_text), 1)
-        json.dumps(dict(new.extras))
 
 
 def test_a_model_that_fails_leaves_the_way_without_one_and_says_so() -> None:
@@ -155,16 +141,6 @@ def test_a_real_document() -> None:
 def test_wrong_settings_are_named(choices: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameter, match=message):
         IDMSEnricher(**choices)
-
-
-def split_twice(split: Any, llm: Reluctant, cache: Cache) -> list[tuple[int, Any]]:
-    """Calls made and result, of three runs with one cache."""
-    found = []
-    for _ in range(3):
-        before = llm.calls
-        result = split(Runner(llm=llm.model, embedder=HashEmbedder(), cache=cache))
-        found.append((llm.calls - before, result))
-    return found
 
 
 def test_shortened_and_supplemented_text(tmp_path: Path) -> None:

@@ -3,35 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
-from doubles import HashEmbedder, ScriptedModel
+from dense_chunks import chunks_of, measured
+from doubles import ScriptedModel
 
-from structrag.asking.runner import Runner
-from structrag.chunks.enriching.density import (
-    DensityFactors,
-    DensitySettings,
-    density_steps,
-)
 from structrag.chunks.enriching.entities import ner_entities
-from structrag.chunks.fixed import FixedSplitter
-from structrag.reading.files import read_text
-from structrag.records import Chunk
-
-TEXT = (
-    "The NASA probe Voyager One left Earth. Voyager One carries a record. NASA built it. "
-    "Bread needs flour and water. It rises in an hour. Bake it until brown. "
-    "The ESA probe Rosetta met a comet. ESA flew Rosetta for years. It sent back 5 GB of data."
-)
-
-
-def chunks_of(text: str = TEXT, size: int = 27) -> list[Chunk]:
-    return FixedSplitter(max_tokens=size).split(read_text(text))
-
-
-def measured(chunks: list[Chunk], *, llm: Any = None, **choices: Any) -> list[DensityFactors]:
-    runner = Runner(embedder=HashEmbedder(), llm=llm)
-    return runner.run(density_steps(chunks, DensitySettings(**choices)))[0]
 
 
 def test_entities_in_more_than_half_of_the_chunks_are_dropped() -> None:

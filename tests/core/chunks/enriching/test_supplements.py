@@ -6,27 +6,12 @@ import json
 from typing import Any
 
 import pytest
-from doubles import HashEmbedder, ScriptedModel
+from dense_chunks import check_untouched, enrich
+from doubles import ScriptedModel
 from samples import DENSE, LONG, dense_document
 
-from structrag.chunks.enriching.enricher import IDMSEnricher
-from structrag.records import Chunk
 from structrag.text.names import contains
 from structrag.text.tokens import count_tokens
-
-
-def enrich(llm: Any = None, **choices: Any) -> list[Chunk]:
-    source, chunks = dense_document()
-    return IDMSEnricher(**choices).enrich(source, chunks, embedder=HashEmbedder(), llm=llm)
-
-
-def check_untouched(before: list[Chunk], after: list[Chunk], growth: float = 0.2) -> None:
-    assert [(c.id, c.start, c.end, c.text, c.n_tokens, c.path) for c in before] == [
-        (c.id, c.start, c.end, c.text, c.n_tokens, c.path) for c in after
-    ]
-    for old, new in zip(before, after, strict=True):
-        assert count_tokens(new.index_text) <= max((1 + growth) * count_tokens(old.index_text), 1)
-        json.dumps(dict(new.extras))
 
 
 def test_without_a_model_undefined_acronyms_get_the_documents_definition() -> None:

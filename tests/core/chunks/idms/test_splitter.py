@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from animals import TEXT, same_animal, split, words
 from doubles import HashEmbedder, Weigher
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,7 +22,6 @@ from structrag.asking.runner import Runner
 from structrag.chunks.idms.splitter import IDMSSplitter
 from structrag.errors import BudgetExceeded, InvalidParameter
 from structrag.reading.files import read_text
-from structrag.records import Chunk
 
 PARTS = [
     "# What is it? Really.\n\n", "## Deep\n\n", "### Deeper\n", "# Next\n", "\n", "   \n   \n\n",
@@ -37,36 +37,6 @@ PARTS = [
     "x" * 90 + "\n\n", "nul \x00\n", "<|endoftext|>\n", "<div>\n\nunclosed\n\n", "---\n",
 ]  # fmt: skip
 markdown = st.lists(st.sampled_from(PARTS), max_size=8).map("".join)
-
-TEXT = (
-    "# Cats\n\nCats sleep. Cats eat fish. Cats purr. Dogs bark. Dogs run. Dogs dig holes.\n\n# "
-    "Rain\n\nRain falls. Rain is wet."
-)
-
-
-def words(text: str) -> int:
-    return len(text.split())
-
-
-def split(text: str, *, embedder: Any = None, llm: Any = None, **choices: Any) -> list[Chunk]:
-    return IDMSSplitter(**choices).split(
-        read_text(text, format="markdown"), embedder=embedder or HashEmbedder(), llm=llm
-    )
-
-
-def sides(prompt: str) -> tuple[str, str]:
-    match = re.search(r"Passage A:\n(.*)\n\nPassage B:\n(.*)\n\nAnswer with", prompt, re.DOTALL)
-    assert match is not None
-    return match.group(1), match.group(2)
-
-
-def same_animal(prompt: str) -> float:
-    left, right = sides(prompt)
-    return (
-        0.8
-        if left.split()[-2:-1] and left.rsplit(". ", 1)[-1].split()[0] == right.split()[0]
-        else -0.8
-    )
 
 
 # -- the threshold

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from doubles import HashEmbedder, Reluctant, ScriptedModel
+from doubles import HashEmbedder, Reluctant, ScriptedModel, split_twice
 from samples import guide, numbered, topics
 
 from structrag import Cache
-from structrag.asking.runner import Runner
 from structrag.chunks.pic.splitter import PICSplitter
 
 
@@ -52,16 +50,6 @@ def test_a_model_that_fails_half_way_keeps_what_it_said() -> None:
         numbered(300), embedder=HashEmbedder(), llm=ScriptedModel(script)
     )
     assert found.series[0].note == "A summary." and found.chunks[0].extras["degraded"] is True
-
-
-def split_twice(split: Any, llm: Reluctant, cache: Cache) -> list[tuple[int, Any]]:
-    """Calls made and result, of three runs with one cache."""
-    found = []
-    for _ in range(3):
-        before = llm.calls
-        result = split(Runner(llm=llm.model, embedder=HashEmbedder(), cache=cache))
-        found.append((llm.calls - before, result))
-    return found
 
 
 def test_pic_summary(tmp_path: Path) -> None:

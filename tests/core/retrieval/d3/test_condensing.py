@@ -5,16 +5,14 @@ from __future__ import annotations
 import time
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
-from doubles import HashEmbedder, Reluctant, ScriptedModel
+from doubles import Reluctant, ScriptedModel, split_twice
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import guide
 
 from structrag import Cache
-from structrag.asking.runner import Runner
 from structrag.errors import InvalidParameter
 from structrag.reading.files import read_text
 from structrag.records import Document
@@ -204,16 +202,6 @@ def test_a_section_of_200_000_tokens() -> None:
 def test_settings_are_checked(changes: dict[str, object]) -> None:
     with pytest.raises(InvalidParameter):
         SectionSplitter(**changes)  # type: ignore[arg-type]
-
-
-def split_twice(split: Any, llm: Reluctant, cache: Cache) -> list[tuple[int, Any]]:
-    """Calls made and result, of three runs with one cache."""
-    found = []
-    for _ in range(3):
-        before = llm.calls
-        result = split(Runner(llm=llm.model, embedder=HashEmbedder(), cache=cache))
-        found.append((llm.calls - before, result))
-    return found
 
 
 def test_section_summaries(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from d3_making import Overlap
 from doubles import HashEmbedder, ScriptedModel
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -33,22 +34,6 @@ TEXTS = [
     "Water is wet.",
 ]
 SHOWN = re.compile(r"^\[(\d+)\] (.*)", re.MULTILINE)
-
-
-class Overlap:
-    """A reranker whose score grows with the share of the question's words in a text."""
-
-    def __init__(self, transform: Callable[[float], float] = lambda share: share) -> None:
-        self.transform = transform
-        self.texts: list[str] = []
-
-    def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        self.texts += texts
-        words = set(query.split())
-        return [
-            self.transform(len(words & set(re.findall(r"\w+", text.casefold()))) / len(words))
-            for text in texts
-        ]
 
 
 def chunks(

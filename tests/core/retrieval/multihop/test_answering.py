@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from doubles import HashEmbedder, ScriptedModel
+from doubles import ScriptedModel
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from multihop_making import QUESTION, hits_for, index_of
 
-from structrag.index.index import Index
-from structrag.reading.files import read_text
-from structrag.records import Hit
 from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.multihop.answering import (
     answer_steps,
@@ -18,29 +14,6 @@ from structrag.retrieval.multihop.answering import (
     evidence_text,
 )
 from structrag.text.tokens import count_tokens
-
-FILMS = """# Films
-## The Lantern
-The Lantern is a film from 1968. It was directed by Ada Holm.
-## Directors
-Ada Holm was born in Bergen in 1931.
-## Cities
-Bergen lies on the west coast of Norway.
-"""
-
-
-QUESTION = "Where was the director of The Lantern born?"
-
-
-def index_of(text: str = FILMS, **options: Any) -> Index:
-    index = Index(embedder=HashEmbedder(), views=("raw",), **options)
-    index.add([read_text(text, id="films")])
-    return index
-
-
-def hits_for(*texts: str) -> list[Hit]:
-    index = index_of("".join(f"## Part {i}\n{text}\n" for i, text in enumerate(texts)))
-    return [Hit(chunk, 1.0, rank) for rank, chunk in enumerate(index.chunks(), start=1)]
 
 
 @settings(max_examples=50, deadline=None)

@@ -8,42 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from doubles import HashEmbedder, ScriptedModel
+from doubles import ScriptedModel
+from multihop_making import QUESTION, asking, is_final, is_next
 
-from structrag.index.index import Index
-from structrag.reading.files import read_text
 from structrag.retrieval.multihop.selfask import SelfAsk, SelfAskResult
-from structrag.retrieval.multiview import MultiViewRetriever
-
-FILMS = """# Films
-## The Lantern
-The Lantern is a film from 1968. It was directed by Ada Holm.
-## Directors
-Ada Holm was born in Bergen in 1931.
-## Cities
-Bergen lies on the west coast of Norway.
-"""
-
-
-QUESTION = "Where was the director of The Lantern born?"
-
-
-def index_of(text: str = FILMS, **options: Any) -> Index:
-    index = Index(embedder=HashEmbedder(), views=("raw",), **options)
-    index.add([read_text(text, id="films")])
-    return index
-
-
-def is_next(prompt: str) -> bool:
-    return prompt.startswith("Answer a question with the help of follow-up questions")
-
-
-def is_final(prompt: str) -> bool:
-    return "the evidence and the intermediate answers" in prompt
-
-
-def asking(model: Any, *, k: int = 1, **options: Any) -> SelfAsk:
-    return SelfAsk(MultiViewRetriever(index_of(), k=k), model, **options)
 
 
 @pytest.fixture(params=["sync", "async"])

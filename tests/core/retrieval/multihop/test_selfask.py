@@ -13,6 +13,7 @@ import pytest
 from doubles import HashEmbedder, Reluctant, ScriptedModel
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from multihop_making import QUESTION, asking, hits_for, index_of, is_final, is_next
 from samples import guide
 
 from structrag import Cache
@@ -33,30 +34,6 @@ from structrag.retrieval.multiview import MultiViewRetriever
 from structrag.retrieval.retriever import Retriever
 from structrag.text.tokens import count_tokens
 
-FILMS = """# Films
-## The Lantern
-The Lantern is a film from 1968. It was directed by Ada Holm.
-## Directors
-Ada Holm was born in Bergen in 1931.
-## Cities
-Bergen lies on the west coast of Norway.
-"""
-QUESTION = "Where was the director of The Lantern born?"
-
-
-def index_of(text: str = FILMS, **options: Any) -> Index:
-    index = Index(embedder=HashEmbedder(), views=("raw",), **options)
-    index.add([read_text(text, id="films")])
-    return index
-
-
-def is_next(prompt: str) -> bool:
-    return prompt.startswith("Answer a question with the help of follow-up questions")
-
-
-def is_final(prompt: str) -> bool:
-    return "the evidence and the intermediate answers" in prompt
-
 
 def two_hops(prompt: str) -> str:
     """Asks two follow-ups, answers each from what it is shown, and then the question."""
@@ -71,10 +48,6 @@ def two_hops(prompt: str) -> str:
         if "Ada Holm" in prompt
         else "Follow up: Who directed The Lantern?"
     )
-
-
-def asking(model: Any, *, k: int = 1, **options: Any) -> SelfAsk:
-    return SelfAsk(MultiViewRetriever(index_of(), k=k), model, **options)
 
 
 @pytest.fixture(params=["sync", "async"])
@@ -314,11 +287,6 @@ def test_bad_input_is_named() -> None:
 
 
 # -- answering from evidence
-
-
-def hits_for(*texts: str) -> list[Hit]:
-    index = index_of("".join(f"## Part {i}\n{text}\n" for i, text in enumerate(texts)))
-    return [Hit(chunk, 1.0, rank) for rank, chunk in enumerate(index.chunks(), start=1)]
 
 
 # -- the retriever's own model and costs

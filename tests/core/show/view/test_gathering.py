@@ -5,29 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from view_making import HOSTILE, manual, splitters
 
 from structrag import ContentAwareSplitter, IDMSSplitter, PICSplitter, read_text
 from structrag.chunks.given import GivenChunks
 from structrag.errors import InvalidParameter
 from structrag.show.view import gather
-
-HOSTILE = (
-    "# <b>A</b>\n\nText </script><script>alert(1)</script> & <!-- more.\n\n## B "
-    "@@DATA@@\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"
-)
-
-
-MANUAL = "# Pump\n\nAbout it.\n\n## Cleaning\n\n" + "".join(
-    f"Rinse filter {i} with water. Dry it for {i} hours in the sun.\n\n" for i in range(30)
-)
-
-
-def manual(**options: Any) -> Any:
-    return read_text(MANUAL, id="manual", **options)
-
-
-def splitters(**more: Any) -> dict[str, Any]:
-    return {"content_aware": ContentAwareSplitter(max_tokens=60), **more}
 
 
 def test_chunks_are_the_splitters_own_and_in_characters() -> None:

@@ -17,6 +17,7 @@ import pytest
 from browser import Page, browser, chromium
 from hypothesis import given
 from hypothesis import strategies as st
+from view_making import HOSTILE, data_of, manual, splitters
 
 from structrag import ContentAwareSplitter, IDMSSplitter, PICSplitter, read_text
 from structrag.chunks.fixed import FixedSplitter
@@ -24,29 +25,6 @@ from structrag.errors import InvalidParameter
 from structrag.evaluation.passages import Passages
 from structrag.show.view import gather, render_page, write_page
 from structrag.show.view.page import SCRIPTS, embedded_json
-
-HOSTILE = (
-    "# <b>A</b>\n\nText </script><script>alert(1)</script> & <!-- more.\n\n## B "
-    "@@DATA@@\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"
-)
-MANUAL = "# Pump\n\nAbout it.\n\n## Cleaning\n\n" + "".join(
-    f"Rinse filter {i} with water. Dry it for {i} hours in the sun.\n\n" for i in range(30)
-)
-
-
-def manual(**options: Any) -> Any:
-    return read_text(MANUAL, id="manual", **options)
-
-
-def splitters(**more: Any) -> dict[str, Any]:
-    return {"content_aware": ContentAwareSplitter(max_tokens=60), **more}
-
-
-def data_of(page: str) -> Any:
-    (found,) = re.findall(
-        r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL
-    )
-    return json.loads(found)
 
 
 def test_the_same_input_gives_the_same_page() -> None:

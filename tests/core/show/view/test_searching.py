@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from doubles import HashTokens
+from view_making import MANUAL, manual, splitters
 
 from structrag import ContentAwareSplitter, PICSplitter, read_text
 from structrag.chunks.fixed import FixedSplitter
@@ -15,18 +16,6 @@ from structrag.evaluation.passages import Passages
 from structrag.retrieval.hiqa.retriever import HiQARetriever
 from structrag.retrieval.multiview import MultiViewRetriever
 from structrag.show.view import gather
-
-MANUAL = "# Pump\n\nAbout it.\n\n## Cleaning\n\n" + "".join(
-    f"Rinse filter {i} with water. Dry it for {i} hours in the sun.\n\n" for i in range(30)
-)
-
-
-def manual(**options: Any) -> Any:
-    return read_text(MANUAL, id="manual", **options)
-
-
-def splitters(**more: Any) -> dict[str, Any]:
-    return {"content_aware": ContentAwareSplitter(max_tokens=60), **more}
 
 
 @pytest.mark.parametrize("name", ["content_aware", "hiqa"])
