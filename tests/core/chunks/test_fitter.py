@@ -63,3 +63,11 @@ def test_the_longest_context_leaves_the_room() -> None:
     assert fitter_and_units(text, None)[0].room([division]) is None
     tight, _ = fitter_and_units(text, 1)
     assert tight.room([division]) == 1
+
+
+def test_only_the_first_piece_of_a_cut_unit_holds_the_heading_itself() -> None:
+    text = "# A title\n\none two three four five six seven eight nine ten\n"
+    fitter, units = fitter_and_units(text, 7)
+    cut = list(fitter.pieces(units, (0, 1), [units[0].tokens], [0.0]))
+    assert len(cut) > 1 and len(units) == 1
+    assert [context.text for _, _, context in cut] == ["", *["A title"] * (len(cut) - 1)]

@@ -101,3 +101,9 @@ def test_deep_nesting(source: str) -> None:
 )
 def test_code_stands_between_blank_lines(source: str, text: str) -> None:
     assert read(source).strip() == text
+
+
+def test_a_term_and_what_is_said_of_it_are_not_cut_apart() -> None:
+    text, _, layout = read_html("<dl><dt>T<dd>d<dd>e<dt>U<dd>f</dl>")
+    (block,) = layout.blocks
+    assert [text[cut:].split()[0] for cut in block.cuts] == ["e", "U"]

@@ -77,3 +77,22 @@ def test_hebrew_is_read_from_right_to_left(dejavu: str) -> None:
         canvas.drawRightString(500, 680, "שורה שנייה"[::-1])
 
     assert texts(read_pdf(made(draw))[0]) == ["שלום עולם", "שמאל", "שורה שנייה"]
+
+
+@pytest.mark.parametrize("ruled", [False, True])
+def test_a_vertical_rule_parts_each_row_of_a_table(ruled: bool) -> None:
+    """The words are close enough to be one line but for the rule."""
+
+    def draw(canvas: Any) -> None:
+        canvas.setFont("Helvetica", 10)
+        for y in (714, 700):
+            canvas.drawString(72, y, "pump")
+            canvas.drawString(104, y, "valve")
+        if ruled:
+            for x in (70, 101, 140):
+                canvas.line(x, 698, x, 726)
+            for y in (698, 712, 726):
+                canvas.line(70, y, 140, y)
+
+    row = ["pump", "valve"] if ruled else ["pump valve"]
+    assert texts(read_pdf(made(draw))[0]) == row * 2
