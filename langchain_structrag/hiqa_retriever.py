@@ -190,7 +190,7 @@ class HiQARetriever(IndexRetriever):
 
         The index text, the segment's id, and `structrag_chunk` in the metadata.
         """
-        return segment_documents(self.index.store, self.view)
+        return segment_documents(self.index.own_store, self.view)
 
     def tune(self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr") -> TuningReport:
         """Fit alpha and beta to labelled questions, for all later searches.
@@ -278,7 +278,7 @@ class LexicalRoute:
             )
 
         results = [_engine_result(document) for document in documents]
-        return segment_ranking(results, self.index.store, describe_first)
+        return segment_ranking(results, self.index.own_store, describe_first)
 
 
 def _engine_result(document: Document) -> EngineResult:

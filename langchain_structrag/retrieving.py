@@ -51,8 +51,8 @@ from structrag.hosts.metadata import (
 from structrag.hosts.neighbours import beside
 from structrag.hosts.places import trimmed
 from structrag.hosts.retrievers import lost_retriever
+from structrag.index.corpus import CorpusStore
 from structrag.index.index import Index
-from structrag.index.store import Store
 from structrag.records import Hit
 from structrag.retrieval.retriever import Retriever
 
@@ -422,7 +422,7 @@ def _core_splitter(splitter: Any) -> Any:
     return splitter
 
 
-def hit_document(hit: Hit, store: Store, *, lists: bool = False) -> Document:
+def hit_document(hit: Hit, store: CorpusStore, *, lists: bool = False) -> Document:
     """A hit as a LangChain document with JSON metadata.
 
     The text is without blank lines before and white space after it, and offsets moved with it.

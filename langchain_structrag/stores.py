@@ -143,7 +143,7 @@ class LangChainDenseStore:
     def _pages(self, request: Search) -> Generator[int, Sequence[Match], Ranking]:
         """The paging of a search."""
         # Without a filter the store mixes the views, so it is asked for twice as many.
-        views = len(self.index.store.views) if self.index is not None else 1
+        views = len(self.index.views) if self.index is not None else 1
         first = request.n * (1 if self.store_filter else min(2, views))
         return paged_steps(self.index, request, first=first, most=self.max_results)
 

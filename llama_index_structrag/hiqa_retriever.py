@@ -185,7 +185,7 @@ class HiQARetriever(ChunkRetriever):
 
         The index text as text, under the segment's id.
         """
-        return segment_nodes(self.index.store, self._settings["view"])
+        return segment_nodes(self.index.own_store, self._settings["view"])
 
     def tune(self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr") -> TuningReport:
         """Fit alpha and beta to labelled questions, for all later searches.
@@ -270,7 +270,7 @@ class LexicalRoute:
             )
 
         results = [_engine_result(scored.node, scored.score) for scored in nodes]
-        return segment_ranking(results, self.index.store, describe_first)
+        return segment_ranking(results, self.index.own_store, describe_first)
 
 
 def _engine_result(node: BaseNode, score: float | None) -> EngineResult:

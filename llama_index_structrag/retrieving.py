@@ -39,8 +39,8 @@ from structrag.hosts.arguments import chosen_embedding, warn_of_chunks
 from structrag.hosts.metadata import score_notes
 from structrag.hosts.neighbours import beside
 from structrag.hosts.retrievers import lost_retriever
+from structrag.index.corpus import CorpusStore
 from structrag.index.index import Index
-from structrag.index.store import Store
 from structrag.index.views import Prompts
 from structrag.records import Chunk, Document, Hit
 
@@ -182,9 +182,9 @@ class IndexRetriever(ToolRetriever):
         return score_notes(hit)
 
     @property
-    def _store(self) -> Store:
+    def _store(self) -> CorpusStore:
         """Where the hits' chunks and documents are."""
-        store: Store = self.index.store
+        store: CorpusStore = self.index.store
         return store
 
     @dispatcher.span

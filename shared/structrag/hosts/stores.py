@@ -12,7 +12,7 @@ from structrag.asking.requests import Ranking, Search
 from structrag.hosts.metadata import CHUNK_KEY, DOCUMENT_KEY, VIEW_KEY
 from structrag.index.entries import Entry
 from structrag.index.index import Index
-from structrag.index.routes import row_numbers
+from structrag.index.selection import row_numbers
 from structrag.index.snapshot import Reader
 from structrag.records import Chunk
 
@@ -38,7 +38,7 @@ def paged_steps(
     """
     if index is None or not len(index) or not request.query.strip():
         return []
-    reader = index.store.reader()
+    reader = index.own_store.reader()
     allowed = set(row_numbers(reader.select(request.where), len(reader)))
     asked = first or request.n
     while True:
@@ -59,7 +59,7 @@ def documents_of(index: Index | None, request: Search) -> list[str] | None:
     """
     if index is None or request.where is None:
         return None
-    reader = index.store.reader()
+    reader = index.own_store.reader()
     allowed = set(row_numbers(reader.select(request.where), len(reader)))
     names = []
     for name in reader.document_ids:

@@ -24,9 +24,9 @@ from structrag.asking.requests import (
 from structrag.asking.steps import keeping, noting_failures, together
 from structrag.chunks.asking_splitter import degraded_reason, with_own_vectors
 from structrag.errors import InvalidParameter
+from structrag.index.corpus import CorpusStore
 from structrag.index.entries import Entry, Level, Vectors
 from structrag.index.routes import HostVectors
-from structrag.index.store import Store
 from structrag.index.views import ViewSettings, ViewTexts, view_steps
 from structrag.records import Block, Chunk, Document
 from structrag.text.cutting import Cutter
@@ -80,7 +80,7 @@ class Adding:
         self,
         documents: Iterable[Document],
         *,
-        store: Store,
+        store: CorpusStore,
         host: HostVectors,
         how: Preparation,
         usage: Usage,
@@ -152,19 +152,26 @@ class Adding:
         self.usage.fell_back(prepared.fallbacks, prepared.reasons)
         self.reasons = {**prepared.reasons, **self.reasons}
         self.unchanged += prepared.unchanged
-        doc_ids = [entry.document.id for entry in prepared.entries]
-        outdated = self.host.keys(doc_ids, self.store)
+        is_new = {
+            entry.document.id: entry.document.id not in self.store for entry in prepared.entries
+        }
+        if self.host.dense_store is None:
+            self.store.put_all(prepared.entries)
+        else:
+            self._put_with_host(prepared.entries)
         for entry in prepared.entries:
-            doc_id = entry.document.id
-            is_new = doc_id not in self.store
-            # Our own store checks the entry, so it comes first; a host keeps the vectors itself.
-            stored = entry if self.host.dense_store is None else replace(entry, vectors={})
-            self.store.put(stored)
-            self.host.put(entry, outdated.get(doc_id, []), self.store)
-            self.replaced += not is_new
-            self.added += is_new
+            self.replaced += not is_new[entry.document.id]
+            self.added += is_new[entry.document.id]
             self.chunks += len(entry.chunks)
             self.rows.update({name: len(level.chunks) for name, level in entry.levels.items()})
+
+    def _put_with_host(self, entries: Sequence[Entry]) -> None:
+        """Store documents here, and their vectors in the host's store."""
+        outdated = self.host.keys([entry.document.id for entry in entries], self.store)
+        for entry in entries:
+            # Our own store checks the entry, so it comes first; a host keeps the vectors itself.
+            self.store.put(replace(entry, vectors={}))
+            self.host.put(entry, outdated.get(entry.document.id, []), self.store)
 
     def report(self) -> AddReport:
         """The counts of this call."""

@@ -18,9 +18,12 @@ from structrag.asking.settings import Asking, AskingOptions, asking_of
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.errors import IndexDamaged, InvalidParameter, check_at_least, check_choice
 from structrag.index.adding import Adding, AddReport, Preparation, Splitter
+from structrag.index.corpus import CorpusReader, CorpusStore
 from structrag.index.entries import ALGORITHM_VERSION, fingerprint
 from structrag.index.estimating import Estimate, estimate
 from structrag.index.levels import SearchedLevel, query_vectors
+from structrag.index.lexical import Bm25
+from structrag.index.opening import Address, engine_of, open_store
 from structrag.index.routes import (
     DenseStore,
     HostVectors,
@@ -29,7 +32,7 @@ from structrag.index.routes import (
     checked_k,
     ranked_rows,
 )
-from structrag.index.snapshot import Reader
+from structrag.index.snapshot import Reader, Settings, Snapshot
 from structrag.index.store import FIRST_LEVEL, Store
 from structrag.index.views import VIEWS, Prompts, ViewSettings
 from structrag.models.embedders import as_embedder
@@ -64,6 +67,7 @@ class IndexOptions(IndexSettings, total=False):
     splitter: Splitter | None
     dense_store: DenseStore | None
     lexical: str | None
+    store: Address | None
 
 
 __all__ = ["ALGORITHM_VERSION", "AddReport", "Index"]
@@ -94,6 +98,10 @@ class Index:
             two calls a section, Okapi BM25, texts truncated at what the encoder reads).
         dense_store: A host's vector store instead of our own vectors; one that wants vectors needs
             an `embedder`.
+        store: Where the documents are kept: a folder, or "lancedb:" and a folder or bucket. What is
+            added is there at once, for other processes too, and one that is there gets more. None:
+            in memory, until `save`. An engine needs an `embedder`, BM25 "lucene" and no
+            `dense_store`.
         dtype: "float32" or "float16" for the vectors kept.
         language: For stop words and extractive views, an English name such as "german".
         stems: Whether BM25 takes words by their stems (Snowball's, of `language`).
@@ -120,6 +128,7 @@ class Index:
         views: Sequence[str] = VIEWS,
         preset: str = "default",
         dense_store: DenseStore | None = None,
+        store: Address | None = None,
         dtype: str = "float32",
         lexical: str | None = None,
         language: str = "english",
@@ -150,19 +159,51 @@ class Index:
         self.overflow = "truncate" if paper else "windows"
         self.window_tokens = window_tokens
         self.dense_store = dense_store
-        self.store = Store(
+        self.runner = Runner(
+            llm=llm, embedder=self.embedder, asking=asking_of(asking, options, Index)
+        )
+        self.address = store
+        self.host = HostVectors(dense_store, self.view_settings.names)
+        self._check_embedder_for(dense_store)
+        own = Store(
             self._levels(),
             dtype=dtype,
             lexical=lexical or ("okapi" if paper else "lucene"),
             tokenizer=tokenizer_for(language, stems=stems),
         )
-        self.runner = Runner(
-            llm=llm, embedder=self.embedder, asking=asking_of(asking, options, Index)
-        )
-        self._check_embedder_for(dense_store)
-        self.host = HostVectors(dense_store, self.view_settings.names)
+        self.store: CorpusStore = own if store is None else self._opened(store, own.settings)
         self.kept: dict[str, dict[Request, Any]] = {}  # answers, of documents with failed calls
-        self.level = SearchedLevel(self.store, None if dense_store else self.embedder)
+        self.level: SearchedLevel | None = None
+        if isinstance(self.store, Store):
+            self.level = SearchedLevel(self.store, None if dense_store else self.embedder)
+
+    def _opened(self, address: Address, settings: Settings) -> CorpusStore:
+        """The store at an address, with what is there."""
+        if engine_of(address) is not None:
+            self._check_for_engine(settings)
+        store = open_store(address, settings, self._config(settings))
+        if store.config:
+            check_embedder(address, store.config, self.embedder.name)
+        return store
+
+    def _check_for_engine(self, settings: Settings) -> None:
+        """Refuse what an engine cannot keep or count."""
+        if hasattr(self.embedder, "fit"):
+            raise InvalidParameter(
+                f"embedder must be a model where an engine keeps the documents; got "
+                f"{self.embedder.name!r}, whose vectors change with every document. Pass "
+                "embedder=..., or a folder as store."
+            )
+        if self.dense_store is not None:
+            raise InvalidParameter(
+                "dense_store must be None where an engine keeps the documents: it keeps their "
+                "vectors too. Leave one of the two out."
+            )
+        if settings.bm25 != Bm25():
+            raise InvalidParameter(
+                f"lexical must be 'lucene' where an engine counts the terms; got "
+                f"{settings.bm25.method!r}. Pass lexical='lucene', or a folder as store."
+            )
 
     def _levels(self) -> Mapping[str, Sequence[str]]:
         """The levels of the store with their views."""
@@ -279,14 +320,20 @@ class Index:
         )
 
     def _add(self, work: Adding) -> AddReport:
-        for group in work.groups():
-            work.put(self.run(work.steps(group)))
+        try:
+            for group in work.groups():
+                work.put(self.run(work.steps(group)))
+        finally:
+            self._keep()
         return work.report()
 
     async def _aadd(self, work: Adding) -> AddReport:
-        for group in work.groups():
-            prepared = await self.arun(work.steps(group))
-            await asyncio.to_thread(work.put, prepared)
+        try:
+            for group in work.groups():
+                prepared = await self.arun(work.steps(group))
+                await asyncio.to_thread(work.put, prepared)
+        finally:
+            await asyncio.to_thread(self._keep)
         return work.report()
 
     def delete(self, doc_id: str | Iterable[str]) -> bool:
@@ -299,7 +346,14 @@ class Index:
             return all(deleted)
         self.host.forget(doc_id, self.store)
         self.kept.pop(doc_id, None)
-        return self.store.delete(doc_id)
+        was_there = self.store.delete(doc_id)
+        self._keep()
+        return was_there
+
+    def _keep(self) -> None:
+        """Write what has changed to the index's address, if it has one."""
+        if self.address is not None:
+            self.save(self.address)
 
     def search(
         self, query: str, k: int = 5, *, view: str = "raw", route: str = "dense", where: Any = None
@@ -334,19 +388,42 @@ class Index:
             (vector,) = yield from self.query_vectors(reader, query)
         (ranking,) = yield [self.request(reader, name, query, vector, k, where)]
         hits = []
-        for rank, (row, score) in enumerate(ranked_rows(reader, ranking).items(), start=1):
-            chunk = reader.chunk(row)
+        rows = ranked_rows(reader, ranking)
+        chunks = reader.chunks_at(list(rows))
+        for rank, (chunk, score) in enumerate(zip(chunks, rows.values(), strict=True), start=1):
             hits.append(Hit(chunk, score, rank, {name: rank}, {name: score}, {name: score}))
         return hits
 
-    def reader(self) -> Reader:
+    def reader(self) -> CorpusReader:
         """The index as it is now, untouched by later changes.
 
         A corpus-dependent embedder has been fitted to what is there.
         """
-        return self.level.reader()
+        return self.store.reader() if self.level is None else self.level.reader()
 
-    def query_vectors(self, reader: Reader, *queries: str) -> Steps[list[Any]]:
+    @property
+    def own_store(self) -> Store:
+        """The store of an index that keeps its documents itself.
+
+        Raises InvalidParameter for an index whose documents an engine keeps.
+        """
+        if isinstance(self.store, Store):
+            return self.store
+        raise self._only_in_engine()
+
+    def own_reader(self, snapshot: Snapshot | None = None) -> Reader:
+        """`reader`, or that of a snapshot; raises as `own_store` does."""
+        if self.level is None:
+            raise self._only_in_engine()
+        return self.level.reader(snapshot)
+
+    def _only_in_engine(self) -> InvalidParameter:
+        return InvalidParameter(
+            f"index must keep its documents itself here; those of this one are in "
+            f"{str(self.address)!r}. Use MultiViewRetriever, or an index in memory or a folder."
+        )
+
+    def query_vectors(self, reader: CorpusReader, *queries: str) -> Steps[list[Any]]:
         """The queries' vectors for searches of a reader, in one call.
 
         The first query is not blank. None for a query of no known word (zeros); all are None for a
@@ -357,7 +434,7 @@ class Index:
         return (yield from query_vectors(reader, *queries))
 
     def request(
-        self, reader: Reader, route: str, query: str, vector: Any, n: int, where: Any
+        self, reader: CorpusReader, route: str, query: str, vector: Any, n: int, where: Any
     ) -> Search:
         """The request of a search of one route.
 
@@ -420,25 +497,34 @@ class Index:
             InvalidParameter: the embedder, or a saved option, is another one than the index was
                 built with.
         """
-        store = Store.load(path, verify=verify)
-        index = cls(embedder=embedder, **_with_saved(path, store.config, options, cls))
+        store = open_store(path, verify=verify)
+        arguments = _with_saved(path, store.config, options, cls)
+        if not isinstance(store, Store):
+            arguments["store"] = path
+        index = cls(embedder=embedder, **arguments)
         check_embedder(path, store.config, index.embedder.name)
-        index._open(store)
+        if isinstance(store, Store):
+            index._open(store)
         return index
 
     def _open(self, store: Store) -> None:
         """Take a saved store in the place of the empty one."""
-        self.store = self.level.store = store
+        self.store = store
+        if self.level is not None:
+            self.level.store = store
 
     def config(self) -> dict[str, Any]:
         """What is saved: options that `load` restores, names of models and settings."""
+        return self._config(self.store.settings)
+
+    def _config(self, settings: Settings) -> dict[str, Any]:
         return {
             "views": list(self.views),
             "preset": self.preset,
             "language": self.view_settings.language,
-            "stems": self.store.settings.tokenizer.stems,
-            "dtype": self.store.settings.dtype,
-            "lexical": self.store.settings.bm25.method,
+            "stems": settings.tokenizer.stems,
+            "dtype": settings.dtype,
+            "lexical": settings.bm25.method,
             "embedder": self.embedder.name,
             "llm": self.runner.llm.name if self.runner.llm else None,
             "settings": self.settings_name(),

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from structrag.asking.requests import Embed, Steps
+from structrag.index.corpus import CorpusReader
 from structrag.index.snapshot import Reader, Snapshot
 from structrag.index.store import Store
 
@@ -70,7 +71,7 @@ def fitted_reader(reader: Reader, embedder: Any) -> Reader:
     return reader.with_vectors(vectors, fitted)
 
 
-def query_vectors(reader: Reader, *queries: str) -> Steps[list[Any]]:
+def query_vectors(reader: CorpusReader, *queries: str) -> Steps[list[Any]]:
     """The queries' vectors for searches of a reader, in one call.
 
     The first query is not blank. None for a query of no known word (zeros); all are None for an

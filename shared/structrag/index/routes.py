@@ -6,15 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-import numpy as np
-
 from structrag.asking.failures import raised_by
 from structrag.asking.requests import Ranking, Search
 from structrag.errors import InvalidParameter, check_at_least
+from structrag.index.corpus import CorpusReader, CorpusStore
 from structrag.index.entries import Entry
-from structrag.index.selection import Selection
-from structrag.index.snapshot import Reader
-from structrag.index.store import Store
 from structrag.records import Chunk
 
 
@@ -59,7 +55,7 @@ class HostVectors:
         """Whether vectors are made here, for the index or for a host."""
         return self.dense_store is None or self.dense_store.wants_vectors
 
-    def keys(self, doc_ids: Iterable[str], store: Store) -> dict[str, list[tuple[str, str]]]:
+    def keys(self, doc_ids: Iterable[str], store: CorpusStore) -> dict[str, list[tuple[str, str]]]:
         """The (chunk id, view) pairs that the host may hold of documents."""
         if self.dense_store is None:
             return {}
@@ -68,7 +64,7 @@ class HostVectors:
             for doc_id in doc_ids
         }
 
-    def put(self, entry: Entry, outdated: list[tuple[str, str]], store: Store) -> None:
+    def put(self, entry: Entry, outdated: list[tuple[str, str]], store: CorpusStore) -> None:
         """Give the host a document that the own store has taken.
 
         One that the host's store refuses is taken out of the own store again.
@@ -86,7 +82,7 @@ class HostVectors:
             raise
         self._leftovers.pop(entry.document.id, None)
 
-    def forget(self, doc_id: str, store: Store) -> None:
+    def forget(self, doc_id: str, store: CorpusStore) -> None:
         """Delete what the host's store may hold of a document."""
         keys = self.keys([doc_id], store).get(doc_id)
         if keys and self.dense_store is not None:
@@ -105,7 +101,7 @@ class OwnRoute:
     """
 
     is_ours: ClassVar[bool] = True
-    reader: Reader
+    reader: CorpusReader
 
     def search(self, request: Search) -> Ranking:
         """Chunks by cosine or BM25.
@@ -120,7 +116,7 @@ class OwnRoute:
         return [*self.reader.search_dense(view, request.vector, request.n, request.where)]
 
 
-def ranked_rows(reader: Reader, ranking: Ranking) -> dict[int, float]:
+def ranked_rows(reader: CorpusReader, ranking: Ranking) -> dict[int, float]:
     """A ranking as row -> score, in its order.
 
     Each chunk is there once, with its best score. Chunks that the reader does not hold are left
@@ -138,17 +134,7 @@ def ranked_rows(reader: Reader, ranking: Ranking) -> dict[int, float]:
     return scores
 
 
-def row_numbers(selection: Selection | None, n_rows: int) -> Sequence[int]:
-    """The rows of a selection, ascending; None stands for all."""
-    if selection is None:
-        return range(n_rows)
-    if isinstance(selection, slice):
-        return range(n_rows)[selection]
-    rows: list[int] = np.flatnonzero(selection).tolist()
-    return rows
-
-
-def _chunks_of(doc_id: str, store: Store) -> list[Chunk]:
+def _chunks_of(doc_id: str, store: CorpusStore) -> list[Chunk]:
     return store.chunks(doc_id) if doc_id in store else []
 
 

@@ -89,6 +89,16 @@ def check_selection(where: Selection, n_rows: int) -> Selection:
     return where
 
 
+def row_numbers(selection: Selection | None, n_rows: int) -> Sequence[int]:
+    """The rows of a selection, ascending; None stands for all."""
+    if selection is None:
+        return range(n_rows)
+    if isinstance(selection, slice):
+        return range(n_rows)[selection]
+    rows: list[int] = np.flatnonzero(selection).tolist()
+    return rows
+
+
 def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
 

@@ -30,7 +30,13 @@ from structrag.index.segments import (
     row_runs,
     runs_of,
 )
-from structrag.index.selection import Condition, Selection, check_selection, select_rows
+from structrag.index.selection import (
+    Condition,
+    Selection,
+    check_selection,
+    row_numbers,
+    select_rows,
+)
 from structrag.records import Chunk, Document
 from structrag.text.terms import Tokenizer
 
@@ -46,6 +52,26 @@ class Settings:
     dtype: str  # of the vectors: "float32" or "float16"
     bm25: Bm25
     tokenizer: Tokenizer
+
+    def to_json(self) -> dict[str, Any]:
+        """The settings as they are saved."""
+        bm25 = self.bm25
+        return {
+            "levels": {name: list(views) for name, views in self.levels.items()},
+            "dtype": self.dtype,
+            "bm25": {"method": bm25.method, "k1": bm25.k1, "b": bm25.b},
+            "tokenizer": self.tokenizer.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> Settings:
+        """The settings that `to_json` described."""
+        return cls(
+            levels={name: tuple(views) for name, views in saved["levels"].items()},
+            dtype=saved["dtype"],
+            bm25=Bm25(**saved["bm25"]),
+            tokenizer=Tokenizer.from_json(saved["tokenizer"]),
+        )
 
 
 class Snapshot:
@@ -242,6 +268,10 @@ class Reader:
             )
         return place
 
+    def first_rows(self, selection: Selection | None, n: int) -> list[int]:
+        """The first `n` rows of a selection, None for all; fewer if there are fewer."""
+        return list(row_numbers(selection, len(self))[:n])
+
     def rows_of(self, doc_id: str) -> range:
         """The rows of a document. Raises InvalidParameter if unknown."""
         return self._span(*self._find(doc_id))
@@ -275,6 +305,10 @@ class Reader:
         Tuples in `extras` have become lists. It is the store's own: do not change its `extras`.
         """
         return self._row(row).chunk
+
+    def chunks_at(self, rows: Sequence[int]) -> list[Chunk]:
+        """The chunks at some rows, in their order."""
+        return [self.chunk(row) for row in rows]
 
     def chunks(self, doc_id: str | None = None) -> list[Chunk]:
         """The chunks of a document, or all, in row order.

@@ -31,10 +31,8 @@ from numpy.typing import NDArray
 
 from structrag.errors import IndexDamaged, InvalidParameter, NoIndex, SaveFailed, StructragError
 from structrag.index.blocks import ArrayFile, write_arrays
-from structrag.index.lexical import Bm25
 from structrag.index.segments import Merge, Segment, open_segment, segment_path
 from structrag.index.snapshot import Live, Settings
-from structrag.text.terms import Tokenizer
 
 FORMAT = "structrag-index"
 VERSION = 3
@@ -90,7 +88,7 @@ def _create(place: Path, saved: Saved) -> str | None:
     aside.mkdir()
     try:
         # A folder of which a file is open cannot be moved on Windows.
-        with nullcontext() if os.name == "nt" else _one_saver(aside):
+        with nullcontext() if os.name == "nt" else one_saver(aside):
             name = _write(aside, saved)
             if _moved(aside, place):
                 return name
@@ -114,7 +112,7 @@ def _moved(folder: Path, place: Path) -> bool:
 
 
 def _replace(place: Path, saved: Saved) -> str | None:
-    with _one_saver(place):
+    with one_saver(place):
         try:
             name = _write(place, saved)
         finally:
@@ -177,20 +175,13 @@ def _write_manifest(
     records: Sequence[tuple[int, str, int, list[int]]],
     shared: str | None,
 ) -> None:
-    settings = saved.settings
-    bm25 = settings.bm25
     manifest = {
         "format": FORMAT,
         "version": VERSION,
         # Tells saves of equal content apart, so that a loader notices that another came between.
         "save": uuid4().hex,
         "config": dict(saved.config),
-        "store": {
-            "levels": {name: list(views) for name, views in settings.levels.items()},
-            "dtype": settings.dtype,
-            "bm25": {"method": bm25.method, "k1": bm25.k1, "b": bm25.b},
-            "tokenizer": settings.tokenizer.to_json(),
-        },
+        "store": saved.settings.to_json(),
         "segments": [{"name": name, "size": size, "dead": dead} for _, name, size, dead in records],
         "shared": shared,
     }
@@ -242,7 +233,7 @@ def _remove_abandoned(parent: Path, pattern: str) -> None:
         with suppress(OSError, _Taken):
             if time.time() - folder.stat().st_mtime < ABANDONED_AFTER:
                 continue
-            with _one_saver(folder, wait=False):
+            with one_saver(folder, wait=False):
                 shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -259,7 +250,7 @@ class TemporaryFolder:
         self.path = Path(tempfile.mkdtemp(prefix=TEMPORARY, dir=parent))
         self._lock = ExitStack()
         if os.name != "nt":
-            self._lock.enter_context(_one_saver(self.path))
+            self._lock.enter_context(one_saver(self.path))
 
     def close(self) -> None:
         """Remove the folder; what is mapped stays readable."""
@@ -272,7 +263,7 @@ class _Taken(Exception):
 
 
 @contextmanager
-def _one_saver(place: Path, *, wait: bool = True) -> Iterator[None]:
+def one_saver(place: Path, *, wait: bool = True) -> Iterator[None]:
     """Let those who save over one index take turns.
 
     They are threads and processes alike. Without `wait`, _Taken is raised where another has the
@@ -383,13 +374,7 @@ def load_index(path: Place, *, verify: bool = False) -> Saved:
 
 def _load(place: Path, manifest: Mapping[str, Any], *, verify: bool) -> Saved:
     try:
-        saved = manifest["store"]
-        settings = Settings(
-            levels={name: tuple(views) for name, views in saved["levels"].items()},
-            dtype=saved["dtype"],
-            bm25=Bm25(**saved["bm25"]),
-            tokenizer=Tokenizer.from_json(saved["tokenizer"]),
-        )
+        settings = Settings.from_json(manifest["store"])
         segments = []
         live: list[Live] = []
         for record in manifest["segments"]:

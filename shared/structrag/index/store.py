@@ -221,6 +221,11 @@ class Store:
                 if self._crowd():
                     self._merge_in_background()
 
+    def put_all(self, entries: Sequence[Entry]) -> None:
+        """`put` for several, one after the other."""
+        for entry in entries:
+            self.put(entry)
+
     def delete(self, doc_id: str) -> bool:
         """Remove a document; no view finds it any more.
 

@@ -86,8 +86,9 @@ class Preparer:
                     "make must give an index without a dense_store: several processes cannot "
                     "write to a host's store in turns. Add its documents in one process."
                 )
-            self.collected = retriever.store = Collected(retriever.store)
-            retriever.level.store = self.collected
+            self.collected = retriever.store = Collected(retriever.own_store)
+            if retriever.level is not None:
+                retriever.level.store = self.collected
         elif isinstance(retriever, EvidenceRetriever):
             self.collected = retriever.store.store = Collected(retriever.store.store)
         else:

@@ -10,9 +10,9 @@ from typing import Any
 
 from structrag.asking.requests import Steps, T
 from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag.index.corpus import CorpusReader
 from structrag.index.index import Index
-from structrag.index.routes import check_query, ranked_rows, row_numbers
-from structrag.index.snapshot import Reader
+from structrag.index.routes import check_query, ranked_rows
 from structrag.records import Hit
 from structrag.retrieval.fusion import (
     FloatArray,
@@ -145,7 +145,7 @@ class MultiViewRetriever(Retriever):
         size = self._union_size(most, query)
         chosen = self._chosen(routes, fused, parts, most, size)
         if self.fusion != "union":
-            chosen = _topped_up(chosen, int(most), row_numbers(rows, len(reader)))
+            chosen = _topped_up(chosen, int(most), reader, rows)
         return self._hits(
             reader, chosen, routes, fused, parts, self._tops(routes, fused, most, size)
         )
@@ -236,7 +236,7 @@ class MultiViewRetriever(Retriever):
 
     def _hits(
         self,
-        reader: Reader,
+        reader: CorpusReader,
         chosen: Sequence[tuple[int, float]],
         routes: ByRoute,
         fused: Mapping[str, Collection[int]],
@@ -248,8 +248,8 @@ class MultiViewRetriever(Retriever):
         ranks = _ranks(routes, rows)
         fused_ranks = ranks if fused is routes else _ranks(fused, rows)
         hits: list[tuple[int, Hit]] = []
-        for rank, (row, score) in enumerate(chosen, start=1):
-            chunk = reader.chunk(row)
+        chunks = reader.chunks_at([row for row, _ in chosen])
+        for rank, ((row, score), chunk) in enumerate(zip(chosen, chunks, strict=True), start=1):
             views_hit = [view for view, top in tops.items() if row in top]
             row_ranks = _of_row(row, ranks)
             hit = Hit(
@@ -291,7 +291,7 @@ def _parts_of(
 
 
 def _topped_up(
-    chosen: list[tuple[int, float]], k: int, rows: Sequence[int]
+    chosen: list[tuple[int, float]], k: int, reader: CorpusReader, selection: Any
 ) -> list[tuple[int, float]]:
     """Exactly min(k, rows searched) rows with their scores.
 
@@ -301,7 +301,7 @@ def _topped_up(
         return chosen
     rows_chosen = {row for row, _ in chosen}
     lowest = min((score for _, score in chosen), default=0.0)
-    rest = (int(row) for row in rows if row not in rows_chosen)
+    rest = (row for row in reader.first_rows(selection, k) if row not in rows_chosen)
     return chosen + [(row, lowest) for row in islice(rest, k - len(chosen))]
 
 

@@ -146,6 +146,7 @@ class HiQARetriever(Retriever):
                 compare_rest=compare_rest,
             )
         self.compare_rest = preset == "default" if compare_rest is None else compare_rest
+        _ = index.own_store  # refused now where an engine keeps the documents
         self.index = index
         self.k = checked_k(k)
         self.fusion = check_choice("fusion", fusion or "score", ("score", "rrf"))
@@ -173,7 +174,7 @@ class HiQARetriever(Retriever):
         """`search` as steps."""
         check_query(query)
         most = self.k if k is None else checked_k(k)
-        reader = self.index.reader()
+        reader = self.index.own_reader()
         pool = yield from self.source.steps(reader, query, self._pool_size(most), where)
         parts, highest = self._parts(reader, pool)
         best = best_positions(parts.sum(axis=0), len(pool.rows)).tolist()
@@ -213,11 +214,11 @@ class HiQARetriever(Retriever):
         """The chunks among which a search chooses, with scores."""
         check_query(query)
         n = self._pool_size()
-        return (yield from self.source.steps(self.index.reader(), query, n, where))
+        return (yield from self.source.steps(self.index.own_reader(), query, n, where))
 
     def weights(self) -> tuple[float, float]:
         """alpha and beta as numbers, "auto" worked out for the index now."""
-        return self._weights_of(self.index.store.reader())
+        return self._weights_of(self.index.own_store.reader())
 
     def _weights_of(self, reader: Reader) -> tuple[float, float]:
         """alpha and beta as numbers for what a reader holds."""
@@ -233,7 +234,7 @@ class HiQARetriever(Retriever):
 
         Both the caller's keywords and the detected ones are counted.
         """
-        return self._table(self.index.store.reader()).statistics()
+        return self._table(self.index.own_store.reader()).statistics()
 
     def tune(self, questions: Iterable[LabelledQuestion], *, metric: str = "mrr") -> TuningReport:
         """Fit alpha and beta to labelled questions, and use them henceforth.
@@ -259,7 +260,9 @@ class HiQARetriever(Retriever):
         def pool_steps(question: LabelledQuestion) -> Steps[Pool]:
             return self.pool_steps(question.question, where=question.where)
 
-        return tune_steps(questions, pool_steps, self.index.store.reader(), k=self.k, metric=metric)
+        return tune_steps(
+            questions, pool_steps, self.index.own_store.reader(), k=self.k, metric=metric
+        )
 
     def _tuned(self, report: TuningReport) -> TuningReport:
         self.alpha, self.beta = report.alpha, report.beta

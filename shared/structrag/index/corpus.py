@@ -1,0 +1,122 @@
+"""Where an index keeps its documents, and what searches ask of it.
+
+The embedded `Store` is one; engines such as LanceDB are others. Retrievers do not know which.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from numpy.typing import ArrayLike, NDArray
+
+from structrag.index.entries import Entry
+from structrag.index.snapshot import Settings
+from structrag.records import Chunk, Document
+
+Rows = Sequence[tuple[int, float]]  # rows and their scores, best first
+
+
+class CorpusReader(Protocol):
+    """What a store held at one moment, to be searched.
+
+    Rows are numbers of chunks. They ascend in document order, with gaps in an engine.
+    """
+
+    basis: Any  # the embedder that was fitted to what is there; None: there is none
+    views: tuple[str, ...]
+    changes: int  # tells two moments apart
+
+    def __len__(self) -> int:
+        """The number of chunks."""
+
+    @property
+    def document_ids(self) -> list[str]:
+        """In row order."""
+
+    def select(self, where: Any) -> Any:
+        """A condition as the store's own filter; None for all.
+
+        What it gave is taken again, and given back.
+        """
+
+    def first_rows(self, selection: Any, n: int) -> list[int]:
+        """The first `n` rows of a selection."""
+
+    def rows_of(self, doc_id: str) -> range:
+        """The rows of a document. Raises InvalidParameter if unknown."""
+
+    def row_of(self, chunk_id: str) -> int | None:
+        """The row of a chunk; None without one of this id."""
+
+    def chunk(self, row: int) -> Chunk:
+        """The chunk at a row."""
+
+    def chunks_at(self, rows: Sequence[int]) -> list[Chunk]:
+        """The chunks at some rows, in their order."""
+
+    def chunks(self, doc_id: str | None = None) -> list[Chunk]:
+        """The chunks of a document, or all, in row order."""
+
+    def search_dense(self, view: str, vector: ArrayLike, n: int, where: Any = None) -> Rows:
+        """The best rows of a view by cosine."""
+
+    def search_lexical(self, view: str, query: str, n: int, where: Any = None) -> Rows:
+        """The best rows of a view by BM25, with the statistics of all rows."""
+
+
+class CorpusStore(Protocol):
+    """Documents with their chunks, texts, terms and vectors.
+
+    A document is there whole or not at all, and at most once.
+    """
+
+    settings: Settings
+    config: dict[str, Any]  # of the index, saved with it
+    shared: dict[str, NDArray[Any]]  # arrays that belong to all documents
+
+    @property
+    def changes(self) -> int:
+        """Grows when a document is added or deleted."""
+
+    @property
+    def document_ids(self) -> list[str]:
+        """In the order of their first adding."""
+
+    def __len__(self) -> int:
+        """The number of chunks."""
+
+    def __contains__(self, doc_id: object) -> bool: ...
+
+    def document(self, doc_id: str) -> Document:
+        """A document without its text. Raises InvalidParameter if unknown."""
+
+    def fingerprint(self, doc_id: str) -> str | None:
+        """What the document's entry was made from; None for an unknown document."""
+
+    def degraded(self, doc_id: str) -> int:
+        """How many views of a document are to be made again."""
+
+    def holds(self, entry: Entry) -> bool:
+        """Whether the document is there as the entry has it, vectors left aside."""
+
+    def put(self, entry: Entry) -> None:
+        """Add a document, or replace the one with its id in place."""
+
+    def put_all(self, entries: Sequence[Entry]) -> None:
+        """`put` for several; an engine takes them in one commit."""
+
+    def delete(self, doc_id: str) -> bool:
+        """Remove a document; False if there is none of this id."""
+
+    def chunks(self, doc_id: str | None = None) -> list[Chunk]:
+        """The chunks of a document, or all, in row order."""
+
+    def reader(self) -> CorpusReader:
+        """What is there now, untouched by later changes."""
+
+    def save(
+        self, path: str | os.PathLike[str], *, config: Mapping[str, Any] | None = None
+    ) -> None:
+        """Keep all that was put, and make it quick to search."""

@@ -1,0 +1,252 @@
+"""Documents as the rows of an engine's table, and conditions as its filters.
+
+A document is one row of its own (`HEAD`), one for each chunk, and one for each further window of a
+chunk that is longer than the encoder reads. The first window's vectors stand in the chunk's row.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import count
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structrag.errors import InvalidParameter
+from structrag.index.entries import (
+    Entry,
+    LevelRows,
+    Prepared,
+    dump_json,
+    line_of,
+    parse_json,
+    prepare,
+)
+from structrag.index.snapshot import Settings
+
+HEAD, CHUNK, WINDOW, DEAD = 0, 1, 2, 3  # kinds of rows
+# An id is the document's key, the chunk's number from 1 (0: the head), and the window's from 0.
+WINDOW_BITS, CHUNK_BITS = 12, 20
+KEY_BITS = WINDOW_BITS + CHUNK_BITS
+LONGEST_TAG = 200  # characters; the digest of a longer one stands for it
+
+Vector = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineRow:
+    """A row of an engine's table."""
+
+    id: int
+    kind: int
+    document: str  # its id as JSON, in ASCII
+    chunk: str | None = None  # its id as JSON
+    tags: tuple[str, ...] = ()  # the document's metadata, for filters
+    record: bytes | None = None  # of a head or a chunk, as JSON
+    terms: Mapping[str, str | None] = field(default_factory=dict)  # view -> terms with blanks
+    vectors: Mapping[str, Vector] = field(default_factory=dict)  # view -> unit vector
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What is kept of a document beside its chunks."""
+
+    key: int  # its place in the order of documents
+    record: Mapping[str, Any]
+    fingerprint: str
+    degraded: int
+
+
+def first_id(key: int) -> int:
+    """The id of a document's head, the lowest of its rows."""
+    return key << KEY_BITS
+
+
+def key_of(row_id: int) -> int:
+    """The key of the document that a row belongs to."""
+    return row_id >> KEY_BITS
+
+
+def row_of_id(row_id: int) -> int:
+    """The number that stands for a chunk in rankings."""
+    return row_id >> WINDOW_BITS
+
+
+def id_of_row(row: int) -> int:
+    """The id of the row that holds a chunk."""
+    return row << WINDOW_BITS
+
+
+def quoted(name: str) -> str:
+    """An id as the table has it: JSON in ASCII, which every engine can compare."""
+    return json.dumps(name)
+
+
+def read_head(row_id: int, record: bytes) -> Head:
+    """A head as it was put."""
+    return Head(key_of(row_id), **parse_json(record))
+
+
+def prepare_for(entry: Entry, settings: Settings) -> Prepared:
+    """An entry checked, without the store.
+
+    Raises InvalidParameter and InvalidAnswer as `prepare` does, and where an engine's rows cannot
+    hold the document.
+    """
+    if entry.arrays or len(settings.levels) > 1:
+        raise InvalidParameter(
+            "store must be a folder for this kind of index: an engine keeps chunks with their "
+            "texts and vectors, and no other arrays."
+        )
+    prepared = prepare(entry, settings.levels, settings.dtype)
+    (level,) = prepared.levels.values()
+    windows = max((int(np.bincount(owner).max()) for _, owner in _owned(level)), default=0)
+    if len(level.rows) >= 1 << CHUNK_BITS or windows > 1 << WINDOW_BITS:
+        raise InvalidParameter(
+            f"document {entry.document.id!r} must have fewer than {1 << CHUNK_BITS:,} chunks of at "
+            f"most {1 << WINDOW_BITS:,} windows each in an engine's store; it has "
+            f"{len(level.rows):,}, with up to {windows:,}. Cut the document into several."
+        )
+    return prepared
+
+
+def _owned(level: LevelRows) -> Iterator[tuple[Vector, NDArray[np.int32]]]:
+    return ((matrix, owner) for matrix, owner in level.vectors.values() if len(owner))
+
+
+def engine_rows(entry: Entry, prepared: Prepared, key: int, settings: Settings) -> list[EngineRow]:
+    """All rows of a document, by id."""
+    record = prepared.record
+    name, tags = quoted(record["id"]), tags_of(record["meta"])
+    head = {"record": record, "fingerprint": entry.fingerprint, "degraded": entry.degraded}
+    rows = [EngineRow(first_id(key), HEAD, name, tags=tags, record=dump_json(head))]
+    (level,) = prepared.levels.values()
+    vectors = _vectors_by_window(level)
+    tokenizer = settings.tokenizer
+    for number, row in enumerate(level.rows):
+        place = first_id(key) + (number + 1 << WINDOW_BITS)
+        chunk = quoted(row.chunk.id)
+        terms = {
+            view: None if text is None else " ".join(tokenizer(text))
+            for view, text in row.texts.items()
+        }
+        windows = vectors.get(number, [{}])
+        rows.append(EngineRow(place, CHUNK, name, chunk, tags, line_of(row), terms, windows[0]))
+        for window, of_window in enumerate(windows[1:], start=1):
+            rows.append(EngineRow(place + window, WINDOW, name, chunk, tags, vectors=of_window))
+    return rows
+
+
+def _vectors_by_window(level: LevelRows) -> dict[int, list[dict[str, Vector]]]:
+    """Number of a chunk -> for each window, its vectors by view."""
+    windows: dict[int, list[dict[str, Vector]]] = {}
+    for view, (matrix, owner) in level.vectors.items():
+        numbers: dict[int, Iterator[int]] = {}
+        for number, vector in zip(owner.tolist(), matrix, strict=True):
+            window = next(numbers.setdefault(number, count()))
+            of_chunk = windows.setdefault(number, [])
+            if window == len(of_chunk):
+                of_chunk.append({})
+            of_chunk[window][view] = vector
+    return windows
+
+
+# -- conditions
+
+
+def tags_of(meta: Mapping[str, Any]) -> tuple[str, ...]:
+    """Metadata as strings that a filter finds: each key, and each key with each value."""
+    tags: dict[str, None] = {}
+    for key, value in meta.items():
+        tags[key_tag(key)] = None
+        for item in value if isinstance(value, list) else [value]:
+            tag = value_tag(key, item)
+            if tag is not None:
+                tags[tag] = None
+    return tuple(tags)
+
+
+def key_tag(key: str) -> str:
+    """The tag of documents that have a key."""
+    return _short([key])
+
+
+def value_tag(key: str, value: Any) -> str | None:
+    """The tag of documents that have a value under a key; None for what no metadata can be.
+
+    Values that are equal in Python have equal tags.
+    """
+    try:
+        return _short([key, _comparable(value)])
+    except (TypeError, ValueError):
+        return None
+
+
+def _comparable(value: Any) -> Any:
+    if isinstance(value, float) and math.isfinite(value) and value == int(value):
+        return int(value)
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, list):
+        return [_comparable(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _comparable(item) for key, item in value.items()}
+    return value
+
+
+def _short(parts: list[Any]) -> str:
+    tag = json.dumps(parts, sort_keys=True, allow_nan=False)
+    return tag if len(tag) <= LONGEST_TAG else sha256(tag.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class EngineFilter:
+    """A condition on documents: it holds where all its parts do.
+
+    Attributes:
+        documents: Ids as the table has them, of which it must have one; None: any.
+        tags: Sets of tags, of each of which it must have one.
+    """
+
+    documents: tuple[str, ...] | None = None
+    tags: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no document can meet it."""
+        return self.documents == () or () in self.tags
+
+
+def filter_of(where: Any) -> EngineFilter | None:
+    """A condition as a filter; None for none.
+
+    Raises InvalidParameter for what an engine cannot be asked.
+    """
+    if where is None or isinstance(where, EngineFilter):
+        return where
+    if not isinstance(where, Mapping):
+        got = "a function" if callable(where) else repr(where)
+        raise InvalidParameter(
+            "where must be None or a dict such as {'doc_id': 'report', 'year': [2020, 2021]} where "
+            f"an engine keeps the documents; got {got}. Put what the function looks at into the "
+            "metadata."
+        )
+    documents = None
+    tags = []
+    for key, value in where.items():
+        values = _values(value)
+        if key == "doc_id":
+            documents = tuple(quoted(item) for item in values if isinstance(item, str))
+        else:
+            found = (value_tag(key, item) for item in values)
+            tags.append(tuple(dict.fromkeys(tag for tag in found if tag is not None)))
+    return EngineFilter(documents, tuple(tags))
+
+
+def _values(value: Any) -> Sequence[Any]:
+    return list(value) if isinstance(value, list | tuple | set | frozenset) else [value]

@@ -1,0 +1,362 @@
+"""A store in LanceDB: a folder or a bucket, many processes, more than fits in memory.
+
+Two tables: `structrag_chunks` has the rows of `engine_rows`, `structrag_settings` what they were
+made with. A change is one commit, so that a document is there whole or not at all. BM25 is
+LanceDB's, over our own terms. Its statistics are those of the last `save`, which makes the indexes
+anew where more than one row in fifty has changed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from structrag.asking.failures import raised_by
+from structrag.errors import IndexDamaged, InvalidAnswer, InvalidParameter, NoIndex, require
+from structrag.index.engine_rows import DEAD, EngineRow, engine_rows, prepare_for, quoted
+from structrag.index.entries import Entry, line_of, plain_json
+from structrag.index.lance_reader import LanceReader
+from structrag.index.lance_tables import (
+    CHUNKS,
+    SETTINGS,
+    arrow_of,
+    check_settings,
+    create_tables,
+    literal,
+    make_indexes,
+    make_vector_index,
+    read_settings,
+    schema_of,
+    views_of,
+    write_settings,
+)
+from structrag.index.snapshot import Settings
+from structrag.index.storage import one_saver
+from structrag.records import Chunk, Document
+
+STALE = 0.02  # the share of changed rows from which on the indexes are made anew
+MOST_FRAGMENTS = 100  # parts of the table, above which they are joined
+KEPT = timedelta(hours=1)  # versions of the table that are younger, for those who still read them
+VECTOR_INDEX_ROWS = 200_000  # rows from which on vectors are searched by an index
+
+
+class LanceStore:
+    """Documents in a LanceDB database.
+
+    Made by `LanceStore.open`. Processes on one machine that write take turns; a reader keeps what
+    it has opened.
+
+    Args:
+        place: A folder, or an address such as "s3://bucket/folder".
+        database: The connection to it.
+        settings: Of the store.
+        config: Of the index.
+    """
+
+    def __init__(
+        self, place: str, database: Any, settings: Settings, config: Mapping[str, Any]
+    ) -> None:
+        self.place = place
+        self.settings = settings
+        self.config = dict(config)
+        self.shared: dict[str, NDArray[Any]] = {}
+        self.views = views_of(settings)
+        self._database = database
+        self._table = database.open_table(CHUNKS)
+        self._lock = threading.RLock()
+        self._reader: LanceReader | None = None
+        self._changed = 0  # rows since the indexes were made
+        self._joining: threading.Thread | None = None
+
+    @property
+    def uri(self) -> str:
+        """What opens it."""
+        return f"lancedb:{self.place}"
+
+    @classmethod
+    def open(
+        cls, place: str, settings: Settings | None = None, config: Mapping[str, Any] | None = None
+    ) -> LanceStore:
+        """The store at a place; where none is, a new one with these settings.
+
+        Raises:
+            NoIndex: none is there, and no settings were given.
+            IndexDamaged: it is incomplete, of another release's format or another program's.
+            InvalidParameter: its settings are others.
+            ModelFailed: LanceDB raised; its error is the cause.
+            MissingExtra: LanceDB is not installed.
+        """
+        lancedb = require("lancedb", extra="lancedb")
+        with raised_by(f"store {place!r}"):
+            if settings is None and _is_local(place) and not Path(place).is_dir():
+                raise _no_index(place)
+            database = lancedb.connect(place, read_consistency_interval=timedelta(0))
+            tables = set(database.list_tables().tables)
+            if SETTINGS not in tables:
+                if settings is None:
+                    raise _no_index(place)
+                _check_place(place)
+                with _one_writer(place):
+                    if SETTINGS not in set(database.list_tables().tables):
+                        create_tables(database, settings, config or {})
+            saved, saved_config = read_settings(place, database)
+            if settings is not None:
+                check_settings(place, saved, settings)
+            store = cls(place, database, saved, saved_config)
+            store._check_columns()
+            return store
+
+    def _check_columns(self) -> None:
+        expected, actual = schema_of(self.settings), self._table.schema
+        for column in expected:
+            if column.name not in actual.names or actual.field(column.name).type != column.type:
+                raise IndexDamaged(
+                    f"The store at {self.place!r} was changed by another program: its table "
+                    f"{CHUNKS} must have the column {column.name!r} of type {column.type}. Restore "
+                    "it from a copy, or build it again."
+                )
+
+    # -- what is there
+
+    @property
+    def changes(self) -> int:
+        """The version of the table."""
+        with self._reading():
+            return int(self._table.version)
+
+    def reader(self) -> LanceReader:
+        """The version that is there now."""
+        with self._lock, self._reading():
+            version = int(self._table.version)
+            if self._reader is None or self._reader.changes != version:
+                table = self._database.open_table(CHUNKS)
+                table.checkout(version)
+                self._reader = LanceReader(self.place, table, self.settings)
+            return self._reader
+
+    @property
+    def document_ids(self) -> list[str]:
+        return self.reader().document_ids
+
+    def __len__(self) -> int:
+        return len(self.reader())
+
+    def __contains__(self, doc_id: object) -> bool:
+        return isinstance(doc_id, str) and self.reader().head(doc_id) is not None
+
+    def document(self, doc_id: str) -> Document:
+        head = self.reader().head(doc_id)
+        if head is None:
+            raise InvalidParameter(f"doc_id must be a document of the store; {doc_id!r} is not.")
+        return Document(text="", **head.record)
+
+    def fingerprint(self, doc_id: str) -> str | None:
+        head = self.reader().head(doc_id)
+        return head.fingerprint if head else None
+
+    def degraded(self, doc_id: str) -> int:
+        head = self.reader().head(doc_id)
+        return head.degraded if head else 0
+
+    def chunks(self, doc_id: str | None = None) -> list[Chunk]:
+        return self.reader().chunks(doc_id)
+
+    def holds(self, entry: Entry) -> bool:
+        reader = self.reader()
+        head = reader.head(entry.document.id)
+        if head is None or head.fingerprint != entry.fingerprint:
+            return False
+        if head.degraded != entry.degraded:
+            return False
+        (level,) = prepare_for(entry, self.settings).levels.values()
+        return [line_of(row) for row in level.rows] == reader.lines_of(entry.document.id)
+
+    # -- changes
+
+    def put(self, entry: Entry) -> None:
+        self.put_all([entry])
+
+    def put_all(self, entries: Sequence[Entry]) -> None:
+        """Add documents, or replace those with their ids, in one commit.
+
+        Of two with one id the last counts. Raises InvalidParameter and InvalidAnswer as `Store.put`
+        does, and ModelFailed where LanceDB raises; nothing has changed then.
+        """
+        by_id = {entry.document.id: entry for entry in entries}
+        prepared = {doc_id: prepare_for(entry, self.settings) for doc_id, entry in by_id.items()}
+        if not by_id:
+            return
+        with self._writing():
+            reader = self.reader()
+            heads = reader.heads(list(by_id))
+            next_key = reader.last_key() + 1
+            rows: list[EngineRow] = []
+            for doc_id, entry in by_id.items():
+                head = heads.get(doc_id)
+                key = next_key if head is None else head.key
+                next_key += head is None
+                rows += engine_rows(entry, prepared[doc_id], key, self.settings)
+            self._make_room_for_vectors(rows)
+            outdated = reader.ids_of(list(heads)) if heads else []
+            self._commit(rows, outdated)
+
+    def _commit(self, rows: list[EngineRow], outdated: Sequence[int]) -> None:
+        """Write rows in the place of outdated ones, in one step."""
+        schema = self._table.schema
+        if not outdated:
+            self._table.add(arrow_of(rows, schema))
+            self._changed += len(rows)
+            return
+        # An earlier version with more rows leaves some over. They become rows that nothing finds,
+        # in the same commit, and are removed afterwards.
+        kept = {row.id for row in rows}
+        rows = rows + [EngineRow(i, DEAD, '""') for i in outdated if i not in kept]
+        merge = self._table.merge_insert("id").when_matched_update_all()
+        merge.when_not_matched_insert_all().execute(arrow_of(rows, schema), on_bad_vectors="null")
+        self._changed += len(rows) + len(outdated)
+        if len(rows) > len(kept):
+            self._table.delete(f"kind = {DEAD}")
+
+    def _make_room_for_vectors(self, rows: Sequence[EngineRow]) -> None:
+        """Check the vectors' dimensions; a view's first vectors make its column."""
+        pa = require("pyarrow", extra="lancedb")
+        widths = {view: len(vector) for row in rows for view, vector in row.vectors.items()}
+        new = []
+        for view, width in widths.items():
+            column = f"vector_{view}"
+            if column not in self._table.schema.names:
+                value = pa.float16() if self.settings.dtype == "float16" else pa.float32()
+                new.append(pa.field(column, pa.list_(value, width)))
+                continue
+            expected = self._table.schema.field(column).type.list_size
+            for row in rows:
+                got = len(row.vectors.get(view, range(expected)))
+                if got != expected:
+                    raise InvalidAnswer(
+                        f"The vectors of view {view!r} must have {expected} dimensions like the "
+                        f"store's; document {json.loads(row.document)!r} brings {got}. Use the "
+                        "embedder the store was built with, or build a new store."
+                    )
+        if new:
+            self._table.add_columns(pa.schema(new))
+
+    def delete(self, doc_id: str) -> bool:
+        with self._writing():
+            head = self.reader().head(doc_id)
+            if head is None:
+                return False
+            deleted = self._table.delete(f"document = {literal(quoted(doc_id))}")
+            self._changed += int(deleted.num_deleted_rows)
+            return True
+
+    def save(
+        self, path: str | os.PathLike[str], *, config: Mapping[str, Any] | None = None
+    ) -> None:
+        """Keep the configuration, and bring the indexes up to date.
+
+        Documents are kept as they come. `path` must be the store itself.
+        """
+        if os.fspath(path) not in (self.uri, self.place):
+            raise InvalidParameter(
+                f"path must be {self.uri!r}, where the documents are kept; got "
+                f"{os.fspath(path)!r}. For a copy, copy the folder."
+            )
+        with self._writing():
+            if config is not None and plain_json(dict(config), "config") != self.config:
+                self.config = plain_json(dict(config), "config")
+                write_settings(self._database, self.settings, self.config)
+            n_rows = self._table.count_rows()
+            unindexed = self._table.index_stats("id_index").num_unindexed_rows
+            if max(self._changed, unindexed) > STALE * n_rows:
+                make_indexes(self._table, self.views)
+                self._changed = 0
+            statistics = self._table.stats()
+        lacks_index = n_rows >= VECTOR_INDEX_ROWS and not self._has_vector_indexes()
+        if lacks_index or statistics["fragment_stats"]["num_small_fragments"] > MOST_FRAGMENTS:
+            self._optimize_in_background()
+
+    # -- upkeep
+
+    def optimize(self) -> None:
+        """Join the table's parts, drop old versions, index the vectors of a large one.
+
+        Searches and changes go on meanwhile. A table of a million chunks takes about a minute.
+        """
+        with raised_by(f"store {self.place!r}"):
+            self._table.optimize(cleanup_older_than=KEPT)
+            if self._table.count_rows() < VECTOR_INDEX_ROWS:
+                return
+            for column in self._table.schema.names:
+                if column.startswith("vector_"):
+                    make_vector_index(self._table, column)
+            self._table.optimize(cleanup_older_than=KEPT)
+
+    def _has_vector_indexes(self) -> bool:
+        names = {index.name for index in self._table.list_indices()}
+        columns = [name for name in self._table.schema.names if name.startswith("vector_")]
+        return all(f"{column}_index" in names for column in columns)
+
+    def _optimize_in_background(self) -> None:
+        if self._joining is None or not self._joining.is_alive():
+            self._joining = threading.Thread(target=self._try_to_optimize, daemon=True)
+            self._joining.start()
+
+    def _try_to_optimize(self) -> None:
+        # A change that came first wins, and the parts are joined another time.
+        with suppress(Exception):
+            self.optimize()
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        with raised_by(f"store {self.place!r}"):
+            yield
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Let writers take turns, so that no two give documents one key."""
+        with self._lock, raised_by(f"store {self.place!r}"), _one_writer(self.place):
+            yield
+
+
+def _is_local(place: str) -> bool:
+    return "://" not in place
+
+
+def _no_index(place: str) -> NoIndex:
+    return NoIndex(f"There is no store of structrag at {place!r}. Check the address.")
+
+
+def _check_place(place: str) -> None:
+    """Refuse a folder of something else; make one that is not there."""
+    if not _is_local(place):
+        return
+    folder = Path(place)
+    if folder.exists() and (not folder.is_dir() or not _is_free(folder)):
+        raise InvalidParameter(
+            f"store must be new, an empty folder or a store of structrag; {place!r} holds "
+            "something else, and nothing in it was changed. Choose another folder."
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def _is_free(folder: Path) -> bool:
+    """Whether a folder has nothing, or what an interrupted creation has left."""
+    return {path.name for path in folder.iterdir()} <= {".lock", f"{CHUNKS}.lance"}
+
+
+@contextmanager
+def _one_writer(place: str) -> Iterator[None]:
+    """Let the writers of a folder take turns; of a bucket there may be only one."""
+    if not _is_local(place):
+        yield
+        return
+    with one_saver(Path(place)):
+        yield

@@ -1,0 +1,179 @@
+"""The tables of a store in LanceDB: columns, indexes, settings, and conditions in SQL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from math import isqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structrag.errors import IndexDamaged, InvalidParameter, require
+from structrag.index.engine_rows import EngineFilter, EngineRow
+from structrag.index.entries import dump_json, parse_json, plain_json
+from structrag.index.snapshot import Settings
+
+FORMAT, VERSION = "structrag-lancedb", 1
+CHUNKS, SETTINGS = "structrag_chunks", "structrag_settings"
+
+
+def views_of(settings: Settings) -> tuple[str, ...]:
+    (views,) = settings.levels.values()
+    return tuple(views)
+
+
+def schema_of(settings: Settings) -> Any:
+    pa = require("pyarrow", extra="lancedb")
+    return pa.schema(
+        [
+            ("id", pa.int64()),
+            ("kind", pa.int8()),
+            ("document", pa.string()),
+            ("chunk", pa.string()),
+            ("tags", pa.list_(pa.string())),
+            ("record", pa.binary()),
+            *((f"terms_{view}", pa.string()) for view in views_of(settings)),
+        ]
+    )
+
+
+def arrow_of(rows: Sequence[EngineRow], schema: Any) -> Any:
+    """Rows as an Arrow table with all columns of the store's."""
+    pa = require("pyarrow", extra="lancedb")
+    columns = []
+    for column in schema:
+        name, _, view = column.name.partition("_")
+        if name == "terms":
+            columns.append(pa.array([row.terms.get(view) for row in rows], column.type))
+        elif name == "vector":
+            columns.append(_vector_column([row.vectors.get(view) for row in rows], column.type))
+        else:
+            columns.append(pa.array([getattr(row, name) for row in rows], column.type))
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _vector_column(vectors: Sequence[NDArray[Any] | None], kind: Any) -> Any:
+    pa = require("pyarrow", extra="lancedb")
+    there = [vector for vector in vectors if vector is not None]
+    zeros = np.zeros(kind.list_size, dtype=kind.value_type.to_pandas_dtype())
+    values = np.concatenate([zeros if vector is None else vector for vector in vectors])
+    missing = pa.array([vector is None for vector in vectors])
+    mask = missing if len(there) < len(vectors) else None
+    return pa.FixedSizeListArray.from_arrays(
+        pa.array(values.astype(zeros.dtype)), kind.list_size, mask=mask
+    ).cast(kind)
+
+
+def create_tables(database: Any, settings: Settings, config: Mapping[str, Any]) -> None:
+    """Make both tables; the settings last, so that they are there if all is."""
+    if CHUNKS in database.list_tables().tables:  # an interrupted creation has left it
+        database.drop_table(CHUNKS)
+    table = database.create_table(CHUNKS, schema=schema_of(settings))
+    make_indexes(table, views_of(settings))
+    write_settings(database, settings, plain_json(dict(config), "config"))
+
+
+def write_settings(database: Any, settings: Settings, config: Mapping[str, Any]) -> None:
+    pa = require("pyarrow", extra="lancedb")
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "store": settings.to_json(),
+        "config": dict(config),
+    }
+    row = pa.table({"content": pa.array([dump_json(content)], pa.binary())})
+    is_there = SETTINGS in database.list_tables().tables
+    database.create_table(SETTINGS, row, mode="overwrite" if is_there else "create")
+
+
+def read_settings(place: str, database: Any) -> tuple[Settings, dict[str, Any]]:
+    try:
+        (line,) = database.open_table(SETTINGS).to_arrow()["content"].to_pylist()
+        content = parse_json(line)
+        version = content["version"] if content["format"] == FORMAT else None
+        if version == VERSION:
+            return Settings.from_json(content["store"]), content["config"]
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise IndexDamaged(
+            f"The store at {place!r} is damaged: its table {SETTINGS} makes no sense ({error!r}). "
+            "Restore it from a copy, or build it again."
+        ) from error
+    raise IndexDamaged(
+        f"The store at {place!r} has format version {version}, this release reads {VERSION}. "
+        "Build the store again, or use the release that made it."
+    )
+
+
+def check_settings(place: str, saved: Settings, given: Settings) -> None:
+    """Raise InvalidParameter unless a store has the settings that it is opened with."""
+    if saved.to_json() != given.to_json():
+        raise InvalidParameter(
+            f"views, dtype, lexical, language and stems must be those that the store at {place!r} "
+            f"was made with, {_shown(saved)}; got {_shown(given)}. Leave them out, or name a new "
+            "store."
+        )
+
+
+def _shown(settings: Settings) -> str:
+    """Settings for a message, without all stop words."""
+    saved = settings.to_json()
+    del saved["tokenizer"]["stopwords"]
+    return json.dumps(saved)
+
+
+def make_indexes(table: Any, views: Sequence[str]) -> None:
+    """Make the indexes that are for one row as for millions, in the place of earlier ones."""
+    kinds = require("lancedb.index", extra="lancedb")
+    terms = kinds.FTS(
+        base_tokenizer="whitespace",  # the terms are ours, and done
+        lower_case=False,
+        stem=False,
+        remove_stop_words=False,
+        ascii_folding=False,
+        max_token_length=None,
+        with_position=False,
+    )
+    indexes = {"id": kinds.BTree(), "document": kinds.BTree(), "tags": kinds.LabelList()}
+    indexes |= {f"terms_{view}": terms for view in views}
+    for column, index in indexes.items():
+        table.create_index(column, config=index, name=f"{column}_index", replace=True)
+
+
+def make_vector_index(table: Any, column: str) -> None:
+    name = f"{column}_index"
+    if any(index.name == name for index in table.list_indices()):
+        return
+    kinds = require("lancedb.index", extra="lancedb")
+    partitions = partitions_of(table.count_rows())
+    index = kinds.IvfFlat(distance_type="dot", num_partitions=partitions)
+    table.create_index(column, config=index, name=name)
+
+
+def partitions_of(n_rows: int) -> int:
+    return max(1, isqrt(n_rows))
+
+
+# -- conditions
+
+
+def sql_parts(chosen: EngineFilter | None) -> list[str]:
+    """The parts of a filter in SQL, to be joined by AND."""
+    if chosen is None:
+        return []
+    if chosen.is_empty:
+        return ["id < 0"]
+    parts = [f"array_has_any(tags, [{literals(tags)}])" for tags in chosen.tags]
+    if chosen.documents is not None:
+        parts.append(f"document IN ({literals(chosen.documents)})")
+    return parts
+
+
+def literals(strings: Iterable[str]) -> str:
+    return ", ".join(map(literal, strings))
+
+
+def literal(string: str) -> str:
+    quotes_doubled = string.replace("'", "''")
+    return f"'{quotes_doubled}'"

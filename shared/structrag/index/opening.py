@@ -1,0 +1,82 @@
+"""A store by its address: a folder, or an engine and a place."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from structrag.errors import InvalidParameter
+from structrag.index.corpus import CorpusStore
+from structrag.index.lance import LanceStore
+from structrag.index.snapshot import Settings
+from structrag.index.storage import MANIFEST
+from structrag.index.store import Store
+
+Address = str | os.PathLike[str]
+_ENGINES: dict[str, Callable[..., CorpusStore]] = {"lancedb": LanceStore.open}
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):")  # of two letters or more: one may be a drive
+
+
+def engine_of(address: Address) -> tuple[str, str] | None:
+    """The engine that an address names, and the place; None for a folder.
+
+    Example:
+        >>> engine_of("lancedb:corpus"), engine_of("corpus")
+        (('lancedb', 'corpus'), None)
+
+    Raises InvalidParameter for an engine that is not known.
+    """
+    match = _SCHEME.match(os.fspath(address))
+    if match is None:
+        return None
+    place = os.fspath(address)[match.end() :]
+    if match[1] not in _ENGINES or not place:
+        raise InvalidParameter(
+            "store must be a folder or one of "
+            f"{', '.join(f'{name}:PLACE' for name in _ENGINES)}; got {os.fspath(address)!r}."
+        )
+    return match[1], place
+
+
+def open_store(
+    address: Address,
+    settings: Settings | None = None,
+    config: Mapping[str, Any] | None = None,
+    *,
+    verify: bool = False,
+) -> CorpusStore:
+    """The store at an address; where none is, a new one with these settings.
+
+    A new one in a folder is there when it is first saved. Without settings there must be one.
+
+    Args:
+        address: A folder, or "lancedb:" and a folder or bucket.
+        settings: That it must have. None: those it has.
+        config: Of the index, for a new store.
+        verify: Whether all bytes of a folder are checked now.
+
+    Raises:
+        NoIndex: there is none, and no settings were given.
+        IndexDamaged: it is incomplete, altered, not ours or of another release's format.
+        InvalidParameter: its settings are others, or the address names no engine that is known.
+        ModelFailed: the engine raised; its error is the cause.
+        MissingExtra: the engine's package is not installed.
+    """
+    engine = engine_of(address)
+    if engine is not None:
+        name, place = engine
+        return _ENGINES[name](place, settings, config)
+    if settings is None or (Path(address) / MANIFEST).exists():
+        store = Store.load(address, verify=verify)
+        if settings is not None and store.settings != settings:
+            raise InvalidParameter(
+                f"views, dtype, lexical and language must be those that the index at "
+                f"{os.fspath(address)!r} was built with. Leave them out, or name a new folder."
+            )
+        return store
+    store = Store(settings.levels, config=config)
+    store.settings = settings
+    return store
