@@ -73,6 +73,16 @@ def gguf(folder: Path) -> str:
     sys.exit("an empty file passed for a model")
 
 
+def lancedb(folder: Path) -> str:
+    letters = structrag.FunctionEmbedder(
+        lambda texts: [[float(text.count(letter)) for letter in "aeinost"] for text in texts],
+        name="letters",
+    )
+    index = structrag.Index(embedder=letters, store=f"lancedb:{folder / 'corpus'}")
+    index.add([structrag.read_text(TEXT, id="pump")])
+    return structrag.MultiViewRetriever(index, k=1).search(QUESTION)[0].chunk.text
+
+
 def static(folder: Path) -> str:
     from structrag.models import StaticEmbedder
 
@@ -138,6 +148,7 @@ CHECKS = {
     "models": models,
     "gguf": gguf,
     "static": static,
+    "lancedb": lancedb,
     "cli": cli,
     "mcp": mcp,
     "plot": plot,

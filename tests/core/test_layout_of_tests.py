@@ -21,6 +21,8 @@ ELSEWHERE = {
     "evaluation/estimates": "evaluation/test_comparing, cli/test_tables",
     "evaluation/searched": "evaluation/test_labelled: chunks searched and measured",
     "hosts/images": "the adapters' tests: images as their hosts take them",
+    "index/corpus": "protocols; index/test_store and index/test_lance test what follows them",
+    "index/lance_tables": "index/test_lance: tables that are made, read and refused",
     "ingestion/tasks": "records",
     "reading/drafts": "a record",
     "reading/html/text": "reading/html/test_flow: the text that is written",

@@ -12,8 +12,14 @@ from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_fakes import DOCUMENTS, EMBEDDING, PETS, facts, multiview
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
-from langchain_structrag import ContentAwareTextSplitter, FixedTextSplitter, MultiViewRetriever
-from structrag.errors import InvalidParameter
+from langchain_structrag import (
+    ContentAwareTextSplitter,
+    EvidenceRetriever,
+    FixedTextSplitter,
+    HiQARetriever,
+    MultiViewRetriever,
+)
+from structrag.errors import InvalidParameter, UnknownArgument
 
 KINDS = pytest.mark.parametrize("kind", ["lsa", "embedding", "vectorstore"])
 
@@ -188,3 +194,18 @@ def test_other_bad_arguments() -> None:
         MultiViewRetriever.from_documents(["text"])  # type: ignore[list-item]
     with pytest.raises(TypeError):
         MultiViewRetriever.from_documents(DOCUMENTS, chunk_siez=3)
+
+
+def test_documents_are_kept_in_a_store(tmp_path: Path) -> None:
+    pytest.importorskip("lancedb", reason="the extra 'lancedb' is not installed")
+    documents = [Document("# Pump\n\nIt leaks.", id="a"), Document("A valve.", id="b")]
+    store = f"lancedb:{tmp_path}"
+    made = MultiViewRetriever.from_documents(documents, EMBEDDING, store=store, k=1)
+    (found,) = made.invoke("pump leaks", where={"doc_id": "a"})
+    assert found.page_content == "# Pump\n\nIt leaks." and found.metadata["doc_id"] == "a"
+    opened = MultiViewRetriever.load(store, EMBEDDING, k=1)
+    assert opened.invoke("pump leaks") == made.invoke("pump leaks", where=None)
+    with pytest.raises(ValueError, match="index must keep its documents itself"):
+        HiQARetriever.from_documents(documents, EMBEDDING, store=f"lancedb:{tmp_path / 'hiqa'}")
+    with pytest.raises(UnknownArgument, match="Only MultiViewRetriever and HiQARetriever take it"):
+        EvidenceRetriever.from_documents(documents, EMBEDDING, store=store)  # type: ignore[call-arg]

@@ -7,6 +7,7 @@ import asyncio
 import json
 import time
 from datetime import date
+from pathlib import Path
 
 import pytest
 from llama_index.core import Document, VectorStoreIndex
@@ -380,3 +381,18 @@ def test_hits_know_the_chunks_beside_them() -> None:
     assert places == [i for i in (middle - 1, middle, middle + 1) if 0 <= i < 5]
     first = docstore.get_node("d:0-" + str(text.index("# Part 1")))
     assert first.prev_node is None and first.next_node is not None
+
+
+def test_documents_are_kept_in_a_store(tmp_path: Path) -> None:
+    pytest.importorskip("lancedb", reason="the extra 'lancedb' is not installed")
+    documents = [
+        Document(text="# Pump\n\nIt leaks.\n\n# Valve\n\nIt shuts.", doc_id="a"),
+        Document(text="A valve.", doc_id="b"),
+    ]
+    store, options = f"lancedb:{tmp_path}", {"embed_model": MockEmbedding(embed_dim=8)}
+    made = MultiViewRetriever.from_documents(documents, store=store, similarity_top_k=1, **options)
+    (found,) = made.retrieve("pump leaks")
+    assert found.node.ref_doc_id == "a"
+    assert (found.node.next_node is None) == ("Valve" in found.text)
+    opened = MultiViewRetriever.load(store, similarity_top_k=1, **options)
+    assert [node.node_id for node in opened.retrieve("pump leaks")] == [found.node_id]

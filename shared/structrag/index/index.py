@@ -58,6 +58,7 @@ class IndexSettings(AskingOptions, total=False):
     prompts: Prompts | None
     invented_keywords: bool | None
     asking: Asking | None
+    store: Address | None
 
 
 class IndexOptions(IndexSettings, total=False):
@@ -67,7 +68,6 @@ class IndexOptions(IndexSettings, total=False):
     splitter: Splitter | None
     dense_store: DenseStore | None
     lexical: str | None
-    store: Address | None
 
 
 __all__ = ["ALGORITHM_VERSION", "AddReport", "Index"]
@@ -488,8 +488,8 @@ class Index:
         Args:
             verify: Check all bytes now; else a block of a file is checked when it is first read.
             embedder: The embedder it was built with.
-            options: As for `Index`; views, preset, language, stems, dtype and lexical
-                are the saved ones.
+            options: As for `Index`, without store. Views, preset, language, stems, dtype and
+                lexical are the saved ones.
 
         Raises:
             IndexDamaged: there is no index, or it is incomplete, altered, not ours or of another
@@ -497,6 +497,8 @@ class Index:
             InvalidParameter: the embedder, or a saved option, is another one than the index was
                 built with.
         """
+        if options.get("store") is not None:
+            raise InvalidParameter("store must be left out of load: the path says what is opened.")
         store = open_store(path, verify=verify)
         arguments = _with_saved(path, store.config, options, cls)
         if not isinstance(store, Store):

@@ -28,7 +28,6 @@ from structrag.index.lance_tables import (
     CHUNKS,
     SETTINGS,
     arrow_of,
-    check_settings,
     create_tables,
     literal,
     make_indexes,
@@ -38,7 +37,7 @@ from structrag.index.lance_tables import (
     views_of,
     write_settings,
 )
-from structrag.index.snapshot import Settings
+from structrag.index.snapshot import Settings, check_settings
 from structrag.index.storage import one_saver
 from structrag.records import Chunk, Document
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from math import isqrt
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.errors import IndexDamaged, InvalidParameter, require
+from structrag.errors import IndexDamaged, require
 from structrag.index.engine_rows import EngineFilter, EngineRow
 from structrag.index.entries import dump_json, parse_json, plain_json
 from structrag.index.snapshot import Settings
@@ -104,23 +103,6 @@ def read_settings(place: str, database: Any) -> tuple[Settings, dict[str, Any]]:
         f"The store at {place!r} has format version {version}, this release reads {VERSION}. "
         "Build the store again, or use the release that made it."
     )
-
-
-def check_settings(place: str, saved: Settings, given: Settings) -> None:
-    """Raise InvalidParameter unless a store has the settings that it is opened with."""
-    if saved.to_json() != given.to_json():
-        raise InvalidParameter(
-            f"views, dtype, lexical, language and stems must be those that the store at {place!r} "
-            f"was made with, {_shown(saved)}; got {_shown(given)}. Leave them out, or name a new "
-            "store."
-        )
-
-
-def _shown(settings: Settings) -> str:
-    """Settings for a message, without all stop words."""
-    saved = settings.to_json()
-    del saved["tokenizer"]["stopwords"]
-    return json.dumps(saved)
 
 
 def make_indexes(table: Any, views: Sequence[str]) -> None:

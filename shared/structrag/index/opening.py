@@ -11,7 +11,7 @@ from typing import Any
 from structrag.errors import InvalidParameter
 from structrag.index.corpus import CorpusStore
 from structrag.index.lance import LanceStore
-from structrag.index.snapshot import Settings
+from structrag.index.snapshot import Settings, check_settings
 from structrag.index.storage import MANIFEST
 from structrag.index.store import Store
 
@@ -71,11 +71,8 @@ def open_store(
         return _ENGINES[name](place, settings, config)
     if settings is None or (Path(address) / MANIFEST).exists():
         store = Store.load(address, verify=verify)
-        if settings is not None and store.settings != settings:
-            raise InvalidParameter(
-                f"views, dtype, lexical and language must be those that the index at "
-                f"{os.fspath(address)!r} was built with. Leave them out, or name a new folder."
-            )
+        if settings is not None:
+            check_settings(os.fspath(address), store.settings, settings)
         return store
     store = Store(settings.levels, config=config)
     store.settings = settings

@@ -7,6 +7,7 @@ meanwhile.
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -72,6 +73,23 @@ class Settings:
             bm25=Bm25(**saved["bm25"]),
             tokenizer=Tokenizer.from_json(saved["tokenizer"]),
         )
+
+
+def check_settings(place: str, saved: Settings, given: Settings) -> None:
+    """Raise InvalidParameter unless a store has the settings that it is opened with."""
+    if saved.to_json() != given.to_json():
+        raise InvalidParameter(
+            f"views, dtype, lexical, language and stems must be those that the store at {place!r} "
+            f"was made with, {_shown(saved)}; got {_shown(given)}. Leave them out, or name a new "
+            "store."
+        )
+
+
+def _shown(settings: Settings) -> str:
+    """Settings for a message, without all stop words."""
+    saved = settings.to_json()
+    del saved["tokenizer"]["stopwords"]
+    return json.dumps(saved)
 
 
 class Snapshot:

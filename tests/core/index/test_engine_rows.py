@@ -1,0 +1,120 @@
+"""Documents as rows of an engine, and conditions as filters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from structrag import Chunk, Document
+from structrag.errors import InvalidParameter
+from structrag.index.engine_rows import (
+    CHUNK,
+    HEAD,
+    LONGEST_TAG,
+    WINDOW,
+    EngineFilter,
+    engine_rows,
+    filter_of,
+    id_of_row,
+    key_of,
+    key_tag,
+    prepare_for,
+    quoted,
+    read_head,
+    row_of_id,
+    tags_of,
+    value_tag,
+)
+from structrag.index.entries import Entry, Vectors, row_of
+from structrag.index.store import Store
+
+SETTINGS = Store(("raw", "keywords")).settings
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=2),
+    max_leaves=3,
+)  # fmt: skip
+
+
+def entry(**fields: Any) -> Entry:
+    """Two chunks, the second of which has two windows and no keywords."""
+    document = Document(
+        "red pump\nblue valve", id="it's \u00e9", meta={"year": 2020, "tags": ["a"]}
+    )
+    chunks = (
+        Chunk("c0", document.id, "s", 0, 9, "red pump\n"),
+        Chunk("c1", document.id, "s", 9, 19, "blue valve"),
+    )
+    vectors = {
+        "raw": Vectors(np.eye(3), np.array([0, 1, 1])),
+        "keywords": Vectors(np.ones((1, 3)), np.array([0])),
+    }
+    views = {"raw": ("red pump", "The Blue valve"), "keywords": ("pump", None)}
+    return Entry(document, "print", chunks, views, vectors, **fields)
+
+
+def test_a_document_is_a_head_its_chunks_and_their_windows() -> None:
+    given_entry = entry(degraded=2)
+    rows = engine_rows(given_entry, prepare_for(given_entry, SETTINGS), 7, SETTINGS)
+    assert [row.kind for row in rows] == [HEAD, CHUNK, CHUNK, WINDOW]
+    assert [row.id for row in rows] == sorted({row.id for row in rows})
+    assert {key_of(row.id) for row in rows} == {7}
+    assert row_of_id(rows[2].id) == row_of_id(rows[3].id) == row_of_id(rows[1].id) + 1
+    assert id_of_row(row_of_id(rows[3].id)) == rows[2].id
+    assert {row.document for row in rows} == {quoted("it's \u00e9")} and rows[0].document.isascii()
+    head = read_head(rows[0].id, rows[0].record or b"")
+    assert (head.key, head.fingerprint, head.degraded) == (7, "print", 2)
+    assert head.record["meta"] == {"year": 2020, "tags": ["a"]}
+    assert rows[2].terms == {"raw": "blue valve", "keywords": None} and not rows[3].terms
+    assert row_of(rows[1].record or b"").chunk.text == "red pump\n"
+    assert rows[1].vectors.keys() == {"raw", "keywords"} and rows[3].vectors.keys() == {"raw"}
+    assert rows[3].vectors["raw"].tolist() == [0, 0, 1]
+
+
+def test_what_an_engine_cannot_hold_is_refused() -> None:
+    with pytest.raises(InvalidParameter, match="store must be a folder for this kind of index"):
+        prepare_for(entry(arrays={"text": np.zeros(3)}), SETTINGS)
+    windows = Vectors(np.ones((4097, 3)), np.zeros(4097, dtype=int))
+    long = entry()
+    long = Entry(long.document, "", long.chunks, long.views, {"raw": windows})
+    with pytest.raises(InvalidParameter, match=r"up to 4,097\. Cut the document"):
+        prepare_for(long, SETTINGS)
+
+
+@given(st.dictionaries(st.text(max_size=3), JSON, max_size=3), st.text(max_size=3), JSON)
+def test_tags_find_what_equality_finds(meta: dict[str, Any], key: str, value: Any) -> None:
+    values = meta.get(key)
+    items = values if isinstance(values, list) else [values]
+    assert (value_tag(key, value) in tags_of(meta)) == (key in meta and value in items)
+    assert (key_tag(key) in tags_of(meta)) == (key in meta)
+
+
+def test_tags_are_short_and_of_json_alone() -> None:
+    assert value_tag("year", True) == value_tag("year", 1.0) == value_tag("year", 1)
+    assert value_tag("year", float("nan")) is value_tag("year", {1, 2}) is None
+    long = value_tag("text", "x" * 1000)
+    assert long is not None and len(long) <= LONGEST_TAG and long != value_tag("text", "x" * 999)
+
+
+def test_conditions_become_filters() -> None:
+    assert filter_of(None) is None
+    chosen = filter_of({"doc_id": ["a", 3], "year": (2020, 2021), "lang": "en"})
+    assert chosen == EngineFilter(
+        ('"a"',), (('["year", 2020]', '["year", 2021]'), ('["lang", "en"]',))
+    )
+    assert filter_of(chosen) is chosen and not chosen.is_empty
+    for nothing in ({"doc_id": []}, {"year": []}, {"year": object()}):
+        empty = filter_of(nothing)
+        assert empty is not None and empty.is_empty
+
+
+def test_functions_are_refused() -> None:
+    with pytest.raises(InvalidParameter, match=r"where must be None or a dict .* got a function"):
+        filter_of(lambda meta: True)
+    with pytest.raises(InvalidParameter, match="got 'year'"):
+        filter_of("year")

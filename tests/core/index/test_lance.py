@@ -1,0 +1,334 @@
+"""A store in LanceDB: what it keeps, what one commit does, and what it refuses."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from doubles import HashEmbedder
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from store_making import VIEWS, entry, small_store
+
+from structrag import HiQARetriever, Index, MultiViewRetriever, read_text
+from structrag.errors import (
+    IndexDamaged,
+    InvalidAnswer,
+    InvalidParameter,
+    MissingExtra,
+    ModelFailed,
+    NoIndex,
+)
+from structrag.index import lance
+from structrag.index.lance import LanceStore
+from structrag.index.lance_tables import CHUNKS, SETTINGS
+from structrag.index.store import Store
+
+lancedb = pytest.importorskip("lancedb", reason="the extra 'lancedb' is not installed")
+
+WORDS = ["apple", "banana", "cherry", "plum"]
+
+
+def store_at(place: Path, **options: Any) -> LanceStore:
+    return LanceStore.open(str(place), Store(VIEWS, **options).settings, {"made": "here"})
+
+
+def contents(store: Any) -> list[Any]:
+    """Everything of every document, in order."""
+    return [
+        (
+            store.document(doc_id),
+            store.fingerprint(doc_id),
+            store.degraded(doc_id),
+            store.chunks(doc_id),
+        )
+        for doc_id in store.document_ids
+    ]
+
+
+def test_a_store_gives_back_what_the_embedded_one_does(tmp_path: Path) -> None:
+    store, own = store_at(tmp_path), small_store()
+    for doc_id in own.document_ids:
+        assert doc_id not in store
+    entries = [entry("b", ["fig", "plum pear"], {"year": 2021}), entry("it's", ["apple"])]
+    store.put_all(entries)
+    own = Store(VIEWS)
+    own.put_all(entries)
+    assert contents(store) == contents(own) and store.chunks() == own.chunks()
+    assert len(store) == 3 and store.holds(entries[0]) and "it's" in store
+    assert not store.holds(entry("b", ["fig", "plum pea"], {"year": 2021}))
+    other = LanceStore.open(str(tmp_path))  # another process
+    assert contents(other) == contents(own) and other.config == {"made": "here"}
+    with pytest.raises(InvalidParameter, match="'x' is not"):
+        store.document("x")
+
+
+@settings(max_examples=8)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abc"), st.lists(st.sampled_from(WORDS), max_size=3)), max_size=6
+    )
+)
+def test_every_history_is_that_of_the_embedded_store(
+    tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[str, list[str]]]
+) -> None:
+    """A document without text deletes."""
+    store, own = store_at(tmp_path_factory.mktemp("corpus")), Store(VIEWS)
+    for doc_id, texts in changes:
+        if texts:
+            given_entry = entry(doc_id, texts, {"n": len(texts)}, windows=len(texts) == 2)
+            store.put(given_entry)
+            own.put(given_entry)
+        else:
+            assert store.delete(doc_id) == own.delete(doc_id)
+    assert contents(store) == contents(own)
+    query = np.array([1.0, 2.0, 3.0])
+    found = [own.chunk(row).id for row, _ in own.search_dense("raw", query, 9)]
+    rows = [row for row, _ in store.reader().search_dense("raw", query, 9)]
+    assert [chunk.id for chunk in store.reader().chunks_at(rows)] == found
+
+
+def test_a_replaced_document_keeps_its_place_and_leaves_nothing(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    store.put_all([entry("a", ["apple", "fig", "plum"], windows=True), entry("b", ["pear"])])
+    before = store.reader()
+    store.put(entry("a", ["cherry"]))
+    assert store.document_ids == ["a", "b"] and [c.text for c in store.chunks()] == [
+        "cherry",
+        "pear",
+    ]
+    assert lancedb.connect(tmp_path).open_table(CHUNKS).count_rows() == 4
+    # A reader keeps what it has opened.
+    assert [chunk.text for chunk in before.chunks("a")] == ["apple", "fig", "plum"]
+    assert store.delete("a") and not store.delete("a") and store.document_ids == ["b"]
+
+
+def test_a_group_is_refused_whole(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    store.put(entry("a", ["apple"]))
+    bad = entry("b", ["fig"])
+    bad.vectors["raw"].matrix[0].append(1.0)  # type: ignore[index, union-attr]
+    with pytest.raises(InvalidAnswer, match="must have 3 dimensions like the store's; document"):
+        store.put_all([entry("c", ["plum"]), bad])
+    assert store.document_ids == ["a"]
+    store.put_all([])
+    assert store.document_ids == ["a"]
+
+
+def test_half_precision_is_kept(tmp_path: Path) -> None:
+    store = store_at(tmp_path, dtype="float16")
+    store.put(entry("a", ["apple", "fig"]))
+    rows = store.reader().search_dense("raw", [1.0, 2.0, 3.0], 5)
+    assert len(rows) == 2
+    assert "halffloat" in str(lancedb.connect(tmp_path).open_table(CHUNKS).schema)
+
+
+def test_indexes_are_made_anew_when_enough_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+    make = lance.make_indexes
+    store = store_at(tmp_path)
+    monkeypatch.setattr(lance, "make_indexes", lambda *given: made.append(make(*given)))
+    store.put_all([entry(str(i), ["apple fig", "plum"]) for i in range(40)])
+    store.save(store.uri, config={"made": "there"})
+    assert len(made) == 1 and LanceStore.open(str(tmp_path)).config == {"made": "there"}
+    store.save(tmp_path)
+    assert len(made) == 1
+    store.put(entry("0", ["apple"]))
+    store.save(tmp_path)
+    assert len(made) == 2
+    with pytest.raises(InvalidParameter, match=f"path must be 'lancedb:{tmp_path}'"):
+        store.save(tmp_path / "elsewhere")
+
+
+def test_a_large_table_is_joined_and_its_vectors_are_indexed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lance, "VECTOR_INDEX_ROWS", 300)
+    monkeypatch.setattr(lance, "MOST_FRAGMENTS", 2)
+    store = store_at(tmp_path)
+    for group in range(4):
+        texts = [f"{WORDS[i % 4]} number{i} {'fig ' * (i % 7)}" for i in range(100)]
+        store.put(entry(str(group), texts))
+    exact = [row for row, _ in store.reader().search_dense("raw", [1.0, 2.0, 3.0], 10)]
+    store.save(tmp_path)
+    assert store._joining is not None
+    store._joining.join()
+    statistics = store._table.stats()["fragment_stats"]
+    assert statistics["num_fragments"] == 1 and store._has_vector_indexes()
+    found = [row for row, _ in store.reader().search_dense("raw", [1.0, 2.0, 3.0], 10)]
+    assert len(set(found) & set(exact)) >= 8
+    store.optimize()  # again, with the indexes there
+
+
+# -- what is refused
+
+
+def test_a_place_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(InvalidParameter, match="store must be new, an empty folder or a store"):
+        store_at(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+    with pytest.raises(NoIndex, match="There is no store of structrag"):
+        LanceStore.open(str(tmp_path))
+    with pytest.raises(NoIndex):
+        LanceStore.open(str(tmp_path / "new"))
+    assert not (tmp_path / "new").exists()
+
+
+def test_other_settings_versions_and_columns_are_refused(tmp_path: Path) -> None:
+    store_at(tmp_path)
+    with pytest.raises(InvalidParameter, match="must be those that the store at"):
+        LanceStore.open(str(tmp_path), Store(["raw"]).settings)
+    database = lancedb.connect(tmp_path)
+    database.open_table(CHUNKS).drop_columns(["record"])
+    with pytest.raises(IndexDamaged, match=r"changed by another program.*column 'record'"):
+        store_at(tmp_path)
+    for content, message in (
+        (b'{"format": "structrag-lancedb", "version": 99}', "has format version 99"),
+        (b'{"format": "other"}', "version None"),
+        (b"nonsense", "is damaged: its table"),
+    ):
+        database.create_table(SETTINGS, [{"content": content}], mode="overwrite")
+        with pytest.raises(IndexDamaged, match=message):
+            LanceStore.open(str(tmp_path))
+
+
+def test_an_interrupted_creation_is_begun_again(tmp_path: Path) -> None:
+    lancedb.connect(tmp_path).create_table(CHUNKS, [{"a": 1}])
+    store = store_at(tmp_path)
+    store.put(entry("a", ["apple"]))
+    assert store.document_ids == ["a"]
+
+
+def test_a_table_that_goes_away_is_one_sentence(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    store.put(entry("a", ["apple"]))
+    lancedb.connect(tmp_path).drop_table(CHUNKS)
+    with pytest.raises(ModelFailed, match=r"The store '.*' raised"):
+        store.put(entry("b", ["fig"]))
+
+
+def test_a_package_that_is_missing_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "lancedb", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'structrag\[lancedb\]'"):
+        store_at(tmp_path)
+
+
+# -- an index over it
+
+
+def test_an_index_is_the_same_in_both(tmp_path: Path, embedder: HashEmbedder) -> None:
+    texts = [f"# Pump {i}\n\nThe pump {i} leaks.\n\n## Valve\n\nValve {i}." for i in range(9)]
+    documents = [read_text(text, id=f"d{i}") for i, text in enumerate(texts)]
+    own, far = Index(embedder=embedder), Index(embedder=embedder, store=f"lancedb:{tmp_path}")
+    assert own.add(documents).chunks == far.add(documents).chunks == 18
+    assert far.add(documents).unchanged == 9
+    for index in (own, far):
+        index.delete("d3")
+    ours, theirs = (MultiViewRetriever(index, k=10) for index in (own, far))
+    for query in ("Which pump leaks?", "valve 5", "unheardof"):
+        hits, others = ours.search(query), theirs.search(query)
+        assert [hit.chunk for hit in hits] == [hit.chunk for hit in others]
+        assert [hit.score for hit in hits] == pytest.approx([hit.score for hit in others], abs=1e-4)
+    (hit,) = far.search("valve 5", 1, route="bm25")
+    assert hit.chunk == own.search("valve 5", 1, route="bm25")[0].chunk
+    opened = Index.load(f"lancedb:{tmp_path}", embedder=embedder)
+    assert opened.chunks() == own.chunks() and opened.views == own.views
+    with pytest.raises(InvalidParameter, match="embedder must be the one"):
+        Index.load(f"lancedb:{tmp_path}", embedder=HashEmbedder(name="other"))
+    with pytest.raises(InvalidParameter, match="index must keep its documents itself here"):
+        HiQARetriever(far)
+
+
+def test_a_folder_is_kept_as_documents_come(tmp_path: Path, embedder: HashEmbedder) -> None:
+    index = Index(embedder=embedder, store=tmp_path / "corpus")
+    index.add([read_text("A pump.", id="a"), read_text("A valve.", id="b")])
+    assert Index.load(tmp_path / "corpus", embedder=embedder).document_ids == ["a", "b"]
+    again = Index(embedder=embedder, store=str(tmp_path / "corpus"))
+    again.delete("a")
+    assert Index.load(tmp_path / "corpus", embedder=embedder).document_ids == ["b"]
+    with pytest.raises(InvalidParameter, match="embedder must be the one"):
+        Index(embedder=HashEmbedder(name="other"), store=tmp_path / "corpus")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"embedder": None}, "embedder must be a model where an engine keeps"),
+        ({"lexical": "okapi"}, "lexical must be 'lucene' where an engine counts"),
+        ({"dense_store": "host"}, "dense_store must be None where an engine keeps"),
+    ],
+)
+def test_what_an_engine_cannot_do_is_refused(
+    tmp_path: Path, embedder: HashEmbedder, options: dict[str, Any], message: str
+) -> None:
+    class Host:
+        wants_vectors = True
+
+    if "dense_store" in options:
+        options = {"dense_store": Host()}
+    with pytest.raises(InvalidParameter, match=message):
+        Index(**{"embedder": embedder, **options}, store=f"lancedb:{tmp_path / 'new'}")
+    assert not (tmp_path / "new").exists()
+
+
+async def test_on_an_event_loop(tmp_path: Path, embedder: HashEmbedder) -> None:
+    index = Index(embedder=embedder, store=f"lancedb:{tmp_path}", views=["raw"])
+    await index.aadd([read_text("The pump leaks.", id="a")])
+    (hit,) = await MultiViewRetriever(index, k=1).asearch("pump")
+    assert hit.chunk.doc_id == "a"
+
+
+# -- several processes
+
+WRITER = """
+import sys
+from structrag.index.lance import LanceStore
+from structrag.index.store import Store
+sys.path.insert(0, {tests!r})
+from store_making import VIEWS, entry
+store = LanceStore.open({place!r})
+for i in range({first}, {last}):
+    store.put(entry(f"d{{i}}", ["apple " * (i % 5 + 1), "fig"]))
+    print(i, flush=True)
+"""
+
+
+def writer(place: Path, first: int, last: int) -> subprocess.Popen[str]:
+    tests = str(Path(__file__).parents[2])
+    code = WRITER.format(tests=tests, place=str(place), first=first, last=last)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment
+    )
+
+
+@pytest.mark.slow
+def test_two_writers_take_turns_and_one_that_is_killed_leaves_whole_documents(
+    tmp_path: Path,
+) -> None:
+    store = store_at(tmp_path)
+    with writer(tmp_path, 0, 1000) as killed, writer(tmp_path, 1000, 1010) as other:
+        assert killed.stdout is not None
+        for _ in range(5):
+            killed.stdout.readline()
+        time.sleep(0.05)
+        killed.send_signal(signal.SIGKILL)
+        other.communicate(timeout=120)
+    assert other.returncode == 0
+    ids = store.document_ids
+    assert len(ids) == len(set(ids)) >= 15 and {f"d{i}" for i in range(1000, 1010)} <= set(ids)
+    assert all(len(store.chunks(doc_id)) == 2 for doc_id in ids)
+    store.put(entry("after", ["plum"]))
+    assert store.document_ids[-1] == "after"
