@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from structrag.index.snapshot import Reader
+from structrag.index.corpus import CorpusReader
 from structrag.records import Chunk
 
 
-def beside(reader: Reader, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
+def beside(reader: CorpusReader, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
     """The chunks of an index before and behind a chunk of it.
 
     None where the document begins or ends, and twice for a chunk that is not in the index. Of

@@ -199,6 +199,11 @@ class Index:
                 "dense_store must be None where an engine keeps the documents: it keeps their "
                 "vectors too. Leave one of the two out."
             )
+        if len(settings.levels) > 1:
+            raise InvalidParameter(
+                f"store must be a folder for {type(self).__name__}, which keeps more than chunks; "
+                f"got {str(self.address)!r}. Leave it out, or pass a folder."
+            )
         if settings.bm25 != Bm25():
             raise InvalidParameter(
                 f"lexical must be 'lucene' where an engine counts the terms; got "

@@ -121,7 +121,7 @@ class MultiViewRetriever(Retriever):
         return (yield from self.found_steps(self.index.reader(), query, most, where))
 
     def found_steps(
-        self, reader: Reader, query: str, most: float, where: Any = None
+        self, reader: CorpusReader, query: str, most: float, where: Any = None
     ) -> Steps[list[Hit]]:
         """The hits in a reader of the index, which is not as it is now but as it was read."""
         rows = reader.select(where)

@@ -102,7 +102,7 @@ class TreeIndex(Index):
         self.tree_settings = TreeSettings(fan_out, summary_tokens, summary_prompt)
         options.setdefault("views", ("raw",))
         super().__init__(embedder=embedder, **options)
-        self.node_level = SearchedLevel(self.store, self.embedder, NODES)
+        self.node_level = SearchedLevel(self.own_store, self.embedder, NODES)
         # Answers about nodes, of documents with failed calls.
         self.kept_of_nodes: dict[str, dict[Request, Any]] = {}
 
@@ -111,12 +111,12 @@ class TreeIndex(Index):
 
         Raises InvalidParameter for an unknown id.
         """
-        return self.store.reader(NODES).chunks(doc_id)
+        return self.own_store.reader(NODES).chunks(doc_id)
 
     def readers(self) -> tuple[Reader, Reader]:
         """The chunks and the nodes at one moment, as they are searched."""
-        snapshot: Snapshot = self.store.snapshot()
-        return self.level.reader(snapshot), self.node_level.reader(snapshot)
+        snapshot: Snapshot = self.own_store.snapshot()
+        return self.own_reader(snapshot), self.node_level.reader(snapshot)
 
     def delete(self, doc_id: str | Iterable[str]) -> bool:
         """Remove one document or several, as `Index.delete`."""
