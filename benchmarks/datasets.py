@@ -23,7 +23,7 @@ from typing import Any
 from structrag.errors import check_choice
 from structrag.records import Document
 
-NAMES = ("boards", "chroma", "covid_qa", "cuad", "nq", "qasper", "qmsum")
+NAMES = ("boards", "chroma", "covid_qa", "cuad", "hotpotqa", "nq", "qasper", "qmsum")
 
 OffsetMap = Callable[[Document, int], int]
 """(the document as it is searched, an offset into its source) -> where the first visible

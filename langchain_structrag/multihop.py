@@ -59,6 +59,8 @@ class TwoHopRetriever(ToolRetriever):
     """Most results; None: all of both hops."""
     max_entities: int = 5
     """Most names added to the question."""
+    entity_hits: int | None = None
+    """The names are those of so many of the first results; None: of all."""
     find_entities: Any = None
     """Text -> names; None: by their form."""
 
@@ -95,7 +97,12 @@ class TwoHopRetriever(ToolRetriever):
         """The core's two hops, and how hits become documents."""
         retriever, document = stepped(self.retriever)
         finder = {} if self.find_entities is None else {"find_entities": self.find_entities}
-        return TwoHop(retriever, k=self.k, max_entities=self.max_entities, **finder), document
+        settings: dict[str, Any] = {
+            "max_entities": self.max_entities,
+            "entity_hits": self.entity_hits,
+            **finder,
+        }
+        return TwoHop(retriever, k=self.k, **settings), document
 
 
 def _documents(result: TwoHopResult, document: Callable[[Hit], Document]) -> list[Document]:

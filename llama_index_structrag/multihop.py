@@ -54,6 +54,7 @@ class TwoHopRetriever(ToolRetriever):
             for `max_tokens` of `HiQARetriever`), or any LlamaIndex retriever.
         similarity_top_k: Most nodes; None: all of both hops.
         max_entities: Most names added to the question.
+        entity_hits: The names are those of so many of the first nodes; None: of all.
         find_entities: Text -> names; default by their form.
         callback_manager, verbose: As for every LlamaIndex retriever; callback_manager None: the
             retriever's.
@@ -68,6 +69,7 @@ class TwoHopRetriever(ToolRetriever):
         *,
         similarity_top_k: int | None = None,
         max_entities: int = 5,
+        entity_hits: int | None = None,
         find_entities: EntityFinder = names_by_form,
         callback_manager: CallbackManager | None = None,
         verbose: bool = False,
@@ -80,6 +82,7 @@ class TwoHopRetriever(ToolRetriever):
         self._settings: dict[str, Any] = {
             "k": similarity_top_k,
             "max_entities": max_entities,
+            "entity_hits": entity_hits,
             "find_entities": find_entities,
         }
         self._core()

@@ -25,6 +25,7 @@ COUNTS = {
     "chroma": (5, 472),
     "covid_qa": (39, 619),
     "cuad": (120, 1131),
+    "hotpotqa": (994, 100),
     "nq": (7, 36),
     "qasper": (10, 43),
     "qmsum": (35, 237),

@@ -212,6 +212,6 @@ async def test_two_hops_without_a_model(kind: str) -> None:
         } <= {"zeta.md"}
     nothing = TwoHopRetriever(retriever=one, find_entities=lambda text: []).invoke(question)
     assert [d.id for d in nothing] == [d.id for d in one.invoke(question)]
-    for settings in ({"k": 0}, {"max_entities": 0}, {"retriever": "bm25"}):
+    for settings in ({"k": 0}, {"max_entities": 0}, {"entity_hits": 0}, {"retriever": "bm25"}):
         with pytest.raises(ValueError, match=next(iter(settings))):
             TwoHopRetriever(**{"retriever": one, **settings})

@@ -480,6 +480,7 @@ def test_two_hops_keep_the_condition_and_change_no_node_of_another_package() -> 
         ({"retriever": 3}, "retriever must be a LlamaIndex retriever"),
         ({"similarity_top_k": 0}, "similarity_top_k must be a number of at least 1"),
         ({"max_entities": 0}, "max_entities must be"),
+        ({"entity_hits": 0}, "entity_hits must be"),
     ],
 )
 def test_two_hops_refuse_bad_settings(bad: dict[str, Any], message: str) -> None:

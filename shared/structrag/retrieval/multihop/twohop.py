@@ -62,6 +62,7 @@ class TwoHop(Retriever):
         k: Most hits in all; None: all of both hops.
         max_entities: Most names added to the question: those in most hits, then those that come
             first.
+        entity_hits: The names are those of so many of the first hits; None: of all.
         find_entities: Text -> names; default by their form (`names_by_form`).
     """
 
@@ -71,13 +72,17 @@ class TwoHop(Retriever):
         *,
         k: int | None = None,
         max_entities: int = 5,
+        entity_hits: int | None = None,
         find_entities: EntityFinder = names_by_form,
     ) -> None:
         check_at_least("max_entities", max_entities, 1)
+        if entity_hits is not None:
+            check_at_least("entity_hits", entity_hits, 1)
         check_retriever(retriever)
         self.retriever = retriever
         self.k = None if k is None else checked_k(k)
         self.max_entities = max_entities
+        self.entity_hits = entity_hits
         self.find_entities = find_entities
 
     def result(self, question: str, k: float | None = None, *, where: Any = None) -> TwoHopResult:
@@ -104,7 +109,8 @@ class TwoHop(Retriever):
         first = yield from retrieved_steps(self.retriever, question, where)
         add_costs(cost, first.cost)
         lists = [first.hits]
-        names = bridge_entities(question, first.hits, self.max_entities, self.find_entities)
+        read = first.hits[: self.entity_hits]
+        names = bridge_entities(question, read, self.max_entities, self.find_entities)
         if names:
             longer = " ".join((question, *names))
             second = yield from retrieved_steps(self.retriever, longer, where)

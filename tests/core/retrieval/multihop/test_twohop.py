@@ -60,6 +60,17 @@ def test_without_a_new_name_there_is_one_hop(retriever: MultiViewRetriever) -> N
     ]
 
 
+def test_names_are_those_of_the_first_hits(retriever: MultiViewRetriever) -> None:
+    more = MultiViewRetriever(retriever.index, k=3, routes=("bm25",))
+    question = "tulips that grow well in a film"
+    ranked = [found.chunk.path[-1] for found in more.search(question)]
+    assert ranked == ["Gardens", "The Lantern", "Origins"]
+    assert TwoHop(more, entity_hits=1).result(question).entities == ()
+    assert "Ada Holm" in TwoHop(more, entity_hits=2).result(question).entities
+    with pytest.raises(InvalidParameter, match="entity_hits must be a number of at least 1"):
+        TwoHop(more, entity_hits=0)
+
+
 def test_sync_is_async_and_the_limit_holds(retriever: MultiViewRetriever) -> None:
     hops = TwoHop(retriever, k=1)
     question = "Who shot The Lantern?"
