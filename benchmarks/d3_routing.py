@@ -3,14 +3,16 @@ them, beside BM25 and vectors over parts of sections.
 
     python benchmarks/d3_routing.py [--documents 10] [--sets qasper,nq,cuad]
 
-Prints the table and writes benchmarks/results/d3_routing.md. Each question is searched inside its
-own document. Without the evaluation data (STRUCTRAG_DATA) or the encoder it says so and stops.
+Prints the tables and writes benchmarks/results/d3_routing.md, in which sets that were not asked
+for keep their last table. Each question is searched inside its own document. Without the evaluation
+data (STRUCTRAG_DATA) or the encoder it says so and stops.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -118,19 +120,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--sets", default=",".join(SETS))
     options = parser.parse_args(arguments)
     embedder = minilm()
-    page = [
-        "# Routing without a language model",
-        f"- structrag {__version__}, all-MiniLM-L6-v2; {machine_line()}\n"
-        f"- python benchmarks/d3_routing.py --documents {options.documents}",
-        READING,
-    ]
+    target = Path(__file__).parent / "results" / "d3_routing.md"
     for name in options.sets.split(","):
         dataset = sampled(visible(load_or_exit(name)), options.documents, None)
         size = f"{len(dataset.documents)} documents, {len(dataset.questions)} questions"
-        page += [f"### {name}: {size}", table(measured(dataset, embedder))]
-        print(page[-2], page[-1], sep="\n\n", flush=True)
-        target = Path(__file__).parent / "results" / "d3_routing.md"
-        target.write_text("\n\n".join(page) + "\n", encoding="utf-8")
+        command = f"`python benchmarks/d3_routing.py --sets {name} --documents {options.documents}`"
+        section = f"### {name}: {size}\n\n{command}\n\n{table(measured(dataset, embedder))}"
+        print(section, flush=True)
+        before = target.read_text(encoding="utf-8") if target.is_file() else ""
+        target.write_text(page(before, name, section), encoding="utf-8")
+
+
+def page(before: str, name: str, section: str) -> str:
+    """The page with one set's section replaced, or put among the others."""
+    parts = re.split(r"^(?=### )", before, flags=re.MULTILINE)[1:]
+    sections = {part[4 : part.index(":")]: part.strip() for part in parts}
+    sections[name] = section
+    head = [
+        "# Routing without a language model",
+        f"- structrag {__version__}, all-MiniLM-L6-v2; {machine_line()}",
+        READING,
+    ]
+    return "\n\n".join([*head, *(sections[one] for one in SETS if one in sections)]) + "\n"
 
 
 if __name__ == "__main__":
