@@ -49,6 +49,8 @@ test: install
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 test-llm: install
+	# A server of such a model and its client; without them the tests of servers are left out.
+	-$(PIP) xllamacpp langchain-openai
 	OMP_NUM_THREADS=1 STRUCTRAG_LLM=1 $(BIN)/python -m pytest -m llm
 
 torture: install
