@@ -147,12 +147,9 @@ def _without_hyphens(text: str) -> tuple[str, list[str]]:
     parts: list[str] = []
     position = 0
     for broken in _BROKEN.finditer(text):
+        if broken.start() < position or not _may_rejoin(text, broken):
+            continue
         first, hyphen, second = broken[1], broken[2], broken[3]
-        if broken.start() < position or not second[0].islower() or not _LETTERS.search(first):
-            continue
-        line = text[text.rfind("\n", 0, broken.start()) + 1 : broken.end(2)]
-        if _COLUMNS.search(line):  # the next line goes on with another cell
-            continue
         soft = hyphen == "\u00ad"  # only ever stands for a break
         if not soft and hyphens.is_suspended(first, second):
             continue
@@ -168,3 +165,11 @@ def _without_hyphens(text: str) -> tuple[str, list[str]]:
             parts.append("\n")
     parts.append(text[position:])
     return "".join(parts), hyphens.guessed
+
+
+def _may_rejoin(text: str, broken: re.Match[str]) -> bool:
+    """Whether what a hyphen at a line's end divides may be one word."""
+    if not broken[3][0].islower() or not _LETTERS.search(broken[1]):
+        return False
+    line = text[text.rfind("\n", 0, broken.start()) + 1 : broken.end(2)]
+    return not _COLUMNS.search(line)  # else the next line goes on with another cell

@@ -225,6 +225,18 @@ def test_a_store_holds_what_was_put_and_nothing_else() -> None:
     assert (store.fingerprint("x"), store.degraded("x")) == (None, 0)
 
 
+def test_segments_are_joined_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("structrag.index.store.BUFFER_BYTES", 1)  # a segment a document
+    store = small_store()
+    names = [*store.document_ids, *(f"new {i}" for i in range(20))]
+    for name in names[3:]:
+        store.put(entry(name, ["pear"]))
+    assert store._merging is not None
+    store._merging.join()
+    assert len(store._segments) < len(names)
+    assert store.document_ids == names
+
+
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="no process is forked on this system")
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from structrag._version import __version__
 from structrag.asking.requests import Progress
@@ -64,20 +64,16 @@ def gather(
     for name, splitter in splitters.items():
         if isinstance(splitter, Passages):
             passages, search = search_passages(name, splitter, documents, query, k, embedder)
-            for of_document, record in zip(passages, records, strict=True):
-                shown = {"chunks": list(map(chunk_record, of_document)), "series": None}
-                record["splits"].append(shown)
+            splits = [_Split(tuple(of_document)) for of_document in passages]
             searches.append(search)
-            continue
-        of_method: list[tuple[Chunk, ...]] = []
-        for document, record in zip(documents, records, strict=True):
-            chunks, series = _split(splitter, document, embedder)
-            of_method.append(chunks)
-            record["splits"].append({"chunks": list(map(chunk_record, chunks)), "series": series})
-            if progress is not None:
-                progress(name, len(of_method), len(documents))
-        if query.strip():
-            searches.append(search_chunks(name, documents, of_method, query, k, embedder))
+        else:
+            splits = _splits(name, splitter, documents, embedder, progress)
+            if query.strip():
+                chunks = [split.chunks for split in splits]
+                searches.append(search_chunks(name, documents, chunks, query, k, embedder))
+        for split, record in zip(splits, records, strict=True):
+            shown = list(map(chunk_record, split.chunks))
+            record["splits"].append({"chunks": shown, "series": split.series})
     return {
         "version": __version__,
         "query": query,
@@ -87,13 +83,34 @@ def gather(
     }
 
 
-def _split(
-    splitter: Any, document: Document, embedder: Any
-) -> tuple[tuple[Chunk, ...], dict[str, Any] | None]:
+class _Split(NamedTuple):
+    """A document's chunks, and what a splitter that reads the text saw."""
+
+    chunks: tuple[Chunk, ...]
+    series: dict[str, Any] | None = None
+
+
+def _splits(
+    name: str,
+    splitter: Any,
+    documents: Sequence[Document],
+    embedder: Any,
+    progress: Progress | None,
+) -> list[_Split]:
+    """All documents by one splitter."""
+    splits = []
+    for document in documents:
+        splits.append(_split(splitter, document, embedder))
+        if progress is not None:
+            progress(name, len(splits), len(documents))
+    return splits
+
+
+def _split(splitter: Any, document: Document, embedder: Any) -> _Split:
     if not isinstance(splitter, ReadingSplitter):
-        return tuple(splitter.split(document)), None
+        return _Split(tuple(splitter.split(document)))
     explanation = splitter.explain(document, runner=runner_for(embedder))
-    return explanation.chunks, series_record(explanation)
+    return _Split(explanation.chunks, series_record(explanation))
 
 
 def _method(name: str, splitter: Any) -> dict[str, Any]:

@@ -107,3 +107,9 @@ def test_a_term_and_what_is_said_of_it_are_not_cut_apart() -> None:
     text, _, layout = read_html("<dl><dt>T<dd>d<dd>e<dt>U<dd>f</dl>")
     (block,) = layout.blocks
     assert [text[cut:].split()[0] for cut in block.cuts] == ["e", "U"]
+
+
+def test_the_end_of_a_cell_counts_for_the_open_table_alone() -> None:
+    inner = "<table><tr><td>b</td></tr></table>"
+    assert read(f"<table><tr><th>h<tr><td>a{inner}c</td></tr></table>").endswith("| a b c |")
+    assert read("a</td>b") == "a b"
