@@ -47,10 +47,7 @@ class EmbeddingPlan:
 
     def batches(self) -> list[list[str]]:
         """The texts to ask the embedder for, at most `batch_size` together."""
-        return [
-            self.missing[i : i + self.batch_size]
-            for i in range(0, len(self.missing), self.batch_size)
-        ]
+        return batches_of(self.missing, self.batch_size)
 
     def take(self, batch: list[str], answer: Any) -> None:
         """Check, count and keep the embedder's answer for one batch."""
@@ -76,6 +73,16 @@ class EmbeddingPlan:
 
     def _key(self, text: str) -> str:
         return cache_key("embed", self.name, text)
+
+
+def batches_of(texts: Sequence[str], size: int) -> list[list[str]]:
+    """The texts in their order, `size` together; the last batch may have fewer.
+
+    Example:
+        >>> batches_of(["a", "b", "c"], 2)
+        [['a', 'b'], ['c']]
+    """
+    return [list(texts[start : start + size]) for start in range(0, len(texts), size)]
 
 
 def check_vectors(answer: Any, texts: Sequence[str], name: str) -> Array:

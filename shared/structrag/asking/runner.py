@@ -26,7 +26,7 @@ from structrag.asking.calls import (
     model_for,
     usable_answer,
 )
-from structrag.asking.embedding_plan import NO_VECTORS, EmbeddingPlan, check_tokens
+from structrag.asking.embedding_plan import NO_VECTORS, EmbeddingPlan, batches_of, check_tokens
 from structrag.asking.failures import awithin, raised_by, within
 from structrag.asking.naming import has_name
 from structrag.asking.requests import (
@@ -344,7 +344,7 @@ class Runner:
 
     def _embed_tokens(self, request: EmbedTokens) -> list[TokenVectors]:
         answers: list[TokenVectors] = []
-        for batch in self._token_batches(request):
+        for batch in batches_of(request.texts, self.asking.batch_size):
             who = f"token encoder {request.encoder.name!r}"
             answer = self._call(who, request.encoder.embed_tokens, batch, query=request.query)
             answers += self._taken(request, batch, answer, len(answers))
@@ -352,15 +352,11 @@ class Runner:
 
     async def _aembed_tokens(self, request: EmbedTokens) -> list[TokenVectors]:
         answers: list[TokenVectors] = []
-        for batch in self._token_batches(request):
+        for batch in batches_of(request.texts, self.asking.batch_size):
             who, encoder = f"token encoder {request.encoder.name!r}", request.encoder
             answer = await self._acall(who, encoder, "embed_tokens", batch, query=request.query)
             answers += self._taken(request, batch, answer, len(answers))
         return answers
-
-    def _token_batches(self, request: EmbedTokens) -> list[tuple[str, ...]]:
-        size = self.asking.batch_size
-        return [request.texts[i : i + size] for i in range(0, len(request.texts), size)]
 
     def _taken(
         self, request: EmbedTokens, batch: Sequence[str], answer: Any, done: int

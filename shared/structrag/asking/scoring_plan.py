@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from structrag.asking.cache import Cache, cache_key
+from structrag.asking.embedding_plan import batches_of
 from structrag.asking.naming import has_name
 from structrag.asking.requests import Score, Usage
 from structrag.errors import InvalidAnswer
@@ -38,10 +39,7 @@ class ScoringPlan:
 
     def batches(self) -> list[list[str]]:
         """The texts to ask the scorer for, at most `batch_size` together."""
-        return [
-            self.missing[i : i + self.batch_size]
-            for i in range(0, len(self.missing), self.batch_size)
-        ]
+        return batches_of(self.missing, self.batch_size)
 
     def take(self, batch: list[str], answer: Any) -> None:
         """Check, count and keep the scorer's answer for one batch."""

@@ -31,10 +31,11 @@ def joined_pages(pages: Iterable[HostDocument]) -> list[tuple[HostDocument, tupl
         is_page = any(key in page.metadata for key in PAGE_KEYS)
         key = file_of(page.metadata) if is_page else ""
         files.setdefault(key or number, []).append(page)
-    return [
-        _joined(of_file) if isinstance(key, str) else (of_file[0], ())
-        for key, of_file in files.items()
-    ]
+    joined = []
+    for key, of_file in files.items():
+        is_file = isinstance(key, str)
+        joined.append(_joined(of_file) if is_file else (of_file[0], ()))
+    return joined
 
 
 def _joined(pages: list[HostDocument]) -> tuple[HostDocument, tuple[Place, ...]]:

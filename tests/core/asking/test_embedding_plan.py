@@ -7,9 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from doubles import HashEmbedder
+from hypothesis import given
+from hypothesis import strategies as st
 
 from structrag.asking.cache import Cache
-from structrag.asking.embedding_plan import EmbeddingPlan, check_tokens, check_vectors
+from structrag.asking.embedding_plan import (
+    EmbeddingPlan,
+    batches_of,
+    check_tokens,
+    check_vectors,
+)
 from structrag.asking.requests import Embed, TokenVectors, Usage
 from structrag.errors import InvalidAnswer
 
@@ -87,3 +94,13 @@ def test_token_vectors_are_checked(
 def test_there_is_one_answer_a_text() -> None:
     with pytest.raises(InvalidAnswer, match="must return 2 answers for 2 texts; got 0"):
         check_tokens([], ["a", "b"], "model")
+
+
+@given(st.lists(st.text(max_size=3), max_size=9), st.integers(1, 5))
+def test_batches_hold_the_texts_in_order_and_only_the_last_is_short(
+    texts: list[str], size: int
+) -> None:
+    batches = batches_of(texts, size)
+    assert [text for batch in batches for text in batch] == texts
+    assert all(len(batch) == size for batch in batches[:-1])
+    assert all(0 < len(batch) <= size for batch in batches)

@@ -87,14 +87,7 @@ def isolated_document(
     limits = Isolation() if limits is None else limits
     if not isinstance(limits, Isolation):
         raise InvalidParameter(f"isolated must be True, False or an Isolation; got {limits!r}.")
-    if isinstance(reader, str):
-        check_choice("reader", reader, ("layout", "pdfplumber", "docling"))
-    if reader not in ("layout", "pdfplumber"):
-        came = repr(reader) if isinstance(reader, str) else type(reader).__name__
-        raise InvalidParameter(
-            f"isolated is for the readers 'layout' and 'pdfplumber'; got {came}. Read with "
-            "isolated=False."
-        )
+    _check_reader(reader)
     check_password(password)
     meta = dict(meta or {})
     request = {
@@ -113,6 +106,18 @@ def isolated_document(
     facts = {key: value for key, value in reply["meta"].items() if key != "source"}
     facts = {**reply["meta"], **meta, **facts}
     return Document(reply["text"], id=id, title=reply["title"], format="markdown", meta=facts)
+
+
+def _check_reader(reader: Any) -> None:
+    """Refuse readers that do not run in another process."""
+    if isinstance(reader, str):
+        check_choice("reader", reader, ("layout", "pdfplumber", "docling"))
+    if reader not in ("layout", "pdfplumber"):
+        came = repr(reader) if isinstance(reader, str) else type(reader).__name__
+        raise InvalidParameter(
+            f"isolated is for the readers 'layout' and 'pdfplumber'; got {came}. Read with "
+            "isolated=False."
+        )
 
 
 def _reply(request: bytes, limits: Isolation, name: str) -> dict[str, Any]:

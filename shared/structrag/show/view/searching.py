@@ -10,7 +10,7 @@ from structrag.chunks.given import GivenChunks
 from structrag.errors import InvalidParameter
 from structrag.evaluation.passages import Passages
 from structrag.index.index import Index
-from structrag.records import Chunk, Document
+from structrag.records import Chunk, Document, Hit
 from structrag.retrieval.evidence.matching import SentenceMatch
 from structrag.retrieval.hiqa.retriever import HiQARetriever
 from structrag.retrieval.hiqa.scores import ROUTES as HIQA_ROUTES
@@ -43,21 +43,24 @@ def search_chunks(
             places[chunk.id] = (number, position)
     records = []
     for hit in hits:
-        document, position = places[hit.chunk.id]
-        records.append(
-            {
-                "document": document,
-                "chunk": position,
-                "score": hit.score,
-                "shares": [hit.parts.get(route, 0.0) for route in routes],
-                "ranks": [hit.routes.get(route) for route in routes],
-            }
-        )
+        ranks = [hit.routes.get(route) for route in routes]
+        records.append({**_hit(hit, places[hit.chunk.id], routes), "ranks": ranks})
     return {
         "retriever": type(retriever).__name__,
         "embedder": index.embedder.name,
         "routes": list(routes),
         "hits": records,
+    }
+
+
+def _hit(hit: Hit, place: tuple[int, int], routes: Sequence[str]) -> dict[str, Any]:
+    """What the page shows of every hit; `place` is the number of its document and chunk."""
+    document, chunk = place
+    return {
+        "document": document,
+        "chunk": chunk,
+        "score": hit.score,
+        "shares": [hit.parts.get(route, 0.0) for route in routes],
     }
 
 
@@ -92,19 +95,13 @@ def search_passages(
     for of_document in chunks:
         of_document.sort(key=lambda chunk: chunk.start)
     routes = list(hits[0].parts) if hits else []
+    language = retriever.reading.language
     records = []
     for hit, sentences in zip(hits, explained, strict=True):
         number = numbers[hit.chunk.doc_id]
-        records.append(
-            {
-                "document": number,
-                "chunk": chunks[number].index(hit.chunk),
-                "score": hit.score,
-                "shares": [hit.parts.get(route, 0.0) for route in routes],
-                "ranks": None,
-                "sentences": [_sentence(one, retriever.reading.language) for one in sentences],
-            }
-        )
+        place = (number, chunks[number].index(hit.chunk))
+        matches = [_sentence(sentence, language) for sentence in sentences]
+        records.append({**_hit(hit, place, routes), "ranks": None, "sentences": matches})
     encoder = retriever.token_encoder or retriever.embedder
     search = {
         "retriever": type(retriever).__name__,
