@@ -76,7 +76,9 @@ class EmbeddingPlan:
 
 
 def batches_of(texts: Sequence[str], size: int) -> list[list[str]]:
-    """The texts in their order, `size` together; the last batch may have fewer.
+    """The texts in their order, `size` together.
+
+    The last batch may have fewer.
 
     Example:
         >>> batches_of(["a", "b", "c"], 2)

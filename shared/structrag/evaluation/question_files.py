@@ -137,11 +137,9 @@ def _question(
     _check_gold(spans, quotes, answers, docs)
     if spans:
         return GoldQuestion(question, spans)
-    wanted = [answers] if answers else [[quote] for quote in quotes]
-    if wanted:
-        places = tuple(_places(texts, docs, finder) for texts in wanted)
-        return GoldQuestion(question, places=places)
-    return GoldQuestion(question, docs=docs)
+    spellings = [answers] if answers else [[quote] for quote in quotes]
+    places = tuple(_places(texts, docs, finder) for texts in spellings)
+    return GoldQuestion(question, places=places, docs=() if places else docs)
 
 
 def _check_gold(

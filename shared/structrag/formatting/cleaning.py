@@ -168,7 +168,7 @@ def _without_hyphens(text: str) -> tuple[str, list[str]]:
 
 
 def _may_rejoin(text: str, broken: re.Match[str]) -> bool:
-    """Whether what a hyphen at a line's end divides may be one word."""
+    """Whether the two sides of a hyphen may be one word."""
     if not broken[3][0].islower() or not _LETTERS.search(broken[1]):
         return False
     line = text[text.rfind("\n", 0, broken.start()) + 1 : broken.end(2)]

@@ -72,7 +72,7 @@ def _marks(answer: str, core: str) -> list[Mark]:
 
 
 def _bracketed(answer: str, source: str) -> Iterator[Mark]:
-    """The words in angle brackets that `source`, a plain text, does not hold."""
+    """The words in angle brackets that the source does not hold."""
     for match in _BRACKETED.finditer(answer):
         word = (match[1] or match[2]).casefold()
         name = _name(word)
@@ -83,7 +83,7 @@ def _bracketed(answer: str, source: str) -> Iterator[Mark]:
 
 
 def _words_alone(answer: str, core: str) -> Iterator[Mark]:
-    """The words alone on their lines that are not those of the text to be converted."""
+    """The words alone on their lines that the text lacks."""
     words = set(re.findall(r"[a-z]+", core.casefold()))
     for match in _ALONE.finditer(answer):
         word = match[1]

@@ -126,7 +126,9 @@ def source_notes(chunk: Chunk) -> dict[str, int]:
 
 
 def page_label(meta: Mapping[str, Any], chunk: Chunk) -> str:
-    """The pages of a chunk as they are shown, from 1; "" where nobody knows.
+    """The pages of a chunk as they are shown.
+
+    They count from 1. "" where nobody knows.
 
     Example:
         >>> meta = {"page_starts": "0:1 90:2 200:3"}
@@ -141,7 +143,10 @@ def page_label(meta: Mapping[str, Any], chunk: Chunk) -> str:
 
 
 def without_page_starts(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """Metadata without what is said of all pages at once; a chunk has its own."""
+    """Metadata without what it says of all pages at once.
+
+    A chunk has its own.
+    """
     return {key: value for key, value in meta.items() if key != PAGE_STARTS}
 
 

@@ -1,4 +1,4 @@
-"""Settings of the core's retrievers that both adapters pass on under the same names."""
+"""Settings of retrievers that both adapters pass on as they are."""
 
 from __future__ import annotations
 

@@ -32,8 +32,8 @@ def joined_pages(pages: Iterable[HostDocument]) -> list[tuple[HostDocument, tupl
         key = file_of(page.metadata) if is_page else ""
         files.setdefault(key or number, []).append(page)
     joined = []
-    for key, of_file in files.items():
-        is_file = isinstance(key, str)
+    for name, of_file in files.items():
+        is_file = isinstance(name, str)
         joined.append(_joined(of_file) if is_file else (of_file[0], ()))
     return joined
 

@@ -24,11 +24,13 @@ def written_starts(starts: Iterable[PageStart]) -> dict[str, str]:
         >>> written_starts([(0, 1), (40, 1), (90, 2)])
         {'page_starts': '0:1 90:2'}
     """
-    kept: list[PageStart] = []
+    changes: list[PageStart] = []
     for start, page in starts:
-        if not kept or kept[-1][1] != page:
-            kept.append((start, page))
-    return {PAGE_STARTS: " ".join(f"{start}:{page}" for start, page in kept)} if kept else {}
+        if not changes or changes[-1][1] != page:
+            changes.append((start, page))
+    if not changes:
+        return {}
+    return {PAGE_STARTS: " ".join(f"{start}:{page}" for start, page in changes)}
 
 
 def pages_between(meta: Mapping[str, Any], start: int, end: int) -> tuple[int, int] | None:

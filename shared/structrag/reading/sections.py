@@ -135,7 +135,7 @@ def nest_by_number(headings: list[Heading]) -> list[Heading]:
 
 
 def _are_of_sections(numbers: list[tuple[int, ...]]) -> bool:
-    """Whether at least half are there, one has two levels, and most ascend."""
+    """Whether half are there, one has two levels, and most ascend."""
     numbered = [number for number in numbers if number]
     if 2 * len(numbered) < len(numbers) or max(map(len, numbered)) < 2:
         return False

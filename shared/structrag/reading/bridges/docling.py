@@ -120,7 +120,10 @@ class _Docling:
         return item
 
     def _node(self, node: Mapping[str, Any], depth: int) -> Iterator[Part]:
-        """The parts of a node and of what is below it; `depth` counts the lists around it."""
+        """The parts of a node and of those below it.
+
+        `depth` counts the lists around it.
+        """
         label = _text(node, "label")
         if label in _SKIPPED or node.get("content_layer") in _OFF_THE_PAGE:
             return
@@ -137,7 +140,7 @@ class _Docling:
             yield from self._worded(node, label, depth)
 
     def _worded(self, node: Mapping[str, Any], label: str, depth: int) -> Iterator[Part]:
-        """A node with words of its own, or none, and then its children."""
+        """The words of a node, if it has some, then its children."""
         text, places = _text(node), self._places(node)
         children = list(self._children(node))
         if not text and children and children[0].get("label") == "inline":

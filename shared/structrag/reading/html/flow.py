@@ -267,7 +267,10 @@ class Flow:
             self.block.words = True
 
     def _sink(self, blank: bool) -> MappedText | None:
-        """Where text goes now: the page or a cell; None for blanks outside cells."""
+        """Where text goes now, the page or a cell.
+
+        None for blanks outside cells.
+        """
         if self.table is None:
             return self.out
         if self.table.cell is None and blank:
@@ -275,7 +278,7 @@ class Flow:
         return self.table.cell or self.table.open_stray()
 
     def _put_marker(self, sink: MappedText) -> None:
-        """Write the marker of a list's item and the blanks at the line's start."""
+        """Write the marker of an item and the blanks behind it."""
         if self.marker:
             place = self.marker.place
             sink.insert(self.marker.text, place)

@@ -129,7 +129,10 @@ def write_rows(table: Table, out: MappedText) -> tuple[list[int], int]:
 
 
 def _shown(rows: list[Row]) -> tuple[list[Row], dict[int, int]]:
-    """The rows that show something, and columns that do -> their new numbers."""
+    """The rows that show something, and such columns by number.
+
+    The second maps a column to its place among those that are shown.
+    """
     shown_rows = []
     used: set[int] = set()
     for row in rows:
