@@ -17,6 +17,7 @@ from langchain_structrag.options import D3Fields, D3Options
 from langchain_structrag.retrieving import IndexRetriever
 from structrag.asking.cache import Cache
 from structrag.asking.requests import Progress, Usage
+from structrag.asking.settings import ASKING, Asking
 from structrag.hosts.metadata import d3_notes, score_notes
 from structrag.records import Hit
 from structrag.retrieval.d3.estimating import Estimate
@@ -226,7 +227,8 @@ class D3Retriever(IndexRetriever):
         settings["llm"] = as_language_model(settings["llm"])
         if isinstance(settings["evidence"], EvidenceRetriever):
             settings["evidence"] = settings["evidence"].index
-        return CoreD3Retriever(self.index, **settings)
+        asking = Asking(**{name: settings.pop(name) for name in ASKING if name in settings})
+        return CoreD3Retriever(self.index, asking=asking, **settings)
 
     def _document(self, hit: Hit) -> Document:
         document = super()._document(hit)

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from copy import deepcopy
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.document_loaders import BaseBlobParser, Blob
 from langchain_core.documents import BaseDocumentTransformer, Document
 
 from langchain_structrag.conversion import check_documents
 from langchain_structrag.models import as_language_model
+from langchain_structrag.options import FormatterArguments, further_settings
 from langchain_structrag.reading import DocumentQueue
 from structrag.asking.requests import Usage
+from structrag.asking.settings import ASKING, Asking
 from structrag.errors import check_choice
 from structrag.formatting.formatter import Formatted
 from structrag.formatting.formatter import HiQAFormatter as CoreFormatter
@@ -21,6 +23,9 @@ from structrag.hosts.documents import is_pdf
 from structrag.hosts.formatted import format_notes, formatter_of
 from structrag.hosts.metadata import PAGES_KEY, without_page_starts
 from structrag.reading.files import FORMATS
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
@@ -83,8 +88,9 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
         metadata_lists: bool = False,
         password: str | None = None,
         reader: Any = "layout",
-        **settings: Any,
+        **settings: Unpack[FormatterArguments],
     ) -> None:
+        others = further_settings(HiQAFormatter, settings, FormatterArguments)
         self._format = check_choice("format", format, FORMATS)
         self._add_report = add_report
         self._metadata_lists = metadata_lists
@@ -99,7 +105,10 @@ class HiQAFormatter(BaseDocumentTransformer, BaseBlobParser):
             "reader": reader,
         }
         self._remake = partial(type(self), llm, **options, **settings)
-        self.core: CoreFormatter = formatter_of(preset, as_language_model(llm), **settings)
+        asking = Asking(**{name: others.pop(name) for name in ASKING if name in others})
+        self.core: CoreFormatter = formatter_of(
+            preset, as_language_model(llm), asking=asking, **others
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self._remake, ()  # counts and locks stay behind

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.documents import Document
 
+from langchain_structrag.options import HiQAArguments, HiQAPaperArguments, further_settings
 from langchain_structrag.splitting import LengthFunction, StructureSplitter
 from structrag.chunks.hiqa.splitter import HiQASplitter
 from structrag.hosts.metadata import SEGMENT_TEXT_KEY
@@ -16,6 +17,9 @@ from structrag.hosts.splitters import UNLIMITED, take_settings
 from structrag.records import Chunk
 from structrag.records import Document as CoreDocument
 from structrag.text.tokens import count_tokens
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class HiQATransformer(StructureSplitter):
@@ -63,23 +67,26 @@ class HiQATransformer(StructureSplitter):
         chunk_overlap: int = 0,
         length_function: LengthFunction = count_tokens,
         add_context: bool = False,
-        **settings: Any,
+        **settings: Unpack[HiQAArguments],
     ) -> None:
-        core_settings = take_settings(HiQASplitter, settings)
+        others = further_settings(HiQATransformer, settings, HiQAArguments)
+        core_settings = take_settings(HiQASplitter, others)
         super().__init__(
-            chunk_size, chunk_overlap, length_function, add_context=add_context, **settings
+            chunk_size, chunk_overlap, length_function, add_context=add_context, **others
         )
         self.core = HiQASplitter(max_tokens=chunk_size, counter=self._counter(), **core_settings)
 
     @classmethod
-    def paper(cls, **settings: Any) -> HiQATransformer:
+    def paper(cls, **settings: Unpack[HiQAPaperArguments]) -> HiQATransformer:
         """As published: a section's text whole, however long, and tables never cut."""
-        return cls(**{"chunk_size": UNLIMITED, **settings})
+        arguments: dict[str, Any] = {"chunk_size": UNLIMITED, **settings}
+        return cls(**arguments)
 
     @classmethod
-    def code(cls, **settings: Any) -> HiQATransformer:
+    def code(cls, **settings: Unpack[HiQAPaperArguments]) -> HiQATransformer:
         """With the limit of the published code, 8,000 tokens."""
-        return cls(**{"chunk_size": HiQASplitter.code().max_tokens, **settings})
+        arguments: dict[str, Any] = {"chunk_size": HiQASplitter.code().max_tokens, **settings}
+        return cls(**arguments)
 
     def _chunk_document(
         self,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from langchain_core.documents import Document
 
+from langchain_structrag.options import IDMSArguments, IDMSPaperArguments, further_settings
 from langchain_structrag.reading import ReadingTextSplitter
 from langchain_structrag.splitting import LengthFunction
 from structrag.chunks.enriching.enricher import (
@@ -23,6 +24,9 @@ from structrag.hosts.places import trimmed
 from structrag.hosts.splitters import UNLIMITED, changes_of, idms_margin, idms_target, take_settings
 from structrag.records import Chunk
 from structrag.records import Document as CoreDocument
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class IDMSTextSplitter(ReadingTextSplitter):
@@ -88,16 +92,17 @@ class IDMSTextSplitter(ReadingTextSplitter):
         margin: str | MarginFunction = "auto",
         enrich: str | IDMSEnricher = "none",
         add_context: bool = False,
-        **settings: Any,
+        **settings: Unpack[IDMSArguments],
     ) -> None:
-        core_settings = take_settings(IDMSSplitter, settings)
+        others = further_settings(IDMSTextSplitter, settings, IDMSArguments)
+        core_settings = take_settings(IDMSSplitter, others)
         super().__init__(
             embeddings,
             llm,
             chunk_size=chunk_size,
             length_function=length_function,
             add_context=add_context,
-            **settings,
+            **others,
         )
         splitter = IDMSSplitter(
             margin=idms_margin(margin, embeddings, llm),
@@ -124,7 +129,9 @@ class IDMSTextSplitter(ReadingTextSplitter):
         return replace(core, heading_path=True)
 
     @classmethod
-    def paper(cls, embeddings: Any = None, llm: Any = None, **settings: Any) -> IDMSTextSplitter:
+    def paper(
+        cls, embeddings: Any = None, llm: Any = None, **settings: Unpack[IDMSPaperArguments]
+    ) -> IDMSTextSplitter:
         """As published: the chunk so far against the next sentence, then enriched.
 
         Merged up to 200 words, no limit, sections not looked at. Sizes are words. `llm` must be
@@ -145,7 +152,8 @@ class IDMSTextSplitter(ReadingTextSplitter):
             "enrich": enrich,
             "add_context": enrich == "paper",
         }
-        return cls(embeddings, llm, **{**published, **sizes, **plain, **settings})
+        arguments: dict[str, Any] = {**published, **sizes, **plain, **settings}
+        return cls(embeddings, llm, **arguments)
 
     def _chunk_document(
         self,

@@ -5,14 +5,22 @@ And what is said of other arguments.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import signature
+from typing import Any, Literal, TypedDict
 
 from langchain_core.vectorstores import VectorStore
 
 from langchain_structrag.store_filters import StoreFilter
 from langchain_structrag.stores import LangChainDenseStore
+from structrag.asking.cache import Cache
+from structrag.asking.requests import Progress
 from structrag.asking.settings import AskingOptions
+from structrag.chunks.enriching.enricher import IDMSEnricher
+from structrag.chunks.hiqa.splitter import HiQASplitterSettings
+from structrag.chunks.idms.sentence_margins import MarginFunction
+from structrag.chunks.idms.splitter import IDMSSettings
+from structrag.chunks.pic.splitter import PICSettings
 from structrag.errors import check_arguments
 from structrag.hosts.options import (
     D3IndexSettings,
@@ -128,6 +136,96 @@ class EvidenceOptions(EvidenceIndexSettings, EvidenceFields, total=False):
     """Arguments of `EvidenceRetriever.from_documents`."""
 
     verify: bool
+
+
+class SplitterArguments(TypedDict, total=False):
+    """What every splitter here and of LangChain takes besides its sizes."""
+
+    keep_separator: bool | Literal["start", "end"]
+    add_start_index: bool
+    strip_whitespace: bool
+    format: str
+    metadata_lists: bool
+
+
+class ReadingArguments(SplitterArguments, total=False):
+    """What every splitter takes that asks models."""
+
+    chunk_overlap: int
+    cache: Cache | None
+    batch_size: int
+    max_concurrency: int
+    progress: Progress | None
+
+
+class PICArguments(PICSettings, ReadingArguments, total=False):
+    """Arguments of `PICTextSplitter` but for models and sizes."""
+
+
+class IDMSArguments(IDMSSettings, ReadingArguments, total=False):
+    """Arguments of `IDMSTextSplitter` but for models, sizes, margin and enrichment."""
+
+
+class HiQAArguments(HiQASplitterSettings, SplitterArguments, total=False):
+    """Arguments of `HiQATransformer` but for its sizes."""
+
+
+class _Sizes(TypedDict, total=False):
+    chunk_size: int
+    min_chunk_size: int | None
+    length_function: Callable[[str], int]
+    add_context: bool
+
+
+class PICPaperArguments(PICArguments, _Sizes, total=False):
+    """Arguments of `PICTextSplitter.paper`."""
+
+
+class IDMSPaperArguments(IDMSArguments, _Sizes, total=False):
+    """Arguments of `IDMSTextSplitter.paper`."""
+
+    target_chunk_size: int | None
+    margin: str | MarginFunction
+    enrich: str | IDMSEnricher
+
+
+class HiQAPaperArguments(HiQAArguments, total=False):
+    """Arguments of `HiQATransformer.paper` and `code`."""
+
+    chunk_size: int
+    length_function: Callable[[str], int]
+    add_context: bool
+
+
+class FormatterArguments(AskingOptions, total=False):
+    """Settings of `HiQAFormatter` for its language model."""
+
+    window_words: int
+    padding_words: int
+    prompt: str
+    repeat_prompt: bool
+
+
+# What the core calls what has another name in LangChain.
+SPLITTER_HINTS = {
+    "max_tokens": "Pass chunk_size=.",
+    "min_tokens": "Pass min_chunk_size=.",
+    "target_tokens": "Pass target_chunk_size=.",
+    "counter": "Pass length_function=.",
+    "heading_path": "Pass add_context=.",
+    "embedding": "Pass embeddings=.",
+    "embedder": "Pass embeddings=.",
+}
+
+
+def further_settings(owner: type, settings: Mapping[str, Any], known: type) -> dict[str, Any]:
+    """The further settings of a splitter or formatter.
+
+    Raises UnknownArgument for a name that neither its arguments nor the typed dict `known` has.
+    """
+    own = [name for name in signature(owner).parameters if name != "settings"]
+    check_arguments(owner.__name__, settings, [*own, *known.__annotations__], SPLITTER_HINTS)
+    return dict(settings)
 
 
 def check_options(what: str, options: Iterable[str], known: type) -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from langchain_structrag.options import PICArguments, PICPaperArguments, further_settings
 from langchain_structrag.reading import ReadingTextSplitter
 from langchain_structrag.splitting import LengthFunction
 from structrag.chunks.pic.splitter import PICSplitter
 from structrag.hosts.metadata import PIC_KEYS
 from structrag.hosts.splitters import UNLIMITED, changes_of, take_settings
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class PICTextSplitter(ReadingTextSplitter):
@@ -62,16 +66,17 @@ class PICTextSplitter(ReadingTextSplitter):
         min_chunk_size: int | None = None,
         length_function: LengthFunction = len,
         add_context: bool = False,
-        **settings: Any,
+        **settings: Unpack[PICArguments],
     ) -> None:
-        core_settings = take_settings(PICSplitter, settings)
+        others = further_settings(PICTextSplitter, settings, PICArguments)
+        core_settings = take_settings(PICSplitter, others)
         super().__init__(
             embeddings,
             llm,
             chunk_size=chunk_size,
             length_function=length_function,
             add_context=add_context,
-            **settings,
+            **others,
         )
         self.core = PICSplitter(
             min_tokens=min_chunk_size,
@@ -82,11 +87,14 @@ class PICTextSplitter(ReadingTextSplitter):
         )
 
     @classmethod
-    def paper(cls, embeddings: Any = None, llm: Any = None, **settings: Any) -> PICTextSplitter:
+    def paper(
+        cls, embeddings: Any = None, llm: Any = None, **settings: Unpack[PICPaperArguments]
+    ) -> PICTextSplitter:
         """As published (section 3.2).
 
         The document's summary, the mean, no size bounds, sections not looked at.
         """
         published = changes_of(PICSplitter.paper(), "max_tokens", "context")
         sizes = {"chunk_size": UNLIMITED, "min_chunk_size": 0}
-        return cls(embeddings, llm, **{**published, **sizes, **settings})
+        arguments: dict[str, Any] = {**published, **sizes, **settings}
+        return cls(embeddings, llm, **arguments)

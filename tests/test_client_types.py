@@ -17,7 +17,14 @@ from llama_index.core import MockEmbedding
 
 import langchain_structrag as lc
 import llama_index_structrag as li
-from structrag import Index, MultiViewRetriever
+from structrag import (
+    HiQASplitter,
+    IDMSSplitter,
+    Index,
+    MultiViewRetriever,
+    PICSplitter,
+    read_file,
+)
 
 documents = [Document("x")]
 embedding = DeterministicFakeEmbedding(size=4)
@@ -31,7 +38,26 @@ li.MultiViewRetriever.from_documents(nodes, embed_model=MockEmbedding(4), simila
 li.EvidenceRetriever.from_documents(nodes, max_tokens=9, show_progress=True)
 li.ContentAwareNodeParser(chunk_size=9)
 Index(batch_size=3, progress=True)
+lc.PICTextSplitter(embedding, threshold_sd=1.0, cache=None, format="text")
+lc.PICTextSplitter.paper(scope="section", chunk_size=900)
+lc.IDMSTextSplitter(merge="greedy", enrich="reduce", language="german")
+lc.HiQATransformer(table_cells=True, add_start_index=False)
+lc.HiQAFormatter(window_words=100, max_calls=3)
+PICSplitter.paper(max_tokens=100)
+HiQASplitter.code(metadata="none")
+read_file("a.pdf", title="A", password="b")
 
+lc.PICTextSplitter(treshold=1.0)  # wrong
+lc.PICTextSplitter(max_tokens=100)  # wrong
+lc.PICTextSplitter.paper(chunk_sise=900)  # wrong
+lc.IDMSTextSplitter(merge=3)  # wrong
+lc.IDMSTextSplitter.paper(target=3)  # wrong
+lc.HiQATransformer(table_cell=True)  # wrong
+lc.HiQAFormatter(window_word=100)  # wrong
+PICSplitter.paper(max_token=100)  # wrong
+IDMSSplitter.paper(theta=0.0)  # wrong
+HiQASplitter.paper(metadata=3)  # wrong
+read_file("a.pdf", titel="A")  # wrong
 lc.MultiViewRetriever.from_documents(documents, embedding, fusionn="rrf")  # wrong
 lc.MultiViewRetriever.from_documents(documents, embedding, k="four")  # wrong
 lc.MultiViewRetriever(index=good.index, kk=3)  # wrong

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -15,12 +16,16 @@ from langchain_structrag import (
     ContentAwareTextSplitter,
     D3Retriever,
     EvidenceRetriever,
+    HiQAFormatter,
     HiQARetriever,
+    HiQATransformer,
     IDMSTextSplitter,
     MultiViewRetriever,
     PICTextSplitter,
     TreeRetriever,
 )
+from langchain_structrag.options import HiQAArguments, IDMSArguments, PICArguments
+from structrag import HiQASplitter, IDMSSplitter, PICSplitter
 from structrag.errors import InvalidParameter, UnknownArgument
 
 RETRIEVERS: list[Any] = [
@@ -121,3 +126,44 @@ def test_progress_true_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_document_of_the_core_is_told_how_to_become_langchains() -> None:
     with pytest.raises(InvalidParameter, match=r"Document\(document\.text, metadata="):
         ContentAwareTextSplitter().split_documents([core.Document(TEXT)])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "answer"),
+    [
+        (PICTextSplitter, "treshold", "Did you mean 'threshold'"),
+        (PICTextSplitter, "max_tokens", "Pass chunk_size="),
+        (PICTextSplitter.paper, "scoope", "Did you mean 'scope'"),
+        (IDMSTextSplitter, "heading_path", "Pass add_context="),
+        (IDMSTextSplitter, "embedding", "Pass embeddings="),
+        (HiQATransformer, "table_cell", "Did you mean 'table_cells'"),
+        (HiQATransformer.code, "counter", "Pass length_function="),
+        (HiQAFormatter, "window_word", "Did you mean 'window_words'"),
+    ],
+)
+def test_an_unknown_setting_of_a_splitter_is_answered(make: Any, name: str, answer: str) -> None:
+    with pytest.raises(UnknownArgument, match=f"has no argument '{name}'. {answer}") as caught:
+        make(**{name: 3})
+    assert "Known: " in str(caught.value)
+
+
+def test_the_settings_of_splitters_are_the_cores() -> None:
+    for core_splitter, settings in (
+        (PICSplitter, PICArguments),
+        (IDMSSplitter, IDMSArguments),
+        (HiQASplitter, HiQAArguments),
+    ):
+        own = {"min_tokens", "max_tokens", "target_tokens", "counter", "heading_path", "margin"}
+        names = {field.name for field in fields(core_splitter)} - own
+        if core_splitter is PICSplitter:
+            names -= {"context"}
+        assert names <= settings.__annotations__.keys()
+
+
+def test_how_models_are_asked_is_one_record() -> None:
+    retriever = D3Retriever.from_documents(DOCUMENTS, BagOfWords(), max_calls=3, timeout=9.0)
+    assert (retriever._core().runner.asking.max_calls, retriever.timeout) == (3, 9.0)
+    formatter = HiQAFormatter(max_calls=3, preset="code")
+    assert (
+        formatter.core.runner.asking.max_calls == 3 and formatter.core.settings.window_words == 500
+    )

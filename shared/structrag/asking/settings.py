@@ -74,6 +74,9 @@ class AskingOptions(TypedDict, total=False):
     timeout: float | None
 
 
+ASKING = tuple(AskingOptions.__annotations__)  # their names
+
+
 def asking_of(asking: Asking | None, options: Mapping[str, Any], owner: type) -> Asking:
     """`asking`, or a record with the settings given by their names.
 

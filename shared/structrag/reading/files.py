@@ -10,10 +10,11 @@ import re
 import stat
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
-from structrag.errors import InvalidDocument, InvalidParameter, check_choice
+from structrag.errors import InvalidDocument, InvalidParameter, check_arguments, check_choice
 from structrag.reading.decoding import decoded
 from structrag.reading.opening import (
     MAX_BYTES,
@@ -26,6 +27,8 @@ from structrag.reading.opening import (
 from structrag.records import Document, Heading
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from structrag.reading.pdf.isolation import Isolation
 
 FORMATS = ("auto", "html", "markdown", "text")
@@ -113,6 +116,16 @@ def read_text(
     return Document(visible, id=id, title=title, format="html", meta=meta, layout=layout)
 
 
+class FileOptions(TypedDict, total=False):
+    """What `read_file` takes besides, as keywords."""
+
+    id: str
+    title: str
+    meta: Mapping[str, Any] | None
+    drop_navigation: bool
+    password: str | None
+
+
 def read_file(
     path: str | bytes | os.PathLike[Any],
     *,
@@ -120,14 +133,14 @@ def read_file(
     reader: Any = "layout",
     max_bytes: int | None = MAX_BYTES,
     isolated: bool | Isolation = False,
-    **options: Any,
+    **options: Unpack[FileOptions],
 ) -> Document:
     """Read one file into a document.
 
     Text is decoded by its byte order mark (UTF-8, UTF-16, UTF-32), as UTF-8, as the page itself
     declares (`<meta charset>`), or as Windows-1252. What cannot be decoded becomes U+FFFD, and
-    `meta["undecodable"]` counts it. The format is told by the suffix, else by the text. `options`
-    are those of `read_text`.
+    `meta["undecodable"]` counts it. The format is told by the suffix, else by the text. `id`,
+    `title`, `meta` and `drop_navigation` are as in `read_text`.
 
     A file that ends in `.pdf` becomes Markdown by its layout (extra `pdf`;
     `structrag.reading.pdf.document.pdf_document`), with the number of `pages` in its meta;
@@ -153,19 +166,23 @@ def read_file(
     """
     from structrag.reading.flat import warn_if_flat  # it parses, which reading otherwise need not
 
+    names = [name for name in signature(read_file).parameters if name != "options"]
+    check_arguments("read_file", options, [*names[1:], *FileOptions.__annotations__])
+    settings: dict[str, Any] = {**options}
     path = path_of(path)
     if path.suffix.lower() == PDF_SUFFIX:
         check_file(path, max_bytes)
-        document = _read_pdf(path, format, reader, isolated, options)
+        document = _read_pdf(path, format, reader, isolated, settings)
         warn_if_flat(document, "PDF")
         return document
     text, undecodable = decoded(file_bytes(path, max_bytes), str(path))
     if format == "auto":
         format = SUFFIXES.get(path.suffix.lower(), "auto")
-    meta = {"source": str(path), **(options.get("meta") or {})}
+    settings.pop("password", None)  # of PDF files
+    meta = {"source": str(path), **(settings.pop("meta", None) or {})}
     if undecodable:
         meta["undecodable"] = undecodable
-    document = read_text(text, format=format, **{**options, "meta": meta})
+    document = read_text(text, format=format, meta=meta, **settings)
     if document.format == "html":
         warn_if_flat(document, "page of HTML")
     return document

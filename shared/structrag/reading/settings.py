@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, TypedDict, TypeVar
 
-from structrag.errors import InvalidParameter
+from structrag.errors import InvalidParameter, check_arguments
 from structrag.reading.outline import Outline
 from structrag.reading.sections import parse
 from structrag.records import Document
 from structrag.text.cutting import Cutter, SentenceSplitter
 from structrag.text.tokens import TokenCounter, check_counter, count_tokens
+
+T = TypeVar("T")
+
+
+class ReadingSettings(TypedDict, total=False):
+    """The settings of `Reading` but for the counter, as keywords."""
+
+    exclude_titles: Sequence[str]
+    plain_headings: bool
+    language: str
+    sentence_splitter: SentenceSplitter | None
+
+
+def changed(cls: type[T], published: Mapping[str, Any], changes: Mapping[str, Any]) -> T:
+    """A record with published settings, and the changes to them.
+
+    Raises UnknownArgument for a change that is no setting of the class, a dataclass.
+    """
+    check_arguments(cls.__name__, changes, [field.name for field in fields(cls)])  # type: ignore[arg-type]
+    return cls(**{**published, **changes})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from samples import BAD
 
 from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.chunks.fixed import FixedSplitter
-from structrag.errors import InvalidDocument, InvalidParameter
+from structrag.errors import InvalidDocument, InvalidParameter, UnknownArgument
 from structrag.reading.files import (
     detect_format,
     find_files,
@@ -296,3 +296,11 @@ def test_files_of_other_kinds_are_told(tmp_path: Path) -> None:
     others = [file.relative_to(tmp_path).as_posix() for file in other_files(tmp_path)]
     assert sorted(others) == ["a.csv", "b.CSV", "e", "index/d.npy"]
     assert other_files(tmp_path / "a.csv") == []
+
+
+def test_an_unknown_option_is_answered_and_a_password_is_for_pdf(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text("# A")
+    with pytest.raises(UnknownArgument, match="read_file has no argument 'titel'"):
+        read_file(path, titel="x")  # type: ignore[call-arg]
+    assert read_file(path, password="secret", title="B").title == "B"

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
 
 from structrag.chunks.content_aware import ContentAwareSplitter
+from structrag.chunks.enriching.enricher import IDMSEnricher
 from structrag.chunks.fixed import FixedSplitter
-from structrag.chunks.hiqa.splitter import HiQASplitter
-from structrag.chunks.idms.splitter import IDMSSplitter
-from structrag.chunks.pic.splitter import PICSplitter
-from structrag.errors import InvalidParameter
+from structrag.chunks.hiqa.splitter import HiQASplitter, HiQASplitterOptions
+from structrag.chunks.idms.splitter import IDMSOptions, IDMSSplitter
+from structrag.chunks.pic.splitter import PICOptions, PICSplitter
+from structrag.errors import InvalidParameter, UnknownArgument
 from structrag.reading.files import read_text
 from structrag.reading.settings import Reading
 from structrag.retrieval.d3.condensing import SectionSplitter
+from structrag.retrieval.d3.outlines import Routing
 from structrag.retrieval.d3.paragraphs import ParagraphSplitter, PartSplitter
+from structrag.retrieval.d3.selection import Selection
 
 SPLITTERS: list[Any] = [
     *(ContentAwareSplitter, PICSplitter, IDMSSplitter, HiQASplitter),
@@ -80,3 +83,21 @@ def test_d3_cuts_paragraphs_at_the_sentences_it_is_told() -> None:
     document = read_text("one two\nthree four\nfive six", format="markdown")
     chunks = ParagraphSplitter(12, counter=len, sentence_splitter=lines).split(document)
     assert [chunk.text for chunk in chunks] == ["one two\n", "three four\n", "five six"]
+
+
+@pytest.mark.parametrize(
+    ("record", "options"),
+    [(PICSplitter, PICOptions), (IDMSSplitter, IDMSOptions), (HiQASplitter, HiQASplitterOptions)],
+)
+def test_all_settings_can_be_changed_by_name_and_no_others(record: Any, options: Any) -> None:
+    assert {field.name for field in fields(record)} == options.__annotations__.keys()
+    with pytest.raises(UnknownArgument, match=f"{record.__name__} has no argument 'languag'"):
+        record.paper(languag="german")
+    assert record.paper(language="german").language == "german"
+
+
+@pytest.mark.parametrize("make", [Routing, Selection, SectionSplitter, IDMSEnricher])
+def test_presets_name_the_nearest_setting(make: Any) -> None:
+    name = fields(make)[0].name
+    with pytest.raises(UnknownArgument, match=f"Did you mean '{name}'"):
+        make.paper(**{f"{name}s": 1})

@@ -25,6 +25,7 @@ from structrag.chunks.enriching.supplements import (
     supplement_steps,
 )
 from structrag.errors import InvalidParameter, NoModel, check_at_least, check_choice
+from structrag.reading.settings import changed
 from structrag.records import Chunk, Document
 from structrag.text.names import contains, names_by_form
 from structrag.text.tokens import TokenCounter
@@ -128,7 +129,7 @@ class IDMSEnricher:
         no thresholds, rounds or sizes; these are ours.
         """
         density = DensitySettings(entity_weight="literal", rate=True, max_share=1.0)
-        return cls(**{"density": density, "min_tokens": 0, "min_chunks": 2, **changes})
+        return changed(cls, {"density": density, "min_tokens": 0, "min_chunks": 2}, changes)
 
     def enrich(
         self,

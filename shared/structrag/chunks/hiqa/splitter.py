@@ -7,17 +7,36 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from structrag.chunks.divisions import divide
 from structrag.chunks.hiqa.augmentor import Augmentor
 from structrag.chunks.maker import ChunkMaker
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.reading.outline import Outline
-from structrag.reading.settings import Reading
+from structrag.reading.settings import Reading, ReadingSettings, changed
 from structrag.records import Chunk, Document
+from structrag.text.tokens import TokenCounter
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 METADATA = ("path", "section", "none")
+
+
+class HiQASplitterSettings(ReadingSettings, total=False):
+    """The settings of `HiQASplitter` but for its limit, as keywords."""
+
+    metadata: str
+    table_cells: bool
+    describe_image: Callable[[str], str] | None
+
+
+class HiQASplitterOptions(HiQASplitterSettings, total=False):
+    """All settings of `HiQASplitter` as keywords."""
+
+    max_tokens: int | None
+    counter: TokenCounter
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +104,17 @@ class HiQASplitter(Reading):
             )
 
     @classmethod
-    def paper(cls, **changes: Any) -> HiQASplitter:
+    def paper(cls, **changes: Unpack[HiQASplitterOptions]) -> HiQASplitter:
         """As published: a section's text whole, however long, and tables never cut."""
-        return cls(**{"max_tokens": None, **changes})
+        return changed(cls, {"max_tokens": None}, changes)
 
     @classmethod
-    def code(cls, **changes: Any) -> HiQASplitter:
+    def code(cls, **changes: Unpack[HiQASplitterOptions]) -> HiQASplitter:
         """With the limit of the published code, 8,000 tokens a segment.
 
         Where that cuts, and what it drops, is not repeated.
         """
-        return cls(**{"max_tokens": 8000, **changes})
+        return changed(cls, {"max_tokens": 8000}, changes)
 
     def split(self, document: Document) -> list[Chunk]:
         """The chunks of a document, in reading order. A blank one has none."""

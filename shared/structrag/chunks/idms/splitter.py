@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from structrag.asking.requests import Steps
 from structrag.asking.steps import remembering
@@ -42,9 +42,38 @@ from structrag.chunks.series import Series
 from structrag.chunks.units import Unit, units_of
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.models.margins import NONE, PAPER_PROMPT, PROMPT, UNUSABLE, check_prompt
-from structrag.reading.settings import Reading
+from structrag.reading.settings import Reading, ReadingSettings, changed
 from structrag.records import Chunk, Document
+from structrag.text.tokens import TokenCounter
 from structrag.text.vectors import FloatArray
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+class IDMSSettings(ReadingSettings, total=False):
+    """The settings of `IDMSSplitter` but for margin, path and sizes, as keywords."""
+
+    context: str
+    theta0: float
+    warmup: int
+    history: int | None
+    merge: str
+    prompt: str
+    respect_sections: bool
+    boundary_embedder: Any
+    reuse_vectors: bool
+
+
+class IDMSOptions(IDMSSettings, total=False):
+    """All settings of `IDMSSplitter` as keywords."""
+
+    margin: str | MarginFunction
+    min_tokens: int | None
+    target_tokens: int
+    max_tokens: int | None
+    heading_path: bool
+    counter: TokenCounter
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +167,7 @@ class IDMSSplitter(ReadingSplitter, Reading):
             object.__setattr__(self, "reuse_vectors", False)
 
     @classmethod
-    def paper(cls, **changes: Any) -> IDMSSplitter:
+    def paper(cls, **changes: Unpack[IDMSOptions]) -> IDMSSplitter:
         """The settings of the paper.
 
         The chunk so far against the next sentence (equation 1), the threshold 0 for the first gap
@@ -160,7 +189,7 @@ class IDMSSplitter(ReadingSplitter, Reading):
             "respect_sections": False,
             "heading_path": False,
         }
-        return cls(**{**settings, **changes})
+        return changed(cls, settings, changes)
 
     @property
     def least_tokens(self) -> int:

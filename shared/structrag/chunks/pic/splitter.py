@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,14 +39,45 @@ from structrag.chunks.scopes import Scope, Zone, scopes_of
 from structrag.chunks.series import Series, changes, check_threshold
 from structrag.errors import InvalidParameter, check_at_least, check_choice
 from structrag.reading.outline import Outline
-from structrag.reading.settings import Reading
+from structrag.reading.settings import Reading, ReadingSettings, changed
 from structrag.records import Chunk, Document
 from structrag.text.sentences import LANGUAGES
-from structrag.text.tokens import count_tokens
+from structrag.text.tokens import TokenCounter, count_tokens
 from structrag.text.vectors import FloatArray
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 SECTION_TOKENS = 200  # a shorter section is one chunk, and nobody is asked about it
 LONG_DOCUMENT = 2000  # estimated tokens; above it one vector cannot tell a document's parts apart
+
+
+class PICSettings(ReadingSettings, total=False):
+    """The settings of `PICSplitter` but for its sizes, as keywords."""
+
+    pseudo_instruction: str
+    instructions: Sequence[str]
+    instructions_key: str | None
+    instruction_vectors: Any
+    threshold: str | float
+    threshold_sd: float
+    hysteresis: float
+    scope: str
+    respect_sections: bool
+    bounds: str
+    prompt: str
+    summary_window: int | None
+    reuse_vectors: bool
+    boundary_embedder: Any
+
+
+class PICOptions(PICSettings, total=False):
+    """All settings of `PICSplitter` as keywords."""
+
+    min_tokens: int | None
+    max_tokens: int | None
+    context: bool
+    counter: TokenCounter
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +161,7 @@ class PICSplitter(ReadingSplitter, Reading):
     boundary_embedder: Any = None
 
     @classmethod
-    def paper(cls, **changes: Any) -> PICSplitter:
+    def paper(cls, **changes: Unpack[PICOptions]) -> PICSplitter:
         """As published (section 3.2).
 
         The document's summary by the prompt of table 7 ("Read this passage: ..."), in one call and
@@ -147,7 +178,7 @@ class PICSplitter(ReadingSplitter, Reading):
             "prompt": PAPER_PROMPT,
             "summary_window": None,
         }
-        return cls(**{**published, **changes})
+        return changed(cls, published, changes)
 
     def __post_init__(self) -> None:
         Reading.__post_init__(self)

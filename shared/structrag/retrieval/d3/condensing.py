@@ -16,7 +16,7 @@ from structrag.chunks.asking_splitter import ReadingSplitter
 from structrag.chunks.maker import ChunkMaker
 from structrag.chunks.pic.summaries import Summary, pack, summary_steps
 from structrag.errors import check_at_least, check_choice
-from structrag.reading.settings import Reading
+from structrag.reading.settings import Reading, changed
 from structrag.records import Block, Chunk, Document
 from structrag.retrieval.d3.paragraphs import (
     PARAGRAPH_TOKENS,
@@ -114,7 +114,7 @@ class SectionSplitter(ReadingSplitter, Reading):
             "keywords": 0,
             "prompt": "{text}",
         }
-        return cls(**{**settings, **changes})
+        return changed(cls, settings, changes)
 
     def split_steps(self, document: Document) -> Steps[list[Chunk]]:
         """The condensed sections of a document, in pre-order, as steps."""

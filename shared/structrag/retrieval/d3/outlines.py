@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from structrag.asking.prompts import check_template
 from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag.reading.settings import changed
 from structrag.retrieval.d3.costs import window_tokens
 from structrag.retrieval.d3.layout import OutlineSection, document_names, paths_of
 from structrag.text.heading_path import SEPARATOR
@@ -113,8 +114,8 @@ class Routing:
 
         Its model read 4,096 tokens.
         """
-        settings = {"answer_format": "names", "on_empty": "none", "context_tokens": 4096, **changes}
-        return cls(**settings)  # type: ignore[arg-type]
+        settings = {"answer_format": "names", "on_empty": "none", "context_tokens": 4096}
+        return changed(cls, settings, changes)
 
     @property
     def template(self) -> str:

@@ -12,6 +12,7 @@ from structrag.errors import InvalidParameter, NoModel, check_at_least, check_ch
 from structrag.models.cross_encoder import as_cross_encoder
 from structrag.models.llm import as_language_model
 from structrag.models.monot5 import as_monot5
+from structrag.reading.settings import changed
 from structrag.retrieval.d3.costs import StageCost, call_cost
 from structrag.text.tokens import TokenCounter, check_counter, count_tokens
 
@@ -156,7 +157,7 @@ class Selection:
             "with_path": False,
             "prompt": PAPER_PROMPT,
         }
-        return cls(**{**settings, **changes})
+        return changed(cls, settings, changes)
 
     @property
     def stages(self) -> tuple[str, ...]:
