@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 from langchain_core.documents import Document
-from langchain_core.language_models import FakeListChatModel
-from pydantic import BaseModel
+from langchain_core.language_models import FakeListChatModel, GenericFakeChatModel
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from pydantic import BaseModel, Field
 
 from langchain_structrag import EvidenceRetriever, MultiViewRetriever, SelfAsk, TwoHopRetriever
 
@@ -71,3 +73,44 @@ def test_a_model_is_told_the_schema() -> None:
     shown = convert_to_openai_tool(tool)["function"]
     assert shown["parameters"]["required"] == ["query"]
     assert "config" not in shown["parameters"]["properties"]
+
+
+class ToolCaller(GenericFakeChatModel):
+    """A chat model that calls the first tool it is bound to, then quotes what came back."""
+
+    messages: Any = iter(())
+    tools: list[Any] = Field(default_factory=list)
+
+    def bind_tools(self, tools: Any, **options: Any) -> ToolCaller:
+        return self.model_copy(update={"tools": list(tools)})
+
+    def _generate(self, messages: Any, *args: Any, **options: Any) -> ChatResult:
+        last = messages[-1]
+        if isinstance(last, ToolMessage):
+            reply = AIMessage(f"After a year: {last.content}")
+        else:
+            call = called(self.tools[0].name, query=last.content)
+            reply = AIMessage("", tool_calls=[call])
+        return ChatResult(generations=[ChatGeneration(message=reply)])
+
+
+def test_a_model_that_calls_tools_gets_citations() -> None:
+    tool = EvidenceRetriever.from_documents(documents()).as_tool(description="About pumps.")
+    model = ToolCaller().bind_tools([tool])
+    messages: list[Any] = [HumanMessage("When does the seal wear?")]
+    messages.append(model.invoke(messages))
+    messages += [tool.invoke(call) for call in messages[-1].tool_calls]
+    answer = model.invoke(messages)
+    assert str(answer.content).startswith("After a year: [1] pump.md, Pump")
+    assert messages[-1].artifact[0].metadata["source"] == "pump.md"
+
+
+async def test_an_agent_answers_from_what_the_tool_cites() -> None:
+    agents = pytest.importorskip("langchain.agents", reason="langchain is not installed")
+    tool = EvidenceRetriever.from_documents(documents()).as_tool(description="About pumps.")
+    agent = agents.create_agent(ToolCaller(), tools=[tool])
+    asked = {"messages": [{"role": "user", "content": "When does the seal wear?"}]}
+    for result in (agent.invoke(asked), await agent.ainvoke(asked)):
+        *_, used, answer = result["messages"]
+        assert str(answer.content).startswith("After a year: [1] pump.md, Pump")
+        assert used.artifact[0].metadata["source"] == "pump.md"
