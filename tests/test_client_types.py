@@ -47,7 +47,7 @@ PICSplitter.paper(max_tokens=100)
 HiQASplitter.code(metadata="none")
 read_file("a.pdf", title="A", password="b")
 
-lc.PICTextSplitter(treshold=1.0)  # wrong
+lc.PICTextSplitter(thresholds=1.0)  # wrong
 lc.PICTextSplitter(max_tokens=100)  # wrong
 lc.PICTextSplitter.paper(chunk_sise=900)  # wrong
 lc.IDMSTextSplitter(merge=3)  # wrong

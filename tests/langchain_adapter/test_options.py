@@ -131,7 +131,7 @@ def test_a_document_of_the_core_is_told_how_to_become_langchains() -> None:
 @pytest.mark.parametrize(
     ("make", "name", "answer"),
     [
-        (PICTextSplitter, "treshold", "Did you mean 'threshold'"),
+        (PICTextSplitter, "thresholds", "Did you mean 'threshold'"),
         (PICTextSplitter, "max_tokens", "Pass chunk_size="),
         (PICTextSplitter.paper, "scoope", "Did you mean 'scope'"),
         (IDMSTextSplitter, "heading_path", "Pass add_context="),

@@ -91,8 +91,8 @@ def test_d3_cuts_paragraphs_at_the_sentences_it_is_told() -> None:
 )
 def test_all_settings_can_be_changed_by_name_and_no_others(record: Any, options: Any) -> None:
     assert {field.name for field in fields(record)} == options.__annotations__.keys()
-    with pytest.raises(UnknownArgument, match=f"{record.__name__} has no argument 'languag'"):
-        record.paper(languag="german")
+    with pytest.raises(UnknownArgument, match=f"{record.__name__} has no argument 'languages'"):
+        record.paper(languages="german")
     assert record.paper(language="german").language == "german"
 
 
