@@ -1,10 +1,11 @@
-"""Search in a tree of sections beside flat search: merged upward, and over all levels.
+"""Search in a tree of sections, and under lines of context, beside flat search.
 
     python benchmarks/tree.py [--sets qasper,nq,...]
 
 Prints the tables and writes benchmarks/results/tree.md. All rows search the same chunks with the
-vectors of all-MiniLM-L6-v2 and BM25. The walk down the tree needs a language model, and has no
-row. Without the evaluation data (STRUCTRAG_DATA) or the encoder it says so and stops.
+vectors of all-MiniLM-L6-v2 and BM25. Lines and summaries are extracted; the walk down the tree
+needs a language model, and has no row. Without the evaluation data (STRUCTRAG_DATA) or the encoder
+it says so and stops.
 """
 
 from __future__ import annotations
@@ -54,9 +55,16 @@ READING = (
     "best single occurrence where any one answers), in percent. Each question is searched inside "
     f"its own document, by vectors and BM25 over the same section chunks of at most {CHUNKS} "
     "tokens. Every row gives whole chunks or sections, best first, until the next one does not "
-    "fit. Summaries are extractive. Intervals hold the central 95 % of 1,000 bootstrap samples of "
-    "the questions, drawn within each set; those of differences are paired. Bold: 0 is not inside."
+    "fit. Summaries and lines of context are extractive. Intervals hold the central 95 % of 1,000 "
+    "bootstrap samples of the questions, drawn within each set; those of differences are paired. "
+    "Bold: 0 is not inside."
 )
+# Views searched flat -> the name of the row; "context" is a line of context above the raw text.
+VIEWS: Mapping[tuple[str, ...], str] = {
+    ("raw",): FLAT,
+    ("context",): "flat, under a line of context",
+    ("raw", "context"): "flat, both",
+}
 Recalls = Mapping[str, Mapping[int, Sequence[float]]]  # row -> budget -> recall of every question
 
 
@@ -69,10 +77,13 @@ class Setting:
     measure: SpanMeasure
 
     @classmethod
-    def of(cls, dataset: Dataset, encoder: Any, counter: TokenCounter) -> Setting:
+    def of(
+        cls, dataset: Dataset, encoder: Any, counter: TokenCounter, views: tuple[str, ...]
+    ) -> Setting:
         """The set indexed; vectors are kept in the cache of the benchmarks."""
         index = TreeIndex(
             embedder=encoder,
+            views=views,
             splitter=ContentAwareSplitter(max_tokens=CHUNKS, flat_max_tokens=None, counter=counter),
             cache=str(quality.CACHE),
             batch_size=64,
@@ -141,16 +152,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     encoder, label = quality.chosen_embedder("minilm")
     counter, counter_label = quality.reader_counter()
-    by_set = {}
+    by_set: dict[str, dict[str, Any]] = {}
     sizes = []
     for name in options.sets.split(","):
         dataset = sampled(name, "large").dataset
-        setting = Setting.of(dataset, encoder, counter)
+        setting = Setting.of(dataset, encoder, counter, ("raw",))
         sizes.append(
             f"{name}: {len(dataset.documents)} documents, {len(dataset.questions)} questions, "
             f"{len(setting.index):,} chunks, {len(setting.index.nodes()):,} nodes"
         )
-        by_set[name] = recalls(setting, ROWS)
+        by_set[name] = {**recalls(setting, ROWS)}
+        for views, row in VIEWS.items():
+            if row != FLAT:
+                of_views = Setting.of(dataset, encoder, counter, views)
+                by_set[name].update(recalls(of_views, {row: ROWS[FLAT]}))
     about = {
         "structrag": __version__,
         "machine": machine_line(),

@@ -299,8 +299,14 @@ async def aretrieved(retriever: BaseRetriever, query: str) -> list[NodeWithScore
     return await retriever.aretrieve(query)
 
 
-_PROMPTS = ("merged", "summary", "keywords")
 _PLACES = ("title", "text")
+# The templates of views, each with its places.
+_PROMPTS = {
+    "merged": _PLACES,
+    "summary": _PLACES,
+    "keywords": _PLACES,
+    "context": (*_PLACES, "surroundings"),
+}
 
 
 def index_options(
@@ -368,14 +374,17 @@ def template_of(prompt: BasePromptTemplate, places: Sequence[str]) -> str:
 
 def prompts_of(prompts: Prompts) -> dict[str, BasePromptTemplate]:
     """The core's templates of views as LlamaIndex's."""
-    return {f"{name}_prompt": prompt_of(getattr(prompts, name), _PLACES) for name in _PROMPTS}
+    return {
+        f"{name}_prompt": prompt_of(getattr(prompts, name), places)
+        for name, places in _PROMPTS.items()
+    }
 
 
 def updated_prompts(prompts: Prompts, changes: Mapping[str, BasePromptTemplate]) -> Prompts:
     """The core's templates with those of `changes` replaced."""
     new = {
-        name: template_of(changes[f"{name}_prompt"], _PLACES)
-        for name in _PROMPTS
+        name: template_of(changes[f"{name}_prompt"], places)
+        for name, places in _PROMPTS.items()
         if f"{name}_prompt" in changes
     }
     return replace(prompts, **new)

@@ -93,7 +93,8 @@ class Index:
         llm: Makes summaries and keywords: a function `str -> str` or a `LanguageModel`; None:
             extractive.
         splitter: Default `ContentAwareSplitter()`.
-        views: Some of "raw", "summary", "keywords".
+        views: Some of "raw", "summary", "keywords" and "context", which is off by default: the raw
+            text under a line that says what surrounds it.
         preset: "default", or "paper" for MC-indexing as published (no heading path, whole sections,
             two calls a section, Okapi BM25, texts truncated at what the encoder reads).
         dense_store: A host's vector store instead of our own vectors; one that wants vectors needs

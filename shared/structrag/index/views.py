@@ -13,6 +13,12 @@ from structrag.asking.prompts import check_template
 from structrag.asking.replies.lists import parse_answer
 from structrag.asking.requests import Ask, Failed, Steps, why_unusable
 from structrag.errors import InvalidParameter, check_at_least
+from structrag.index.context_lines import (
+    CONTEXT_PROMPT,
+    extracted_lines,
+    read_line,
+    surroundings,
+)
 from structrag.records import Chunk, Document
 from structrag.text.extractive import keywords as extract_keywords
 from structrag.text.extractive import section_frequencies
@@ -22,6 +28,7 @@ from structrag.text.terms import tokenizer_for
 from structrag.text.tokens import TokenCounter, count_tokens
 
 VIEWS = ("raw", "summary", "keywords")
+ALL_VIEWS = (*VIEWS, "context")
 
 Plan = list[tuple[int, str]]  # (position of a chunk, which prompt of `Prompts`)
 
@@ -92,17 +99,20 @@ class Prompts:
         >>> from structrag import Index
         >>> index = Index(prompts=Prompts(summary="Summarise {text}"))
 
-    Templates have the place {text} and may have {title}; other braces are doubled.
+    Templates have the place {text} and may have {title}, that of the context also {surroundings},
+    the section around the text; other braces are doubled.
     """
 
     merged: str = MERGED_PROMPT  # summary and keywords in one call, answered by a JSON object
     summary: str = SUMMARY_PROMPT
     keywords: str = KEYWORDS_PROMPT
+    context: str = CONTEXT_PROMPT  # the line of the view "context"
 
     def __post_init__(self) -> None:
         for name in self.__slots__:
             label = f"The prompt {name!r}"
-            check_template(label, getattr(self, name), ["text"], optional=["title"])
+            optional = ["title", "surroundings"] if name == "context" else ["title"]
+            check_template(label, getattr(self, name), ["text"], optional=optional)
 
     @classmethod
     def paper(cls) -> Prompts:
@@ -118,7 +128,8 @@ class ViewSettings:
     """How views are made.
 
     Attributes:
-        names: Which views, of "raw", "summary" and "keywords".
+        names: Which views, of "raw", "summary", "keywords" and "context" (the raw view under a line
+            that says what surrounds it).
         with_context: Whether the heading path stands in front of raw and summary (preset `paper`:
             not), and whether the raw view keeps the heading line.
         merged: One language-model call a section instead of two.
@@ -140,10 +151,10 @@ class ViewSettings:
     invented_keywords: bool = False
 
     def __post_init__(self) -> None:
-        unknown = [name for name in self.names if name not in VIEWS]
+        unknown = [name for name in self.names if name not in ALL_VIEWS]
         if unknown or not self.names or len(set(self.names)) != len(self.names):
             raise InvalidParameter(
-                f"views must be some of {', '.join(map(repr, VIEWS))}, each once; got "
+                f"views must be some of {', '.join(map(repr, ALL_VIEWS))}, each once; got "
                 f"{self.names!r}."
             )
         check_at_least("summary_min_tokens", self.summary_min_tokens, 0)
@@ -179,11 +190,14 @@ def view_steps(
     titles = [" > ".join(chunk.path) or document.title for chunk in chunks]
     long = [counter(body) > settings.summary_min_tokens for body in bodies]
     plan = _plan(settings, bodies, long)
-    answers = yield from _answered(plan, titles, bodies, settings, counter)
+    around = surroundings(chunks, bodies) if "context" in settings.names else [""] * len(chunks)
+    sections = _Sections(titles, bodies, around)
+    answers = yield from _answered(plan, sections, settings, counter)
     make: dict[str, Callable[[], tuple[str | None, ...]]] = {
         "raw": lambda: _raw(chunks, bodies, settings),
         "summary": lambda: _summaries(chunks, bodies, long, answers.summaries, settings),
         "keywords": lambda: _keywords(chunks, bodies, answers.keywords, settings),
+        "context": lambda: _in_context(chunks, sections, answers.contexts, settings),
     }
     texts = {name: make[name]() for name in settings.names}
     return ViewTexts(texts, answers.fallbacks, answers.reasons, answers.failed)
@@ -191,13 +205,22 @@ def view_steps(
 
 @dataclass(slots=True)
 class _Answers:
-    """The usable summaries and keywords, by position, and what fell back."""
+    """The usable summaries, keywords and contexts, by position, and what fell back."""
 
     summaries: dict[int, str] = field(default_factory=dict)
     keywords: dict[int, list[str]] = field(default_factory=dict)
+    contexts: dict[int, str] = field(default_factory=dict)
     fallbacks: Counter[str] = field(default_factory=Counter)
     reasons: dict[str, str] = field(default_factory=dict)
     failed: int = 0
+
+    def take_context(self, i: int, answer: str | Failed) -> None:
+        """Take the line of a chunk, or count that it will be extracted."""
+        line = "" if isinstance(answer, Failed) else read_line(answer)
+        if line:
+            self.contexts[i] = line
+        else:
+            self.fall_back("context", answer)
 
     def fall_back(self, view: str, answer: str | Failed) -> None:
         """Count a view that will be extracted, as this is no answer."""
@@ -206,28 +229,38 @@ class _Answers:
         self.failed += isinstance(answer, Failed)
 
 
+@dataclass(frozen=True, slots=True)
+class _Sections:
+    """What the prompts show of each chunk."""
+
+    titles: Sequence[str]
+    bodies: Sequence[str]
+    around: Sequence[str]  # the section that holds it; "" where no context is wanted
+
+    def fill(self, template: str, i: int) -> str:
+        return template.format(
+            title=self.titles[i], text=self.bodies[i], surroundings=self.around[i]
+        )
+
+
 def _answered(
-    plan: Plan,
-    titles: Sequence[str],
-    bodies: Sequence[str],
-    settings: ViewSettings,
-    counter: TokenCounter,
+    plan: Plan, sections: _Sections, settings: ViewSettings, counter: TokenCounter
 ) -> Steps[_Answers]:
     """Ask what is planned, and read the answers."""
     asks = [
-        Ask(
-            _fill(getattr(settings.prompts, kind), titles[i], bodies[i]),
-            component=f"views.{kind}",
-        )
+        Ask(sections.fill(getattr(settings.prompts, kind), i), component=f"views.{kind}")
         for i, kind in plan
     ]
     answers = (yield asks) if asks else []
     usable = _Answers()
     tokenizer = tokenizer_for(settings.language)
     for (i, kind), answer in zip(plan, answers, strict=True):
-        summary, words = _read(kind, bodies[i], counter, answer)
+        if kind == "context":
+            usable.take_context(i, answer)
+            continue
+        summary, words = _read(kind, sections.bodies[i], counter, answer)
         if words and not settings.invented_keywords:
-            near = NearWords(f"{titles[i]}\n{bodies[i]}", tokenizer)
+            near = NearWords(f"{sections.titles[i]}\n{sections.bodies[i]}", tokenizer)
             words = [word for word in words if word in near]
         if summary:
             usable.summaries[i] = extract_summary(summary, language=settings.language)
@@ -259,6 +292,7 @@ def _plan(settings: ViewSettings, bodies: Sequence[str], long: Sequence[bool]) -
     if not settings.use_llm:
         return plan
     for i, body in enumerate(bodies):
+        plan += [(i, "context")] * ("context" in settings.names)
         summary = "summary" in settings.names and long[i]
         keywords = "keywords" in settings.names and bool(body.strip())
         if summary and keywords and settings.merged:
@@ -266,10 +300,6 @@ def _plan(settings: ViewSettings, bodies: Sequence[str], long: Sequence[bool]) -
             continue
         plan += [(i, "summary")] * summary + [(i, "keywords")] * keywords
     return plan
-
-
-def _fill(template: str, title: str, text: str) -> str:
-    return template.format(title=title, text=text)
 
 
 def _raw(
@@ -298,6 +328,22 @@ def _summaries(
             continue
         path = _heading_path(chunk) if settings.with_context else ""
         texts.append(f"{path}\n{summary}" if path else summary)
+    return tuple(texts)
+
+
+def _in_context(
+    chunks: Sequence[Chunk],
+    sections: _Sections,
+    contexts: dict[int, str],
+    settings: ViewSettings,
+) -> tuple[str | None, ...]:
+    """The raw view, each text under its line; a section that is one chunk needs none."""
+    extracted = extracted_lines(sections.around, settings.language)
+    texts: list[str | None] = []
+    for i, raw in enumerate(_raw(chunks, sections.bodies, settings)):
+        line = contexts.get(i) or extracted[i]
+        is_told = " ".join(sections.around[i].split()) == " ".join(sections.bodies[i].split())
+        texts.append(raw if is_told and i not in contexts else f"{line}\n{raw}")
     return tuple(texts)
 
 

@@ -38,11 +38,16 @@ class InformationMargin:
     that the model has to understand, so very small models can give it. Two passes a gap:
     `IDMSSplitter(margin=InformationMargin(TransformersModel(...)))`. Ours; no paper's.
 
+    `with_vectors` puts it together with the similarity of the sentences around a gap, which sees
+    more of the text: both are brought to like spread within a document, and the margin is their
+    mean.
     Attributes:
         model: A `TransformersModel`, or an object with its `score`, `count_tokens` and `name`.
         before_tokens: Most tokens of the passage before that are read, its end; estimated by
             characters where the passage is far longer.
         name: For fingerprints; default: the model's.
+        with_vectors: Whether `IDMSSplitter` puts the similarity of sentences beside it; not with
+            its `context="chunk"`, which has no windows to compare.
 
     Raises:
         InvalidParameter: the model gives no likelihoods.
@@ -51,6 +56,7 @@ class InformationMargin:
     model: Any = field(repr=False)
     before_tokens: int = 256
     name: str = ""
+    with_vectors: bool = False
 
     def __post_init__(self) -> None:
         if not (hasattr(self.model, "score") and hasattr(self.model, "count_tokens")):
@@ -60,6 +66,7 @@ class InformationMargin:
             )
         check_at_least("before_tokens", self.before_tokens, 1)
         name = self.name or f"information|{self.model.name}|{self.before_tokens}"
+        name += "|with vectors" if self.with_vectors else ""
         object.__setattr__(self, "name", name)
 
     def __call__(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -12,7 +14,9 @@ import pytest
 import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from places import DATA
 
+from structrag import Document, Index
 from structrag.errors import InvalidParameter
 from structrag.index.lexical import (
     ABSENT,
@@ -83,6 +87,29 @@ def test_okapi_equals_rank_bm25_with_its_negative_idf(texts: list[str], query: l
         return
     oracle = rank_bm25.BM25Okapi(tokens)
     assert scores.tolist() == pytest.approx(oracle.get_scores(query).tolist(), abs=1e-9)
+
+
+def test_the_papers_preset_scores_real_papers_as_rank_bm25_does() -> None:
+    rank_bm25 = pytest.importorskip("rank_bm25")
+    if not (DATA / "qasper").is_dir():
+        pytest.skip(f"no evaluation data at {DATA}; set STRUCTRAG_DATA to its folder")
+    papers, asked = (
+        list(map(json.loads, gzip.decompress((DATA / "qasper" / file).read_bytes()).splitlines()))
+        for file in ("documents.jsonl.gz", "questions.jsonl.gz")
+    )
+    index = Index(preset="paper")
+    index.add([Document(row["text"], id=row["id"], format=row["format"]) for row in papers[:3]])
+    reader, tokenizer = index.reader(), index.store.settings.tokenizer
+    for view in index.views:
+        texts = [reader.view_text(row, view) for row in range(len(reader))]
+        oracle = rank_bm25.BM25Okapi([tokenizer(text) for text in texts if text])
+        found = 0
+        for question in [row["question"] for row in asked[:20]]:
+            scores = reader.lexical(view).scores(question)[[bool(text) for text in texts]]
+            expected = oracle.get_scores(tokenizer(question))
+            assert scores.tolist() == pytest.approx(expected.tolist(), abs=1e-9)
+            found += abs(expected).max() > 1
+        assert found > 10
 
 
 @pytest.mark.parametrize("method", ["lucene", "okapi"])

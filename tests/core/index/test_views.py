@@ -169,7 +169,8 @@ def test_a_prompt_that_is_no_template_is_refused(name: str, template: Any, sente
 @pytest.mark.parametrize("names", [(), ("raw", "raw"), ("raw", "title")])
 def test_unknown_views_are_refused(names: tuple[str, ...]) -> None:
     with pytest.raises(
-        InvalidParameter, match="views must be some of 'raw', 'summary', 'keywords', each once"
+        InvalidParameter,
+        match="views must be some of 'raw', 'summary', 'keywords', 'context', each",
     ):
         ViewSettings(names=names)
 

@@ -6,12 +6,15 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
+from doubles import HashEmbedder
 
 from structrag import IDMSSplitter, read_text
 from structrag.asking.naming import setting_name
 from structrag.errors import InvalidParameter
 from structrag.models.information_margin import InformationMargin
+from structrag.models.margins import squash
 
 
 class Words:
@@ -64,6 +67,23 @@ def test_a_splitter_cuts_where_the_next_sentence_is_news(context: str) -> None:
     assert setting_name(splitter) != setting_name(
         IDMSSplitter(margin=InformationMargin(Words(), 9))
     )
+
+
+def test_with_vectors_the_margin_is_the_mean_of_both() -> None:
+    text = "Cats eat fish. Cats eat mice. Pumps move water. Pumps move oil. Rain falls."
+
+    def margins(margin: Any) -> Any:
+        splitter = IDMSSplitter(margin=margin, context="window:2")
+        (series,) = splitter.explain(read_text(text), embedder=HashEmbedder()).series
+        return np.array(series.values[1:])
+
+    alone, vectors = margins(InformationMargin(Words())), margins("similarity")
+    both = margins(InformationMargin(Words(), with_vectors=True))
+    assert both == pytest.approx((squash(alone) + vectors) / 2)
+    names = {InformationMargin(Words(), with_vectors=choice).name for choice in (True, False)}
+    assert len(names) == 2
+    with pytest.raises(InvalidParameter, match="with_vectors"):
+        IDMSSplitter(margin=InformationMargin(Words(), with_vectors=True), context="chunk")
 
 
 def test_the_likelihoods_of_a_model_of_transformers() -> None:
