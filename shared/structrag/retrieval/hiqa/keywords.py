@@ -130,8 +130,8 @@ class Keywords:
         detect: Whether names of titles and file names are keywords too; "bodies": those of their
             text as well, by form, the 8 that stand in most segments of a document and in two at
             least; or what finds names, a function of a title such as `ner_entities(pipeline)` of
-            `structrag.chunks.enriching.entities`. A detected name in more than half of four documents or more is
-            none.
+            `structrag.chunks.enriching.entities`. A detected name in more than half of four
+            documents or more is none.
 
     Raises:
         InvalidParameter: `listed` is a string, or holds something that is no string or has neither
