@@ -348,5 +348,5 @@ def _unusable(folder: Path, why: str) -> InvalidParameter:
 
 
 def _state(name: str, format: str, reader: str) -> list[Any]:
-    """What tells that a file changed, or is to be read in another way."""
+    """What tells that a file changed or is to be read otherwise."""
     return [*file_state(name), format, reader]

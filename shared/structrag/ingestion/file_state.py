@@ -11,7 +11,7 @@ UNSURE = 0  # stands for the time of such a change
 
 
 class FileState(NamedTuple):
-    """Size and time of the last change, taken before the file is read."""
+    """Size and time of the last change, before the file is read."""
 
     size: int  # bytes
     modified: int  # nanoseconds, or UNSURE

@@ -39,7 +39,10 @@ class _NodePreparation:
 
 
 class _TreeAdding(Adding):
-    """One call of `TreeIndex.add`: a document with its chunks and nodes is one entry."""
+    """One call of `TreeIndex.add`.
+
+    A document with its chunks and nodes is one entry.
+    """
 
     def __init__(
         self, documents: Iterable[Document], nodes: _NodePreparation, **options: Any
@@ -107,9 +110,9 @@ class TreeIndex(Index):
         self.kept_of_nodes: dict[str, dict[Request, Any]] = {}
 
     def nodes(self, doc_id: str | None = None) -> list[Chunk]:
-        """The nodes of a document, or of all, as chunks over their sections.
+        """The nodes of a document, or of all, as chunks.
 
-        Raises InvalidParameter for an unknown id.
+        Each lies over its section. Raises InvalidParameter for an unknown id.
         """
         return self.own_store.reader(NODES).chunks(doc_id)
 

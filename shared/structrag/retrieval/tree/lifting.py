@@ -1,4 +1,4 @@
-"""Search over all levels: what the summaries above a chunk add to its score."""
+"""What the summaries above a chunk add to its score."""
 
 from __future__ import annotations
 
@@ -20,33 +20,34 @@ POOL = 1000  # nodes taken from each route at most
 def node_score_steps(
     nodes: Reader, query: str, routes: Sequence[str], where: Any = None
 ) -> Steps[dict[int, float]]:
-    """Row of a node -> its score in [0, 1]; nodes that no route found are left out.
+    """Row of a node -> its score in [0, 1].
 
-    It is the mean of the routes, "dense" and "bm25", each brought to [0, 1].
+    Nodes that no route found are left out. A score is the mean of the routes, "dense" and "bm25",
+    each brought to [0, 1].
     """
     rows = nodes.select(where)
-    found: list[dict[int, float]] = []
+    rankings: list[dict[int, float]] = []
     for route in routes:
         if route == "bm25":
-            found.append(dict(nodes.search_lexical("raw", query, POOL, rows)))
+            rankings.append(dict(nodes.search_lexical("raw", query, POOL, rows)))
             continue
         (vector,) = yield from query_vectors(nodes, query)
         dense = [] if vector is None else nodes.search_dense("raw", vector, POOL, rows)
-        found.append(dict(dense))
+        rankings.append(dict(dense))
     normalise = [maxnorm if route == "bm25" else minmax for route in routes]
-    parts = normalised_parts(found, normalise)
+    parts = normalised_parts(rankings, normalise)
     scores: dict[int, float] = {}
-    for of_route, values in zip(found, parts, strict=True):
+    for of_route, values in zip(rankings, parts, strict=True):
         for row, value in zip(of_route, values.tolist(), strict=True):
             scores[row] = scores.get(row, 0.0) + value / len(routes)
     return scores
 
 
 def lifted(hit: Hit, above: Sequence[Place], nodes: Mapping[int, float], weight: float) -> Hit:
-    """A hit with the mean score of the nodes above it added to its own.
+    """A hit with the score of the nodes above it added.
 
-    The sum is brought back to [0, 1]; `nodes` is what `node_score_steps` gives. A hit with nothing
-    above keeps the share of its own score.
+    It is their mean. The sum is brought back to [0, 1]; `nodes` is what `node_score_steps` gives. A
+    hit with nothing above keeps the share of its own score.
 
     Example:
         >>> from structrag.records import Chunk

@@ -1,4 +1,4 @@
-"""Merging upward: a section in the place of its chunks when most of them are found."""
+"""Merging upward: a section for its chunks when most are found."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from structrag.retrieval.tree.shape import Place
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A chunk that a search found, with the nodes above it, the nearest first."""
+    """A chunk that a search found, with the nodes above it.
+
+    The nearest node is first.
+    """
 
     tokens: int
     above: Sequence[Place]
@@ -21,7 +24,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A chunk, or the node that stands for it, with the chunks found there."""
+    """A chunk, or the node that stands for several of them."""
 
     node: Place | None  # None: the chunk itself
     tokens: int
@@ -59,14 +62,15 @@ class Merging:
     def merged(
         self, ranking: Iterable[Found], *, k: int | None = None, max_tokens: int | None = None
     ) -> list[Taken]:
-        """The ranking with nodes for their chunks, each at the place of its best chunk.
+        """The ranking with nodes in the place of their chunks.
 
-        The first `k` chunks are taken in order, and nodes for them where they may, until the next
-        would go beyond `max_tokens`. The first is always taken.
+        Each stands at the place of its best chunk. The first `k` chunks are taken in order, and
+        nodes for them where they may, until the next would go beyond `max_tokens`. The first is
+        always taken.
         """
         state = _State(self, inf if max_tokens is None else max_tokens)
-        for found in ranking:
-            if not state.take(found) or len(state.seen) == k:
+        for chunk in ranking:
+            if not state.take(chunk) or len(state.seen) == k:
                 break
         return sorted(state.taken, key=lambda taken: taken.found)
 
@@ -82,7 +86,10 @@ class _State:
         self.n_hit: Counter[int] = Counter()  # row of a node -> how many children are found
 
     def take(self, found: Found) -> bool:
-        """Take a chunk, and nodes for it where they may; False if there is no room."""
+        """Take a chunk, and nodes for it where they may.
+
+        False if there is no room.
+        """
         place = len(self.seen)
         self.seen.append(found)
         rows = {node.row for node in found.above}
@@ -109,8 +116,8 @@ class _State:
         if not may or not self._fits(others, node.tokens):
             return False
         below = [taken for taken in self.taken if self._is_below(taken, node)]
-        found = sorted(place for taken in below for place in taken.found)
-        self.taken = [*others, Taken(node, node.tokens, tuple(found))]
+        places = sorted(place for taken in below for place in taken.found)
+        self.taken = [*others, Taken(node, node.tokens, tuple(places))]
         return True
 
     def _is_below(self, taken: Taken, node: Place) -> bool:

@@ -14,7 +14,7 @@ from structrag.records import Chunk, Section
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A section with more than one chunk, or a run of its children.
+    """A section of several chunks, or a run of its children.
 
     `[start, end)` are the characters from its first chunk to its last.
     """
@@ -36,12 +36,12 @@ class Node:
 
 
 def build_tree(outline: Outline, chunks: Sequence[Chunk], fan_out: int) -> Node | None:
-    """The tree above the chunks of a document; None where there are not two.
+    """The tree above the chunks of a document.
 
-    A section is a node whose children are its subsections and the chunks of its own text. A section
-    with a single child is left out, and the child takes its place. More than `fan_out` children, at
-    least 2, are put into runs of about equal length, which become nodes of their own. A chunk that
-    lies inside another is below no node.
+    None where there are not two chunks. A section is a node whose children are its subsections and
+    the chunks of its own text. A section with a single child is left out, and the child takes its
+    place. More than `fan_out` children, at least 2, are put into runs of about equal length, which
+    become nodes of their own. A chunk that lies inside another is below no node.
 
     Example:
         >>> from structrag import ContentAwareSplitter, read_text
@@ -83,7 +83,10 @@ def _outermost(chunks: Sequence[Chunk]) -> Iterator[Chunk]:
 
 
 def _section_of(sections: Sequence[Section], starts: Sequence[int], chunk: Chunk) -> Section:
-    """The smallest section that holds the chunk, the headings it begins with aside."""
+    """The smallest section that holds the chunk.
+
+    The headings it begins with do not count.
+    """
     section = sections[bisect_right(starts, chunk.body_start) - 1]
     while section.parent is not None and section.end < chunk.end:
         section = sections[section.parent]

@@ -1,4 +1,7 @@
-"""Search in a tree of sections: over all levels, merged upward, or walked down by a model."""
+"""Search in a tree of sections.
+
+It runs over all levels, is merged upward, or walked down by a model.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,9 @@ MERGED, WALKED, SUMMARY = "merged", "walk", "summary"  # in `extras` of a hit's 
 
 
 class TreeRetriever(Retriever):
-    """Finds chunks of a `TreeIndex`, and whole sections where most of one is found.
+    """Finds chunks of a `TreeIndex`, and whole sections.
+
+    A section stands for its chunks where most of them are found.
 
     Example:
         >>> from structrag import read_text
@@ -119,8 +124,8 @@ class TreeRetriever(Retriever):
         return self._merged(hits, tree, k)
 
     def _merged(self, hits: Sequence[Hit], tree: Tree, k: int) -> list[Hit]:
-        found = (Found(hit.chunk.n_tokens, tree.above(hit.chunk)) for hit in hits)
-        taken = self.merging.merged(found, k=k, max_tokens=self.max_tokens)
+        chunks = (Found(hit.chunk.n_tokens, tree.above(hit.chunk)) for hit in hits)
+        taken = self.merging.merged(chunks, k=k, max_tokens=self.max_tokens)
         return [
             replace(_hit_of(one, hits, tree), rank=rank) for rank, one in enumerate(taken, start=1)
         ]
@@ -135,7 +140,10 @@ class TreeRetriever(Retriever):
 
 
 def _walked(hits: Sequence[Hit], walk: Walk) -> list[Hit]:
-    """The hits in the part that was chosen, then the others; all say what was chosen."""
+    """The hits in the part that was chosen, then the others.
+
+    All say what was chosen.
+    """
     notes = {WALKED: list(walk.titles), **({"failure": walk.failure} if walk.failure else {})}
     noted = [
         replace(hit, chunk=replace(hit.chunk, extras={**hit.chunk.extras, **notes})) for hit in hits

@@ -1,4 +1,7 @@
-"""Which node stands above which, as an array a document keeps in the store."""
+"""Which node stands above which, as an array.
+
+A document keeps it in the store.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,11 @@ _PARENT, _TOKENS, _CHILDREN = range(3)
 
 
 def tree_shape(chunks: Sequence[Chunk], nodes: Sequence[Chunk]) -> NDArray[np.int32]:
-    """One line a chunk, then one a node, both in row order: parent, tokens, number of children.
+    """One line a chunk, then one a node, both in row order.
 
-    A parent is a position among the nodes, -1: none. A node that may not stand for its children, as
-    there is something between them, has its number of children negative.
+    A line has its parent, its tokens and the number of its children. A parent is a position among
+    the nodes, -1: none. A node that may not stand for its children, as there is something between
+    them, has its number of children negative.
     """
     in_rows = [*_row_order(chunks), *_row_order(nodes)]
     line_of = {chunk.id: line for line, chunk in enumerate(in_rows)}
@@ -50,7 +54,7 @@ class Place:
 
 
 class Tree:
-    """The trees of all documents at one moment, by rows of both levels."""
+    """The trees of all documents at one moment, by rows."""
 
     def __init__(self, chunks: Reader, nodes: Reader) -> None:
         self.chunks = chunks
@@ -63,21 +67,27 @@ class Tree:
         if row is None:
             return []
         chunks, nodes, shape = self._document(chunk.doc_id)
-        found = []
+        places = []
         place = int(shape[row - chunks.start, _PARENT])
         while place != NONE:
             parent, tokens, n_children = shape[len(chunks) + place].tolist()
-            found.append(Place(nodes.start + place, tokens, abs(n_children), n_children > 0))
+            places.append(Place(nodes.start + place, tokens, abs(n_children), n_children > 0))
             place = parent
-        return found
+        return places
 
     def top(self, doc_id: str) -> int | None:
-        """The row of the node above all others of a document; None where there is no node."""
+        """The row of the node above all others of a document.
+
+        None where there is no node.
+        """
         nodes, _ = self.below(doc_id, None)
         return nodes[0] if nodes else None
 
     def below(self, doc_id: str, node: int | None) -> tuple[list[int], list[int]]:
-        """The rows of the nodes and of the chunks right below a node; None: below no node."""
+        """The rows of the nodes and of the chunks right below a node.
+
+        None: below no node.
+        """
         chunks, nodes, shape = self._document(doc_id)
         parent = NONE if node is None else node - nodes.start
         lines = np.flatnonzero(shape[:, _PARENT] == parent).tolist()

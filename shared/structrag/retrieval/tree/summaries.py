@@ -1,4 +1,7 @@
-"""The nodes of a tree as chunks, each with a summary made from its children's."""
+"""The nodes of a tree as chunks, each with a summary.
+
+It is made from those of its children.
+"""
 
 from __future__ import annotations
 
@@ -91,8 +94,8 @@ class NodeSplitter:
         # A node is summed up when all below it are.
         for height in range(1, top.height + 1):
             of_height = [node for node in nodes if node.height == height]
-            made = yield from self._summary_steps(document, of_height, summaries)
-            summaries.update(zip((node.id for node in of_height), made, strict=True))
+            new = yield from self._summary_steps(document, of_height, summaries)
+            summaries.update(zip((node.id for node in of_height), new, strict=True))
         maker = ChunkMaker(document, self.reading.counter, None, with_context=True)
         return [self._chunk(maker, node, summaries[node.id]) for node in nodes]
 
@@ -142,12 +145,18 @@ class NodeSplitter:
 
 
 def _text(child: Node | Chunk, below: Mapping[str, Summary]) -> str:
-    """What the parent's summary is made from: a chunk's text, a node's summary."""
+    """A chunk's text or a node's summary.
+
+    The parent's summary is made from it.
+    """
     return child.body.strip() if isinstance(child, Chunk) else below[child.id].text
 
 
 def _titled(node: Node, texts: Sequence[str]) -> list[str]:
-    """The texts of a node's children under their titles, where these are not its own."""
+    """The texts of a node's children under their titles.
+
+    A title that is the node's own is left out.
+    """
     titled = []
     for child, text in zip(node.children, texts, strict=True):
         path = child.path if isinstance(child, Chunk) else child.section.path

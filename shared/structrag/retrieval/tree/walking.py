@@ -1,4 +1,7 @@
-"""A walk down the tree: a language model chooses among what is below, level by level."""
+"""A walk down the tree, level by level.
+
+A language model chooses among what is below.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +96,10 @@ def walk_steps(
 def _choice_steps(
     question: str, options: Sequence[_Option], llm: LanguageModel, prompt: str
 ) -> Steps[tuple[int | None, str]]:
-    """The place of the option that is chosen, or None and what failed ("": nothing)."""
+    """The place of the option that is chosen, or None.
+
+    The second says what failed; "" for nothing.
+    """
     numbers = range(1, len(options) + 1)
     shown = [f"[{i}] {option.title}\n{option.text}" for i, option in enumerate(options, start=1)]
     asked = prompt.format(options="\n\n".join(shown), question=question)
@@ -105,7 +111,10 @@ def _choice_steps(
 
 
 def _top(tree: Tree, doc_id: str) -> _Option:
-    """A document as an option: the node above all its chunks, or its only chunk."""
+    """A document as an option.
+
+    It is the node above all its chunks, or its only chunk.
+    """
     row = tree.top(doc_id)
     title = tree.nodes.document(doc_id).title or doc_id
     if row is None:
@@ -114,7 +123,10 @@ def _top(tree: Tree, doc_id: str) -> _Option:
 
 
 def _below(tree: Tree, option: _Option) -> list[_Option]:
-    """What can be chosen below an option; nothing where there are chunks alone."""
+    """What can be chosen below an option.
+
+    Nothing where there are chunks alone.
+    """
     if option.node is None:
         return []
     nodes, chunks = tree.below(option.chunk.doc_id, option.node)
