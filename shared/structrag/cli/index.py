@@ -7,16 +7,21 @@ from typing import Annotated
 
 import typer
 
+from structrag.cli import engine_index
 from structrag.cli.kept_index import METHODS, KeptIndex
 from structrag.cli.options import Embedder, Format, Isolated, MaxTokens, Paths, Reader
 from structrag.cli.printing import show_progress
 from structrag.errors import check_choice
+from structrag.index.opening import engine_of
 
 
 def index(
     paths: Paths,
     store: Annotated[
-        Path, typer.Option(help="The folder of the index; `search --index` searches it.")
+        str,
+        typer.Option(
+            help="The folder of the index, or lancedb:FOLDER; `search --index` searches it."
+        ),
     ],
     workers: Annotated[
         int, typer.Option(help="Processes, each with its own models; 0: one a core.")
@@ -33,8 +38,22 @@ def index(
     """Index many files by several processes; begun again, it goes on.
 
     Files that cannot be read are named and left out. `--max-tokens` limits the chunks of multiview.
+    A store in an engine needs `--method multiview` and an `--embedder`.
     """
     check_choice("method", method, METHODS)
-    stored = KeptIndex(store, method, embedder=embedder, max_tokens=max_tokens)
+    if engine_of(store) is not None:
+        filled = engine_index.fill(
+            store,
+            paths,
+            workers or None,
+            method=method,
+            embedder=embedder,
+            max_tokens=max_tokens,
+            format=format,
+            reader=reader,
+            isolated=isolated,
+        )
+        return show_progress.say(f"{filled} ({embedder}; kept in {store})")
+    stored = KeptIndex(Path(store), method, embedder=embedder, max_tokens=max_tokens)
     report = stored.fill(paths, workers or None, format=format, reader=reader, isolated=isolated)
     show_progress.say(f"{report} ({stored.model}; kept in {store})")

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from structrag.chunks.content_aware import ContentAwareSplitter
+from structrag.cli import engine_index
 from structrag.cli.kept_index import METHODS, KeptIndex
 from structrag.cli.options import (
     AsJson,
@@ -24,6 +25,7 @@ from structrag.cli.options import (
 from structrag.cli.printing import chunk_record, path_of, print_items, show_progress
 from structrag.errors import InvalidParameter, check_choice
 from structrag.index.index import Index
+from structrag.index.opening import engine_of
 from structrag.records import Document, Hit
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from structrag.retrieval.multiview import MultiViewRetriever
@@ -42,11 +44,12 @@ def search(
     embedder: Embedder = "",
     max_tokens: MaxTokens = 300,
     index: Annotated[
-        Path | None,
+        str,
         typer.Option(
-            help="A folder that keeps the index: the next search reads only changed files."
+            help="A folder that keeps the index: the next search reads only changed files; or a "
+            "store such as lancedb:FOLDER that `index` has filled."
         ),
-    ] = None,
+    ] = "",
     cache: Annotated[str, typer.Option(help="A file that keeps vectors for the next time.")] = "",
     format: Format = "auto",
     reader: Reader = "layout",
@@ -62,9 +65,16 @@ def search(
     paths = paths or []
     if not query.strip():
         raise InvalidParameter(f"-q must be a question or words to look for; got {query!r}.")
-    if not paths and index is None:
+    if not paths and not index:
         raise InvalidParameter("Name files or folders to search, or an --index that was kept.")
-    if index is None:
+    if engine_of(index) is not None:
+        if paths:
+            raise InvalidParameter(
+                f"Leave the files out: a store such as {index} is filled by `structrag index`."
+            )
+        hits = engine_index.search(index, query, k, method=method, embedder=embedder)
+        report = f"kept in {index}"
+    elif not index:
         hits, report = _search_once(
             documents(paths, format=format, reader=reader, isolated=isolated),
             query,
@@ -76,7 +86,7 @@ def search(
         )
     else:
         stored = KeptIndex(
-            index, method, embedder=embedder, max_tokens=max_tokens, cache=cache or None
+            Path(index), method, embedder=embedder, max_tokens=max_tokens, cache=cache or None
         )
         changes = stored.update(paths, format=format, reader=reader, isolated=isolated)
         hits = stored.search(query, k, paths)

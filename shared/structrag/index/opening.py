@@ -21,7 +21,7 @@ _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):")  # of two letters or more: one may
 
 
 def engine_of(address: Address) -> tuple[str, str] | None:
-    """The engine that an address names, and the place; None for a folder.
+    """The engine that an address names, and the place; None for a folder, as a Path is.
 
     Example:
         >>> engine_of("lancedb:corpus"), engine_of("corpus")
@@ -29,14 +29,14 @@ def engine_of(address: Address) -> tuple[str, str] | None:
 
     Raises InvalidParameter for an engine that is not known.
     """
-    match = _SCHEME.match(os.fspath(address))
+    match = _SCHEME.match(address) if isinstance(address, str) else None
     if match is None:
         return None
-    place = os.fspath(address)[match.end() :]
+    place = match.string[match.end() :]
     if match[1] not in _ENGINES or not place:
         raise InvalidParameter(
             "store must be a folder or one of "
-            f"{', '.join(f'{name}:PLACE' for name in _ENGINES)}; got {os.fspath(address)!r}."
+            f"{', '.join(f'{name}:PLACE' for name in _ENGINES)}; got {address!r}."
         )
     return match[1], place
 

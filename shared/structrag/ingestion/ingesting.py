@@ -19,11 +19,15 @@ from typing import Any
 
 from structrag.asking.naming import setting_name
 from structrag.errors import (
+    InvalidAnswer,
     InvalidParameter,
     ModelFailed,
-    StructragError,
     check_at_least,
 )
+from structrag.index.corpus import CorpusStore
+from structrag.index.entries import Entry
+from structrag.index.index import Index
+from structrag.index.opening import Address, engine_of, open_store
 from structrag.index.storage import MANIFEST
 from structrag.index.store import Store
 from structrag.ingestion.file_state import FileState, file_state
@@ -144,9 +148,10 @@ def ingest(
 
     Args:
         paths: Files and folders, as `find_files` takes them. A document's id is its path as given.
-        store: The folder of the index; it is made, or gets more.
-        embedding: For an `EvidenceRetriever`: the name or folder of a model, or an embedder that
-            can be pickled. None: LSA.
+        store: The folder of the index, or "lancedb:" and a folder or bucket; it is made, or gets
+            more.
+        embedding: For an `EvidenceRetriever` in a folder, an `Index` in an engine: the name or
+            folder of a model, or an embedder that can be pickled. None: LSA, for a folder only.
         make: A function of a module that makes an empty `EvidenceRetriever`, `Index` or
             `MultiViewRetriever` with its models; instead of `embedding`. Its class loads the index
             afterwards. With `one_model` it is given the embedder.
@@ -178,28 +183,46 @@ def ingest(
     count = workers or os.cpu_count() or 1
     reading = {"format": format, "reader": reader, "isolated": isolated and reader != "docling"}
     if make is None:
-        make = partial(EvidenceRetriever, embedding)
+        kind = EvidenceRetriever if engine_of(store) is None else _chunk_index
+        make = partial(kind, embedding)
         if one_model:
-            make = partial(EvidenceRetriever, batch_size=BATCH_SIZE)  # the worker gives the rest
+            make = partial(kind, batch_size=BATCH_SIZE)  # the worker gives the rest
     setup = Setup(make, reading)
     packed(setup)  # what cannot be sent is refused before a model is loaded
     report = _reporter(progress)
     files = _files(paths, follow_links)
-    place = path_of(store)
-    place.parent.mkdir(parents=True, exist_ok=True)
+    place = _local_place(store)
     with ExitStack() as stack:
-        stack.enter_context(_only_one(place))
+        if place is not None:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(_only_one(place))
         server = stack.enter_context(ModelServer(embedding)) if one_model else None
         if server is not None:
             setup = replace(setup, model=server.facts)
         how = setting_name(reading)
-        ingestion = _Ingestion(place, packed(setup), how, count, max_seconds, report, server)
+        address = store if engine_of(store) is not None else path_of(store)
+        ingestion = _Ingestion(
+            address, place, packed(setup), how, count, max_seconds, report, server
+        )
         stack.callback(ingestion.close)
         ingestion.open()
         ingestion.work(files, save_every)
         if remove_missing:
             ingestion.remove_missing()
     return ingestion.report()
+
+
+def _chunk_index(embedding: Any = None, **options: Any) -> Index:
+    """What is made for an engine, which keeps chunks."""
+    return Index(embedder=embedding, **options)
+
+
+def _local_place(store: Address) -> Path | None:
+    """Where a store lies on this machine, beside which its summary lies; None for a bucket."""
+    engine = engine_of(store)
+    if engine is None:
+        return path_of(store)
+    return None if "://" in engine[1] else Path(engine[1])
 
 
 def _files(paths: Any, follow_links: bool) -> list[str]:
@@ -252,7 +275,8 @@ class _Ingestion:
 
     def __init__(
         self,
-        place: Path,
+        address: Address,
+        place: Path | None,
         setup: bytes,
         reading: str,
         workers: int,
@@ -262,13 +286,14 @@ class _Ingestion:
     ) -> None:
         self.server = server
         self.reading = reading  # how files are read, as a name
-        self.place, self.setup, self.n_workers = place, setup, workers
+        self.address, self.place = address, place
+        self.setup, self.n_workers = setup, workers
         self.max_seconds, self.on_progress = max_seconds, report
         self.threads = max(1, (os.cpu_count() or 1) // workers)  # of each worker
         self.began = time.monotonic()
         self.workers: list[Worker] = []
         self.replies: Replies = Queue()
-        self.store: Store | None = None
+        self.store: CorpusStore | None = None
         self.config: Mapping[str, Any] = {}
         self.summary = Summary()
         self.is_settled = False  # whether what all vectors share is there
@@ -299,34 +324,57 @@ class _Ingestion:
                 ready, worker.is_ready = reply, True
         self.failed_starts = 0
         self.config = ready.config
-        if (self.place / MANIFEST).exists():
-            self.store = Store.load(self.place)
-            self._check_config(self.store.config)
-        else:
-            self.store = Store(ready.settings.levels)
-            self.store.settings = ready.settings
-            self._save()  # so that a place that cannot be written to is told of now
+        self.store = self._opened(ready)
         made_from = {**self.config, "reading": self.reading}
-        summary = read_summary(summary_path(self.place))
-        if summary.made_from == made_from:
-            self.summary = summary
+        if self.place is not None:
+            summary = read_summary(summary_path(self.place))
+            if summary.made_from == made_from:
+                self.summary = summary
         self.summary.made_from = made_from
         self.summary.errors = {}  # those files are tried again
         self.changes_saved = self.store.changes
+
+    def _opened(self, ready: Ready) -> CorpusStore:
+        """The store at the address, or a new one."""
+        if engine_of(self.address) is not None:
+            self._check_for_engine(ready)
+            store = open_store(self.address, ready.settings, self.config)
+            self._check_config(store.config)
+        elif (path_of(self.address) / MANIFEST).exists():
+            store = Store.load(self.address)
+            self._check_config(store.config)
+        else:
+            store = open_store(self.address, ready.settings, self.config)
+            store.save(self.address)  # so that a place that cannot be written to is told of now
+        return store
+
+    def _check_for_engine(self, ready: Ready) -> None:
+        """Refuse what an engine cannot keep."""
+        if ready.config.get("kind") is not None or len(ready.settings.levels) > 1:
+            raise InvalidParameter(
+                "make must give an Index or a MultiViewRetriever for a store in an engine, which "
+                "keeps chunks alone. Leave make out, or name a folder as store."
+            )
+        if ready.is_fitted:
+            raise InvalidParameter(
+                "embedding must be a model for a store in an engine; LSA's vectors change with "
+                "every document. Give embedding=..., or name a folder as store."
+            )
 
     def _check_config(self, saved: Mapping[str, Any]) -> None:
         for name, value in self.config.items():
             if saved.get(name) != value:
                 raise InvalidParameter(
-                    f"{name} must be what the index at {shown(self.place)} was built with, "
+                    f"{name} must be what the index at {str(self.address)!r} was built with, "
                     f"{saved.get(name)!r}; got {value!r}. Pass that, or ingest into a new folder."
                 )
 
     def _save(self) -> None:
         assert self.store is not None  # noqa: S101
-        self.store.save(self.place, config=self.config)
+        self.store.save(self.address, config=self.config)
         self.summary.report = self._counts()
-        write_summary(summary_path(self.place), self.summary)
+        if self.place is not None:
+            write_summary(summary_path(self.place), self.summary)
         self.changes_saved = self.store.changes
 
     # -- files
@@ -526,24 +574,34 @@ class _Ingestion:
             errors |= done.errors
             self.counts["chunks"] += done.chunks
             self.usage.update(done.usage)
+        is_new = {path: path not in self.store for path in entries}
+        errors |= self._put_all(entries)
         for path, state in batch.states.items():
             if path in errors:
                 self._left_out(path, errors[path])
                 continue
             if path in entries:
-                is_new = path not in self.store
-                try:
-                    self.store.put(entries[path])
-                except StructragError as error:  # such as metadata that cannot be kept
-                    self._left_out(path, str(error))
-                    continue
-                self.counts["added" if is_new else "replaced"] += 1
+                self.counts["added" if is_new[path] else "replaced"] += 1
             else:
                 self.counts["unchanged"] += 1
             self.counts["bytes"] += state.size
             self.summary.files[path] = state
             self.summary.errors.pop(path, None)
             self.n_files += 1
+
+    def _put_all(self, entries: Mapping[str, Entry]) -> dict[str, str]:
+        """Store entries together, or where one cannot be kept, one by one; gives errors by path."""
+        assert self.store is not None  # noqa: S101
+        try:
+            self.store.put_all(list(entries.values()))
+        except (InvalidParameter, InvalidAnswer) as error:  # such as metadata that cannot be kept
+            if len(entries) == 1:
+                return dict.fromkeys(entries, str(error))
+            errors: dict[str, str] = {}
+            for path, entry in entries.items():
+                errors |= self._put_all({path: entry})
+            return errors
+        return {}
 
     def _left_out(self, path: str, sentence: str) -> None:
         self.n_files += 1

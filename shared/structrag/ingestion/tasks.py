@@ -34,6 +34,7 @@ class Ready:
 
     settings: Settings
     config: Mapping[str, Any]
+    is_fitted: bool = False  # whether its vectors are made of all documents together, as LSA's
 
 
 @dataclass(frozen=True, slots=True)

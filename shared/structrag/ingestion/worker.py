@@ -103,7 +103,8 @@ class Preparer:
         config = self.retriever.config()
         if isinstance(self.retriever, EvidenceRetriever):
             config["kind"] = KIND
-        return Ready(self.collected.settings, config)
+        embedder = getattr(self.retriever, "embedder", None)
+        return Ready(self.collected.settings, config, hasattr(embedder, "fit"))
 
     def done(self, task: Task) -> Done:
         """Prepare the files of a task. Raises an error that other files would meet too."""

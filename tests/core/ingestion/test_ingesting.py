@@ -326,3 +326,35 @@ def test_workers_end_with_their_driver(tmp_path: Path) -> None:
     driver.kill()
     driver.wait()
     wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
+
+
+def test_a_store_in_an_engine_is_filled_too(tmp_path: Path) -> None:
+    pytest.importorskip("lancedb", reason="the extra 'lancedb' is not installed")
+    files = write_files(tmp_path / "files", 5)
+    store = f"lancedb:{tmp_path / 'corpus'}"
+    report = ingest(tmp_path / "files", store, make=makers.index, workers=1)
+    assert (report.added, report.errors) == (5, {})
+    alone = makers.index()
+    alone.add([structrag.read_file(file) for file in files])
+    opened = structrag.Index.load(store, embedder=alone.embedder)
+    assert opened.chunks() == alone.chunks() and opened.config() == alone.config()
+    files[4].unlink()
+    report = ingest(tmp_path / "files", store, make=makers.index, workers=1, remove_missing=True)
+    assert (report.unchanged, report.removed) == (4, 1)
+    assert opened.document_ids == [str(file) for file in files[:4]]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "embedding must be a model for a store in an engine"),
+        ({"make": makers.evidence}, "make must give an Index or a MultiViewRetriever for a store"),
+    ],
+)
+def test_what_an_engine_cannot_keep_is_refused(
+    tmp_path: Path, options: dict[str, Any], message: str
+) -> None:
+    (file,) = write_files(tmp_path / "files", 1)
+    with pytest.raises(InvalidParameter, match=message):
+        ingest(file, f"lancedb:{tmp_path / 'corpus'}", workers=1, **options)
+    assert not (tmp_path / "corpus").exists()

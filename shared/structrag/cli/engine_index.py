@@ -1,0 +1,85 @@
+"""An index that an engine keeps, filled and searched from the command line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from structrag.chunks.content_aware import ContentAwareSplitter
+from structrag.cli.options import embedder_of, files_of
+from structrag.cli.printing import show_progress
+from structrag.errors import InvalidParameter
+from structrag.index.index import Index
+from structrag.ingestion.ingesting import IngestReport, ingest
+from structrag.records import Hit
+from structrag.retrieval.multiview import MultiViewRetriever
+
+
+def fill(
+    address: str,
+    paths: Sequence[Path],
+    workers: int | None = None,
+    *,
+    method: str = "multiview",
+    embedder: str = "",
+    max_tokens: int = 300,
+    **reading: Any,
+) -> IngestReport:
+    """Put files into the store at an address, by several processes.
+
+    Documents have the absolute paths of their files as ids; those whose files are gone leave it.
+
+    Args:
+        method: "multiview", the only one that an engine serves.
+        embedder: What `--embedder` takes.
+        max_tokens: Of the chunks.
+        reading: format, reader and isolated, as `ingest` takes them.
+
+    Raises:
+        InvalidParameter: it is another method, or no embedder is named.
+        InvalidDocument: nothing is there.
+    """
+    _check(method, embedder)
+    report = ingest(
+        [os.path.abspath(file) for file in files_of(paths)],
+        address,
+        make=partial(_made, embedder, max_tokens),
+        workers=workers,
+        remove_missing=True,
+        progress=lambda progress: show_progress("files", progress.files, progress.total),
+        **reading,
+    )
+    for sentence in report.errors.values():
+        show_progress.say(f"left out: {sentence}")
+    return report
+
+
+def search(
+    address: str, query: str, k: int, *, method: str = "multiview", embedder: str = ""
+) -> list[Hit]:
+    """The best hits in the store at an address; raises as `fill` does."""
+    _check(method, embedder)
+    index = Index.load(address, embedder=embedder_of(embedder))
+    return MultiViewRetriever(index, k=k).search(query)
+
+
+def _check(method: str, embedder: str) -> None:
+    if method != "multiview":
+        raise InvalidParameter(
+            f"--method must be multiview for a store in an engine; got {method}. Give that, or a "
+            "folder."
+        )
+    if not embedder:
+        raise InvalidParameter(
+            "--embedder must name a model for a store in an engine: LSA's vectors change with "
+            "every document."
+        )
+
+
+def _made(embedder: str, max_tokens: int) -> Index:
+    """An empty index with its models, in the process that fills it."""
+    splitter = ContentAwareSplitter(max_tokens=max_tokens)
+    return Index(embedder=embedder_of(embedder), splitter=splitter)

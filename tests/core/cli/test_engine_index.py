@@ -1,0 +1,41 @@
+"""`structrag index --store lancedb:FOLDER` and a search in it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cli_running import run
+
+from structrag.cli.engine_index import fill, search
+from structrag.errors import InvalidParameter
+
+
+def test_what_an_engine_cannot_serve_is_refused(tmp_path: Path) -> None:
+    address = f"lancedb:{tmp_path}"
+    with pytest.raises(InvalidParameter, match="--method must be multiview"):
+        fill(address, [tmp_path], method="evidence", embedder="minilm")
+    with pytest.raises(InvalidParameter, match="--embedder must name a model"):
+        search(address, "pump", 1)
+
+
+@pytest.mark.slow
+def test_files_are_indexed_and_searched(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, minilm: object
+) -> None:
+    pytest.importorskip("lancedb", reason="the extra 'lancedb' is not installed")
+    for name in ("pump", "valve"):
+        (tmp_path / f"{name}.md").write_text(f"# The {name}\n\nThe {name} is cleaned weekly.\n")
+    store = f"lancedb:{tmp_path / 'corpus'}"
+    options = ("--method", "multiview", "--embedder", "minilm")
+    code, out, err = run(
+        capsys, "index", tmp_path / "pump.md", tmp_path / "valve.md", "--store", store,
+        "--workers", 1, *options,
+    )  # fmt: skip
+    assert (code, out) == (0, "") and "2 documents added" in err
+    question = ("--index", store, "-q", "the valve", "-k", 1, "--json", *options)
+    code, out, _ = run(capsys, "search", *question)
+    assert (code, json.loads(out)["document"]) == (0, str(tmp_path / "valve.md"))
+    code, _, err = run(capsys, "search", tmp_path, *question)
+    assert (code, "Leave the files out" in err) == (2, True)
