@@ -568,12 +568,14 @@ class _Ingestion:
 
     def _put(self, batch: _Batch) -> None:
         assert self.store is not None  # noqa: S101
-        entries = {entry.document.id: entry for done in batch.done for entry in done.entries}
+        prepared = {entry.document.id: entry for done in batch.done for entry in done.entries}
         errors: dict[str, str] = {}
         for done in batch.done:
             errors |= done.errors
             self.counts["chunks"] += done.chunks
             self.usage.update(done.usage)
+        ready = [path for path in batch.states if path in prepared and path not in errors]
+        entries = {path: prepared[path] for path in ready}  # in the order of the files
         is_new = {path: path not in self.store for path in entries}
         errors |= self._put_all(entries)
         for path, state in batch.states.items():
