@@ -12,11 +12,13 @@ import ast
 import importlib
 import pkgutil
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import regex
 from growth import Shape
 
 try:  # the parser of `re` has another name before Python 3.11
@@ -29,9 +31,22 @@ except ImportError:
 METHODS = ("match", "fullmatch", "search", "finditer", "findall", "split", "sub", "subn")
 _CHARACTERS = "a1 \n-A.,:#[](){}<>|*_`\"'/\\&;!?=+~$%@^\té漢。\x00•«」"
 _MANY = 100  # repetitions that count as endless
+Pattern = re.Pattern[str] | regex.Pattern[str]
+_KINDS = (re.Pattern, regex.Pattern)
+# What the parser of `re` does not know of `regex`, and a set of characters that it does.
+_PROPERTIES = {
+    "Lu": "A-Z",
+    "Ll": "a-z",
+    "L": "A-Za-zé漢",
+    "N": "0-9",
+    "M": "\u0301",
+    "P": ".,:!?",
+    "S": "$+=",
+}
+_PROPERTY = re.compile(r"\\p\{(\w+)(?:=\w+)?\}")
 
 
-def uses(package: ModuleType) -> dict[tuple[str, str], tuple[re.Pattern[str], set[str]]]:
+def uses(package: ModuleType) -> dict[tuple[str, str], tuple[Pattern, set[str]]]:
     """The patterns of a package's modules and the methods it calls of each, by module and name.
 
     Patterns of text only; those in a table (a dictionary or a sequence) are searched.
@@ -41,7 +56,7 @@ def uses(package: ModuleType) -> dict[tuple[str, str], tuple[re.Pattern[str], se
         if not entry.name.endswith("__main__"):
             modules.append(importlib.import_module(entry.name))
     places: dict[int, tuple[str, str]] = {}
-    patterns: dict[tuple[str, str], tuple[re.Pattern[str], set[str]]] = {}
+    patterns: dict[tuple[str, str], tuple[Pattern, set[str]]] = {}
     for module in modules:
         for name, value in vars(module).items():
             for number, pattern in enumerate(_patterns_in(value)):
@@ -54,12 +69,12 @@ def uses(package: ModuleType) -> dict[tuple[str, str], tuple[re.Pattern[str], se
         for node in ast.walk(ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))):
             if isinstance(node, ast.Attribute) and node.attr in METHODS:
                 value = _value_of(node.value, module)
-                if isinstance(value, re.Pattern) and id(value) in places:
+                if isinstance(value, _KINDS) and id(value) in places:
                     patterns[places[id(value)]][1].add(node.attr)
     return patterns
 
 
-def application(pattern: re.Pattern[str], method: str) -> Callable[[str], object]:
+def application(pattern: Pattern, method: str) -> Callable[[str], object]:
     """The function of a text that applies a pattern by one of its methods."""
     if method in ("sub", "subn"):
         return lambda text: pattern.sub("", text)
@@ -69,9 +84,14 @@ def application(pattern: re.Pattern[str], method: str) -> Callable[[str], object
     return function
 
 
-def own_shapes(pattern: re.Pattern[str]) -> Iterator[Shape]:
+def own_shapes(pattern: Pattern) -> Iterator[Shape]:
     """The texts that repeat what the pattern repeats."""
-    tree = parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE)
+    if isinstance(pattern, regex.Pattern):
+        with warnings.catch_warnings():  # sets in sets, which `re` does not know, are read as one
+            warnings.simplefilter("ignore", FutureWarning)
+            tree = parser.parse(_as_re(pattern.pattern))
+    else:
+        tree = parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE)
     shapes = {}
     for before, piece in _repetitions(tree, ""):
         for end in ("", "\x00", "\n\x00\n"):
@@ -82,8 +102,20 @@ def own_shapes(pattern: re.Pattern[str]) -> Iterator[Shape]:
     yield from shapes.values()
 
 
-def _patterns_in(value: Any) -> Iterator[re.Pattern[str]]:
-    if isinstance(value, re.Pattern):
+def _as_re(pattern: str) -> str:
+    """About the same pattern in what `re` knows: fewer characters, plain repetitions."""
+    inside = re.sub(
+        r"\[(?:\\.|[^\]\\])*\]",
+        lambda found: _PROPERTY.sub(lambda p: _PROPERTIES.get(p[1], "漢"), found[0]),
+        pattern,
+    )
+    plain = _PROPERTY.sub(lambda p: f"[{_PROPERTIES.get(p[1], '漢')}]", inside)
+    plain = plain.replace(r"\X", ".").replace("++", "+").replace("*+", "*").replace("?+", "?")
+    return re.sub(r"\(\?<[=!](?:\\.|[^()\\])*\)", "", plain)  # may look back over any length
+
+
+def _patterns_in(value: Any) -> Iterator[Pattern]:
+    if isinstance(value, _KINDS):
         if isinstance(value.pattern, str):
             yield value
     elif isinstance(value, dict):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import cache
 from random import Random
 
 from growth import LINEAR, Shape, growth, shapes
-from pattern_shapes import application, own_shapes, uses
+from pattern_shapes import Pattern, application, own_shapes, uses
 from reader_functions import READERS
 
 import structrag
@@ -23,10 +22,10 @@ BOUNDED = {
 
 
 @cache
-def _patterns() -> list[tuple[str, re.Pattern[str], set[str]]]:
+def _patterns() -> list[tuple[str, Pattern, set[str]]]:
     """Every pattern of the package, with the methods by which it is used."""
     return [
-        (f"{module}.{name}", pattern, methods or {"search"})
+        (f"{module}.{name}", pattern, methods or {"finditer"})
         for (module, name), (pattern, methods) in sorted(uses(structrag).items())
         if (module, name) not in BOUNDED
     ]

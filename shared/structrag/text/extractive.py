@@ -25,8 +25,11 @@ _NAME = regex.compile(
     r"\p{Lu}[\p{L}\p{M}]+\b)+"
 )
 _QUOTED = regex.compile(r"[\"“«]([^\"“”«»\n]{2,60})[\"”»]")
+# A number takes all its digits whether a unit follows or not, or a long list of numbers would be
+# read again from each of them.
 _QUANTITY = regex.compile(
-    r"\b\p{N}+(?:[.,]\p{N}+)*\s?(?:%|°[CF]|[kMGTµmn]?(?:Hz|B|W|V|A|m|g|s|bit|byte)s?)(?!\w)"
+    r"\b\p{N}++(?:[.,]\p{N}++)*+"
+    r"(?P<unit>\s?(?:%|°[CF]|[kMGTµmn]?(?:Hz|B|W|V|A|m|g|s|bit|byte)s?)(?!\w))?"
 )
 
 
@@ -115,8 +118,9 @@ def entities(text: str) -> list[str]:
         ['XR-7', '5 W', 'night mode']
     """
     names: list[str] = []
-    for pattern in (_ACRONYM, _CODE, _CAMEL, _NAME, _QUANTITY):
+    for pattern in (_ACRONYM, _CODE, _CAMEL, _NAME):
         names += [match.group() for match in pattern.finditer(text)]
+    names += [match.group() for match in _QUANTITY.finditer(text) if match["unit"]]
     for match in _QUOTED.finditer(text):
         if 1 <= len(match.group(1).split()) <= 6:
             names.append(match.group(1))
