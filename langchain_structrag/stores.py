@@ -118,6 +118,11 @@ class LangChainDenseStore:
 
         return drive(self._pages(request), answer)
 
+    @property
+    def label(self) -> str:
+        """How errors name it."""
+        return f"vector store {type(self.vectorstore).__name__}"
+
     async def asearch(self, request: Search) -> Ranking:
         """`search` by the store's own async call."""
 

@@ -93,6 +93,11 @@ class LlamaIndexDenseStore:
 
         return drive(paged_steps(self.index, request), answer)
 
+    @property
+    def label(self) -> str:
+        """How errors name it."""
+        return f"vector store {type(self.vector_store).__name__}"
+
     async def asearch(self, request: Search) -> Ranking:
         """`search` by the store's own async query, else in a worker thread."""
         if type(self.vector_store).aquery is BasePydanticVectorStore.aquery:

@@ -10,7 +10,7 @@ from llama_index.core.vector_stores import SimpleVectorStore
 from llama_index_fakes import HashEmbedding, ListStore
 
 from llama_index_structrag import MultiViewRetriever
-from structrag.errors import InvalidParameter
+from structrag.errors import InvalidParameter, ModelFailed
 
 
 def documents(n: int) -> list[Document]:
@@ -48,3 +48,21 @@ def test_a_store_that_cannot_filter_is_refused_when_the_retriever_is_made() -> N
         MultiViewRetriever.from_documents(
             documents(2), embed_model=HashEmbedding(), vector_store=Unfiltered()
         )
+
+
+class WithoutAsync(SimpleVectorStore):
+    """A store whose client was made for calls that are not awaited, as Qdrant's can be."""
+
+    async def aquery(self, query: Any, **kwargs: Any) -> Any:
+        raise ValueError("pass in aclient")
+
+
+async def test_an_error_of_the_store_names_the_store() -> None:
+    store = WithoutAsync()
+    retriever = MultiViewRetriever.from_documents(
+        documents(2), embed_model=HashEmbedding(), vector_store=store
+    )
+    assert retriever.retrieve("part 1")
+    with pytest.raises(ModelFailed, match="vector store WithoutAsync raised ValueError") as caught:
+        await retriever.aretrieve("part 1")
+    assert str(caught.value).endswith("pass in aclient. Mend the cause and ask again.")

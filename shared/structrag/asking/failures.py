@@ -14,9 +14,14 @@ from typing import Any
 from structrag.asking.requests import T, acall, called_in_thread
 from structrag.errors import ModelFailed, StructragError, TimedOut
 
+WHILE_ADDING = (
+    "Documents finished before are kept, none is half in; calls that a cache holds are not "
+    "repeated. Mend the cause and call again."
+)
+
 
 @contextmanager
-def raised_by(what: str) -> Iterator[None]:
+def raised_by(what: str, cure: str = WHILE_ADDING) -> Iterator[None]:
     """Turn an exception into a ModelFailed that names who raised it.
 
     The exception is its cause. Nothing but the call of the caller's object stands within it, so
@@ -37,11 +42,7 @@ def raised_by(what: str) -> Iterator[None]:
     except Exception as error:  # noqa: BLE001 - whatever it is, it is named
         # A context manager would let a StopIteration that is the cause take the error's place.
         cause = RuntimeError(repr(error)) if isinstance(error, StopIteration) else error
-        raise ModelFailed(
-            f"The {what} raised {type(error).__name__}: {error}. Documents finished before are "
-            "kept, none is half in; calls that a cache holds are not repeated. Mend the cause and "
-            "call again."
-        ) from cause
+        raise ModelFailed(f"The {what} raised {type(error).__name__}: {error}. {cure}") from cause
 
 
 def within(

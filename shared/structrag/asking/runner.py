@@ -406,7 +406,8 @@ def _route_errors(route: Route) -> AbstractContextManager[None]:
     """Names a caller's route that raises; our own errors pass unchanged."""
     if getattr(route, "is_ours", False):
         return nullcontext()
-    return raised_by(f"route {type(route).__name__}")
+    name = getattr(route, "label", f"route {type(route).__name__}")
+    return raised_by(name, "Mend the cause and ask again.")
 
 
 @dataclass(slots=True)
