@@ -18,7 +18,7 @@ from langchain_core.callbacks import (
 )
 from langchain_core.documents import Document
 from langchain_core.retrievers import LangSmithRetrieverParams
-from langchain_core.runnables import run_in_executor
+from langchain_core.runnables import RunnableLambda, run_in_executor
 from langchain_core.vectorstores import VectorStore
 from langchain_text_splitters import TextSplitter
 from pydantic import ConfigDict, Field, PrivateAttr, model_validator
@@ -286,11 +286,23 @@ class IndexRetriever(ToolRetriever):
 
         Unchanged ones cost nothing, one that changed under its id is replaced.
         """
-        return self.index.add(core_documents(documents, self.format))
+        return self._adding(documents).invoke(f"documents for {type(self).__name__}")
 
     async def aadd_documents(self, documents: Iterable[Document]) -> Any:
         """`add_documents` on an event loop."""
-        return await self.index.aadd(core_documents(documents, self.format))
+        return await self._adding(documents).ainvoke(f"documents for {type(self).__name__}")
+
+    def _adding(self, documents: Iterable[Document]) -> RunnableLambda[str, Any]:
+        """What adds documents as one run, whose children are the calls of models."""
+        sources = list(core_documents(documents, self.format))
+
+        def add(what: str) -> Any:
+            return self.index.add(sources)
+
+        async def aadd(what: str) -> Any:
+            return await self.index.aadd(sources)
+
+        return RunnableLambda(add, aadd, name="add_documents")
 
     def delete(self, ids: str | Sequence[str]) -> bool:
         """Remove documents (not chunks) by id, from every view.

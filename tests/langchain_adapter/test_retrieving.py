@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from doubles import HashTokens
 from langchain_core.documents import Document
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.tracers.context import collect_runs
 from langchain_fakes import BagOfWords
 
 from langchain_structrag import (
@@ -70,3 +72,12 @@ def test_scores_are_from_0_to_1(name: str) -> None:
             round(score, 9) for score in sorted(scores, reverse=True)
         ]
     assert "Rinse the filter" in by_rank[0].page_content
+
+
+async def test_adding_documents_is_one_run() -> None:
+    llm = FakeListChatModel(responses=['{"summary": "About it.", "keywords": ["word"]}'])
+    with collect_runs() as collected:
+        retriever = MultiViewRetriever.from_documents(documents(), BagOfWords(), llm=llm)
+        await retriever.aadd_documents([Document("# New\n\nA page of words.", id="new")])
+    assert [run.name for run in collected.traced_runs] == ["add_documents"] * 2
+    assert all(run.child_runs for run in collected.traced_runs)
