@@ -242,7 +242,8 @@ def test_prompts_can_be_read_and_replaced():
     llm = ScriptedLLM(prompts=[])
     retriever = MultiViewRetriever.from_documents([], llm=llm)
     prompts = retriever.get_prompts()
-    assert set(prompts) == {"merged_prompt", "summary_prompt", "keywords_prompt"}
+    names = ("merged", "summary", "keywords", "context")
+    assert set(prompts) == {f"{name}_prompt" for name in names}
     shown = prompts["merged_prompt"].format(title="The title", text="The {text}")
     assert '{"summary": "...", "keywords": ["...", "..."]}' in shown and "The {text}" in shown
     kept = retriever.index.view_settings.prompts

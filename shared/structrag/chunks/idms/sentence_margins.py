@@ -242,8 +242,9 @@ def joint_margins(margins: Sequence[float | None], similarities: FloatArray) -> 
     A gap without a margin has None.
 
     Example:
-        >>> joint_margins([0.3, 0.1, None], np.array([1.0, -1.0, 0.0]))
-        [0.7310585786300049, -0.7310585786300049, None]
+        >>> margins = joint_margins([0.3, 0.1, None], np.array([0.8, -0.8, 0.0]))
+        >>> [margin and round(margin, 2) for margin in margins]
+        [0.63, -0.63, None]
     """
     values = squash([np.nan if margin is None else margin for margin in margins])
     both = (values + similarities) / 2
