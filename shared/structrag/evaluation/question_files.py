@@ -119,6 +119,21 @@ def _parsed(text: str, what: str) -> Any:
 def _question(
     record: Any, ids: Sequence[str], lengths: Mapping[str, int], finder: QuoteFinder
 ) -> GoldQuestion:
+    fields = _fields(record)
+    question = fields["question"]
+    docs = tuple(_document(name, ids) for name in _texts(fields, "docs"))
+    quotes, answers = _texts(fields, "quotes"), _texts(fields, "answers")
+    spans = tuple(_span(value, ids, lengths) for value in _spans(fields.get("spans")))
+    _check_gold(spans, quotes, answers, docs)
+    if spans:
+        return GoldQuestion(question, spans)
+    spellings = [answers] if answers else [[quote] for quote in quotes]
+    places = tuple(_places(texts, docs, finder) for texts in spellings)
+    return GoldQuestion(question, places=places, docs=() if places else docs)
+
+
+def _fields(record: Any) -> dict[str, Any]:
+    """A question's fields by their names in the plural."""
     if not isinstance(record, Mapping):
         raise InvalidParameter(
             "a question must be an object with 'question' and its gold; "
@@ -131,15 +146,7 @@ def _question(
     if "start" in fields and "spans" not in fields:  # the columns of a CSV file
         doc = fields.pop("docs", None)
         fields["spans"] = [{"doc": doc, "start": fields["start"], "end": fields.get("end")}]
-    docs = tuple(_document(name, ids) for name in _texts(fields, "docs"))
-    quotes, answers = _texts(fields, "quotes"), _texts(fields, "answers")
-    spans = tuple(_span(value, ids, lengths) for value in _spans(fields.get("spans")))
-    _check_gold(spans, quotes, answers, docs)
-    if spans:
-        return GoldQuestion(question, spans)
-    spellings = [answers] if answers else [[quote] for quote in quotes]
-    places = tuple(_places(texts, docs, finder) for texts in spellings)
-    return GoldQuestion(question, places=places, docs=() if places else docs)
+    return fields
 
 
 def _check_gold(

@@ -85,8 +85,7 @@ def _pass(
     torch: Any = require("torch", extra="models")
     width = max(map(len, rows))
     device = getattr(model, "device", "cpu")
-    ids = [[*row, *[pad] * (width - len(row))] for row in rows]
-    mask = [[1] * (n_read + len(row)) + [0] * (width - len(row)) for row in rows]
+    ids, mask = _padded(rows, width, pad, n_read)
     inputs: dict[str, Any] = {
         "input_ids": torch.tensor(ids, device=device),
         "attention_mask": torch.tensor(mask, device=device),
@@ -109,6 +108,18 @@ def _pass(
     if begin is None:
         logits = logits[list(range(len(rows))), [places.index(place) for place in last]]
     return logits, getattr(output, "past_key_values", None)
+
+
+def _padded(
+    rows: Sequence[Row], width: int, pad: int, n_read: int
+) -> tuple[list[list[int]], list[list[int]]]:
+    """The rows with padding at the right, and what is seen of it."""
+    ids, mask = [], []
+    for row in rows:
+        missing = width - len(row)
+        ids.append([*row, *[pad] * missing])
+        mask.append([1] * (n_read + len(row)) + [0] * missing)
+    return ids, mask
 
 
 @dataclass(eq=False, slots=True)
