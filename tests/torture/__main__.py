@@ -37,9 +37,11 @@ def main() -> int:
     for promise in chosen:
         cases = promise.short if options.short else promise.cases
         seconds = 60.0 * options.minutes * promise.share / shares
-        tally = run(promise, cases=cases, seconds=seconds, workers=options.workers)
+        tally = run(
+            promise, cases=cases, seconds=seconds, workers=options.workers, first=options.first
+        )
         results[promise.name] = tally
-        print(_line(promise, tally, cases), flush=True)
+        print(_line(promise, tally, cases - options.first), flush=True)
         for number, failure in list(tally.failures.items())[:SHOWN]:
             print(f"    case {number}: {failure}", flush=True)
     if options.json:
@@ -56,6 +58,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=60.0, help="at most, all together")
     parser.add_argument("--short", action="store_true", help="the few cases of the test suite")
     parser.add_argument("--case", type=int, help="one case alone, with its traceback")
+    parser.add_argument(
+        "--first", type=int, default=0, help="case to begin with, where an earlier run ended"
+    )
     parser.add_argument("--workers", type=int, default=min(2, os.cpu_count() or 1))
     parser.add_argument("--json", help="a file for the results")
     parser.add_argument("--record", action="store_true", help=f"write {RECORD.relative_to(ROOT)}")
@@ -80,7 +85,10 @@ def _line(promise: Promise, tally: Tally, cases: int) -> str:
 
 
 def _record(results: dict[str, Tally], options: argparse.Namespace) -> None:
-    """Write what came of the promises tried; the rows of others stay those of their last run."""
+    """Write what came of the promises tried; the rows of others stay those of their last run.
+
+    A run that begins where the recorded one ended is added to it.
+    """
     sys.path.insert(0, str(ROOT / "benchmarks"))
     from machine import machine_line, versions_line
 
@@ -94,12 +102,16 @@ def _record(results: dict[str, Tally], options: argparse.Namespace) -> None:
     )
     for name, tally in results.items():
         if not tally.not_here:
-            rows[name] = {
+            row = {
                 "cases": tally.cases,
                 "failures": len(tally.failures),
                 "seconds": round(tally.seconds),
-                "how": how,
+                "how": [how],
             }
+            before = rows.get(name)
+            if options.first and before and before["cases"] == options.first:
+                row = {key: before[key] + value for key, value in row.items()}
+            rows[name] = row
     RECORD.write_text(json.dumps(rows, indent=1) + "\n")
     RECORD.with_suffix(".md").write_text(_page(rows), encoding="utf-8")
 
@@ -107,10 +119,10 @@ def _record(results: dict[str, Tally], options: argparse.Namespace) -> None:
 def _page(rows: dict[str, Any]) -> str:
     """The recorded runs as Markdown, promises in their order."""
     recorded = [promise for promise in promises.ALL if promise.name in rows]
-    runs = list(dict.fromkeys(rows[promise.name]["how"] for promise in recorded))
+    runs = list(dict.fromkeys(how for promise in recorded for how in rows[promise.name]["how"]))
     table = [
         f"| {promise.name} | {promise.says} | {row['cases']:,} | {row['failures']:,} | "
-        f"{row['seconds']:,} | {runs.index(row['how']) + 1} |"
+        f"{row['seconds']:,} | {', '.join(str(runs.index(how) + 1) for how in row['how'])} |"
         for promise in recorded
         if (row := rows[promise.name])
     ]

@@ -78,13 +78,13 @@ def _try_all(promise: Promise, numbers: range, end: float) -> tuple[int, dict[in
     return len(numbers), failures, ""
 
 
-def run(promise: Promise, *, cases: int, seconds: float, workers: int) -> Tally:
-    """Try cases 0, 1, ... side by side; none is begun after the time is over."""
+def run(promise: Promise, *, cases: int, seconds: float, workers: int, first: int = 0) -> Tally:
+    """Try cases `first` to `cases` side by side; none is begun after the time is over."""
     tally = Tally()
     begin = time.time()
     promise.prepare()
     size = max(1, min(100, cases // (workers * 4)))
-    batches = deque(range(start, min(start + size, cases)) for start in range(0, cases, size))
+    batches = deque(range(start, min(start + size, cases)) for start in range(first, cases, size))
     while not tally.not_here and _one_pool(promise, batches, tally, begin + seconds, workers):
         pass  # a process of the pool died: the rest goes to a fresh one
     tally.seconds = time.time() - begin
