@@ -37,7 +37,7 @@ from llama_index_structrag.settings import (
 )
 from structrag.asking.requests import Steps
 from structrag.asking.runner import Runner
-from structrag.errors import check_choice
+from structrag.errors import check_arguments, check_choice
 from structrag.hosts.documents import stable_uuid
 from structrag.hosts.fitting import fitted_steps, hide_longest
 from structrag.hosts.metadata import CONTEXT_KEY
@@ -47,6 +47,16 @@ from structrag.hosts.splitters import defaults_of
 from structrag.records import Chunk, Document
 from structrag.text.sentences import LANGUAGES
 from structrag.text.tokens import TokenCounter
+
+# What the core and other parsers call what has another name here.
+PARSER_HINTS = {
+    "max_tokens": "Pass chunk_size=.",
+    "min_tokens": "Pass min_chunk_size=.",
+    "counter": "Pass tokenizer=.",
+    "length_function": "Pass tokenizer=.",
+    "embedding": "Pass embed_model=.",
+    "embeddings": "Pass embed_model=.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,9 +210,14 @@ class StructureNodeParser(NodeParser):
     @model_validator(mode="before")
     @classmethod
     def _drop_none(cls, data: Any) -> Any:
-        """Leave out optional settings that are None, so defaults count."""
+        """Leave out optional settings that are None, so defaults count.
+
+        Raises UnknownArgument for a name that is no setting.
+        """
         if not isinstance(data, dict):
             return data
+        names = [name for name in data if isinstance(name, str)]
+        check_arguments(cls.__name__, names, cls.model_fields, PARSER_HINTS)
         optional = {"callback_manager", "id_func"}
         return {
             name: value for name, value in data.items() if value is not None or name not in optional

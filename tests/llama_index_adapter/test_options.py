@@ -14,8 +14,11 @@ from llama_index_structrag import (
     ContentAwareNodeParser,
     D3Retriever,
     EvidenceRetriever,
+    HiQANodeParser,
     HiQARetriever,
+    IDMSNodeParser,
     MultiViewRetriever,
+    PICNodeParser,
     TreeRetriever,
 )
 from llama_index_structrag.retrieving import arguments_of
@@ -109,3 +112,17 @@ def test_a_method_of_a_class_counts_tokens() -> None:
     parser = ContentAwareNodeParser(tokenizer=str.split)
     assert parser.to_dict()["tokenizer"].endswith("str.split")
     assert parser.get_nodes_from_documents(documents())
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "answer"),
+    [
+        (ContentAwareNodeParser, "chunk_sise", "Did you mean 'chunk_size'"),
+        (PICNodeParser, "thresholds_sd", "Did you mean 'threshold_sd'"),
+        (IDMSNodeParser.paper, "embeddings", "Pass embed_model="),
+        (HiQANodeParser.code, "max_tokens", "Pass chunk_size="),
+    ],
+)
+def test_an_unknown_setting_of_a_parser_is_answered(make: Any, name: str, answer: str) -> None:
+    with pytest.raises(UnknownArgument, match=f"has no argument '{name}'. {answer}"):
+        make(**{name: 3})

@@ -186,7 +186,6 @@ def test_odd_texts(text: str) -> None:
         ({"scope": "section", "respect_sections": False}, "respect_sections"),
         ({"prompt": "none"}, "text"),
         ({"bounds": "all"}, "bounds"),
-        ({"unknown": 1}, "unknown"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], match: str) -> None:
