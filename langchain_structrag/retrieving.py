@@ -39,7 +39,7 @@ from langchain_structrag.splitters import ContentAwareTextSplitter, FixedTextSpl
 from langchain_structrag.store_filters import StoreFilter
 from langchain_structrag.stores import LangChainDenseStore
 from langchain_structrag.tools import ToolRetriever
-from structrag.errors import InvalidParameter, check_arguments, check_at_least
+from structrag.errors import InvalidParameter, check_arguments, check_at_least, check_ids
 from structrag.hosts.arguments import alike, chosen_embedding, warn_of_chunks
 from structrag.hosts.documents import read_document, with_own_names
 from structrag.hosts.metadata import (
@@ -309,8 +309,7 @@ class IndexRetriever(ToolRetriever):
 
         False if one was not there.
         """
-        names = [ids] if isinstance(ids, str) else list(ids)
-        deleted = [self.index.delete(name) for name in names]  # all, whatever the first says
+        deleted = [self.index.delete(name) for name in check_ids("ids", ids)]  # all, whatever the first says
         return all(deleted)
 
     async def adelete(self, ids: str | Sequence[str]) -> bool:

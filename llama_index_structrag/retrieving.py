@@ -34,7 +34,7 @@ from llama_index_structrag.parsing import StructureNodeParser
 from llama_index_structrag.settings import token_counter
 from llama_index_structrag.stores import LlamaIndexDenseStore
 from llama_index_structrag.tools import ToolRetriever
-from structrag.errors import InvalidParameter, check_arguments
+from structrag.errors import InvalidParameter, check_arguments, check_ids
 from structrag.hosts.arguments import chosen_embedding, warn_of_chunks
 from structrag.hosts.metadata import score_notes
 from structrag.hosts.neighbours import beside
@@ -227,8 +227,7 @@ class IndexRetriever(ToolRetriever):
 
         False if there is none of an id.
         """
-        names = [doc_id] if isinstance(doc_id, str) else list(doc_id)
-        deleted = [self.index.delete(name) for name in names]  # all, whatever the first says
+        deleted = [self.index.delete(name) for name in check_ids("doc_id", doc_id)]  # all, whatever the first says
         return all(deleted)
 
     def save(self, persist_dir: str | os.PathLike[str]) -> None:

@@ -119,6 +119,18 @@ def check_arguments(
         )
 
 
+def check_ids(name: str, ids: object) -> list[str]:
+    """One id or several as a list; raise InvalidParameter for what is no string."""
+    several = [ids] if isinstance(ids, str) or not isinstance(ids, Iterable) else list(ids)
+    for value in several:
+        if not isinstance(value, str):
+            raise InvalidParameter(
+                f"{name} must be the id of a document, or several; got {value!r}. `document_ids` "
+                "lists them."
+            )
+    return several
+
+
 def check_at_least(name: str, value: float, minimum: float) -> None:
     """Raise InvalidParameter unless `value` is a number >= `minimum`."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not value >= minimum:

@@ -16,7 +16,13 @@ from structrag.asking.requests import Request, Search, Steps, Usage
 from structrag.asking.runner import Runner
 from structrag.asking.settings import Asking, AskingOptions, asking_of
 from structrag.chunks.content_aware import ContentAwareSplitter
-from structrag.errors import IndexDamaged, InvalidParameter, check_at_least, check_choice
+from structrag.errors import (
+    IndexDamaged,
+    InvalidParameter,
+    check_at_least,
+    check_choice,
+    check_ids,
+)
 from structrag.index.adding import Adding, AddReport, Preparation, Splitter
 from structrag.index.corpus import CorpusReader, CorpusStore
 from structrag.index.entries import ALGORITHM_VERSION, fingerprint
@@ -345,10 +351,12 @@ class Index:
     def delete(self, doc_id: str | Iterable[str]) -> bool:
         """Remove one document or several; False if any is missing.
 
-        It goes from every view, and from the host's store.
+        It goes from every view, and from the host's store. Raises InvalidParameter for what is no
+        id, before anything is removed.
         """
         if not isinstance(doc_id, str):
-            deleted = [self.delete(name) for name in doc_id]  # all, whatever the first says
+            names = check_ids("doc_id", doc_id)
+            deleted = [self.delete(name) for name in names]  # all, whatever the first says
             return all(deleted)
         self.host.forget(doc_id, self.store)
         self.kept.pop(doc_id, None)

@@ -34,9 +34,9 @@ def engine_of(address: Address) -> tuple[str, str] | None:
         return None
     place = match.string[match.end() :]
     if match[1] not in _ENGINES or not place:
+        engines = " or ".join(f"{name}:PLACE" for name in _ENGINES)
         raise InvalidParameter(
-            "store must be a folder or one of "
-            f"{', '.join(f'{name}:PLACE' for name in _ENGINES)}; got {address!r}."
+            f"store must be a folder or {engines}, such as 'lancedb:corpus'; got {address!r}."
         )
     return match[1], place
 

@@ -171,6 +171,15 @@ def test_update_and_delete(embedder: HashEmbedder) -> None:
     assert state(index) == state(fresh) and len(index) == 4
 
 
+@pytest.mark.parametrize("wrong", [None, ["doc1", None], [1]])
+def test_what_is_no_id_deletes_nothing(embedder: HashEmbedder, wrong: Any) -> None:
+    index = Index(embedder=embedder)
+    index.add([document(1)])
+    with pytest.raises(InvalidParameter, match="doc_id must be the id of a document, or several"):
+        index.delete(wrong)
+    assert index.document_ids == ["doc1"]
+
+
 def test_documents_are_checked_before_anything_changes(
     embedder: HashEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,7 @@ from structrag.index.store import Store
 
 @pytest.mark.parametrize("address", ["qdrant:corpus", "s3://bucket/corpus", "lancedb:"])
 def test_unknown_engines_are_named(address: str) -> None:
-    with pytest.raises(InvalidParameter, match=f"one of lancedb:PLACE.*; got '{address}'"):
+    with pytest.raises(InvalidParameter, match=f"folder or lancedb:PLACE.*; got '{address}'"):
         engine_of(address)
 
 

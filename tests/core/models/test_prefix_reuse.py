@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise, product
 from typing import Any
 
@@ -493,15 +494,18 @@ def test_a_real_model_of_sixteen_bits_reuses_its_prefix(smollm: tuple[Any, Any])
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # without arithmetic of 16 bits it takes minutes
 @pytest.mark.parametrize("reuse", [False, True])
-def test_margins_of_sixteen_bits_depend_on_no_batch(smollm: tuple[Any, Any], reuse: bool) -> None:
+def test_margins_of_sixteen_bits_hardly_depend_on_their_batch(smollm: tuple[Any, Any], reuse: bool) -> None:
+    # Processors without arithmetic of 16 bits round a batch otherwise than a single prompt.
+    near = partial(pytest.approx, abs=0.03)
     weigher = TransformersMargin(*smollm, reuse_prefix=reuse)
     prompts = _real_prompts()
     together = weigher.choose_many(prompts, ("2", "1"))
     alone = [weigher.choose(prompt, ("2", "1")) for prompt in prompts]
-    assert together == pytest.approx(alone, abs=0.005)
+    assert together == near(alone)
     weigher.batch_size = 3
-    assert weigher.choose_many(prompts[::-1], ("2", "1"))[::-1] == pytest.approx(alone, abs=0.005)
+    assert weigher.choose_many(prompts[::-1], ("2", "1"))[::-1] == near(alone)
     assert weigher.masses.n == 3 * len(prompts) and 0.05 < (weigher.masses.mean or 0) < 1
 
 
