@@ -309,7 +309,8 @@ class IndexRetriever(ToolRetriever):
 
         False if one was not there.
         """
-        deleted = [self.index.delete(name) for name in check_ids("ids", ids)]  # all, whatever the first says
+        # all are removed, whatever the first says
+        deleted = [self.index.delete(name) for name in check_ids("ids", ids)]
         return all(deleted)
 
     async def adelete(self, ids: str | Sequence[str]) -> bool:

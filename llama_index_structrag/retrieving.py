@@ -227,7 +227,8 @@ class IndexRetriever(ToolRetriever):
 
         False if there is none of an id.
         """
-        deleted = [self.index.delete(name) for name in check_ids("doc_id", doc_id)]  # all, whatever the first says
+        # all are removed, whatever the first says
+        deleted = [self.index.delete(name) for name in check_ids("doc_id", doc_id)]
         return all(deleted)
 
     def save(self, persist_dir: str | os.PathLike[str]) -> None:

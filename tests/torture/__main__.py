@@ -120,9 +120,10 @@ def _page(rows: dict[str, Any]) -> str:
     """The recorded runs as Markdown, promises in their order."""
     recorded = [promise for promise in promises.ALL if promise.name in rows]
     runs = list(dict.fromkeys(how for promise in recorded for how in rows[promise.name]["how"]))
+    number_of = {how: str(number) for number, how in enumerate(runs, start=1)}
     table = [
         f"| {promise.name} | {promise.says} | {row['cases']:,} | {row['failures']:,} | "
-        f"{row['seconds']:,} | {', '.join(str(runs.index(how) + 1) for how in row['how'])} |"
+        f"{row['seconds']:,} | {', '.join(number_of[how] for how in dict.fromkeys(row['how']))} |"
         for promise in recorded
         if (row := rows[promise.name])
     ]
@@ -137,7 +138,7 @@ def _page(rows: dict[str, Any]) -> str:
             "|---|---|---:|---:|---:|---:|",
             *table,
             "",
-            *(f"{number}. {how}" for number, how in enumerate(runs, start=1)),
+            *(f"{number}. {how}" for how, number in number_of.items()),
             "",
         ]
     )

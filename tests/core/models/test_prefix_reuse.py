@@ -496,7 +496,9 @@ def test_a_real_model_of_sixteen_bits_reuses_its_prefix(smollm: tuple[Any, Any])
 @pytest.mark.slow
 @pytest.mark.timeout(900)  # without arithmetic of 16 bits it takes minutes
 @pytest.mark.parametrize("reuse", [False, True])
-def test_margins_of_sixteen_bits_hardly_depend_on_their_batch(smollm: tuple[Any, Any], reuse: bool) -> None:
+def test_margins_of_sixteen_bits_hardly_depend_on_their_batch(
+    smollm: tuple[Any, Any], reuse: bool
+) -> None:
     # Processors without arithmetic of 16 bits round a batch otherwise than a single prompt.
     near = partial(pytest.approx, abs=0.03)
     weigher = TransformersMargin(*smollm, reuse_prefix=reuse)
