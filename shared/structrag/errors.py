@@ -121,14 +121,16 @@ def check_arguments(
 
 def check_ids(name: str, ids: object) -> list[str]:
     """One id or several as a list; raise InvalidParameter for what is no string."""
-    several = [ids] if isinstance(ids, str) or not isinstance(ids, Iterable) else list(ids)
+    several = [ids] if isinstance(ids, str) or not isinstance(ids, Iterable) else ids
+    names: list[str] = []
     for value in several:
         if not isinstance(value, str):
             raise InvalidParameter(
                 f"{name} must be the id of a document, or several; got {value!r}. `document_ids` "
                 "lists them."
             )
-    return several
+        names.append(value)
+    return names
 
 
 def check_at_least(name: str, value: float, minimum: float) -> None:
