@@ -46,9 +46,10 @@ def to_split(document: Document, *, format: str = "auto") -> tuple[core.Document
 
 
 def page_notes(meta: Mapping[str, Any], chunk: core.Chunk) -> dict[str, Any]:
-    """The pages of a chunk, by the metadata of its document, as LangChain's loaders name them.
+    """The pages of a chunk, as LangChain's loaders name them.
 
-    `page` and `last_page`, counted from 0, and `page_label`, counted from 1. {} where nobody knows.
+    They come from the metadata of its document: `page` and `last_page`, counted from 0, and
+    `page_label`, counted from 1. {} where nobody knows.
     """
     pages = pages_between(meta, chunk.start, chunk.end)
     if pages is None:

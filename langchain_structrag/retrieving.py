@@ -293,7 +293,7 @@ class IndexRetriever(ToolRetriever):
         return await self._adding(documents).ainvoke(f"documents for {type(self).__name__}")
 
     def _adding(self, documents: Iterable[Document]) -> RunnableLambda[str, Any]:
-        """What adds documents as one run, whose children are the calls of models."""
+        """What adds documents as one run. Its children are the calls of models."""
         sources = list(core_documents(documents, self.format))
 
         def add(what: str) -> Any:
@@ -347,7 +347,7 @@ def load_index(
     verify: bool = False,
     **options: Any,
 ) -> Index:
-    """A saved index of a kind with the models it was built with.
+    """A saved index of a kind with its models.
 
     Takes what `index_options` takes besides.
     """

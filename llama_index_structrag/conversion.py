@@ -104,9 +104,10 @@ def chunk_metadata(chunk: Chunk, *, lists: bool = False) -> dict[str, Any]:
 
 
 def add_page_label(node: TextNode, meta: Mapping[str, Any], chunk: Chunk) -> None:
-    """Tell the pages of a chunk as `page_label`, where the document's metadata knows them.
+    """Tell the pages of a chunk as `page_label`.
 
-    Embedding models do not see it.
+    Nothing is told where the document's metadata does not know them. Embedding models do not see
+    it.
     """
     label = page_label(meta, chunk)
     if label:

@@ -120,10 +120,10 @@ def check_arguments(
 
 
 def check_ids(name: str, ids: object) -> list[str]:
-    """One id or several as a list; raise InvalidParameter for what is no string."""
-    several = [ids] if isinstance(ids, str) or not isinstance(ids, Iterable) else ids
+    """One id or several as a list. Raise InvalidParameter for what is no string."""
+    values = [ids] if isinstance(ids, str) or not isinstance(ids, Iterable) else ids
     names: list[str] = []
-    for value in several:
+    for value in values:
         if not isinstance(value, str):
             raise InvalidParameter(
                 f"{name} must be the id of a document, or several; got {value!r}. `document_ids` "

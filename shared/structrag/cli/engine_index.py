@@ -1,4 +1,4 @@
-"""An index that an engine keeps, filled and searched from the command line."""
+"""An index in an engine, filled and searched from the command line."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def fill(
 def search(
     address: str, query: str, k: int, *, method: str = "multiview", embedder: str = ""
 ) -> list[Hit]:
-    """The best hits in the store at an address; raises as `fill` does."""
+    """The best hits in the store at an address. Raises as `fill` does."""
     _check(method, embedder)
     index = Index.load(address, embedder=embedder_of(embedder))
     return MultiViewRetriever(index, k=k).search(query)

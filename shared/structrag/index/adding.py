@@ -144,7 +144,7 @@ class Adding:
         return prepare_steps(group, self.how)
 
     def further(self, chunks: Mapping[str, Sequence[Chunk]]) -> Mapping[str, Preparation]:
-        """How the store's further levels are prepared, once the chunks of documents are there."""
+        """How the store's further levels are prepared after the chunks."""
         return {}
 
     def put(self, prepared: Prepared) -> None:

@@ -1,4 +1,5 @@
-"""A line that says what surrounds a chunk (contextual retrieval), by a model or extracted."""
+"""A line that says what surrounds a chunk: contextual retrieval. A model writes it, or it is
+extracted."""
 
 from __future__ import annotations
 
@@ -29,9 +30,10 @@ MOST_CHARACTERS = 12_000  # of the surroundings, on both sides of the passage to
 
 
 def surroundings(chunks: Sequence[Chunk], bodies: Sequence[str]) -> list[str]:
-    """The text around each chunk: that of all chunks of its section, else of the section above.
+    """The text around each chunk.
 
-    Of a long one it is what stands nearest to the chunk.
+    That of all chunks of its section, else of the section above. Of a long one it is what stands
+    nearest to the chunk.
 
     Example:
         >>> chunks = [Chunk(f"d:{i}-{i + 1}", "d", "d#1", i, i + 1, c) for i, c in enumerate("ab")]
@@ -44,7 +46,7 @@ def surroundings(chunks: Sequence[Chunk], bodies: Sequence[str]) -> list[str]:
 
 
 def extracted_lines(texts: Sequence[str], language: str) -> list[str]:
-    """The most telling sentences of each text, at most 40 words; equal texts have equal lines."""
+    """The most telling sentences of each text, at most 40 words. Equal texts have equal lines."""
 
     @cache
     def line(text: str) -> str:
@@ -55,7 +57,9 @@ def extracted_lines(texts: Sequence[str], language: str) -> list[str]:
 
 
 def read_line(answer: str) -> str:
-    """The line in a language model's answer; "" for a refusal and for more than two lines' words.
+    """The line in a language model's answer.
+
+    "" for a refusal, and for more than the words of two lines.
 
     Example:
         >>> read_line("The pump's filter,\\nand how it is rinsed.")
@@ -66,7 +70,7 @@ def read_line(answer: str) -> str:
 
 
 def _alone(chunks: Sequence[Chunk]) -> list[bool]:
-    """Whether no neighbour of a chunk has its path or one below it."""
+    """Whether no neighbour of a chunk has its path or one below."""
     alone = []
     for i, chunk in enumerate(chunks):
         near = [*chunks[max(0, i - 1) : i], *chunks[i + 1 : i + 2]]
@@ -79,7 +83,7 @@ def _is_below(chunk: Chunk, path: Sequence[str]) -> bool:
 
 
 def _places(chunks: Sequence[Chunk], place: int, alone: bool) -> range:
-    """The run of chunks around one that are in its section, or in the one above."""
+    """The chunks around one in its section, or the one above."""
     path = chunks[place].path[:-1] if alone else chunks[place].path
     first = last = place
     while first > 0 and _is_below(chunks[first - 1], path):
@@ -90,7 +94,7 @@ def _places(chunks: Sequence[Chunk], place: int, alone: bool) -> range:
 
 
 def _nearest(bodies: Sequence[str], places: range, place: int) -> str:
-    """The bodies at these places, the nearest ones where they are too long together."""
+    """The bodies at these places. The nearest ones where they are too long."""
     first = last = place
     size = len(bodies[place])
     while True:

@@ -63,7 +63,7 @@ class CorpusReader(Protocol):
         """The best rows of a view by cosine."""
 
     def search_lexical(self, view: str, query: str, n: int, where: Any = None) -> Rows:
-        """The best rows of a view by BM25, with the statistics of all rows."""
+        """The best rows of a view by BM25. Its statistics are those of all rows."""
 
 
 class CorpusStore(Protocol):
@@ -99,7 +99,7 @@ class CorpusStore(Protocol):
         """How many views of a document are to be made again."""
 
     def holds(self, entry: Entry) -> bool:
-        """Whether the document is there as the entry has it, vectors left aside."""
+        """Whether the document is there as the entry has it. Vectors do not count."""
 
     def put(self, entry: Entry) -> None:
         """Add a document, or replace the one with its id in place."""

@@ -1,4 +1,4 @@
-"""Documents as the rows of an engine's table, and conditions as its filters.
+"""Documents as rows of an engine's table, and conditions as filters.
 
 A document is one row of its own (`HEAD`), one for each chunk, and one for each further window of a
 chunk that is longer than the encoder reads. The first window's vectors stand in the chunk's row.
@@ -83,7 +83,7 @@ def id_of_row(row: int) -> int:
 
 
 def quoted(name: str) -> str:
-    """An id as the table has it: JSON in ASCII, which every engine can compare."""
+    """An id as the table has it. It is JSON in ASCII, which every engine can compare."""
     return json.dumps(name)
 
 
@@ -160,7 +160,7 @@ def _vectors_by_window(level: LevelRows) -> dict[int, list[dict[str, Vector]]]:
 
 
 def tags_of(meta: Mapping[str, Any]) -> tuple[str, ...]:
-    """Metadata as strings that a filter finds: each key, and each key with each value."""
+    """Metadata as strings that a filter finds. They are each key, and each key with each value."""
     tags: dict[str, None] = {}
     for key, value in meta.items():
         tags[key_tag(key)] = None
@@ -177,9 +177,9 @@ def key_tag(key: str) -> str:
 
 
 def value_tag(key: str, value: Any) -> str | None:
-    """The tag of documents that have a value under a key; None for what no metadata can be.
+    """The tag of documents that have a value under a key.
 
-    Values that are equal in Python have equal tags.
+    None for what no metadata can be. Values that are equal in Python have equal tags.
     """
     try:
         return _short([key, _comparable(value)])

@@ -92,7 +92,7 @@ def estimate(work: Adding, runner: Runner) -> Estimate:
 
 
 def _read(dry: DryRun, group: Sequence[tuple[Document, str]], how: Preparation) -> list[Read]:
-    """What documents are read as; what that costs and what is embedded is counted."""
+    """What documents are read as. What that costs and what is embedded is counted."""
     if how.kept is not None:  # what stands in for answers is not to be kept
         how = replace(how, kept={name: dict(answers) for name, answers in how.kept.items()})
     read: list[Read] = dry.run(read_steps(group, how), embedded=with_own_vectors)

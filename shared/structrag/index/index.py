@@ -584,7 +584,7 @@ def _with_saved(
     options: Mapping[str, Any],
     kind: type[Index],
 ) -> dict[str, Any]:
-    """The options of an index of this kind that was saved with `config`.
+    """The options of an index of this kind saved with `config`.
 
     Those are the saved ones, and `options` for the rest.
 

@@ -1,9 +1,10 @@
-"""A store in LanceDB: a folder or a bucket, many processes, more than fits in memory.
+"""A store in LanceDB, in a folder or a bucket.
 
-Two tables: `structrag_chunks` has the rows of `engine_rows`, `structrag_settings` what they were
-made with. A change is one commit, so that a document is there whole or not at all. BM25 is
-LanceDB's, over our own terms. Its statistics are those of the last `save`, which makes the indexes
-anew where more than one row in fifty has changed.
+It is for many processes, and for more than fits in memory. Two tables: `structrag_chunks` has the
+rows of `engine_rows`, `structrag_settings` what they were made with. A change is one commit, so
+that a document is there whole or not at all. BM25 is LanceDB's, over our own terms. Its statistics
+are those of the last `save`, which makes the indexes anew where more than one row in fifty has
+changed.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class LanceStore:
     def open(
         cls, place: str, settings: Settings | None = None, config: Mapping[str, Any] | None = None
     ) -> LanceStore:
-        """The store at a place; where none is, a new one with these settings.
+        """The store at a place, or a new one with these settings.
 
         Raises:
             NoIndex: none is there, and no settings were given.
@@ -285,9 +286,10 @@ class LanceStore:
     # -- upkeep
 
     def optimize(self) -> None:
-        """Join the table's parts, drop old versions, index the vectors of a large one.
+        """Join the table's parts and drop old versions.
 
-        Searches and changes go on meanwhile. A table of a million chunks takes about a minute.
+        The vectors of a large table get an index. Searches and changes go on meanwhile. A table of
+        a million chunks takes about a minute.
         """
         with raised_by(f"store {self.place!r}"):
             self._table.optimize(cleanup_older_than=KEPT)
@@ -353,7 +355,7 @@ def _is_free(folder: Path) -> bool:
 
 @contextmanager
 def _one_writer(place: str) -> Iterator[None]:
-    """Let the writers of a folder take turns; of a bucket there may be only one."""
+    """Let the writers of a folder take turns. Of a bucket there may be only one."""
     if not _is_local(place):
         yield
         return

@@ -84,7 +84,7 @@ class LanceReader:
         return {doc_id: head for doc_id, head in heads.items() if head is not None}
 
     def head(self, doc_id: str) -> Head | None:
-        """What is kept of a document; None for one that is not there."""
+        """What is kept of a document. None for one that is not there."""
         return self.heads([doc_id]).get(doc_id)
 
     def last_key(self) -> int:

@@ -1,4 +1,4 @@
-"""The tables of a store in LanceDB: columns, indexes, settings, and conditions in SQL."""
+"""The tables of a store in LanceDB. Columns, indexes, settings, and conditions in SQL."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _vector_column(vectors: Sequence[NDArray[Any] | None], kind: Any) -> Any:
 
 
 def create_tables(database: Any, settings: Settings, config: Mapping[str, Any]) -> None:
-    """Make both tables; the settings last, so that they are there if all is."""
+    """Make both tables. The settings come last, so that they are there if all is."""
     if CHUNKS in database.list_tables().tables:  # an interrupted creation has left it
         database.drop_table(CHUNKS)
     table = database.create_table(CHUNKS, schema=schema_of(settings))
@@ -106,7 +106,7 @@ def read_settings(place: str, database: Any) -> tuple[Settings, dict[str, Any]]:
 
 
 def make_indexes(table: Any, views: Sequence[str]) -> None:
-    """Make the indexes that are for one row as for millions, in the place of earlier ones."""
+    """Make the indexes that tables of any size have. They replace earlier ones."""
     kinds = require("lancedb.index", extra="lancedb")
     terms = kinds.FTS(
         base_tokenizer="whitespace",  # the terms are ours, and done

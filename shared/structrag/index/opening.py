@@ -1,4 +1,4 @@
-"""A store by its address: a folder, or an engine and a place."""
+"""A store by its address: a folder, or an engine's place."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):")  # of two letters or more: one may
 
 
 def engine_of(address: Address) -> tuple[str, str] | None:
-    """The engine that an address names, and the place; None for a folder, as a Path is.
+    """The engine that an address names, and the place. None for a folder, as a Path is.
 
     Example:
         >>> engine_of("lancedb:corpus"), engine_of("corpus")
@@ -48,9 +48,10 @@ def open_store(
     *,
     verify: bool = False,
 ) -> CorpusStore:
-    """The store at an address; where none is, a new one with these settings.
+    """The store at an address, or a new one.
 
-    A new one in a folder is there when it is first saved. Without settings there must be one.
+    Where none is, it is made with these settings. A new one in a folder is there when it is first
+    saved. Without settings there must be one.
 
     Args:
         address: A folder, or "lancedb:" and a folder or bucket.

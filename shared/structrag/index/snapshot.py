@@ -76,7 +76,7 @@ class Settings:
 
 
 def check_settings(place: str, saved: Settings, given: Settings) -> None:
-    """Raise InvalidParameter unless a store has the settings that it is opened with."""
+    """Raise InvalidParameter unless a store's settings are those given."""
     if saved.to_json() != given.to_json():
         raise InvalidParameter(
             f"views, dtype, lexical, language and stems must be those that the store at {place!r} "
@@ -287,7 +287,7 @@ class Reader:
         return place
 
     def first_rows(self, selection: Selection | None, n: int) -> list[int]:
-        """The first `n` rows of a selection, None for all; fewer if there are fewer."""
+        """The first `n` rows of a selection, where None is all. Fewer if there are fewer."""
         return list(row_numbers(selection, len(self))[:n])
 
     def rows_of(self, doc_id: str) -> range:

@@ -215,7 +215,7 @@ class _Answers:
     failed: int = 0
 
     def take_context(self, i: int, answer: str | Failed) -> None:
-        """Take the line of a chunk, or count that it will be extracted."""
+        """Take a chunk's line, or count that it will be extracted."""
         line = "" if isinstance(answer, Failed) else read_line(answer)
         if line:
             self.contexts[i] = line
@@ -337,7 +337,7 @@ def _in_context(
     contexts: dict[int, str],
     settings: ViewSettings,
 ) -> tuple[str | None, ...]:
-    """The raw view, each text under its line; a section that is one chunk needs none."""
+    """The raw view, each text under its line. A section that is one chunk needs none."""
     extracted = extracted_lines(sections.around, settings.language)
     texts: list[str | None] = []
     for i, raw in enumerate(_raw(chunks, sections.bodies, settings)):

@@ -218,7 +218,7 @@ def _chunk_index(embedding: Any = None, **options: Any) -> Index:
 
 
 def _local_place(store: Address) -> Path | None:
-    """Where a store lies on this machine, beside which its summary lies; None for a bucket."""
+    """Where a store lies on this machine. Its summary lies beside it. None for a bucket."""
     engine = engine_of(store)
     if engine is None:
         return path_of(store)
@@ -592,7 +592,10 @@ class _Ingestion:
             self.n_files += 1
 
     def _put_all(self, entries: Mapping[str, Entry]) -> dict[str, str]:
-        """Store entries together, or where one cannot be kept, one by one; gives errors by path."""
+        """Store entries together, and give errors by path.
+
+        Where one cannot be kept, they are stored one by one.
+        """
         assert self.store is not None  # noqa: S101
         try:
             self.store.put_all(list(entries.values()))

@@ -41,6 +41,7 @@ class InformationMargin:
     `with_vectors` puts it together with the similarity of the sentences around a gap, which sees
     more of the text: both are brought to like spread within a document, and the margin is their
     mean.
+
     Attributes:
         model: A `TransformersModel`, or an object with its `score`, `count_tokens` and `name`.
         before_tokens: Most tokens of the passage before that are read, its end; estimated by

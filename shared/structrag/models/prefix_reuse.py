@@ -113,7 +113,7 @@ def _pass(
 def _padded(
     rows: Sequence[Row], width: int, pad: int, n_read: int
 ) -> tuple[list[list[int]], list[list[int]]]:
-    """The rows with padding at the right, and what is seen of it."""
+    """The rows with padding at the right, and their attention mask."""
     ids, mask = [], []
     for row in rows:
         missing = width - len(row)

@@ -30,7 +30,8 @@ def changed(cls: type[T], published: Mapping[str, Any], changes: Mapping[str, An
 
     Raises UnknownArgument for a change that is no setting of the class, a dataclass.
     """
-    check_arguments(cls.__name__, changes, [field.name for field in fields(cls)])  # type: ignore[arg-type]
+    names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
+    check_arguments(cls.__name__, changes, names)
     return cls(**{**published, **changes})
 
 

@@ -1,4 +1,6 @@
-"""From a query to hits: MultiView, `hiqa`, `d3`, `tree`, and several searches (`multihop`)."""
+"""From a query to hits.
+
+MultiView, `hiqa`, `d3`, `tree`, and several searches (`multihop`)."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ class MultiViewRetriever(Retriever):
     def found_steps(
         self, reader: CorpusReader, query: str, most: float, where: Any = None
     ) -> Steps[list[Hit]]:
-        """The hits in a reader of the index, which is not as it is now but as it was read."""
+        """The hits in a reader of the index. It is as it was read, not as the index is now."""
         rows = reader.select(where)
         if not query.strip():
             return []

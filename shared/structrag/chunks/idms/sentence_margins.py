@@ -232,14 +232,14 @@ def read_at_once(
 
 
 def with_vectors(margin: str | MarginFunction) -> bool:
-    """Whether a function's margins are to be put together with the similarity of sentences."""
+    """Whether a function's margins are joined with the similarity of sentences."""
     return bool(getattr(margin, "with_vectors", False))
 
 
 def joint_margins(margins: Sequence[float | None], similarities: FloatArray) -> list[float | None]:
-    """The mean of a function's margins, brought to the spread of similarities, and of these.
+    """The mean of a function's margins and of similarities.
 
-    A gap without a margin has None.
+    The margins are brought to the spread of the similarities. A gap without a margin has None.
 
     Example:
         >>> margins = joint_margins([0.3, 0.1, None], np.array([0.8, -0.8, 0.0]))

@@ -80,7 +80,7 @@ def hits_of(
 
 
 def scores_by_strategy(evidence: Evidence) -> list[Details]:
-    """The scores and parts of each hit that one strategy scored, else nothing."""
+    """The scores and parts of hits that one strategy scored, else nothing."""
     if evidence.scores is None or evidence.shares is None:
         return []
     name = evidence.scored_by

@@ -68,9 +68,9 @@ class PassageReader:
         return [self._block(number, run) for run in self._runs(number)]
 
     def beside(self, number: int, start: int, end: int) -> tuple[Chunk | None, Chunk | None]:
-        """The blocks before and behind a span of a document; None where there is none.
+        """The blocks before and behind a span of a document.
 
-        Headings that lead to the span are no block before it.
+        None where there is none. Headings that lead to the span are no block before it.
         """
         record, runs = self.pool.records[number], self._runs(number)
         firsts = [first for first, _ in runs]
@@ -88,7 +88,7 @@ class PassageReader:
         )
 
     def _runs(self, number: int) -> list[tuple[int, int]]:
-        """The atoms of each block, headings with those of the block behind them."""
+        """The atoms of each block. Headings are with those of the block behind them."""
         record = self.pool.records[number]
         starts = np.flatnonzero(np.diff(record.blocks, prepend=-1)).tolist()
         runs: list[tuple[int, int]] = []

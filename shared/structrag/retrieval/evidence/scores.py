@@ -68,10 +68,10 @@ class Ranking:
     unmatched: Unmatched | None = None
 
     def shares(self, atom: int) -> dict[str, float]:
-        """What each part adds to the score of an atom, as a share of `highest`.
+        """What each part adds to an atom's score, from 0 to 1.
 
-        The sum is from 0 to 1. Of atoms that were not matched it falls with the score too, from the
-        one of the last atom that was.
+        It is a share of `highest`, and so is the sum. Of atoms that were not matched the sum falls
+        with the score too, from the one of the last atom that was.
         """
         parts = {name: float(values[atom]) for name, values in self.parts.items()}
         share = 1 / self.highest
@@ -81,7 +81,7 @@ class Ranking:
         return {name: share * part for name, part in parts.items()}
 
     def share(self, atom: int) -> float:
-        """The score of an atom from 0 to 1: the sum of its `shares`."""
+        """The score of an atom, from 0 to 1. It is the sum of its `shares`."""
         return sum(self.shares(atom).values())
 
 
@@ -280,7 +280,7 @@ def _weighted(
 
 
 def _highest(parts: Mapping[str, FloatArray], weights: Mapping[str, float]) -> float:
-    """The sum of the weights of some parts, each of which is from 0 to its weight."""
+    """The highest sum of some parts. Each is from 0 to its weight."""
     return sum(weights[name] for name in parts)
 
 

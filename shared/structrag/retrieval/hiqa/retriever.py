@@ -191,7 +191,7 @@ class HiQARetriever(Retriever):
         return hits
 
     def _parts(self, reader: Reader, pool: Pool) -> tuple[FloatArray, float]:
-        """The parts of the scores, and the highest score that there can be."""
+        """The parts of the scores, and the highest possible score."""
         routes = self.source.routes
         if self.fusion == "rrf":
             return rank_parts(pool), best_rank_score(pool, routes)

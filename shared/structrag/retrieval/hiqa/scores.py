@@ -99,7 +99,7 @@ def best_score(pool: Pool, weights: Sequence[float], routes: Sequence[str]) -> f
 
 
 def best_rank_score(pool: Pool, routes: Sequence[str]) -> float:
-    """What a segment would have by ranks that is first on every route.
+    """What a segment that is first on every route has by ranks.
 
     The route "keywords" counts where the query has some.
     """

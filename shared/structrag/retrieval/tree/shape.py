@@ -84,7 +84,7 @@ class Tree:
         return nodes[0] if nodes else None
 
     def below(self, doc_id: str, node: int | None) -> tuple[list[int], list[int]]:
-        """The rows of the nodes and of the chunks right below a node.
+        """The rows of nodes and of chunks right below a node.
 
         None: below no node.
         """
