@@ -66,8 +66,8 @@ def test_the_longest_context_leaves_the_room() -> None:
 
 
 def test_only_the_first_piece_of_a_cut_unit_holds_the_heading_itself() -> None:
-    text = "# A title\n\none two three four five six seven eight nine ten\n"
-    fitter, units = fitter_and_units(text, 7)
+    text = f"# A title\n\n{'one two three four five six seven eight nine ten ' * 3}\n"
+    fitter, units = fitter_and_units(text, 16)
     cut = list(fitter.pieces(units, (0, 1), [units[0].tokens], [0.0]))
     assert len(cut) > 1 and len(units) == 1
     assert [context.text for _, _, context in cut] == ["", *["A title"] * (len(cut) - 1)]
