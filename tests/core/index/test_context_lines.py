@@ -60,7 +60,8 @@ def test_a_model_is_asked_for_each_chunk_and_bad_answers_are_extracted() -> None
     texts = contexts(llm)
     assert len(set(llm.prompts)) == len(llm.prompts) == len(texts) - 1  # two pieces are equal
     assert all(text and text.startswith("How the Nova's filter is rinsed.\n") for text in texts)
-    assert "Title: Pump > Filter" in llm.prompts[1] and "Nova pump" in llm.prompts[1]
+    # chunks are asked for at once, so their prompts come in any order
+    assert any("Title: Pump > Filter" in asked and "Nova pump" in asked for asked in llm.prompts)
     for bad in ("", "I am sorry, I cannot.", "word " * 90, TimeoutError("no answer")):
         assert contexts(ScriptedModel(bad)) == contexts()
     index = Index(llm=ScriptedModel(""), views=["context"])
@@ -70,7 +71,7 @@ def test_a_model_is_asked_for_each_chunk_and_bad_answers_are_extracted() -> None
 def test_the_prompt_can_be_another() -> None:
     llm = ScriptedModel("A line.")
     contexts(llm, prompts=Prompts(context="Situate {text} in {surroundings}."))
-    assert llm.prompts[0].startswith("Situate \nThe Nova pump moves water.")
+    assert any(asked.startswith("Situate \nThe Nova pump moves water.") for asked in llm.prompts)
     with pytest.raises(InvalidParameter, match="surroundings"):
         Prompts(summary="{text} {surroundings}")
 

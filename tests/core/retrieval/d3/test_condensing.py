@@ -112,7 +112,7 @@ def test_the_model_is_asked_for_long_sections_only_and_in_the_paper_preset_for_a
     every = ScriptedModel("Short.")
     SectionSplitter.paper(window_tokens=5000).split(document, llm=every)
     assert len(every.prompts) == 3
-    assert every.prompts[0].strip() == "Preamble."
+    assert "Preamble." in [prompt.strip() for prompt in every.prompts]
 
 
 def test_a_section_above_the_window_is_summarised_in_parts_then_once_more() -> None:
