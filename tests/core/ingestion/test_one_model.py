@@ -107,8 +107,8 @@ def test_the_index_is_that_of_one_process(tmp_path: Path) -> None:
     for question in ("words about 7", "Title 12"):
         there, here = many.search(question), alone.search(question)
         assert [hit.chunk for hit in there] == [hit.chunk for hit in here]
-        # the workers' batches are other ones, so the last bits of a mean are too
-        assert [hit.score for hit in there] == pytest.approx([hit.score for hit in here], abs=1e-6)
+        # the workers' batches are other ones, so a rounded token vector may be too
+        assert [hit.score for hit in there] == pytest.approx([hit.score for hit in here], abs=1e-3)
 
 
 def test_with_a_make_of_its_own(tmp_path: Path) -> None:
