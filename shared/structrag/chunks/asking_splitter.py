@@ -14,8 +14,9 @@ from structrag.asking.requests import Embed, Embedder, Failed, Progress, Request
 from structrag.asking.runner import Runner
 from structrag.asking.steps import intercept, noting_failures, rewrite, together
 from structrag.chunks.series import Series
-from structrag.models.embedders import LsaEmbedder, as_embedder
+from structrag.models.embedders import as_embedder
 from structrag.models.llm import as_language_model
+from structrag.models.lsa import LsaEmbedder
 from structrag.records import Chunk, Document
 
 T = TypeVar("T")

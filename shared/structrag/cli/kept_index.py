@@ -239,6 +239,9 @@ class KeptIndex:
             progress=lambda progress: show_progress("files", progress.files, progress.total),
         )
         self.index = self._opened(embedder_of(self.memory.embedder), {"progress": show_progress})
+        if not self.memory.embedder:  # LSA's vectors are saved, so that a search finds them
+            self.index.warm_up()
+            self.index.save(self.folder / self.method)
         self.memory.files = {
             name: state for name, state in states.items() if name in set(self.index.document_ids)
         }
@@ -278,6 +281,7 @@ class KeptIndex:
             return
         if is_changed and self.index.document_ids:
             self.folder.mkdir(parents=True, exist_ok=True)
+            self.index.warm_up()  # LSA's vectors are saved, so that the next search finds them
             self.index.save(self.folder / self.method)
         if (self.folder / self.method).is_dir():
             self._write_memory()

@@ -470,8 +470,9 @@ class Index:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to a folder, moved into place when complete.
 
-        Only documents that are not there yet are written. The vectors of LSA are not: they are made
-        again when the index is first searched. A host's vector store is saved by its own means.
+        Only documents that are not there yet are written. LSA's vectors are written too if they
+        have been made: by a search or `warm_up` after the last change. A host's vector store is
+        saved by its own means.
         Raises InvalidParameter where the path holds something else, SaveFailed where the system
         refuses to write; what was there before is unchanged then.
         """
@@ -484,7 +485,20 @@ class Index:
                 "function of a module, or FunctionEmbedder and FunctionModel with name=...",
                 stacklevel=2,
             )
+        self._keep_fits()
         self.store.save(path, config=config)
+
+    def warm_up(self) -> None:
+        """Make what the first search would make.
+
+        With LSA these are its vectors, which `save` then writes; else little.
+        """
+        self.reader()
+
+    def _keep_fits(self) -> None:
+        """Have what is fitted to the documents saved with them."""
+        if self.level is not None:
+            self.level.keep_fit()
 
     @classmethod
     def load(

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from structrag.asking.requests import Embed, Steps
+from structrag.index.blocks import Column
 from structrag.index.corpus import CorpusReader
+from structrag.index.dense import VectorTable
 from structrag.index.snapshot import Reader, Snapshot
 from structrag.index.store import Store
 
@@ -46,9 +48,50 @@ class SearchedLevel:
         with self._fitting:
             # Another thread may have fitted meanwhile what was there when this one asked.
             if self._fitted is None or not self._serves(self._fitted, changes, snapshot):
-                current = snapshot or self.store.snapshot()
-                self._fitted = fitted_reader(current.reader(self.level), self.embedder)
+                reader = (snapshot or self.store.snapshot()).reader(self.level)
+                saved = self._saved(reader)
+                self._fitted = fitted_reader(reader, self.embedder) if saved is None else saved
             return self._fitted
+
+    def keep_fit(self) -> None:
+        """Have the store save the fit and its vectors, if there is one for what is there."""
+        reader = self._fitted
+        if reader is None or not hasattr(reader.basis, "arrays"):
+            return
+        columns = {name: Column(array) for name, array in reader.basis.arrays().items()}
+        for view in reader.views if columns else ():
+            parts = reader.dense(view).parts
+            if not parts:  # no chunk has a text in this view
+                continue
+            columns[f"vectors {view}"] = parts[0].table.matrix
+            columns[f"owner {view}"] = parts[0].table.owner
+        self.store.keep_fit(
+            reader.changes, {self._saved_name(reader) + name: columns[name] for name in columns}
+        )
+
+    def _saved(self, reader: Reader) -> Reader | None:
+        """The reader with the fit that was saved; None where there is none for these rows."""
+        prefix = self._saved_name(reader)
+        columns = {
+            name.removeprefix(prefix): column
+            for name, column in self.store.fitted.items()
+            if name.startswith(prefix)
+        }
+        # Asked after the fit was taken: a document that comes between changes the count.
+        if not columns or self.store.changes != reader.changes:
+            return None
+        of_fit = {name: column.all() for name, column in columns.items() if " " not in name}
+        basis = self.embedder.restored(of_fit)
+        tables = {
+            view: VectorTable(columns[f"vectors {view}"], columns[f"owner {view}"])
+            for view in reader.views
+            if f"vectors {view}" in columns
+        }
+        return None if basis is None else reader.with_tables(tables, basis)
+
+    @staticmethod
+    def _saved_name(reader: Reader) -> str:
+        return f"{reader.level}: "
 
     @staticmethod
     def _serves(fitted: Reader, changes: int, snapshot: Snapshot | None) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structrag.errors import InvalidParameter, check_at_least, check_choice
-from structrag.index.dense import DenseIndex, VectorPart
+from structrag.index.dense import DenseIndex, VectorPart, VectorTable
 from structrag.index.entries import Row
 from structrag.index.lexical import Bm25, LexicalIndex, LexicalPart
 from structrag.index.ranking import IntArray, RowMap
@@ -200,6 +200,15 @@ class Reader:
             fitted[view] = DenseIndex.from_vectors(
                 matrix, owner, n_rows=len(self), dtype=self.settings.dtype, view=view
             )
+        return Reader(self.snapshot, self.level, fitted=fitted, basis=basis)
+
+    def with_tables(self, tables: Mapping[str, VectorTable], basis: Any) -> Reader:
+        """The same rows with vectors fitted to the whole corpus before, by view."""
+        place = RowMap(len(self))
+        fitted = {
+            view: DenseIndex([VectorPart(table, place)], view=view)
+            for view, table in tables.items()
+        }
         return Reader(self.snapshot, self.level, fitted=fitted, basis=basis)
 
     # -- the order of rows

@@ -3,7 +3,8 @@
     index/manifest.json          format, version, settings, configuration; every segment with the
                                  numbers of its deleted documents; a checksum
     index/segments/<name>.seg    a segment; its name is the digest of its content; another file has
-                                 the arrays that belong to all documents, if there are any
+                                 the arrays that belong to all documents, if there are any, and one
+                                 what was fitted to all of them
 
 Segments never change, so a save writes those that are new, then replaces the manifest in one step,
 then removes files that it does not name. A new index is built in a folder beside its place and
@@ -30,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structrag.errors import IndexDamaged, InvalidParameter, NoIndex, SaveFailed, StructragError
-from structrag.index.blocks import ArrayFile, write_arrays
+from structrag.index.blocks import ArrayFile, Column, write_arrays
 from structrag.index.segments import Merge, Segment, open_segment, segment_path
 from structrag.index.snapshot import Live, Settings
 
@@ -54,6 +55,7 @@ class Saved:
     live: Sequence[Live]  # of each segment
     config: Mapping[str, Any]
     shared: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # of all documents together
+    fitted: Mapping[str, Column] = field(default_factory=dict)  # to just these documents
 
 
 def save_index(path: Place, saved: Saved) -> Segment | None:
@@ -140,13 +142,16 @@ def _write(place: Path, saved: Saved) -> str | None:
         written = merge.write(folder)
         name = written.name
         records.append((int(written.keys[0]), written.name or "", written.size, []))
-    shared = _write_shared(folder, saved.shared) if saved.shared else None
-    _write_manifest(place, saved, sorted(records), shared)
+    fitted = {name: column.all() for name, column in saved.fitted.items()}
+    others = {"shared": _write_named(folder, saved.shared), "fitted": _write_named(folder, fitted)}
+    _write_manifest(place, saved, sorted(records), others)
     return name
 
 
-def _write_shared(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Write the arrays of all documents, and return their file's name."""
+def _write_named(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> str | None:
+    """Write arrays that are in no segment, and return their file's name; None without any."""
+    if not arrays:
+        return None
     part = folder / f"part-{uuid4().hex}"
     name = write_arrays(part, {name: [array] for name, array in arrays.items()}, {})
     part.replace(segment_path(folder, name))
@@ -173,7 +178,7 @@ def _write_manifest(
     place: Path,
     saved: Saved,
     records: Sequence[tuple[int, str, int, list[int]]],
-    shared: str | None,
+    others: Mapping[str, str | None],
 ) -> None:
     manifest = {
         "format": FORMAT,
@@ -183,7 +188,7 @@ def _write_manifest(
         "config": dict(saved.config),
         "store": saved.settings.to_json(),
         "segments": [{"name": name, "size": size, "dead": dead} for _, name, size, dead in records],
-        "shared": shared,
+        **others,
     }
     manifest["checksum"] = _checksum(manifest)
     part = place / f"{MANIFEST}.part"
@@ -214,7 +219,7 @@ def _remove_unnamed(place: Path) -> None:
     with suppress(StructragError, OSError):
         manifest = read_manifest(place)
         names = {f"{record['name']}.seg" for record in manifest["segments"]}
-        names.add(f"{manifest['shared']}.seg")
+        names |= {f"{manifest.get(other)}.seg" for other in ("shared", "fitted")}
         for path in (place / SEGMENTS).iterdir():
             if path.name not in names:
                 path.unlink(missing_ok=True)
@@ -384,14 +389,23 @@ def _load(place: Path, manifest: Mapping[str, Any], *, verify: bool) -> Saved:
                 alive = np.ones(len(segments[-1]), dtype=bool)
                 alive[record["dead"]] = False
             live.append(alive)
-        shared = {}
-        if manifest["shared"] is not None:
-            name = Path(manifest["shared"]).name
-            file = ArrayFile(segment_path(place / SEGMENTS, name), digest=name)
-            shared = {name: file.column(name).all() for name in file.names}
-        return Saved(settings, segments, live, manifest["config"], shared)
+        shared = {name: column.all() for name, column in _named(place, manifest["shared"]).items()}
+        fitted = _named(place, manifest.get("fitted"))  # not in those saved before there was any
+        if verify:
+            for column in fitted.values():
+                column.all()
+        return Saved(settings, segments, live, manifest["config"], shared, fitted)
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise _damaged(place, f"its {MANIFEST} makes no sense ({error!r})") from error
+
+
+def _named(place: Path, name: str | None) -> dict[str, Column]:
+    """The arrays of a file that `_write_named` wrote."""
+    if name is None:
+        return {}
+    name = Path(name).name
+    file = ArrayFile(segment_path(place / SEGMENTS, name), digest=name)
+    return {array: file.column(array) for array in file.names}
 
 
 def _open(place: Path, record: Mapping[str, Any], settings: Settings, *, verify: bool) -> Segment:

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structrag.errors import IndexDamaged, InvalidAnswer, InvalidParameter, check_choice
+from structrag.index.blocks import Column
 from structrag.index.dense import DTYPES
 from structrag.index.entries import Entry, Prepared, Row, plain_json, prepare
 from structrag.index.lexical import Bm25, count_terms
@@ -81,6 +82,8 @@ class Store:
         self.config: dict[str, Any] = plain_json(dict(config or {}), "config")
         # Arrays that belong to all documents, such as what their vectors were made with; saved.
         self.shared: dict[str, NDArray[Any]] = {}
+        # Arrays made of just the documents that are there, such as LSA's vectors; saved.
+        self.fitted: dict[str, Column] = {}
         self.changes = 0  # documents added or deleted so far
         self._lock = threading.RLock()
         self._saving = threading.Lock()
@@ -240,6 +243,16 @@ class Store:
     def _changed(self) -> None:
         self.changes += 1
         self._snapshot = None
+        self.fitted = {}
+
+    def keep_fit(self, changes: int, arrays: Mapping[str, Column]) -> None:
+        """Save what was fitted to all documents, if none has changed since.
+
+        `changes` are those of the reader that it was fitted to.
+        """
+        with self._lock:
+            if changes == self.changes:
+                self.fitted = {**self.fitted, **arrays}
 
     def _take_out(self, doc_id: str) -> int | None:
         """Remove a document and return its key; None without one."""
@@ -514,8 +527,8 @@ class Store:
                     self.config = plain_json(dict(config), "config")
                 self.snapshot()
                 segments, live = list(self._segments), list(self._live)
-                shared = dict(self.shared)
-                saved = Saved(self.settings, segments, live, self.config, shared)
+                shared, fitted = dict(self.shared), dict(self.fitted)
+                saved = Saved(self.settings, segments, live, self.config, shared, fitted)
             written = save_index(path, saved)
             if written is not None:
                 new = [i for i, segment in enumerate(segments) if segment.name is None]
@@ -532,6 +545,7 @@ class Store:
         saved = load_index(path, verify=verify)
         store = cls(saved.settings.levels, config=saved.config)
         store.settings, store.shared = saved.settings, dict(saved.shared)
+        store.fitted = dict(saved.fitted)
         store._segments, store._live = list(saved.segments), list(saved.live)
         keys = [int(segment.keys[-1]) for segment in saved.segments if len(segment)]
         store._next_key = max(keys, default=-1) + 1

@@ -10,13 +10,10 @@ if TYPE_CHECKING:
     from structrag.models.bundled import minilm
     from structrag.models.colbert import ColbertTokens
     from structrag.models.cross_encoder import CrossEncoderScorer
-    from structrag.models.embedders import (
-        FunctionEmbedder,
-        LsaEmbedder,
-        SentenceTransformerEmbedder,
-    )
+    from structrag.models.embedders import FunctionEmbedder, SentenceTransformerEmbedder
     from structrag.models.information_margin import InformationMargin
     from structrag.models.llm import FunctionModel
+    from structrag.models.lsa import LsaEmbedder
     from structrag.models.monot5 import MonoT5
     from structrag.models.static import StaticEmbedder
     from structrag.models.static_tokens import StaticTokens
@@ -31,7 +28,7 @@ _HOMES = {
     "FunctionEmbedder": "structrag.models.embedders",
     "FunctionModel": "structrag.models.llm",
     "InformationMargin": "structrag.models.information_margin",
-    "LsaEmbedder": "structrag.models.embedders",
+    "LsaEmbedder": "structrag.models.lsa",
     "MonoT5": "structrag.models.monot5",
     "SentenceTransformerEmbedder": "structrag.models.embedders",
     "StaticEmbedder": "structrag.models.static",

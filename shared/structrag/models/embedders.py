@@ -1,4 +1,4 @@
-"""Embedders: sentence-transformers, a plain function, and LSA without a model.
+"""Embedders: sentence-transformers, or a plain function.
 
 An embedder has a `name` (it goes into cache keys and saved indexes) and `embed(texts,
 query=False)`. More attributes are optional: `max_tokens` with `count_tokens(text)` lets long texts
@@ -11,18 +11,16 @@ come in one call and no cache is used.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from structrag.asking.naming import setting_name
-from structrag.asking.requests import Array, Embedder, TokenVectors
+from structrag.asking.requests import Embedder, TokenVectors
 from structrag.errors import InvalidParameter, require
+from structrag.models.lsa import LsaEmbedder
 from structrag.models.token_vectors import reader_of
 from structrag.models.weights import encoder_label
-from structrag.text.terms import Tokenizer
 from structrag.text.tokens import without_lone_surrogates
 
 
@@ -149,70 +147,6 @@ class FunctionEmbedder:
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
         """What the function returns for the texts; queries and documents alike."""
         return self.function(list(texts))
-
-
-@dataclass(frozen=True)
-class LsaEmbedder:
-    """Latent semantic analysis: TF-IDF vectors reduced by a singular value decomposition.
-
-    Example:
-        >>> texts = ["pumps move water", "valves hold water", "cats eat fish", "cats eat"]
-        >>> LsaEmbedder(dimensions=2).fit(texts).embed(texts).shape
-        (4, 2)
-
-    It needs no model and no download. The vectors depend on the corpus it was fitted on. It relates
-    words only through the documents given, so expect less than from a trained encoder. Texts
-    without a known word get the zero vector.
-    """
-
-    dimensions: int = 256
-    tokenizer: Tokenizer = field(default_factory=Tokenizer)
-    vectorizer: Any = field(default=None, repr=False)
-    reduction: Any = field(default=None, repr=False)
-
-    @property
-    def name(self) -> str:
-        return f"LSA({self.dimensions}, {self.tokenizer.language})"
-
-    def fit(self, texts: Sequence[str]) -> LsaEmbedder:
-        """An embedder fitted on the texts.
-
-        Fewer than three texts or terms: plain TF-IDF, no reduction.
-        """
-        from sklearn.decomposition import TruncatedSVD
-        from sklearn.feature_extraction.text import TfidfVectorizer
-
-        vectorizer = TfidfVectorizer(
-            sublinear_tf=True,
-            tokenizer=self.tokenizer,
-            token_pattern=None,
-            lowercase=False,
-            dtype=np.float32,
-        )
-        try:
-            matrix = vectorizer.fit_transform(texts)
-        except ValueError:  # no text has a term
-            return LsaEmbedder(self.dimensions, self.tokenizer)
-        rank = min(self.dimensions, matrix.shape[0] - 1, matrix.shape[1] - 1)
-        if min(matrix.shape) < 3 or rank < 2:
-            return LsaEmbedder(self.dimensions, self.tokenizer, vectorizer)
-        # Equal texts have no variance, by which the reduction divides for a figure nobody reads.
-        with np.errstate(invalid="ignore", divide="ignore"):
-            reduction = TruncatedSVD(rank, random_state=0, n_iter=4).fit(matrix)
-        return LsaEmbedder(self.dimensions, self.tokenizer, vectorizer, reduction)
-
-    def embed(self, texts: Sequence[str], *, query: bool = False) -> Array:
-        """Unit vectors, a row for each text.
-
-        Zeros for texts without a known word, and for all while nothing with a term was fitted.
-        """
-        if self.vectorizer is None or not len(texts):
-            return np.zeros((len(texts), 1), dtype=np.float32)
-        matrix = self.vectorizer.transform(texts)
-        dense = matrix.toarray() if self.reduction is None else self.reduction.transform(matrix)
-        lengths = np.linalg.norm(dense, axis=1, keepdims=True)
-        units = np.divide(dense, lengths, out=np.zeros_like(dense), where=lengths > 1e-12)
-        return np.asarray(units, dtype=np.float32)
 
 
 def as_embedder(value: Any) -> Embedder:

@@ -14,6 +14,7 @@ from cli_running import run
 from structrag.cli import kept_index, options
 from structrag.cli.kept_index import KeptIndex
 from structrag.errors import InvalidParameter
+from structrag.models import LsaEmbedder
 
 PUMP = "# Pump\n\n## Cleaning\n\nRinse the filter monthly.\n\n## Storage\n\nKeep it dry.\n"
 TAP = "# Tap\n\nThe tap drips when its seal is worn.\n"
@@ -67,6 +68,30 @@ def test_only_changed_files_are_read_again(
     assert read[2:] == ["tap.md", "valve.md"]
     _, out, _ = run(capsys, *search, "rinse the filter monthly")
     assert "Pump" not in out
+
+
+@pytest.mark.parametrize("method", ["evidence", "multiview"])
+@pytest.mark.parametrize("command", ["search", "index"])
+def test_without_a_model_vectors_are_made_once(
+    capsys: pytest.CaptureFixture[str],
+    folder: Path,
+    method: str,
+    command: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    place = ("--index", folder.parent / "index", "--method", method)
+    if command == "search":
+        assert run(capsys, "search", folder, *place, "-q", "rinse the filter")[0] == 0
+    else:
+        store = ("--store", folder.parent / "index", "--method", method, "--workers", 1)
+        assert run(capsys, "index", folder, *store)[0] == 0
+
+    def fit(self: LsaEmbedder, texts: object) -> LsaEmbedder:
+        raise AssertionError("fitted again")
+
+    monkeypatch.setattr(LsaEmbedder, "fit", fit)
+    code, out, _ = run(capsys, "search", folder, *place, "-q", "rinse the filter")
+    assert code == 0 and out.startswith("1. Pump > Cleaning")
 
 
 def test_the_index_alone_is_searched_from_anywhere(

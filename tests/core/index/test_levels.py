@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
+from pathlib import Path
+from typing import Any
 
 import pytest
 from doubles import HashEmbedder
 
-from structrag import Index, MultiViewRetriever, read_text
-from structrag.errors import InvalidParameter
+from structrag import D3Index, D3Retriever, Index, MultiViewRetriever, read_text
+from structrag.errors import IndexDamaged, InvalidParameter
 from structrag.index.levels import SearchedLevel
+from structrag.index.store import Store
 from structrag.models import LsaEmbedder
+from structrag.retrieval.tree.index import TreeIndex
+from structrag.retrieval.tree.retriever import TreeRetriever
+from structrag.text.terms import Tokenizer
 
 
 def pumps(count: int) -> Index:
@@ -77,3 +84,82 @@ def test_a_model_needs_no_fit() -> None:
     assert index.reader().basis is None
     with pytest.raises(InvalidParameter):
         index.search("pump", where={"unknown": 1})
+
+
+def forbid_fitting(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fit(self: LsaEmbedder, texts: object) -> LsaEmbedder:
+        raise AssertionError("fitted again")
+
+    monkeypatch.setattr(LsaEmbedder, "fit", fit)
+
+
+@pytest.mark.parametrize("kind", [Index, TreeIndex, D3Index])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_a_loaded_index_has_the_fit_it_was_saved_with(
+    kind: Any, dtype: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = kind(dtype=dtype)
+    text = "# D{0}\n\n## Pump\n\nPump {0} valve w{0}.\n\n## Tap\n\nTap {0} has no valve.\n"
+    index.add([read_text(text.format(i), id=f"d{i}") for i in range(5)])
+    index.warm_up()
+    index.save(tmp_path / "index")
+    before = searched(index)
+    forbid_fitting(monkeypatch)
+    loaded = kind.load(tmp_path / "index")
+    assert searched(loaded) == before
+    loaded.save(tmp_path / "again")  # nothing has changed: the fit is saved on
+    assert searched(kind.load(tmp_path / "again")) == before
+    loaded.delete("d3")
+    with pytest.raises(AssertionError, match="fitted again"):
+        searched(loaded)
+    loaded.save(tmp_path / "again")
+    assert Store.load(tmp_path / "again").fitted == {}
+
+
+def searched(index: Any) -> list[Any]:
+    if isinstance(index, D3Index):
+        retriever: Any = D3Retriever(index)
+    else:
+        retriever = (
+            TreeRetriever(index) if isinstance(index, TreeIndex) else MultiViewRetriever(index)
+        )
+    return [retriever.search(query) for query in ("valve w2", "pump", "unknown")]
+
+
+def test_a_fit_of_another_state_is_not_saved(tmp_path: Path) -> None:
+    index = pumps(4)
+    index.warm_up()
+    index.add([read_text("Other.", id="x")])
+    index.save(tmp_path / "index")
+    assert Store.load(tmp_path / "index").fitted == {}
+    index.warm_up()
+    index.save(tmp_path / "index")
+    fitted = Store.load(tmp_path / "index").fitted
+    assert len(fitted["chunks: owner raw"]) == 5
+
+
+def test_a_fit_is_for_the_terms_of_its_tokenizer(tmp_path: Path) -> None:
+    index = pumps(4)
+    index.warm_up()
+    index.save(tmp_path / "index")
+    embedder = LsaEmbedder(tokenizer=Tokenizer(stems=True))
+    loaded = Index.load(tmp_path / "index", embedder=embedder)
+    assert loaded.reader().basis.tokenizer == embedder.tokenizer
+
+
+def test_an_altered_fit_is_noticed(tmp_path: Path) -> None:
+    index = pumps(4)
+    index.warm_up()
+    index.save(tmp_path / "index")
+    name = json.loads((tmp_path / "index" / "manifest.json").read_bytes())["fitted"]
+    file = tmp_path / "index" / "segments" / f"{name}.seg"
+    content = bytearray(file.read_bytes())
+    content[70] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(IndexDamaged):
+        Index.load(tmp_path / "index", verify=True)
+    with pytest.raises(IndexDamaged):
+        Index.load(tmp_path / "index").search("pump")
+    file.unlink()
+    with pytest.raises(IndexDamaged):
+        Index.load(tmp_path / "index")

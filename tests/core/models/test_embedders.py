@@ -1,14 +1,10 @@
-"""Embedders: LSA, sentence-transformers, functions, and the bundled model."""
+"""Embedders: sentence-transformers, functions, and the bundled model."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import subprocess
 import sys
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,69 +22,6 @@ from structrag.models.llm import as_language_model
 
 PARTS, TARGETS, FLUIDS = ("pump", "gear", "motor"), ("wheel", "shaft"), ("oil", "water", "air")
 CORPUS = [f"The {a} drives the {b} with {c}." for a in PARTS for b in TARGETS for c in FLUIDS]
-
-# -- LSA
-
-
-def test_lsa_gives_unit_vectors_and_zeros_for_unknown_words() -> None:
-    lsa = LsaEmbedder().fit(CORPUS)
-    matrix = lsa.embed([*CORPUS, "unknown words only", "", "the of"])
-    assert matrix.dtype == np.float32 and matrix.shape[0] == len(CORPUS) + 3
-    assert np.allclose(np.linalg.norm(matrix[:-3], axis=1), 1, atol=1e-5)
-    assert not matrix[-3:].any()
-    assert lsa.embed([]).shape[0] == 0
-
-
-def test_lsa_has_at_most_the_dimensions_asked_for() -> None:
-    assert LsaEmbedder(dimensions=4).fit(CORPUS).embed(["pump"]).shape == (1, 4)
-    assert LsaEmbedder().fit(CORPUS).embed(["pump"]).shape[1] < len(CORPUS)
-
-
-@pytest.mark.parametrize(
-    "texts",
-    [["pump"], ["pump", "gear wheel"], ["pump", "pump", "pump"], ["oil air", "oil air", "oil"]],
-)
-def test_lsa_on_very_few_texts_is_tfidf(texts: list[str]) -> None:
-    matrix = LsaEmbedder().fit(texts).embed(texts)
-    assert matrix.shape[0] == len(texts) and np.isfinite(matrix).all()
-    assert (
-        matrix[0] @ matrix[0] == pytest.approx(1, abs=1e-6)
-        and LsaEmbedder().fit(texts).reduction is None
-    )
-
-
-@pytest.mark.parametrize("texts", [[], [""], ["the of", "and"], ["!!!"]])
-def test_lsa_without_a_term_gives_zeros(texts: list[str]) -> None:
-    lsa = LsaEmbedder().fit(texts)
-    assert not lsa.embed(["pump", "gear"]).any() and lsa.embed(["pump"]).shape == (1, 1)
-
-
-def test_fitting_leaves_the_embedder_as_it_was() -> None:
-    plain = LsaEmbedder()
-    fitted = plain.fit(CORPUS)
-    assert plain.vectorizer is None and fitted.name == plain.name
-
-
-@pytest.mark.slow
-def test_lsa_is_equal_in_every_process() -> None:
-    code = (
-        "import sys, json, hashlib; from structrag.models import LsaEmbedder; t = "
-        "json.loads(sys.stdin.read()); "
-        "m = LsaEmbedder().fit(t).embed(t); print(hashlib.sha256(m.round(5).tobytes()).hexdigest())"
-    )
-    outputs = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            input=json.dumps(CORPUS),
-            capture_output=True,
-            text=True,
-            check=True,
-            cwd=Path(__file__).parent,
-            env={"PYTHONHASHSEED": seed, "PATH": "", "OMP_NUM_THREADS": "1"},
-        ).stdout.strip()
-        for seed in ("1", "2")
-    }
-    assert len(outputs) == 1 and len(outputs.pop()) == hashlib.sha256().digest_size * 2
 
 
 async def test_async_gives_the_same() -> None:

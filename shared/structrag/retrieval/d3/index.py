@@ -331,11 +331,18 @@ class D3Index:
             )
         return layout
 
+    def warm_up(self) -> None:
+        """As `Index.warm_up`, for all levels."""
+        for level in self._levels.values():
+            level.reader()
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to a folder, moved into place when complete.
 
         As `Index.save`.
         """
+        for level in self._levels.values():
+            level.keep_fit()
         self.store.save(path, config={"d3": self._saved, "embedder": self.embedder.name})
 
     @classmethod

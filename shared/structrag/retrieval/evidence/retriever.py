@@ -223,8 +223,10 @@ class EvidenceRetriever(Retriever):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write documents and vectors to a folder, moved into place when complete.
 
-        Raises InvalidParameter if `path` holds something else than an index.
+        LSA's vectors are written if they have been made: by a search or `warm_up` after the last
+        change. Raises InvalidParameter if `path` holds something else than an index.
         """
+        self.store.keep_fit()
         self.store.save(path, self.config())
 
     @classmethod
@@ -255,6 +257,13 @@ class EvidenceRetriever(Retriever):
                 )
         retriever.store = store
         return retriever
+
+    def warm_up(self) -> None:
+        """Make what the first search would make.
+
+        Documents are read from the files, and LSA's vectors made, which `save` then writes.
+        """
+        self._shelf().select(None)
 
     def config(self) -> dict[str, Any]:
         """What decides vectors and arrays, besides the documents.
@@ -593,6 +602,10 @@ class EvidenceRetriever(Retriever):
             shelf = self.store.shelf()
             if shelf.basis is not None:
                 return shelf
+            saved = self.store.saved_fit(shelf, self.embedder)
+            if saved is not None:
+                self.store.keep(saved)
+                return saved
             passages: list[str] = []
             texts: list[str] = []
             for doc_id, stored in shelf.documents.items():

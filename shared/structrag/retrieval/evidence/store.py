@@ -9,7 +9,7 @@ import json
 import os
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import RLock
 from typing import Any
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from structrag.asking.requests import Array
 from structrag.errors import IndexDamaged
+from structrag.index.blocks import Column
 from structrag.index.entries import Entry
 from structrag.index.selection import Condition, select_rows
 from structrag.index.snapshot import Reader
@@ -241,6 +242,39 @@ class EvidenceStore:
         with self._lock:
             if shelf.changes == self.changes:
                 self._shelf = shelf
+
+    def keep_fit(self) -> None:
+        """Have fitted vectors saved with their embedder, if there are any for what is there."""
+        shelf = self._shelf
+        if shelf is None or not hasattr(shelf.basis, "arrays"):
+            return
+        arrays = dict(shelf.basis.arrays())
+        records = [record for record in shelf.records.values() if len(record)]
+        if arrays and records:
+            arrays["sums"] = np.concatenate([record.sums for record in records])
+            arrays["lengths"] = np.concatenate([record.lengths for record in records])
+            columns = {name: Column(array) for name, array in arrays.items()}
+            self.store.keep_fit(shelf.changes, columns)
+
+    def saved_fit(self, shelf: Shelf, embedder: Any) -> Shelf | None:
+        """The shelf with the vectors that were saved; None where there are none for it."""
+        columns = self.store.fitted
+        # Asked after the fit was taken: a document that comes between changes the count.
+        if not columns or self.store.changes != shelf.changes:
+            return None
+        arrays = {name: column.all() for name, column in columns.items()}
+        basis = embedder.restored(arrays)
+        if basis is None:
+            return None
+        records, first = {}, 0
+        for doc_id, record in shelf.records.items():
+            atoms = slice(first, first + len(record))
+            if len(record):
+                sums, lengths = arrays["sums"][atoms], arrays["lengths"][atoms]
+                record = replace(record, sums=sums, lengths=lengths)
+            records[doc_id] = record
+            first = atoms.stop
+        return shelf.with_records(records, basis)
 
     # -- in a folder
 

@@ -121,6 +121,14 @@ class TreeIndex(Index):
         snapshot: Snapshot = self.own_store.snapshot()
         return self.own_reader(snapshot), self.node_level.reader(snapshot)
 
+    def warm_up(self) -> None:
+        """As `Index.warm_up`, for the nodes too."""
+        self.readers()
+
+    def _keep_fits(self) -> None:
+        super()._keep_fits()
+        self.node_level.keep_fit()
+
     def delete(self, doc_id: str | Iterable[str]) -> bool:
         """Remove one document or several, as `Index.delete`."""
         if isinstance(doc_id, str):

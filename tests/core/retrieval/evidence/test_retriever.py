@@ -18,6 +18,7 @@ from samples import BAD, manual
 from structrag import EvidenceRetriever, Retriever, read_text
 from structrag.asking.requests import TokenVectors
 from structrag.errors import IndexDamaged, InvalidAnswer, InvalidParameter, ModelFailed
+from structrag.models import LsaEmbedder
 from structrag.reading.settings import Reading
 from structrag.records import Document, Hit
 from structrag.text.tokens import count_tokens
@@ -163,6 +164,30 @@ def test_saved_and_opened(model: Any, tmp_path: Path) -> None:
     loaded.delete("boats")
     loaded.save(tmp_path / "index")
     assert EvidenceRetriever.load(tmp_path / "index", model).document_ids == ["pumps"]
+
+
+def test_fitted_vectors_are_saved_once_they_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    retriever = made()
+    retriever.save(tmp_path / "cold")
+    retriever.warm_up()
+    retriever.save(tmp_path / "warm")
+    before = retriever.search("Which blue pump leaks?")
+
+    def fit(self: LsaEmbedder, texts: Sequence[str]) -> LsaEmbedder:
+        raise AssertionError("fitted again")
+
+    monkeypatch.setattr(LsaEmbedder, "fit", fit)
+    loaded = EvidenceRetriever.load(tmp_path / "warm")
+    assert loaded.search("Which blue pump leaks?") == before
+    loaded.save(tmp_path / "warm")
+    loaded = EvidenceRetriever.load(tmp_path / "warm")
+    assert loaded.search("Which blue pump leaks?") == before
+    loaded.add([read_text("Another.", id="other")])
+    for stale in (loaded, EvidenceRetriever.load(tmp_path / "cold")):
+        with pytest.raises(AssertionError, match="fitted again"):
+            stale.search("Which blue pump leaks?")
 
 
 def test_vectors_of_another_model_are_refused(tmp_path: Path) -> None:

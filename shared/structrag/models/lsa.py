@@ -1,0 +1,166 @@
+"""Latent semantic analysis: vectors without a model, made of the documents' own words."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structrag.asking.requests import Array
+from structrag.text.terms import Tokenizer
+
+
+class LsaFit:
+    """What a latent semantic analysis has learned from its corpus.
+
+    Example:
+        >>> LsaFit(["pump"], np.ones(1, dtype=np.float32)).vector({"pump": 1}).tolist()
+        [1.0]
+
+    Args:
+        terms: Of the corpus, in the order of the weights.
+        weights: Inverse document frequency of each term, float32.
+        term_vectors: Shape (terms, rank), float32; None: each term is a dimension of its own.
+    """
+
+    def __init__(
+        self,
+        terms: Sequence[str],
+        weights: NDArray[np.float32],
+        term_vectors: NDArray[np.float32] | None = None,
+    ) -> None:
+        self.terms = terms
+        self.weights = weights
+        self.term_vectors = term_vectors
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {term: number for number, term in enumerate(self.terms)}
+
+    @property
+    def dimensions(self) -> int:
+        return len(self.terms) if self.term_vectors is None else self.term_vectors.shape[1]
+
+    def vector(self, counts: Mapping[str, int]) -> NDArray[np.float32]:
+        """The unit vector of a text by its terms; zeros without a known one."""
+        numbers = self._numbers
+        known = {numbers[term]: count for term, count in counts.items() if term in numbers}
+        total = np.zeros(self.dimensions, dtype=np.float32)
+        if not known:
+            return total
+        columns = np.fromiter(known, dtype=np.int64, count=len(known))
+        times = np.fromiter(known.values(), dtype=np.float32, count=len(known))
+        scale = (1 + np.log(times)) * self.weights[columns]
+        # of length one, so that what is left of a text is measured alike for short and long ones
+        scale /= np.linalg.norm(scale)
+        if self.term_vectors is None:
+            total[columns] = scale
+        else:
+            total = scale @ self.term_vectors[columns]
+        length = float(np.linalg.norm(total))
+        return total / np.float32(length) if length > 1e-12 else np.zeros_like(total)
+
+
+@dataclass(frozen=True)
+class LsaEmbedder:
+    """Latent semantic analysis: TF-IDF vectors reduced by a singular value decomposition.
+
+    Example:
+        >>> texts = ["pumps move water", "valves hold water", "cats eat fish", "cats eat"]
+        >>> LsaEmbedder(dimensions=2).fit(texts).embed(texts).shape
+        (4, 2)
+
+    It needs no model and no download. The vectors depend on the corpus it was fitted on. It relates
+    words only through the documents given, so expect less than from a trained encoder. Texts
+    without a known word get the zero vector.
+    """
+
+    dimensions: int = 256
+    tokenizer: Tokenizer = field(default_factory=Tokenizer)
+    fitted: LsaFit | None = field(default=None, repr=False)
+
+    @property
+    def name(self) -> str:
+        return f"LSA({self.dimensions}, {self.tokenizer.language})"
+
+    def fit(self, texts: Sequence[str]) -> LsaEmbedder:
+        """An embedder fitted on the texts.
+
+        Fewer than three texts or terms: plain TF-IDF, no reduction.
+        """
+        from sklearn.decomposition import TruncatedSVD
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        vectorizer = TfidfVectorizer(
+            sublinear_tf=True,
+            tokenizer=self.tokenizer,
+            token_pattern=None,
+            lowercase=False,
+            dtype=np.float32,
+        )
+        try:
+            matrix = vectorizer.fit_transform(texts)
+        except ValueError:  # no text has a term
+            return replace(self, fitted=None)
+        terms = vectorizer.get_feature_names_out().tolist()
+        weights = vectorizer.idf_.astype(np.float32)
+        rank = min(self.dimensions, matrix.shape[0] - 1, matrix.shape[1] - 1)
+        if min(matrix.shape) < 3 or rank < 2:
+            return replace(self, fitted=LsaFit(terms, weights))
+        # Equal texts have no variance, by which the reduction divides for a figure nobody reads.
+        with np.errstate(invalid="ignore", divide="ignore"):
+            reduction = TruncatedSVD(rank, random_state=0, n_iter=4).fit(matrix)
+        term_vectors = np.ascontiguousarray(reduction.components_.T, dtype=np.float32)
+        return replace(self, fitted=LsaFit(terms, weights, term_vectors))
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Array:
+        """Unit vectors, a row for each text.
+
+        Zeros for texts without a known word, and for all while nothing with a term was fitted.
+        """
+        if self.fitted is None or not len(texts):
+            return np.zeros((len(texts), 1), dtype=np.float32)
+        vectors = np.zeros((len(texts), self.fitted.dimensions), dtype=np.float32)
+        for row, text in enumerate(texts):
+            vectors[row] = self.fitted.vector(Counter(self.tokenizer(text)))
+        return vectors
+
+    # -- as arrays, to be saved
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What `restored` makes the same embedder of; nothing while nothing was fitted."""
+        if self.fitted is None:
+            return {}
+        arrays: dict[str, NDArray[Any]] = {
+            "tokenizer": _bytes(self._tokenizer_name()),
+            "terms": _bytes("\n".join(self.fitted.terms)),
+            "weights": self.fitted.weights,
+        }
+        if self.fitted.term_vectors is not None:
+            arrays["term_vectors"] = self.fitted.term_vectors
+        return arrays
+
+    def restored(self, arrays: Mapping[str, NDArray[Any]]) -> LsaEmbedder | None:
+        """The embedder that gave these arrays; None if it was one of other settings."""
+        needed = {"tokenizer", "terms", "weights"}
+        if not needed <= arrays.keys() or _text(arrays["tokenizer"]) != self._tokenizer_name():
+            return None
+        terms = _text(arrays["terms"]).split("\n")
+        return replace(self, fitted=LsaFit(terms, arrays["weights"], arrays.get("term_vectors")))
+
+    def _tokenizer_name(self) -> str:
+        return json.dumps([self.dimensions, self.tokenizer.to_json()])
+
+
+def _bytes(text: str) -> NDArray[np.uint8]:
+    return np.frombuffer(text.encode("utf-8", "surrogatepass"), dtype=np.uint8)
+
+
+def _text(content: NDArray[Any]) -> str:
+    return content.tobytes().decode("utf-8", "surrogatepass")

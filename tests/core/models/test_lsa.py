@@ -1,0 +1,117 @@
+"""LSA: vectors of the corpus it was fitted on, the same after saving and in every process."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.preprocessing import normalize
+
+from structrag.models import LsaEmbedder
+from structrag.text.terms import Tokenizer
+
+PARTS, TARGETS, FLUIDS = ("pump", "gear", "motor"), ("wheel", "shaft"), ("oil", "water", "air")
+CORPUS = [f"The {a} drives the {b} with {c}." for a in PARTS for b in TARGETS for c in FLUIDS]
+
+
+def test_lsa_gives_unit_vectors_and_zeros_for_unknown_words() -> None:
+    lsa = LsaEmbedder().fit(CORPUS)
+    matrix = lsa.embed([*CORPUS, "unknown words only", "", "the of"])
+    assert matrix.dtype == np.float32 and matrix.shape[0] == len(CORPUS) + 3
+    assert np.allclose(np.linalg.norm(matrix[:-3], axis=1), 1, atol=1e-5)
+    assert not matrix[-3:].any()
+    assert lsa.embed([]).shape[0] == 0
+
+
+def test_lsa_has_at_most_the_dimensions_asked_for() -> None:
+    assert LsaEmbedder(dimensions=4).fit(CORPUS).embed(["pump"]).shape == (1, 4)
+    assert LsaEmbedder().fit(CORPUS).embed(["pump"]).shape[1] < len(CORPUS)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [["pump"], ["pump", "gear wheel"], ["pump", "pump", "pump"], ["oil air", "oil air", "oil"]],
+)
+def test_lsa_on_very_few_texts_is_tfidf(texts: list[str]) -> None:
+    matrix = LsaEmbedder().fit(texts).embed(texts)
+    assert matrix.shape[0] == len(texts) and np.isfinite(matrix).all()
+    assert matrix[0] @ matrix[0] == pytest.approx(1, abs=1e-6)
+    fitted = LsaEmbedder().fit(texts).fitted
+    assert fitted is not None and fitted.term_vectors is None
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["the of", "and"], ["!!!"]])
+def test_lsa_without_a_term_gives_zeros(texts: list[str]) -> None:
+    lsa = LsaEmbedder().fit(texts)
+    assert not lsa.embed(["pump", "gear"]).any() and lsa.embed(["pump"]).shape == (1, 1)
+
+
+def test_fitting_leaves_the_embedder_as_it_was() -> None:
+    plain = LsaEmbedder()
+    fitted = plain.fit(CORPUS)
+    assert plain.fitted is None and fitted.name == plain.name
+
+
+@pytest.mark.slow
+def test_lsa_is_equal_in_every_process() -> None:
+    code = (
+        "import sys, json, hashlib; from structrag.models import LsaEmbedder; t = "
+        "json.loads(sys.stdin.read()); "
+        "m = LsaEmbedder().fit(t).embed(t); print(hashlib.sha256(m.round(5).tobytes()).hexdigest())"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            input=json.dumps(CORPUS),
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=Path(__file__).parent,
+            env={"PYTHONHASHSEED": seed, "PATH": "", "OMP_NUM_THREADS": "1"},
+        ).stdout.strip()
+        for seed in ("1", "2")
+    }
+    assert len(outputs) == 1 and len(outputs.pop()) == hashlib.sha256().digest_size * 2
+
+
+def test_the_vectors_are_those_of_scikit_learn() -> None:
+    terms = TfidfVectorizer(
+        sublinear_tf=True,
+        tokenizer=Tokenizer(),
+        token_pattern=None,
+        lowercase=False,
+        dtype=np.float32,
+    )
+    matrix = terms.fit_transform(CORPUS)
+    reduction = TruncatedSVD(8, random_state=0, n_iter=4).fit(matrix)
+    texts = ["Oil oil oil for the pump", "gear wheel wheel and water"]
+    expected = normalize(reduction.transform(terms.transform(texts)))
+    found = LsaEmbedder(dimensions=8).fit(CORPUS).embed(texts)
+    assert np.allclose(found, expected, atol=1e-5)
+
+
+@given(texts=st.lists(st.text(max_size=30), max_size=8))
+@settings(max_examples=50, deadline=None)
+def test_what_is_restored_gives_the_same_vectors(texts: list[str]) -> None:
+    fitted = LsaEmbedder(dimensions=4).fit([*texts, "pump gear", "gear oil", "oil"])
+    restored = LsaEmbedder(dimensions=4).restored(fitted.arrays())
+    assert restored is not None and restored.name == fitted.name
+    assert np.array_equal(restored.embed([*texts, "oil pump"]), fitted.embed([*texts, "oil pump"]))
+
+
+def test_only_an_embedder_of_the_same_settings_is_restored() -> None:
+    arrays = LsaEmbedder(dimensions=4).fit(CORPUS).arrays()
+    assert LsaEmbedder(dimensions=4).restored(arrays) is not None
+    for other in (LsaEmbedder(dimensions=5), LsaEmbedder(4, Tokenizer("german"))):
+        assert other.restored(arrays) is None
+    assert LsaEmbedder(4, Tokenizer(stems=True)).restored(arrays) is None
+    assert LsaEmbedder(dimensions=4).restored({}) is None and LsaEmbedder().arrays() == {}
