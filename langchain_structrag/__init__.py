@@ -1,21 +1,50 @@
 """Structure-aware splitters and retrievers for LangChain, over the core package `structrag`."""
 
-from langchain_structrag.d3 import D3Retriever
-from langchain_structrag.embedding import StructragEmbeddings
-from langchain_structrag.evidence import EvidenceCompressor, EvidenceRetriever
-from langchain_structrag.formatting import HiQAFormatter
-from langchain_structrag.hiqa import HiQATransformer
-from langchain_structrag.hiqa_retriever import HiQARetriever
-from langchain_structrag.idms import IDMSTextSplitter
-from langchain_structrag.loading import StructragLoader, StructragParser
-from langchain_structrag.models import LangChainEmbedder, LangChainModel
-from langchain_structrag.multihop import SelfAsk, TwoHopRetriever
-from langchain_structrag.multiview import MultiViewRetriever
-from langchain_structrag.pic import PICTextSplitter
-from langchain_structrag.splitters import ContentAwareTextSplitter, FixedTextSplitter
-from langchain_structrag.tree import TreeRetriever
-from langchain_structrag.vision import ImageDescriber
+from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from structrag._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from langchain_structrag.d3 import D3Retriever
+    from langchain_structrag.embedding import StructragEmbeddings
+    from langchain_structrag.evidence import EvidenceCompressor, EvidenceRetriever
+    from langchain_structrag.formatting import HiQAFormatter
+    from langchain_structrag.hiqa import HiQATransformer
+    from langchain_structrag.hiqa_retriever import HiQARetriever
+    from langchain_structrag.idms import IDMSTextSplitter
+    from langchain_structrag.loading import StructragLoader, StructragParser
+    from langchain_structrag.models import LangChainEmbedder, LangChainModel
+    from langchain_structrag.multihop import SelfAsk, TwoHopRetriever
+    from langchain_structrag.multiview import MultiViewRetriever
+    from langchain_structrag.pic import PICTextSplitter
+    from langchain_structrag.splitters import ContentAwareTextSplitter, FixedTextSplitter
+    from langchain_structrag.tree import TreeRetriever
+    from langchain_structrag.vision import ImageDescriber
+
+_HOMES = {
+    "ContentAwareTextSplitter": "langchain_structrag.splitters",
+    "D3Retriever": "langchain_structrag.d3",
+    "EvidenceCompressor": "langchain_structrag.evidence",
+    "EvidenceRetriever": "langchain_structrag.evidence",
+    "FixedTextSplitter": "langchain_structrag.splitters",
+    "HiQAFormatter": "langchain_structrag.formatting",
+    "HiQARetriever": "langchain_structrag.hiqa_retriever",
+    "HiQATransformer": "langchain_structrag.hiqa",
+    "IDMSTextSplitter": "langchain_structrag.idms",
+    "ImageDescriber": "langchain_structrag.vision",
+    "LangChainEmbedder": "langchain_structrag.models",
+    "LangChainModel": "langchain_structrag.models",
+    "MultiViewRetriever": "langchain_structrag.multiview",
+    "PICTextSplitter": "langchain_structrag.pic",
+    "SelfAsk": "langchain_structrag.multihop",
+    "StructragEmbeddings": "langchain_structrag.embedding",
+    "StructragLoader": "langchain_structrag.loading",
+    "StructragParser": "langchain_structrag.loading",
+    "TreeRetriever": "langchain_structrag.tree",
+    "TwoHopRetriever": "langchain_structrag.multihop",
+}
 __all__ = [
     "ContentAwareTextSplitter",
     "D3Retriever",
@@ -38,3 +67,4 @@ __all__ = [
     "TreeRetriever",
     "TwoHopRetriever",
 ]
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -1,26 +1,57 @@
 """structrag for LlamaIndex: node parsers and retrievers that follow a document's structure."""
 
-from llama_index_structrag.d3 import D3Retriever
-from llama_index_structrag.embedding import StructragEmbedding
-from llama_index_structrag.events import (
-    IndexBuildEndEvent,
-    IndexBuildStartEvent,
-    RetrievalCostEvent,
-)
-from llama_index_structrag.evidence import EvidencePostprocessor, EvidenceRetriever
-from llama_index_structrag.formatting import HiQAFormatter
-from llama_index_structrag.hiqa import HiQANodeParser
-from llama_index_structrag.hiqa_retriever import HiQARetriever
-from llama_index_structrag.idms import IDMSNodeParser
-from llama_index_structrag.loading import StructragReader
-from llama_index_structrag.models import LlamaIndexEmbedder, LlamaIndexModel
-from llama_index_structrag.multihop import SelfAskQueryEngine, TwoHopRetriever
-from llama_index_structrag.multiview import MultiViewRetriever
-from llama_index_structrag.node_parsers import ContentAwareNodeParser, FixedNodeParser
-from llama_index_structrag.pic import PICNodeParser
-from llama_index_structrag.tree import TreeRetriever
-from llama_index_structrag.vision import ImageDescriber
+from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from structrag._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from llama_index_structrag.d3 import D3Retriever
+    from llama_index_structrag.embedding import StructragEmbedding
+    from llama_index_structrag.events import (
+        IndexBuildEndEvent,
+        IndexBuildStartEvent,
+        RetrievalCostEvent,
+    )
+    from llama_index_structrag.evidence import EvidencePostprocessor, EvidenceRetriever
+    from llama_index_structrag.formatting import HiQAFormatter
+    from llama_index_structrag.hiqa import HiQANodeParser
+    from llama_index_structrag.hiqa_retriever import HiQARetriever
+    from llama_index_structrag.idms import IDMSNodeParser
+    from llama_index_structrag.loading import StructragReader
+    from llama_index_structrag.models import LlamaIndexEmbedder, LlamaIndexModel
+    from llama_index_structrag.multihop import SelfAskQueryEngine, TwoHopRetriever
+    from llama_index_structrag.multiview import MultiViewRetriever
+    from llama_index_structrag.node_parsers import ContentAwareNodeParser, FixedNodeParser
+    from llama_index_structrag.pic import PICNodeParser
+    from llama_index_structrag.tree import TreeRetriever
+    from llama_index_structrag.vision import ImageDescriber
+
+_HOMES = {
+    "ContentAwareNodeParser": "llama_index_structrag.node_parsers",
+    "D3Retriever": "llama_index_structrag.d3",
+    "EvidencePostprocessor": "llama_index_structrag.evidence",
+    "EvidenceRetriever": "llama_index_structrag.evidence",
+    "FixedNodeParser": "llama_index_structrag.node_parsers",
+    "HiQAFormatter": "llama_index_structrag.formatting",
+    "HiQANodeParser": "llama_index_structrag.hiqa",
+    "HiQARetriever": "llama_index_structrag.hiqa_retriever",
+    "IDMSNodeParser": "llama_index_structrag.idms",
+    "ImageDescriber": "llama_index_structrag.vision",
+    "IndexBuildEndEvent": "llama_index_structrag.events",
+    "IndexBuildStartEvent": "llama_index_structrag.events",
+    "LlamaIndexEmbedder": "llama_index_structrag.models",
+    "LlamaIndexModel": "llama_index_structrag.models",
+    "MultiViewRetriever": "llama_index_structrag.multiview",
+    "PICNodeParser": "llama_index_structrag.pic",
+    "RetrievalCostEvent": "llama_index_structrag.events",
+    "SelfAskQueryEngine": "llama_index_structrag.multihop",
+    "StructragEmbedding": "llama_index_structrag.embedding",
+    "StructragReader": "llama_index_structrag.loading",
+    "TreeRetriever": "llama_index_structrag.tree",
+    "TwoHopRetriever": "llama_index_structrag.multihop",
+}
 __all__ = [
     "ContentAwareNodeParser",
     "D3Retriever",
@@ -45,3 +76,4 @@ __all__ = [
     "TreeRetriever",
     "TwoHopRetriever",
 ]
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -30,6 +30,8 @@ HEAVY = [
 ]
 # packages whose public names are loaded when they are first used
 PACKAGES = [
+    "langchain_structrag",
+    "llama_index_structrag",
     "structrag",
     "structrag.asking",
     "structrag.chunks",
@@ -44,6 +46,7 @@ PACKAGES = [
 NAMES = {
     name: getattr(importlib.import_module(package), name)
     for package in PACKAGES
+    if package.startswith("structrag")
     for name in importlib.import_module(package).__all__
 }
 
@@ -62,7 +65,7 @@ def test_names_are_sorted_real_and_at_home(package: str) -> None:
     for name, home in module._HOMES.items():
         value = getattr(module, name)
         assert value is getattr(importlib.import_module(home), name)
-        assert value.__module__.startswith("structrag.")
+        assert value.__module__.startswith(f"{package.partition('.')[0]}.")
 
 
 @pytest.mark.parametrize("package", PACKAGES)
