@@ -17,7 +17,7 @@ from typing_extensions import TypedDict
 from structrag._version import __version__
 from structrag.cli.kept_index import Changes, KeptIndex
 from structrag.cli.options import read_document
-from structrag.errors import InvalidParameter, StructragError
+from structrag.errors import InvalidParameter, StructragError, check_at_least
 from structrag.hosts.metadata import page_label
 from structrag.reading.sections import parse
 from structrag.records import Document, Hit, Section
@@ -55,6 +55,14 @@ class Entry(TypedDict):
     start: int
     end: int
     tokens: int  # of the text with everything below it, estimated
+
+
+class Contents(TypedDict):
+    """A part of a list of documents or sections."""
+
+    entries: list[Entry]
+    first: int  # the place of the first in the whole list, from 0
+    total: int  # how many the whole list has
 
 
 class SectionText(TypedDict):
@@ -111,15 +119,35 @@ class Library:
             hits = self.kept.index.search(query, k, max_tokens=max_tokens)
             return [self._passage(hit) for hit in hits]
 
-    def entries(self, document: str = "") -> list[Entry]:
-        """All documents, or the sections of one."""
+    def contents(self, document: str = "", first: int = 0, most: int = 100) -> Contents:
+        """The documents, those in a folder, or the sections of one.
+
+        `most` of them at once, from the one at `first`, so that a long list is read in parts.
+        """
+        check_at_least("first", first, 0)
+        check_at_least("most", most, 1)
         with self._lock:
             self.refresh()
-            if not document:
-                return [self._entry(name, None) for name in self.kept.index.document_ids]
+            names = self._inside(document)
+            some = slice(first, first + most)
+            if names:
+                entries = [self._entry(name, None) for name in names[some]]
+                return Contents(entries=entries, first=first, total=len(names))
             name = self._name(document)
-            sections = parse(self._document(name)).sections
-            return [self._entry(name, section) for section in sections[1:]]
+            sections = parse(self._document(name)).sections[1:]
+            entries = [self._entry(name, section) for section in sections[some]]
+            return Contents(entries=entries, first=first, total=len(sections))
+
+    def _inside(self, folder: str) -> list[str]:
+        """The documents in a folder, "" for all; none for anything else."""
+        if not folder:
+            return list(self.kept.index.document_ids)
+        inside = os.path.join(self._place(folder), "")
+        return [name for name in self.kept.index.document_ids if name.startswith(inside)]
+
+    def _place(self, shown: str) -> str:
+        """The absolute path of what is named from the base, or is absolute already."""
+        return os.path.normpath(os.path.join(self.base, shown))
 
     def read(self, document: str, section: int, max_tokens: int) -> SectionText:
         """The text of a section with everything below it.
@@ -187,9 +215,9 @@ class Library:
 
         Nothing but the documents of the index can be read.
         """
-        for name in self.kept.index.document_ids:
-            if document in (name, self._shown(name)):
-                return str(name)
+        name = self._place(document)
+        if document and name in self.kept.memory.files:
+            return name
         raise InvalidParameter(
             f"document must be one of this folder's; got {document!r}. The tool outline without a "
             "document lists them."
@@ -228,13 +256,14 @@ def server_of(library: Library) -> MCPServer[Any]:
             return library.find(query, k, None)
 
     @server.tool()
-    def outline(document: str = "") -> list[Entry]:
-        """All documents of the folder, or the sections of one.
+    def outline(document: str = "", first: int = 0, most: int = 100) -> Contents:
+        """The documents, those in a folder (document="manuals/"), or the sections of one.
 
+        At most so many come at once, from the one at `first`; `total` says how many there are.
         Sections come with their numbers and sizes.
         """
         with _mistakes_said():
-            return library.entries(document)
+            return library.contents(document, first, most)
 
     @server.tool()
     def read_section(document: str, section: int = 0, max_tokens: int = 4000) -> SectionText:

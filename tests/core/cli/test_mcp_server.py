@@ -76,9 +76,10 @@ async def test_numbers_limit_what_comes(folder: Path) -> None:
 async def test_outlines_lead_to_sections(folder: Path) -> None:
     async with connected(folder) as client:
         documents = await called(client, "outline")
-        assert [entry["document"] for entry in documents] == ["more/tap.md", "pump.md"]
+        assert documents["total"] == 2
+        assert [entry["document"] for entry in documents["entries"]] == ["more/tap.md", "pump.md"]
         sections = await called(client, "outline", document="pump.md")
-        assert [entry["path"] for entry in sections] == [
+        assert [entry["path"] for entry in sections["entries"]] == [
             ["Pump"],
             ["Pump", "Cleaning"],
             ["Pump", "Storage"],
@@ -88,6 +89,26 @@ async def test_outlines_lead_to_sections(folder: Path) -> None:
         assert PUMP[storage["start"] : storage["end"]] == storage["text"]
         whole = await called(client, "read_section", document="pump.md", max_tokens=8)
         assert whole["more"] and PUMP.startswith(whole["text"]) and whole["text"].endswith("\n")
+
+
+async def test_long_lists_come_in_parts(folder: Path) -> None:
+    async with connected(folder) as client:
+        inside = await called(client, "outline", document="more/")
+        assert [entry["document"] for entry in inside["entries"]] == ["more/tap.md"]
+        assert await called(client, "outline", document="more") == inside
+        for document, total in (("", 2), ("pump.md", 3)):
+            whole = await called(client, "outline", document=document)
+            parts = [
+                await called(client, "outline", document=document, first=i, most=1)
+                for i in range(total)
+            ]
+            assert [part["entries"][0] for part in parts] == whole["entries"]
+            assert {part["total"] for part in (*parts, whole)} == {total}
+            assert [part["first"] for part in parts] == list(range(total))
+        beyond = await called(client, "outline", first=9)
+        assert beyond == {"entries": [], "first": 9, "total": 2}
+        assert "most must be" in await refused(client, "outline", most=0)
+        assert "first must be" in await refused(client, "outline", first=-1)
 
 
 async def test_mistakes_are_said_and_nothing_else_is_read(folder: Path) -> None:
@@ -110,7 +131,8 @@ async def test_files_that_change_are_read_again(
         (folder / "more" / "tap.md").unlink()
         (first, *_) = await called(client, "search", query="rotor hums")
         assert first["text"] == "The rotor hums."
-        assert [entry["document"] for entry in await called(client, "outline")] == ["pump.md"]
+        left = (await called(client, "outline"))["entries"]
+        assert [entry["document"] for entry in left] == ["pump.md"]
 
 
 async def test_the_command_serves_on_standard_input_and_output(folder: Path) -> None:
