@@ -6,8 +6,9 @@ from typing import Any, Literal
 
 from llama_index.core.bridge.pydantic import Field
 from llama_index.core.schema import TextNode
-from typing_extensions import Self
+from typing_extensions import Self, Unpack
 
+from llama_index_structrag.arguments import HiQAParserArguments
 from llama_index_structrag.conversion import show_index_text, show_text
 from llama_index_structrag.parsing import SectionNodeParser, Splitter
 from llama_index_structrag.settings import NamedFunction
@@ -69,14 +70,16 @@ class HiQANodeParser(SectionNodeParser):
         return "HiQANodeParser"
 
     @classmethod
-    def paper(cls, **settings: Any) -> Self:
+    def paper(cls, **settings: Unpack[HiQAParserArguments]) -> Self:
         """As published: a section's text whole, however long, and tables never cut."""
-        return cls(**{"chunk_size": UNLIMITED, **settings})
+        arguments: dict[str, Any] = {"chunk_size": UNLIMITED, **settings}
+        return cls(**arguments)
 
     @classmethod
-    def code(cls, **settings: Any) -> Self:
+    def code(cls, **settings: Unpack[HiQAParserArguments]) -> Self:
         """With the limit of the published code, 8,000 tokens a node."""
-        return cls(**{"chunk_size": HiQASplitter.code().max_tokens, **settings})
+        arguments: dict[str, Any] = {"chunk_size": HiQASplitter.code().max_tokens, **settings}
+        return cls(**arguments)
 
     def core_splitter(self, limit: int, counter: TokenCounter, *, context: bool = True) -> Splitter:
         metadata = self.metadata if context and self.add_context else "none"

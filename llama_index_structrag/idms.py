@@ -12,8 +12,9 @@ from llama_index.core.bridge.pydantic import (
     WithJsonSchema,
 )
 from llama_index.core.schema import TextNode
-from typing_extensions import Self
+from typing_extensions import Self, Unpack
 
+from llama_index_structrag.arguments import IDMSParserArguments
 from llama_index_structrag.conversion import show_index_text
 from llama_index_structrag.parsing import Splitter
 from llama_index_structrag.reading import ReadingNodeParser
@@ -130,7 +131,9 @@ class IDMSNodeParser(ReadingNodeParser):
         return "IDMSNodeParser"
 
     @classmethod
-    def paper(cls, embed_model: Any = None, llm: Any = None, **settings: Any) -> Self:
+    def paper(
+        cls, embed_model: Any = None, llm: Any = None, **settings: Unpack[IDMSParserArguments]
+    ) -> Self:
         """As published: the chunk so far against the next sentence, then enriched.
 
         Merged up to 260 tokens (200 words), no limit, no sections. Pass `enrich="none"` for margins

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from llama_index.core.bridge.pydantic import Field
-from typing_extensions import Self
+from typing_extensions import Self, Unpack
 
+from llama_index_structrag.arguments import PICParserArguments
 from llama_index_structrag.parsing import Splitter
 from llama_index_structrag.reading import ReadingNodeParser
 from structrag.chunks.pic.splitter import PICSplitter
@@ -94,7 +95,9 @@ class PICNodeParser(ReadingNodeParser):
         return "PICNodeParser"
 
     @classmethod
-    def paper(cls, embed_model: Any = None, llm: Any = None, **settings: Any) -> Self:
+    def paper(
+        cls, embed_model: Any = None, llm: Any = None, **settings: Unpack[PICParserArguments]
+    ) -> Self:
         """As published (section 3.2).
 
         The document's summary, the mean, no size bounds, sections not looked at.

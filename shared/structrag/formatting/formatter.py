@@ -65,6 +65,16 @@ class Formatted:
     report: FormatReport
 
 
+class HiQAFormatterOptions(AskingOptions, total=False):
+    """All settings of `HiQAFormatter` as keywords."""
+
+    window_words: int
+    padding_words: int
+    prompt: str
+    repeat_prompt: bool
+    asking: Asking | None
+
+
 class HiQAFormatter:
     """Turns plain text, HTML and PDF pages into structured Markdown.
 
@@ -134,26 +144,28 @@ class HiQAFormatter:
         self.runner = Runner(llm=as_language_model(llm), asking=replace(asking, progress=None))
 
     @classmethod
-    def paper(cls, llm: Any = None, **changes: Any) -> HiQAFormatter:
+    def paper(cls, llm: Any = None, **changes: Unpack[HiQAFormatterOptions]) -> HiQAFormatter:
         """The paper's prompt: all headings at level 1, numbers show the depth.
 
         The paper does not give window sizes.
         """
-        return cls(llm, **{"prompt": PAPER_PROMPT, **changes})
+        arguments: dict[str, Any] = {"prompt": PAPER_PROMPT, **changes}
+        return cls(llm, **arguments)
 
     @classmethod
-    def code(cls, llm: Any = None, **changes: Any) -> HiQAFormatter:
+    def code(cls, llm: Any = None, **changes: Unpack[HiQAFormatterOptions]) -> HiQAFormatter:
         """Near the paper's code: windows of 500 words, 50 of padding.
 
         Windows there are 3,000 characters. The instruction stands before and after.
         """
-        settings = {
+        arguments: dict[str, Any] = {
             "prompt": PAPER_PROMPT,
             "window_words": 500,
             "padding_words": 50,
             "repeat_prompt": True,
+            **changes,
         }
-        return cls(llm, **{**settings, **changes})
+        return cls(llm, **arguments)
 
     @property
     def usage(self) -> Usage:

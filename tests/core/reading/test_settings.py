@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from structrag.chunks.content_aware import ContentAwareSplitter
-from structrag.chunks.enriching.enricher import IDMSEnricher
+from structrag.chunks.enriching.enricher import IDMSEnricher, IDMSEnricherOptions
 from structrag.chunks.fixed import FixedSplitter
 from structrag.chunks.hiqa.splitter import HiQASplitter, HiQASplitterOptions
 from structrag.chunks.idms.splitter import IDMSOptions, IDMSSplitter
@@ -17,10 +17,10 @@ from structrag.chunks.pic.splitter import PICOptions, PICSplitter
 from structrag.errors import InvalidParameter, UnknownArgument
 from structrag.reading.files import read_text
 from structrag.reading.settings import Reading
-from structrag.retrieval.d3.condensing import SectionSplitter
-from structrag.retrieval.d3.outlines import Routing
+from structrag.retrieval.d3.condensing import SectionSplitter, SectionSplitterOptions
+from structrag.retrieval.d3.outlines import Routing, RoutingOptions
 from structrag.retrieval.d3.paragraphs import ParagraphSplitter, PartSplitter
-from structrag.retrieval.d3.selection import Selection
+from structrag.retrieval.d3.selection import Selection, SelectionOptions
 
 SPLITTERS: list[Any] = [
     *(ContentAwareSplitter, PICSplitter, IDMSSplitter, HiQASplitter),
@@ -87,13 +87,26 @@ def test_d3_cuts_paragraphs_at_the_sentences_it_is_told() -> None:
 
 @pytest.mark.parametrize(
     ("record", "options"),
-    [(PICSplitter, PICOptions), (IDMSSplitter, IDMSOptions), (HiQASplitter, HiQASplitterOptions)],
+    [
+        (PICSplitter, PICOptions),
+        (IDMSSplitter, IDMSOptions),
+        (HiQASplitter, HiQASplitterOptions),
+        (SectionSplitter, SectionSplitterOptions),
+        (Selection, SelectionOptions),
+    ],
 )
 def test_all_settings_can_be_changed_by_name_and_no_others(record: Any, options: Any) -> None:
     assert {field.name for field in fields(record)} == options.__annotations__.keys()
     with pytest.raises(UnknownArgument, match=f"{record.__name__} has no argument 'languages'"):
         record.paper(languages="german")
     assert record.paper(language="german").language == "german"
+
+
+@pytest.mark.parametrize(
+    ("record", "options"), [(Routing, RoutingOptions), (IDMSEnricher, IDMSEnricherOptions)]
+)
+def test_settings_without_a_language_have_their_names_too(record: Any, options: Any) -> None:
+    assert {field.name for field in fields(record)} == options.__annotations__.keys()
 
 
 @pytest.mark.parametrize("make", [Routing, Selection, SectionSplitter, IDMSEnricher])
