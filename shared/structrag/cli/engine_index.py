@@ -12,6 +12,7 @@ from structrag.chunks.content_aware import ContentAwareSplitter
 from structrag.cli.options import embedder_of, files_of
 from structrag.cli.printing import show_progress
 from structrag.errors import InvalidParameter
+from structrag.index.corpus import CorpusStore
 from structrag.index.index import Index
 from structrag.ingestion.ingesting import IngestReport, ingest
 from structrag.records import Hit
@@ -59,11 +60,11 @@ def fill(
 
 def search(
     address: str, query: str, k: int, *, method: str = "multiview", embedder: str = ""
-) -> list[Hit]:
-    """The best hits in the store at an address. Raises as `fill` does."""
+) -> tuple[list[Hit], CorpusStore]:
+    """The best hits in the store at an address, and the store. Raises as `fill` does."""
     _check(method, embedder)
     index = Index.load(address, embedder=embedder_of(embedder))
-    return MultiViewRetriever(index, k=k).search(query)
+    return MultiViewRetriever(index, k=k).search(query), index.store
 
 
 def _check(method: str, embedder: str) -> None:

@@ -24,6 +24,7 @@ from structrag.cli.options import (
 )
 from structrag.cli.printing import chunk_record, path_of, print_items, show_progress
 from structrag.errors import InvalidParameter, check_choice
+from structrag.hosts.metadata import page_label
 from structrag.index.index import Index
 from structrag.index.opening import engine_of
 from structrag.records import Document, Hit
@@ -72,10 +73,10 @@ def search(
             raise InvalidParameter(
                 f"Leave the files out: a store such as {index} is filled by `structrag index`."
             )
-        hits = engine_index.search(index, query, k, method=method, embedder=embedder)
+        hits, store = engine_index.search(index, query, k, method=method, embedder=embedder)
         report = f"kept in {index}"
     elif not index:
-        hits, report = _search_once(
+        hits, store, report = _search_once(
             documents(paths, format=format, reader=reader, isolated=isolated),
             query,
             k,
@@ -89,13 +90,14 @@ def search(
             Path(index), method, embedder=embedder, max_tokens=max_tokens, cache=cache or None
         )
         changes = stored.update(paths, format=format, reader=reader, isolated=isolated)
-        hits = stored.search(query, k, paths)
+        hits, store = stored.search(query, k, paths), stored.index.store
         report = f"{changes} ({stored.model}; kept in {index})"
     if not as_json:
         show_progress.say(report)
     if not hits:
         show_progress.say("Nothing was found.")
-    print_items(map(_record, hits) if as_json else _lines(hits), as_json)
+    pages = [page_label(store.document(hit.chunk.doc_id).meta, hit.chunk) for hit in hits]
+    print_items(map(_record, hits, pages) if as_json else _lines(hits, pages), as_json)
 
 
 def _search_once(
@@ -107,12 +109,13 @@ def _search_once(
     embedder: Any,
     max_tokens: int,
     cache: str | None,
-) -> tuple[list[Hit], str]:
-    """The hits, and what was read."""
+) -> tuple[list[Hit], Any, str]:
+    """The hits, the store that they are from, and what was read."""
     if method == "evidence":
         retriever = EvidenceRetriever(embedder, cache=cache, progress=show_progress)
         report = retriever.add(files)
-        return retriever.search(query, k), f"{report} ({embedder.name if embedder else 'LSA'})"
+        hits, name = retriever.search(query, k), embedder.name if embedder else "LSA"
+        return hits, retriever.store, f"{report} ({name})"
     index = Index(
         embedder=embedder,
         splitter=ContentAwareSplitter(max_tokens=max_tokens),
@@ -121,14 +124,15 @@ def _search_once(
     )
     report = index.add(files)
     hits = MultiViewRetriever(index, k=k).search(query)
-    return hits, f"{report} ({index.embedder.name})"
+    return hits, index.store, f"{report} ({index.embedder.name})"
 
 
-def _record(hit: Hit) -> dict[str, Any]:
+def _record(hit: Hit, pages: str) -> dict[str, Any]:
     return {
         "rank": hit.rank,
         "score": hit.score,
         "document": hit.chunk.doc_id,
+        "pages": pages,
         **chunk_record(hit.chunk),
         "routes": dict(hit.routes),
         "route_scores": dict(hit.scores),
@@ -136,9 +140,10 @@ def _record(hit: Hit) -> dict[str, Any]:
     }
 
 
-def _lines(hits: Iterable[Hit]) -> Iterator[str]:
-    for hit in hits:
+def _lines(hits: Iterable[Hit], pages: Iterable[str]) -> Iterator[str]:
+    for hit, page in zip(hits, pages, strict=True):
         place = f"{_shown(hit.chunk.doc_id)}[{hit.chunk.start}:{hit.chunk.end}]"
+        place += f" page {page}" if page else ""
         yield f"{hit.rank}. {path_of(hit.chunk)}  score {hit.score:.2f}  {_matched(hit)}  {place}"
         excerpt = " ".join(hit.chunk.text.split())
         yield f"   {excerpt[:200]}{'…' if len(excerpt) > 200 else ''}"

@@ -58,3 +58,23 @@ def test_that_nothing_was_found_is_said(capsys: pytest.CaptureFixture[str], tmp_
     (tmp_path / "empty.md").write_text("")
     code, out, err = run(capsys, "search", tmp_path, "-q", "dry")
     assert code == 0 and "Nothing was found." in err and not out
+
+
+@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.parametrize("method", ["evidence", "multiview"])
+def test_hits_in_a_pdf_have_their_pages(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, method: str, kept: bool
+) -> None:
+    pytest.importorskip("reportlab", reason="PDF files are made with reportlab")
+    from pdf_making import made, manual
+
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "meter.pdf").write_bytes(made(manual))
+    (tmp_path / "files" / "tap.md").write_text("# Tap\n\nThe tap has a chapter on drips.\n")
+    arguments = ("search", tmp_path / "files", "--method", method, "-q", "Chapter about item 3")
+    arguments += ("--index", tmp_path / "index") if kept else ()
+    _, out, _ = run(capsys, *arguments, "-k", 1)
+    assert "meter.pdf[" in out and "] page 3\n" in out
+    _, out, _ = run(capsys, *arguments, "--json", "-k", 99)
+    pages = {hit["document"][-3:]: hit["pages"] for hit in map(json.loads, out.splitlines())}
+    assert pages[".md"] == "" and pages["pdf"]
