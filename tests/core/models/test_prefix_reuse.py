@@ -469,7 +469,7 @@ def test_the_prefix_is_not_pickled_or_shared_with_a_copy(models: Any, tokenizer:
 def _real_prompts() -> list[str]:
     sentences = [
         f"The {part} of pump {n} moves {fluid} at {n * 7} degrees, as page {n * 3} says."
-        for n, (part, fluid) in enumerate(product(["wheel", "shaft"], ["oil", "water"]))
+        for n, (part, fluid) in enumerate(product(["wheel"], ["oil", "water"]))
     ] + ["Herons nest in alders.", "In spring they come back, and build where they built before."]
     return [
         PROMPT.format(left=left, right=right, first=SPLIT_OPTION, second=KEEP_OPTION)
@@ -506,7 +506,7 @@ def test_margins_of_sixteen_bits_hardly_depend_on_their_batch(
     together = weigher.choose_many(prompts, ("2", "1"))
     alone = [weigher.choose(prompt, ("2", "1")) for prompt in prompts]
     assert together == near(alone)
-    weigher.batch_size = 3
+    weigher.batch_size = 2
     assert weigher.choose_many(prompts[::-1], ("2", "1"))[::-1] == near(alone)
     assert weigher.masses.n == 3 * len(prompts) and 0.05 < (weigher.masses.mean or 0) < 1
 
