@@ -35,6 +35,7 @@ from structrag.text.tokens import TokenCounter
 # documents of up to 1,000 characters, or so much text, that are prepared together: full batches,
 # bounded memory
 GROUP = 256
+LOOKED_UP = 256  # documents that a store is asked for at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +126,13 @@ class Adding:
         """The documents that need work, with fingerprints, in groups prepared together."""
         group: list[tuple[Document, str]] = []
         size = 0
-        store = self.store
-        for document in self.documents:
+        there: dict[str, str] = {}
+        for number, document in enumerate(self.documents):
+            if number % LOOKED_UP == 0:
+                some = self.documents[number : number + LOOKED_UP]
+                there = self.store.fingerprints([one.id for one in some])
             fingerprint = self.prints[document.id]
-            if store.fingerprint(document.id) == fingerprint and not store.degraded(document.id):
+            if there.get(document.id) == fingerprint:
                 self.unchanged += 1
                 continue
             group.append((document, fingerprint))

@@ -92,11 +92,8 @@ class CorpusStore(Protocol):
     def document(self, doc_id: str) -> Document:
         """A document without its text. Raises InvalidParameter if unknown."""
 
-    def fingerprint(self, doc_id: str) -> str | None:
-        """What the document's entry was made from; None for an unknown document."""
-
-    def degraded(self, doc_id: str) -> int:
-        """How many views of a document are to be made again."""
+    def fingerprints(self, doc_ids: Sequence[str]) -> dict[str, str]:
+        """What documents were made from: those that are there with all their views."""
 
     def holds(self, entry: Entry) -> bool:
         """Whether the document is there as the entry has it. Vectors do not count."""

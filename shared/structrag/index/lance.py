@@ -158,13 +158,9 @@ class LanceStore:
             raise InvalidParameter(f"doc_id must be a document of the store; {doc_id!r} is not.")
         return Document(text="", **head.record)
 
-    def fingerprint(self, doc_id: str) -> str | None:
-        head = self.reader().head(doc_id)
-        return head.fingerprint if head else None
-
-    def degraded(self, doc_id: str) -> int:
-        head = self.reader().head(doc_id)
-        return head.degraded if head else 0
+    def fingerprints(self, doc_ids: Sequence[str]) -> dict[str, str]:
+        heads = self.reader().heads(doc_ids)
+        return {doc_id: head.fingerprint for doc_id, head in heads.items() if not head.degraded}
 
     def chunks(self, doc_id: str | None = None) -> list[Chunk]:
         return self.reader().chunks(doc_id)

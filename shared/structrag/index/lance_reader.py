@@ -33,6 +33,7 @@ from structrag.index.lance_tables import literal, literals, partitions_of, sql_p
 from structrag.index.snapshot import Settings
 from structrag.records import Chunk
 
+_ASKED = 512  # documents that one condition names
 PROBES = 0.1  # the share of a vector index's partitions that is searched
 SCORE_DIGITS = 6  # float32 products agree to so many
 _K1_FACTOR = 2.2  # LanceDB multiplies each score by k1 + 1
@@ -73,9 +74,10 @@ class LanceReader:
     def heads(self, doc_ids: Sequence[str]) -> dict[str, Head]:
         """What is kept of those documents that are there."""
         unknown = [doc_id for doc_id in doc_ids if doc_id not in self._heads]
-        if unknown:
-            condition = f"kind = {HEAD} AND document IN ({literals(map(quoted, unknown))})"
-            found: dict[str, Head | None] = dict.fromkeys(unknown)
+        for start in range(0, len(unknown), _ASKED):
+            some = unknown[start : start + _ASKED]
+            condition = f"kind = {HEAD} AND document IN ({literals(map(quoted, some))})"
+            found: dict[str, Head | None] = dict.fromkeys(some)
             for row_id, record in zip(*self._where(condition, ["id", "record"]), strict=True):
                 head = read_head(row_id, record)
                 found[head.record["id"]] = head

@@ -131,6 +131,15 @@ class Store:
         stored = self._stored(doc_id)
         return stored.fingerprint if stored else None
 
+    def fingerprints(self, doc_ids: Sequence[str]) -> dict[str, str]:
+        """The fingerprints of those documents that are there with all their views."""
+        stored = {doc_id: self._stored(doc_id) for doc_id in doc_ids}
+        return {
+            doc_id: document.fingerprint
+            for doc_id, document in stored.items()
+            if document is not None and not document.degraded
+        }
+
     def degraded(self, doc_id: str) -> int:
         """How many views of a document are to be made again.
 

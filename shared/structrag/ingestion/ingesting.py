@@ -9,7 +9,7 @@ import os
 import sys
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -40,6 +40,7 @@ from structrag.reading.opening import path_of, shown
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
 
 BATCH_FILES = 32  # most files that a worker prepares together
+LOOKED_UP = 512  # files that the store is asked for at once
 BATCH_BYTES = 1 << 18
 AHEAD = 4  # batches for each worker that may be done before an earlier one is
 DEATHS = 2  # of workers with one file, after which the file is left out
@@ -405,21 +406,11 @@ class _Ingestion:
                 saved = time.monotonic()
         self.on_progress(self._progress())
 
-    def _batches(self, files: Iterable[str]) -> Iterator[_Batch]:
+    def _batches(self, files: Sequence[str]) -> Iterator[_Batch]:
         """The files that may have changed, in groups."""
         assert self.store is not None  # noqa: S101
         states: dict[str, FileState] = {}
-        for path in files:
-            try:
-                state = file_state(path)
-            except OSError as error:
-                self._left_out(path, f"Cannot read {shown(Path(path))}: {error.strerror}.")
-                continue
-            is_same = state.is_sure and self.summary.files.get(path) == state
-            if is_same and self._is_whole(path):
-                self.n_files += 1
-                self.counts["unchanged"] += 1
-                continue
+        for path, state in self._changed(files):
             states[path] = state
             if len(states) >= BATCH_FILES or sum(s.size for s in states.values()) >= BATCH_BYTES:
                 yield self._batch(states)
@@ -427,13 +418,30 @@ class _Ingestion:
         if states:
             yield self._batch(states)
 
-    def _is_whole(self, doc_id: str) -> bool:
-        """Whether a document is there with all its views.
-
-        None of them is to be made again.
-        """
+    def _changed(self, files: Sequence[str]) -> Iterator[tuple[str, FileState]]:
+        """The files that may have changed since they were stored, with their states."""
         assert self.store is not None  # noqa: S101
-        return doc_id in self.store and not self.store.degraded(doc_id)
+        for start in range(0, len(files), LOOKED_UP):
+            states = self._states(files[start : start + LOOKED_UP])
+            same = [
+                path
+                for path, state in states.items()
+                if state.is_sure and self.summary.files.get(path) == state
+            ]
+            there = self.store.fingerprints(same)
+            self.n_files += len(there)
+            self.counts["unchanged"] += len(there)
+            yield from (item for item in states.items() if item[0] not in there)
+
+    def _states(self, files: Sequence[str]) -> dict[str, FileState]:
+        """The states of the files that can be read."""
+        states = {}
+        for path in files:
+            try:
+                states[path] = file_state(path)
+            except OSError as error:
+                self._left_out(path, f"Cannot read {shown(Path(path))}: {error.strerror}.")
+        return states
 
     def _batch(self, states: dict[str, FileState]) -> _Batch:
         self.n_batches += 1
@@ -487,12 +495,7 @@ class _Ingestion:
         assert self.store is not None  # noqa: S101
         paths = batch.waiting.popleft()
         batch.at_work += 1
-        fingerprints = {path: self.store.fingerprint(path) for path in paths}
-        present = {
-            path: fingerprint
-            for path, fingerprint in fingerprints.items()
-            if fingerprint is not None and not self.store.degraded(path)
-        }
+        present = self.store.fingerprints(paths)
         return Task(batch.number, paths, present, self.store.shared)
 
     def _listen(self) -> None:

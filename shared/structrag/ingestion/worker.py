@@ -49,16 +49,11 @@ class Collected(Store):
     def __contains__(self, doc_id: object) -> bool:
         return doc_id in self.entries or doc_id in self.present
 
-    def fingerprint(self, doc_id: str) -> str | None:
-        entry = self.entries.get(doc_id)
-        return self.present.get(doc_id) if entry is None else entry.fingerprint
-
-    def degraded(self, doc_id: str) -> int:
-        """Always 0.
-
-        Documents of the driver's store that are to be made again are not in `present`.
-        """
-        return 0
+    def fingerprints(self, doc_ids: Sequence[str]) -> dict[str, str]:
+        """As of the driver's store, with what was prepared here since."""
+        prints = dict(self.present)
+        prints |= {doc_id: entry.fingerprint for doc_id, entry in self.entries.items()}
+        return {doc_id: prints[doc_id] for doc_id in doc_ids if doc_id in prints}
 
     def holds(self, entry: Entry) -> bool:
         return False

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from structrag.errors import (
 )
 from structrag.index import lance
 from structrag.index.lance import LanceStore
+from structrag.index.lance_reader import LanceReader
 from structrag.index.lance_tables import CHUNKS, SETTINGS
 from structrag.index.store import Store
 
@@ -45,8 +47,7 @@ def contents(store: Any) -> list[Any]:
     return [
         (
             store.document(doc_id),
-            store.fingerprint(doc_id),
-            store.degraded(doc_id),
+            store.fingerprints([doc_id]),
             store.chunks(doc_id),
         )
         for doc_id in store.document_ids
@@ -332,3 +333,30 @@ def test_two_writers_take_turns_and_one_that_is_killed_leaves_whole_documents(
     assert all(len(store.chunks(doc_id)) == 2 for doc_id in ids)
     store.put(entry("after", ["plum"]))
     assert store.document_ids[-1] == "after"
+
+
+def test_fingerprints_are_of_whole_documents_and_asked_for_together(tmp_path: Path) -> None:
+    store, own = store_at(tmp_path), small_store()
+    entries = [replace(entry(f"d{i}", ["apple"]), degraded=int(i == 2)) for i in range(6)]
+    for one in (store, own):
+        one.put_all(entries)
+    asked = [f"d{i}" for i in range(4)] + ["it's new"]
+    assert store.fingerprints(asked) == own.fingerprints(asked)
+    assert list(store.fingerprints(asked)) == ["d0", "d1", "d3"]
+    assert store.fingerprints([]) == own.fingerprints([]) == {}
+
+
+def test_adding_again_asks_the_store_once_for_many_documents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = [read_text(f"# D{i}\n\nPump {i}.", id=f"d{i}") for i in range(60)]
+    index = Index(embedder=HashEmbedder(), store=f"lancedb:{tmp_path}", views=("raw",))
+    index.add(documents)
+    queries: list[Any] = []
+    ask = LanceReader._where
+    monkeypatch.setattr(
+        LanceReader, "_where", lambda self, *args: queries.append(args) or ask(self, *args)
+    )
+    reopened = Index.load(f"lancedb:{tmp_path}", embedder=HashEmbedder())
+    assert reopened.add(documents).unchanged == 60
+    assert len(queries) < 5

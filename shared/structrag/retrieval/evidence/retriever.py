@@ -286,7 +286,8 @@ class EvidenceRetriever(Retriever):
         prints = _checked(documents, settings, self.store if known_only else None)
         before = self.usage.as_dict()
         store = self.store.store
-        new = [(document, key) for document, key in prints if store.fingerprint(document.id) != key]
+        there = store.fingerprints([document.id for document, _ in prints])
+        new = [(document, key) for document, key in prints if there.get(document.id) != key]
         added = sum(document.id not in store for document, _ in new)
         atoms = 0
         for group in _groups(self._prepared(document, key) for document, key in new):
