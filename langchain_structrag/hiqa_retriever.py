@@ -314,8 +314,8 @@ def _parent_id(facts: Mapping[str, Any]) -> str:
     """The id of the document that a result is a part of."""
     if isinstance(facts.get("doc_id"), str):
         return str(facts["doc_id"])
-    own = ("start_index", "end_index", *(PAGE_NOTES if "last_page" in facts else ()))
-    of_parent = {key: value for key, value in facts.items() if key not in own}
+    of_the_part = ("start_index", "end_index", *(PAGE_NOTES if "last_page" in facts else ()))
+    of_parent = {key: value for key, value in facts.items() if key not in of_the_part}
     return document_id(Document(page_content="", metadata=of_parent))
 
 

@@ -223,8 +223,8 @@ def further_settings(owner: type, settings: Mapping[str, Any], known: type) -> d
 
     Raises UnknownArgument for a name that neither its arguments nor the typed dict `known` has.
     """
-    own = [name for name in signature(owner).parameters if name != "settings"]
-    check_arguments(owner.__name__, settings, [*own, *known.__annotations__], SPLITTER_HINTS)
+    arguments = [name for name in signature(owner).parameters if name != "settings"]
+    check_arguments(owner.__name__, settings, [*arguments, *known.__annotations__], SPLITTER_HINTS)
     return dict(settings)
 
 

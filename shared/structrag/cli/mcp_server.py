@@ -146,7 +146,7 @@ class Library:
         return [name for name in self.kept.index.document_ids if name.startswith(inside)]
 
     def _place(self, shown: str) -> str:
-        """The absolute path of what is named from the base, or is absolute already."""
+        """The absolute path of a name that may stand below the base."""
         return os.path.normpath(os.path.join(self.base, shown))
 
     def read(self, document: str, section: int, max_tokens: int) -> SectionText:

@@ -93,7 +93,10 @@ class CorpusStore(Protocol):
         """A document without its text. Raises InvalidParameter if unknown."""
 
     def fingerprints(self, doc_ids: Sequence[str]) -> dict[str, str]:
-        """What documents were made from: those that are there with all their views."""
+        """What documents were made from.
+
+        Only of those that are there with all their views.
+        """
 
     def holds(self, entry: Entry) -> bool:
         """Whether the document is there as the entry has it. Vectors do not count."""

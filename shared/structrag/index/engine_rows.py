@@ -243,8 +243,8 @@ def filter_of(where: Any) -> EngineFilter | None:
         if key == "doc_id":
             documents = tuple(quoted(item) for item in values if isinstance(item, str))
         else:
-            found = (value_tag(key, item) for item in values)
-            tags.append(tuple(dict.fromkeys(tag for tag in found if tag is not None)))
+            value_tags = (value_tag(key, item) for item in values)
+            tags.append(tuple(dict.fromkeys(tag for tag in value_tags if tag is not None)))
     return EngineFilter(documents, tuple(tags))
 
 

@@ -172,13 +172,13 @@ class Index:
         self.address = store
         self.host = HostVectors(dense_store, self.view_settings.names)
         self._check_embedder_for(dense_store)
-        own = Store(
+        memory = Store(
             self._levels(),
             dtype=dtype,
             lexical=lexical or ("okapi" if paper else "lucene"),
             tokenizer=tokenizer_for(language, stems=stems),
         )
-        self.store: CorpusStore = own if store is None else self._opened(store, own.settings)
+        self.store: CorpusStore = memory if store is None else self._opened(store, memory.settings)
         self.kept: dict[str, dict[Request, Any]] = {}  # answers, of documents with failed calls
         self.level: SearchedLevel | None = None
         if isinstance(self.store, Store):

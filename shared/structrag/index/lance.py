@@ -213,12 +213,12 @@ class LanceStore:
             return
         # An earlier version with more rows leaves some over. They become rows that nothing finds,
         # in the same commit, and are removed afterwards.
-        kept = {row.id for row in rows}
-        rows = rows + [EngineRow(i, DEAD, '""') for i in outdated if i not in kept]
+        current = {row.id for row in rows}
+        rows = rows + [EngineRow(i, DEAD, '""') for i in outdated if i not in current]
         merge = self._table.merge_insert("id").when_matched_update_all()
         merge.when_not_matched_insert_all().execute(arrow_of(rows, schema), on_bad_vectors="null")
         self._changed += len(rows) + len(outdated)
-        if len(rows) > len(kept):
+        if len(rows) > len(current):
             self._table.delete(f"kind = {DEAD}")
 
     def _make_room_for_vectors(self, rows: Sequence[EngineRow]) -> None:

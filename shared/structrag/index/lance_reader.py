@@ -68,22 +68,22 @@ class LanceReader:
 
     @property
     def document_ids(self) -> list[str]:
-        found = self._where(f"kind = {HEAD}", ["id", "document"])
-        return [json.loads(name) for _, name in sorted(zip(*found, strict=True))]
+        columns = self._where(f"kind = {HEAD}", ["id", "document"])
+        return [json.loads(name) for _, name in sorted(zip(*columns, strict=True))]
 
     def heads(self, doc_ids: Sequence[str]) -> dict[str, Head]:
         """What is kept of those documents that are there."""
         unknown = [doc_id for doc_id in doc_ids if doc_id not in self._heads]
         for start in range(0, len(unknown), _ASKED):
-            some = unknown[start : start + _ASKED]
-            condition = f"kind = {HEAD} AND document IN ({literals(map(quoted, some))})"
-            found: dict[str, Head | None] = dict.fromkeys(some)
+            asked = unknown[start : start + _ASKED]
+            condition = f"kind = {HEAD} AND document IN ({literals(map(quoted, asked))})"
+            heads: dict[str, Head | None] = dict.fromkeys(asked)
             for row_id, record in zip(*self._where(condition, ["id", "record"]), strict=True):
                 head = read_head(row_id, record)
-                found[head.record["id"]] = head
-            self._heads |= found
-        heads = {doc_id: self._heads[doc_id] for doc_id in doc_ids}
-        return {doc_id: head for doc_id, head in heads.items() if head is not None}
+                heads[head.record["id"]] = head
+            self._heads |= heads
+        pairs = ((doc_id, self._heads[doc_id]) for doc_id in doc_ids)
+        return {doc_id: head for doc_id, head in pairs if head is not None}
 
     def head(self, doc_id: str) -> Head | None:
         """What is kept of a document. None for one that is not there."""
@@ -124,8 +124,8 @@ class LanceReader:
 
     def lines_of(self, doc_id: str) -> list[bytes]:
         """The chunks of a document as they are kept, in row order."""
-        found = self._where(self._of_document(doc_id), ["id", "record"])
-        return [line for _, line in sorted(zip(*found, strict=True))]
+        columns = self._where(self._of_document(doc_id), ["id", "record"])
+        return [line for _, line in sorted(zip(*columns, strict=True))]
 
     def chunk(self, row: int) -> Chunk:
         (chunk,) = self.chunks_at([row])
@@ -135,8 +135,8 @@ class LanceReader:
         if not rows:
             return []
         ids = ", ".join(str(id_of_row(row)) for row in rows)
-        found = self._where(f"kind = {CHUNK} AND id IN ({ids})", ["id", "record"])
-        chunks = {row_of_id(i): row_of(line).chunk for i, line in zip(*found, strict=True)}
+        columns = self._where(f"kind = {CHUNK} AND id IN ({ids})", ["id", "record"])
+        chunks = {row_of_id(i): row_of(line).chunk for i, line in zip(*columns, strict=True)}
         missing = [row for row in rows if row not in chunks]
         if missing:
             raise InvalidParameter(f"row must be that of a chunk in the store; got {missing[0]!r}.")
@@ -145,8 +145,8 @@ class LanceReader:
     def chunks(self, doc_id: str | None = None) -> list[Chunk]:
         if doc_id is not None:
             return [row_of(line).chunk for line in self.lines_of(doc_id)]
-        found = self._where(f"kind = {CHUNK}", ["id", "record"])
-        return [row_of(line).chunk for _, line in sorted(zip(*found, strict=True))]
+        columns = self._where(f"kind = {CHUNK}", ["id", "record"])
+        return [row_of(line).chunk for _, line in sorted(zip(*columns, strict=True))]
 
     # -- searches
 
@@ -163,8 +163,8 @@ class LanceReader:
     def _check_keys(self, keys: Iterable[str]) -> None:
         for key in keys:
             tag = literal(key_tag(key))
-            found = self._where(f"kind = {HEAD} AND array_has(tags, {tag})", ["id"], 1)
-            if not found[0] and self.document_ids:
+            (ids,) = self._where(f"kind = {HEAD} AND array_has(tags, {tag})", ["id"], 1)
+            if not ids and self.document_ids:
                 records = (self.heads([name])[name].record for name in self.document_ids)
                 allowed = sorted({name for record in records for name in record["meta"]})
                 raise InvalidParameter(
@@ -195,7 +195,7 @@ class LanceReader:
         while True:
             search = self._table.search(query, vector_column_name=column).distance_type("dot")
             search = search.nprobes(self._probes).limit(asked)
-            ids, distances = self._found(search, "_distance", chosen)
+            ids, distances = self._matches(search, "_distance", chosen)
             scores: dict[int, float] = {}
             for i, distance in zip(ids, distances, strict=True):
                 row = row_of_id(i)
@@ -234,7 +234,7 @@ class LanceReader:
         queries = require("lancedb.query", extra="lancedb")
         match = queries.MatchQuery(" ".join(terms), f"terms_{view}")
         search = self._table.search(match, query_type="fts").limit(n)
-        ids, scores = self._found(search, "_score", chosen)
+        ids, scores = self._matches(search, "_score", chosen)
         pairs = zip(ids, scores, strict=True)
         return _ranked(
             {row_of_id(i): round(score / _K1_FACTOR, SCORE_DIGITS) for i, score in pairs}, n
@@ -244,22 +244,22 @@ class LanceReader:
         check_choice("view", view, self.views)
         check_at_least("n", n, 0)
 
-    def _found(
+    def _matches(
         self, search: Any, score: str, chosen: EngineFilter | None
     ) -> tuple[list[int], list[float]]:
         condition = sql_parts(chosen)
         if condition:
             search = search.where(" AND ".join(condition), prefilter=True)
         with self._reading():
-            found = search.select(["id", score]).to_arrow()
-        return found["id"].to_pylist(), found[score].to_pylist()
+            table = search.select(["id", score]).to_arrow()
+        return table["id"].to_pylist(), table[score].to_pylist()
 
     def _where(self, condition: str, columns: list[str], n: int | None = None) -> list[list[Any]]:
         """Columns of the rows that meet a condition."""
         search = self._table.search().where(condition).select(columns)
         with self._reading():
-            found = (search if n is None else search.limit(n)).to_arrow()
-        return [found[column].to_pylist() for column in columns]
+            table = (search if n is None else search.limit(n)).to_arrow()
+        return [table[column].to_pylist() for column in columns]
 
     @contextmanager
     def _reading(self) -> Iterator[None]:

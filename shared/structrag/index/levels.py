@@ -54,7 +54,7 @@ class SearchedLevel:
             return self._fitted
 
     def keep_fit(self) -> None:
-        """Have the store save the fit and its vectors, if there is one for what is there."""
+        """Have the store save the fit and its vectors, if there is one."""
         reader = self._fitted
         if reader is None or not hasattr(reader.basis, "arrays"):
             return
@@ -70,7 +70,7 @@ class SearchedLevel:
         )
 
     def _saved(self, reader: Reader) -> Reader | None:
-        """The reader with the fit that was saved; None where there is none for these rows."""
+        """The reader with the saved fit of its rows; None without one."""
         prefix = self._saved_name(reader)
         columns = {
             name.removeprefix(prefix): column

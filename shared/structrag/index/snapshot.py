@@ -203,7 +203,7 @@ class Reader:
         return Reader(self.snapshot, self.level, fitted=fitted, basis=basis)
 
     def with_tables(self, tables: Mapping[str, VectorTable], basis: Any) -> Reader:
-        """The same rows with vectors fitted to the whole corpus before, by view."""
+        """The same rows with vectors that were fitted before, by view."""
         place = RowMap(len(self))
         fitted = {
             view: DenseIndex([VectorPart(table, place)], view=view)

@@ -149,7 +149,7 @@ def _write(place: Path, saved: Saved) -> str | None:
 
 
 def _write_named(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> str | None:
-    """Write arrays that are in no segment, and return their file's name; None without any."""
+    """Write arrays that are in no segment. Returns their file's name, None without any."""
     if not arrays:
         return None
     part = folder / f"part-{uuid4().hex}"

@@ -48,14 +48,14 @@ class LsaFit:
         return len(self.terms) if self.term_vectors is None else self.term_vectors.shape[1]
 
     def vector(self, counts: Mapping[str, int]) -> NDArray[np.float32]:
-        """The unit vector of a text by its terms; zeros without a known one."""
+        """The unit vector of a text's terms; zeros without a known term."""
         numbers = self._numbers
-        known = {numbers[term]: count for term, count in counts.items() if term in numbers}
+        by_number = {numbers[term]: count for term, count in counts.items() if term in numbers}
         total = np.zeros(self.dimensions, dtype=np.float32)
-        if not known:
+        if not by_number:
             return total
-        columns = np.fromiter(known, dtype=np.int64, count=len(known))
-        times = np.fromiter(known.values(), dtype=np.float32, count=len(known))
+        columns = np.fromiter(by_number, dtype=np.int64, count=len(by_number))
+        times = np.fromiter(by_number.values(), dtype=np.float32, count=len(by_number))
         scale = (1 + np.log(times)) * self.weights[columns]
         # of length one, so that what is left of a text is measured alike for short and long ones
         scale /= np.linalg.norm(scale)
@@ -147,7 +147,7 @@ class LsaEmbedder:
         return arrays
 
     def restored(self, arrays: Mapping[str, NDArray[Any]]) -> LsaEmbedder | None:
-        """The embedder that gave these arrays; None if it was one of other settings."""
+        """The embedder that gave these arrays; None for other settings."""
         needed = {"tokenizer", "terms", "weights"}
         if not needed <= arrays.keys() or _text(arrays["tokenizer"]) != self._tokenizer_name():
             return None
