@@ -8,7 +8,14 @@ import time
 
 from doubles import HashEmbedder, HashTokens
 
-from structrag import EvidenceRetriever, FixedSplitter, Index, MultiViewRetriever
+from structrag import (
+    ContentAwareSplitter,
+    EvidenceRetriever,
+    FixedSplitter,
+    Index,
+    MultiViewRetriever,
+)
+from structrag.errors import ModelFailed
 from structrag.records import Chunk, Document
 
 
@@ -59,16 +66,41 @@ def moody() -> Index:
 
 
 class Broken(HashEmbedder):
-    """An embedder whose server is down for texts about one thing."""
+    """An embedder that refuses texts, and whose server goes down with one."""
+
+    def __init__(self, log: str | None = None) -> None:
+        super().__init__()
+        self.log = log  # a file that gets a letter a call
+        self.is_down = False
+        self.calls = 0
 
     def embed(self, texts, **options):  # type: ignore[no-untyped-def]
-        if any("DOWN" in text for text in texts):
+        self.calls += 1
+        if self.log is not None:
+            with open(self.log, "a") as file:
+                file.write("x")
+        if not self.is_down and any("REFUSED" in text for text in texts):
+            raise ValueError("not this text")
+        self.is_down = self.is_down or any("DOWN" in text for text in texts)
+        if self.is_down:
             raise ConnectionError("no server")
         return super().embed(texts, **options)
 
 
-def broken() -> Index:
-    return Index(embedder=Broken())
+def broken(log: str | None = None) -> Index:
+    return Index(embedder=Broken(log))
+
+
+def broken_for(method: str, embedder: str, max_tokens: int) -> Index:
+    """What the command `index` makes, with that embedder."""
+    return Index(embedder=Broken(), splitter=ContentAwareSplitter(max_tokens=max_tokens))
+
+
+class TooMany(ModelFailed):
+    """An error of a model's own kind, which cannot be sent as it is."""
+
+    def __init__(self, calls: int, limit: int) -> None:
+        super().__init__(f"{calls} calls of {limit}")
 
 
 class Slow(FixedSplitter):

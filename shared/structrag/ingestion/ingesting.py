@@ -32,6 +32,7 @@ from structrag.index.storage import MANIFEST
 from structrag.index.store import Store
 from structrag.ingestion.file_state import FileState, file_state
 from structrag.ingestion.one_model import BATCH_SIZE, ModelServer
+from structrag.ingestion.stopping import while_preparing
 from structrag.ingestion.summary import Summary, read_summary, summary_path, write_summary
 from structrag.ingestion.tasks import Done, Ready, Setup, Stopped, Task
 from structrag.ingestion.workers import Replies, Worker, packed
@@ -140,9 +141,10 @@ def ingest(
     Each process makes its own models, reads files, splits and embeds them. This one stores what
     they send, in the order of the files, and saves from time to time. Begun again after anything
     has stopped it, it goes on: files that have not changed (size and time) are not read again, and
-    documents that have not changed are not embedded again. A file that cannot be read, or that
-    kills two processes, is left out and named in the report. A document is in whole or not at all;
-    one that was stored before and cannot be read any more stays as it was.
+    documents that have not changed are not embedded again. A file that cannot be read, that a model
+    refuses though it takes others, or that kills two processes, is left out and named in the
+    report. A document is in whole or not at all; one that was stored before and cannot be read any
+    more stays as it was.
 
     Beside the index lies `STORE.ingested.json` with the report, the errors, and size and time of
     each file.
@@ -171,7 +173,9 @@ def ingest(
     Raises:
         InvalidParameter: `make` cannot be sent to a process or gives something else; the index was
             built with other models or settings; another ingestion writes to it.
-        ModelFailed, BudgetExceeded: a model failed. What was finished is saved.
+        ModelFailed, InvalidAnswer: a model failed, or gave nothing usable, for a file and then for
+            a short text too; BudgetExceeded: the calls that were allowed are used up. The error
+            names the files. What was finished is saved.
         SaveFailed: the system refuses to write; what was saved before is whole.
         IndexDamaged: the index cannot be opened.
     """
@@ -517,7 +521,7 @@ class _Ingestion:
 
     def _take(self, worker: Worker, reply: Ready | Done | Stopped | None) -> None:
         if isinstance(reply, Stopped):
-            raise reply.error
+            raise while_preparing(reply.error, reply.paths)
         if isinstance(reply, Ready):
             worker.is_ready, self.failed_starts = True, 0
         elif isinstance(reply, Done):

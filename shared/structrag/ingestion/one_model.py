@@ -143,9 +143,12 @@ class ModelServer:
             if len(values) != len(texts):
                 raise ValueError(f"{len(values)} answers for {len(texts)} texts")
         except Exception as error:  # noqa: BLE001 - the worker raises it as its model's
-            failure = f"{type(error).__name__}: {error}"
-            for _, tell in items:
-                tell(Answered(failure=failure))
+            if len(items) > 1:  # one worker's text must not be another's failure
+                for item in items:
+                    self._answer(method, query, [item])
+                return
+            _, tell = items[0]
+            tell(Answered(failure=f"{type(error).__name__}: {error}"))
             return
         first = 0
         for asked, tell in items:

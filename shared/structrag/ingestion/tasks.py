@@ -66,3 +66,4 @@ class Stopped:
     """A model or setting failed, and will for other files too."""
 
     error: StructragError
+    paths: tuple[str, ...] = ()  # files that were being prepared

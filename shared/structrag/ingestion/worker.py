@@ -13,10 +13,12 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, BinaryIO
+from uuid import uuid4
 
-from structrag.asking.requests import COUNTS
+from structrag.asking.requests import COUNTS, Embed, EmbedTokens, Request, Steps
 from structrag.errors import (
     BudgetExceeded,
+    InvalidAnswer,
     InvalidParameter,
     MissingExtra,
     ModelFailed,
@@ -26,6 +28,7 @@ from structrag.index.entries import Entry
 from structrag.index.index import Index
 from structrag.index.store import Store
 from structrag.ingestion.one_model import Answered, Asked, RemoteEmbedder
+from structrag.ingestion.stopping import refusal
 from structrag.ingestion.tasks import Done, Ready, Setup, Stopped, Task
 from structrag.reading.files import read_file
 from structrag.records import Document
@@ -33,8 +36,8 @@ from structrag.retrieval.evidence.retriever import EvidenceRetriever
 from structrag.retrieval.evidence.store import KIND
 from structrag.retrieval.multiview import MultiViewRetriever
 
-# Errors of models and settings: other files would meet them too.
-_OF_ALL_FILES = (ModelFailed, BudgetExceeded, MissingExtra)
+_OF_A_MODEL = (ModelFailed, InvalidAnswer)  # it is down, or refuses a text
+_OF_ALL_FILES = (BudgetExceeded, MissingExtra)  # other files would meet these too
 
 
 class Collected(Store):
@@ -93,6 +96,7 @@ class Preparer:
             )
         self.before: dict[str, Any] = dict.fromkeys(COUNTS, 0)
         self.chunks = 0  # of the task at hand
+        self.at_fault = ""  # the file after which a model was down
 
     def ready(self) -> Ready:
         config = self.retriever.config()
@@ -101,14 +105,17 @@ class Preparer:
         embedder = getattr(self.retriever, "embedder", None)
         return Ready(self.collected.settings, config, hasattr(embedder, "fit"))
 
-    def done(self, task: Task) -> Done:
-        """Prepare the files of a task. Raises an error that other files would meet too."""
+    def done(self, task: Task) -> Done | Stopped:
+        """Prepare the files of a task. Stopped by an error that other files would meet too."""
         self.collected.entries = {}
         self.collected.present = task.fingerprints
         self.collected.shared = dict(task.shared)
-        self.chunks = 0
+        self.chunks, self.at_fault = 0, ""
         documents, errors = self._read(task.paths)
-        errors |= self._add(documents)
+        try:
+            errors |= self._add(documents)
+        except StructragError as error:
+            return Stopped(_portable(error), self._suspects(documents))
         entries = self.collected.entries
         unchanged = [
             document.id
@@ -146,25 +153,69 @@ class Preparer:
         return documents, errors
 
     def _add(self, documents: Sequence[Document]) -> dict[str, str]:
-        """Prepare documents together; where one is bad, each by itself. Gives errors by id."""
+        """Prepare documents together; where that fails, each by itself. Gives errors by id."""
         try:
             self.chunks += self.retriever.add(documents).chunks
         except _OF_ALL_FILES:
             raise
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:  # noqa: BLE001 - one bad file does not stop the others
             if len(documents) == 1:
-                return {documents[0].id: _sentence(error)}
+                return {documents[0].id: self._of_file(documents[0].id, error)}
             errors: dict[str, str] = {}
             for document in documents:  # those that were finished are not made again
                 errors |= self._add([document])
             return errors
         return {}
 
+    def _of_file(self, path: str, error: Exception) -> str:
+        """Why one file is left out. Raises the error of a model that is down."""
+        if not isinstance(error, _OF_A_MODEL):
+            return _sentence(error)
+        if not self._models_answer():
+            self.at_fault = path
+            raise error
+        return refusal(path, error)
+
+    def _suspects(self, documents: Sequence[Document]) -> tuple[str, ...]:
+        """The files that may have stopped it: the one tried alone, if others were before it."""
+        ids = tuple(document.id for document in documents)
+        return ids if self.at_fault in {"", ids[0]} else (self.at_fault,)
+
+    def _models_answer(self) -> bool:
+        """Whether those that embed take a short text, which no cache can know."""
+        text = (f"probe {uuid4().hex}",)
+        requests: list[Request] = []
+        embedder = self.retriever.embedder
+        if embedder is not None and not hasattr(embedder, "fit"):
+            requests.append(Embed(text))
+        encoder = getattr(self.retriever, "token_encoder", None)
+        if encoder is not None:
+            requests.append(EmbedTokens(text, encoder))
+        try:
+            self.retriever.run(_asking(requests))
+        except _OF_A_MODEL:
+            return False
+        return bool(requests)
+
+
+def _asking(requests: list[Request]) -> Steps[None]:
+    """Steps that make requests and end."""
+    yield requests
+
 
 def _sentence(error: Exception) -> str:
     if isinstance(error, StructragError):
         return str(error)
     return f"{type(error).__name__}: {error}"
+
+
+def _portable(error: StructragError) -> StructragError:
+    """An error that can be sent to the driver, of its own class if possible."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # noqa: BLE001 - a model's own class may want other arguments
+        return ModelFailed(str(error))
+    return error
 
 
 def main() -> None:
@@ -185,7 +236,7 @@ def main() -> None:
         preparer = Preparer(pickle.load(requests), ask)
         _send(replies, preparer.ready())
     except StructragError as error:
-        return _send(replies, Stopped(error))
+        return _send(replies, Stopped(_portable(error)))
     except Exception as error:  # noqa: BLE001 - whatever `make` raises
         sentence = f"make must give a retriever; it raised {_sentence(error)}"
         return _send(replies, Stopped(InvalidParameter(sentence)))
@@ -194,10 +245,7 @@ def main() -> None:
             task: Task = pickle.load(requests)
         except EOFError:
             return None  # the driver is done, or gone
-        try:
-            _send(replies, preparer.done(task))
-        except StructragError as error:
-            _send(replies, Stopped(error))
+        _send(replies, preparer.done(task))
 
 
 def _send(replies: BinaryIO, reply: Any) -> None:

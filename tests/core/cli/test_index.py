@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import ingestion_makers as makers
 import pytest
 from cli_running import run
 
@@ -52,6 +53,28 @@ def test_nothing_to_read(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
     (tmp_path / "files" / "bad.md").write_bytes(b"\x00")
     code, _, err = run(capsys, "index", tmp_path / "files", "--store", store, "--workers", 1)
     assert (code, "bad.md" in err) == (2, True)
+
+
+def test_a_model_that_fails_names_the_files(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    manuals: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (manuals / "a.md").write_text("# It\n\nIs DOWN.")
+    monkeypatch.setattr("structrag.cli.kept_index._made", makers.broken_for)
+    monkeypatch.setattr("structrag.cli.kept_index.embedder_of", lambda name: makers.Broken())
+    store = ("--store", tmp_path / "store", "--method", "multiview", "--embedder", "any")
+    arguments = ("index", manuals, *store, "--workers", 1)
+    code, out, err = run(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert "ConnectionError: no server" in err and "Traceback" not in err
+    assert f"{str(manuals / 'a.md')!r} and 3 more files" in err
+    assert "begin the same ingestion again" in err
+    (manuals / "a.md").write_text("# It\n\nIs REFUSED.")
+    code, _, err = run(capsys, *arguments)
+    assert (code, "3 documents added" in err, "1 left out" in err) == (0, True, True)
+    assert f"left out: {str(manuals / 'a.md')!r} cannot be embedded: The embedder" in err
 
 
 def test_another_embedder(

@@ -198,15 +198,39 @@ def test_a_file_that_takes_too_long_does_not_stop_the_others(
 
 def test_a_model_that_fails_stops_it_and_what_was_finished_is_kept(tmp_path: Path) -> None:
     files = write_files(tmp_path / "files", 70)
-    files[-1].write_text("# Bad\n\nThe server is DOWN.")
-    run = partial(ingest, tmp_path / "files", tmp_path / "index", make=makers.broken, workers=1)
-    with pytest.raises(ModelFailed, match="no server"):
+    files[-1].write_text("# Bad\n\nThe server goes DOWN.")
+    log = tmp_path / "calls"
+    run = partial(
+        ingest,
+        tmp_path / "files",
+        tmp_path / "index",
+        make=partial(makers.broken, str(log)),
+        workers=1,
+    )
+    with pytest.raises(ModelFailed, match="no server") as failure:
         run()
-    stored = len(Store.load(tmp_path / "index").document_ids)
-    assert 0 < stored < 70
+    assert (
+        f"while it prepared {str(files[64])!r} and 5 more files; what was finished is saved. Mend "
+        "the cause and begin the same ingestion again: it goes on where it stopped."
+    ) in str(failure.value)
+    assert len(Store.load(tmp_path / "index").document_ids) == 64
+    assert log.stat().st_size == 2 * 2 + 3  # calls: two a group, then all, the first alone, a probe
     files[-1].write_text("# Good\n\nIt is up.")
     report = run()
-    assert (report.unchanged, report.added) == (stored, 70 - stored)
+    assert (report.unchanged, report.added) == (64, 6)
+
+
+def test_a_file_that_a_model_refuses_is_left_out_and_tried_again(tmp_path: Path) -> None:
+    files = write_files(tmp_path / "files", 40)
+    for file in (files[3], files[-1]):
+        file.write_text("# Bad\n\nThis is REFUSED.")
+    run = partial(ingest, tmp_path / "files", tmp_path / "index", make=makers.broken, workers=2)
+    report = run()
+    assert (report.added, sorted(report.errors)) == (38, [str(files[3]), str(files[-1])])
+    assert "ValueError: not this text. The model takes other texts." in report.errors[str(files[3])]
+    files[3].write_text("# Good\n\nIt is taken.")
+    report = run()  # of the two files one is refused again
+    assert (report.added, report.unchanged, list(report.errors)) == (1, 38, [str(files[-1])])
 
 
 @pytest.mark.parametrize(

@@ -120,18 +120,26 @@ def test_with_a_make_of_its_own(tmp_path: Path) -> None:
     assert store.search_dense("raw", np.ones(64), 3)
 
 
-def test_a_model_that_fails_stops_it(tmp_path: Path) -> None:
+def test_a_model_that_fails_stops_it_and_one_that_refuses_a_file_does_not(tmp_path: Path) -> None:
     files = write_files(tmp_path / "files", 3)
-    files[1].write_text("# It\n\nIs DOWN.")
-    with pytest.raises(ModelFailed, match="no server"):
-        ingest(
-            tmp_path / "files",
-            tmp_path / "index",
-            makers.Broken(),
-            make=makers.index_with,
-            one_model=True,
-            workers=1,
-        )
+    files[0].write_text("# It\n\nIs DOWN.")
+    files[1].write_text("# It\n\nIs REFUSED.")
+    arguments: dict[str, Any] = {"make": makers.index_with, "one_model": True, "workers": 1}
+    target = tmp_path / "index"
+    with pytest.raises(ModelFailed, match=r"no server.*/000\.md'; what was finished"):
+        ingest(files[1:] + files[:1], target, makers.Broken(), **arguments)
+    report = ingest(files[1:], target, makers.Broken(), **arguments)
+    assert (report.added, list(report.errors)) == (1, [str(files[1])])
+    assert "ValueError: not this text" in report.errors[str(files[1])]
+
+
+def test_a_text_that_is_refused_fails_the_worker_alone_that_asked_for_it() -> None:
+    with ModelServer(makers.Broken()) as server:
+        answers: SimpleQueue[Answered] = SimpleQueue()
+        asked = [Asked("embed", (text,)) for text in ("one", "REFUSED", "two")]
+        server._answer("embed", False, [(one, answers.put) for one in asked])
+        failures = [answers.get(timeout=60).failure for _ in asked]
+    assert failures == [None, "ValueError: not this text", None]
 
 
 def test_lsa_is_refused(tmp_path: Path) -> None:

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import ingestion_makers as makers
+import numpy as np
 import pytest
-from doubles import HostStore
+from doubles import HashEmbedder, HostStore
 
 from structrag import Index, read_file
-from structrag.errors import InvalidParameter, MissingExtra, ModelFailed
-from structrag.ingestion.tasks import Setup, Task
-from structrag.ingestion.worker import Preparer
+from structrag.errors import (
+    BudgetExceeded,
+    InvalidAnswer,
+    InvalidParameter,
+    MissingExtra,
+    ModelFailed,
+)
+from structrag.ingestion.tasks import Done, Setup, Stopped, Task
+from structrag.ingestion.worker import Preparer, _portable
 from structrag.records import Document
+
+
+class Nan(HashEmbedder):
+    """An embedder that gives no numbers."""
+
+    def embed(self, texts: Any, *, query: bool = False) -> Any:
+        return super().embed(texts, query=query) * np.nan
 
 
 def host_index() -> Index:
@@ -78,10 +93,65 @@ def test_a_reader_that_is_not_installed_leaves_out_its_files_alone(
     assert done.errors == {paths[1]: "PDF files need pypdfium2."}
 
 
-def test_a_model_that_fails_is_raised(tmp_path: Path) -> None:
+def test_a_model_that_is_down_stops_it_after_a_few_calls(tmp_path: Path) -> None:
     preparer = Preparer(Setup(makers.broken, {}))
-    with pytest.raises(ModelFailed, match="no server"):
-        preparer.done(Task(0, files(tmp_path, "# A\n\nDOWN"), {}, {}))
+    paths = files(tmp_path, *(f"# {n}\n\nDOWN" for n in range(9)))
+    stopped = preparer.done(Task(0, paths, {}, {}))
+    assert isinstance(stopped, Stopped) and isinstance(stopped.error, ModelFailed)
+    assert "no server" in str(stopped.error)
+    assert stopped.paths == paths  # any of them may have brought it down
+    assert preparer.retriever.embedder.calls == 3  # all, the first alone, a probe
+
+
+def test_a_model_that_goes_down_after_others_passed_names_one_file(tmp_path: Path) -> None:
+    preparer = Preparer(Setup(makers.broken, {}))
+    paths = files(tmp_path, "# A\n\nREFUSED", "# B\n\nTwo.", "# C\n\nThree.", "# D\n\nDOWN")
+    stopped = preparer.done(Task(0, paths, {}, {}))
+    assert isinstance(stopped, Stopped)
+    assert stopped.paths == paths[3:]
+
+
+@pytest.mark.parametrize("others", [0, 4])
+def test_a_text_that_a_model_refuses_leaves_out_its_file_alone(tmp_path: Path, others: int) -> None:
+    preparer = Preparer(Setup(makers.broken, {}))
+    texts = [f"# {n}\n\nText {n}." for n in range(others)]
+    *good, bad = files(tmp_path, *texts, "# Bad\n\nREFUSED")
+    done = preparer.done(Task(0, (*good, bad), {}, {}))
+    assert isinstance(done, Done)
+    assert [entry.document.id for entry in done.entries] == good
+    (sentence,) = done.errors.values()
+    assert list(done.errors) == [bad]
+    assert sentence == (
+        f"{bad!r} cannot be embedded: The embedder 'hash' raised ValueError: not this text. The "
+        "model takes other texts."
+    )
+
+
+def test_vectors_that_are_none_stop_it(tmp_path: Path) -> None:
+    preparer = Preparer(Setup(partial(makers.index_with, Nan()), {}))
+    stopped = preparer.done(Task(0, files(tmp_path, "# A\n\nOne.", "# B\n\nTwo."), {}, {}))
+    assert isinstance(stopped, Stopped) and isinstance(stopped.error, InvalidAnswer)
+
+
+def test_a_budget_that_is_used_up_names_all_files_of_the_task(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    preparer = Preparer(Setup(makers.index, {}))
+
+    def add(documents: Any) -> Any:
+        raise BudgetExceeded("It needs more calls.")
+
+    monkeypatch.setattr(preparer.retriever, "add", add)
+    paths = files(tmp_path, "# A\n\nOne.", "# B\n\nTwo.")
+    stopped = preparer.done(Task(0, paths, {}, {}))
+    assert isinstance(stopped, Stopped) and stopped.paths == paths
+    assert isinstance(stopped.error, BudgetExceeded)
+
+
+def test_an_error_that_cannot_be_sent_is_told(tmp_path: Path) -> None:
+    error = _portable(makers.TooMany(3, 2))
+    assert type(error) is ModelFailed and str(error) == "3 calls of 2"
+    assert type(_portable(BudgetExceeded("It is."))) is BudgetExceeded
 
 
 def test_a_host_store_is_refused() -> None:

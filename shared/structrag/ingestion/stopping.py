@@ -1,0 +1,65 @@
+"""Errors that stop an ingestion, with the files that it was preparing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from structrag.asking.failures import WHILE_ADDING
+from structrag.errors import StructragError
+from structrag.reading.opening import shown
+
+E = TypeVar("E", bound=StructragError)
+
+
+def while_preparing(error: E, paths: Sequence[str]) -> E:
+    """The same error, with a sentence that names files and says what to do.
+
+    Example:
+        >>> from structrag.errors import ModelFailed
+        >>> print(while_preparing(ModelFailed("The server is down."), ["a.md", "b.md"]))
+        The server is down. This stopped the ingestion while it prepared 'a.md' and 1 more file; \
+what was finished is saved. Mend the cause and begin the same ingestion again: it goes on where \
+it stopped.
+
+    Without a path it stays as it is.
+    """
+    if not paths:
+        return error
+    return _reworded(
+        error,
+        f"{_cause(error)} This stopped the ingestion while it prepared {_named(paths)}; what was "
+        "finished is saved. Mend the cause and begin the same ingestion again: it goes on where "
+        "it stopped.",
+    )
+
+
+def refusal(path: str, error: StructragError) -> str:
+    """Why a file was left out whose text a model refuses.
+
+    Example:
+        >>> from structrag.errors import ModelFailed
+        >>> print(refusal("a.md", ModelFailed("It raised ValueError: too long.")))
+        'a.md' cannot be embedded: It raised ValueError: too long. The model takes other texts.
+    """
+    return f"{shown(Path(path))} cannot be embedded: {_cause(error)} The model takes other texts."
+
+
+def _cause(error: StructragError) -> str:
+    """What happened, without the advice for who adds documents by hand."""
+    return str(error).removesuffix(WHILE_ADDING).rstrip()
+
+
+def _named(paths: Sequence[str]) -> str:
+    first, more = shown(Path(paths[0])), len(paths) - 1
+    if not more:
+        return first
+    return f"{first} and {more:,} more file{'s' if more > 1 else ''}"
+
+
+def _reworded(error: E, sentence: str) -> E:
+    error.args = (sentence,)
+    if isinstance(error, ImportError):
+        error.msg = sentence  # which it shows, not its arguments
+    return error
