@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from doubles import HashEmbedder, HostStore, ScriptedModel
+from index_making import document
 from store_making import VIEWS, answers, entry, small_store
 
 from structrag import (
@@ -124,16 +125,6 @@ def test_chunk_ids_of_another_form_are_found() -> None:
 
 
 KEYWORDS = '["pump", "valve"]'
-
-
-def document(number: int, extra: str = "", **fields: Any) -> Document:
-    text = (
-        f"Preface of document {number}.\n\n# Pump {number}\n\nThe pump of document {number} holds "
-        f"pressure. {extra}\n\n"
-        f"## Valve\n\nA valve lets water {number} pass.\n\n# Gearbox\n\nThe gearbox number "
-        f"{number} needs oil.\n"
-    )
-    return Document(text, id=f"doc{number}", title=f"Manual {number}", format="markdown", **fields)
 
 
 SETTINGS: dict[str, dict[str, Any]] = {

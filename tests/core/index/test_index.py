@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from doubles import HashEmbedder, HostStore, ScriptedModel
+from index_making import QUERIES, document, state
 
 from structrag import (
     Cache,
@@ -38,29 +39,7 @@ from structrag.index.index import ALGORITHM_VERSION, AddReport
 from structrag.index.snapshot import Reader
 from structrag.index.store import Store
 
-QUERIES = ["pump pressure", "a valve", "the gearbox of document 2", "unknownword", "water"]
 KEYWORDS = '["pump", "valve"]'
-
-
-def document(number: int, extra: str = "", **fields: Any) -> Document:
-    text = (
-        f"Preface of document {number}.\n\n# Pump {number}\n\nThe pump of document {number} holds "
-        f"pressure. {extra}\n\n"
-        f"## Valve\n\nA valve lets water {number} pass.\n\n# Gearbox\n\nThe gearbox number "
-        f"{number} needs oil.\n"
-    )
-    return Document(text, id=f"doc{number}", title=f"Manual {number}", format="markdown", **fields)
-
-
-def state(index: Index) -> list[Any]:
-    """What every route and view of an index answers."""
-    return [
-        [
-            (hit.chunk.id, hit.chunk.text, round(hit.score, 6))
-            for hit in index.search(query, 50, view=view, route=route)
-        ]
-        for query, view, route in itertools.product(QUERIES, index.views, ("dense", "bm25"))
-    ]
 
 
 def group_of_one(monkeypatch: pytest.MonkeyPatch) -> None:

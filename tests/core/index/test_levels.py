@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from doubles import HashEmbedder
+from index_making import search_beside_changes
 
 from structrag import D3Index, D3Retriever, Index, MultiViewRetriever, read_text
 from structrag.errors import IndexDamaged, InvalidParameter
@@ -28,35 +28,21 @@ def pumps(count: int) -> Index:
 
 
 def test_searches_while_documents_come_and_go_never_mix_two_fits() -> None:
-    index, failures, done = pumps(30), [], threading.Event()
+    index = pumps(30)
 
-    def churn() -> None:
-        for j in range(200):
-            index.add([read_text(f"Other churn{j}.", id=f"x{j % 9}")])
-            if j % 3 == 2:
-                index.delete(f"x{(j - 1) % 9}")
-            if done.is_set():
-                return
-            time.sleep(0.002)
+    def change(number: int) -> None:
+        index.add([read_text(f"Other churn{number}.", id=f"x{number % 9}")])
+        if number % 3 == 2:
+            index.delete(f"x{(number - 1) % 9}")
+        time.sleep(0.002)
 
     def search() -> None:
-        try:
-            for i in range(8):
-                hits = MultiViewRetriever(index, k=3).search(f"Pump {i} w{i}")
-                assert hits[0].chunk.doc_id == f"d{i}"
-                assert index.search(f"w{i}", 1)[0].chunk.doc_id == f"d{i}"
-        except BaseException as error:  # noqa: BLE001 - shown by the main thread
-            failures.append(error)
+        for i in range(8):
+            hits = MultiViewRetriever(index, k=3).search(f"Pump {i} w{i}")
+            assert hits[0].chunk.doc_id == f"d{i}"
+            assert index.search(f"w{i}", 1)[0].chunk.doc_id == f"d{i}"
 
-    churning = threading.Thread(target=churn)
-    searching = [threading.Thread(target=search) for _ in range(4)]
-    for thread in (churning, *searching):
-        thread.start()
-    for thread in searching:
-        thread.join()
-    done.set()
-    churning.join()
-    assert failures == []
+    search_beside_changes(search, change)
 
 
 def test_a_fit_serves_until_documents_change() -> None:

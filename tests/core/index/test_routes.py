@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
-from typing import Any
-
 import pytest
 from doubles import HashEmbedder
+from index_making import document, state
 
 from structrag import (
     Document,
@@ -14,29 +12,6 @@ from structrag import (
     MultiViewRetriever,
 )
 from structrag.models import LsaEmbedder
-
-QUERIES = ["pump pressure", "a valve", "the gearbox of document 2", "unknownword", "water"]
-
-
-def document(number: int, extra: str = "", **fields: Any) -> Document:
-    text = (
-        f"Preface of document {number}.\n\n# Pump {number}\n\nThe pump of document {number} holds "
-        f"pressure. {extra}\n\n"
-        f"## Valve\n\nA valve lets water {number} pass.\n\n# Gearbox\n\nThe gearbox number "
-        f"{number} needs oil.\n"
-    )
-    return Document(text, id=f"doc{number}", title=f"Manual {number}", format="markdown", **fields)
-
-
-def state(index: Index) -> list[Any]:
-    """What every route and view of an index answers."""
-    return [
-        [
-            (hit.chunk.id, hit.chunk.text, round(hit.score, 6))
-            for hit in index.search(query, 50, view=view, route=route)
-        ]
-        for query, view, route in itertools.product(QUERIES, index.views, ("dense", "bm25"))
-    ]
 
 
 def test_lsa_is_refitted_after_changes_and_equals_a_fresh_one() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from doubles import HashEmbedder
+from index_making import document
 from store_making import VIEWS, entry, small_store
 
 from structrag import Index, MultiViewRetriever
@@ -14,7 +15,6 @@ from structrag.errors import (
     InvalidParameter,
 )
 from structrag.index.store import Store
-from structrag.records import Document
 
 
 def test_select() -> None:
@@ -69,16 +69,6 @@ def test_a_selection_sees_the_store_as_it_was_when_it_began() -> None:
     assert isinstance(mask, np.ndarray)
     assert mask.tolist() == [True, True, False, False, False, True]
     assert store.document_ids == ["a", "b", "c", "from a", "from b", "from c"]
-
-
-def document(number: int, extra: str = "", **fields: Any) -> Document:
-    text = (
-        f"Preface of document {number}.\n\n# Pump {number}\n\nThe pump of document {number} holds "
-        f"pressure. {extra}\n\n"
-        f"## Valve\n\nA valve lets water {number} pass.\n\n# Gearbox\n\nThe gearbox number "
-        f"{number} needs oil.\n"
-    )
-    return Document(text, id=f"doc{number}", title=f"Manual {number}", format="markdown", **fields)
 
 
 def test_where_limits_every_route(embedder: HashEmbedder) -> None:

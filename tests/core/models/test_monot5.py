@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
 transformers = pytest.importorskip("transformers", reason="the extra 'models' is not installed")
 
+from small_models import words_tokenizer  # noqa: E402
+
 from structrag.errors import InvalidParameter  # noqa: E402
 from structrag.models.monot5 import MonoT5, as_monot5  # noqa: E402
 
@@ -52,21 +54,8 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Any:
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
-
-    plain = Tokenizer(
-        models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="<unk>")
-    )
-    plain.pre_tokenizer = pre_tokenizers.Whitespace()
-    plain.post_processor = processors.TemplateProcessing(
-        single="$A </s>", special_tokens=[("</s>", 1)]
-    )
-    return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=plain,
-        pad_token="<pad>",
-        unk_token="<unk>",
-        eos_token="</s>",
-        model_max_length=512,
+    return words_tokenizer(
+        WORDS, "$A </s>", pad_token="<pad>", eos_token="</s>", model_max_length=512
     )
 
 

@@ -22,6 +22,8 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
 transformers = pytest.importorskip("transformers", reason="the extra 'models' is not installed")
 
+from small_models import words_tokenizer  # noqa: E402
+
 from structrag.chunks.idms.splitter import IDMSSplitter  # noqa: E402
 from structrag.models.margins import KEEP_OPTION, PROMPT, SPLIT_OPTION  # noqa: E402
 from structrag.models.prefix_reuse import PrefixReader, common_length, whole_logits  # noqa: E402
@@ -384,12 +386,7 @@ TEXT = (
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Any:
-    from tokenizers import Tokenizer, pre_tokenizers
-    from tokenizers import models as kinds
-
-    plain = Tokenizer(kinds.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="<unk>"))
-    plain.pre_tokenizer = pre_tokenizers.Whitespace()
-    return transformers.PreTrainedTokenizerFast(tokenizer_object=plain, unk_token="<unk>")
+    return words_tokenizer(WORDS)
 
 
 @pytest.mark.parametrize("name", ["llama", "gpt2"])

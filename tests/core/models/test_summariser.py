@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from small_models import words_tokenizer
 
 from structrag.errors import InvalidParameter
 from structrag.models.summariser import TransformersSummariser
@@ -25,17 +26,7 @@ WORDS = [
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch: Any = pytest.importorskip("torch")
     transformers: Any = pytest.importorskip("transformers")
-    tokenizers: Any = pytest.importorskip("tokenizers")
-    vocabulary = {word: i for i, word in enumerate(WORDS)}
-    raw = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocabulary, unk_token="<unk>"))
-    raw.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
-    tokenizer = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=raw,
-        bos_token="<s>",
-        eos_token="</s>",
-        pad_token="<pad>",
-        unk_token="<unk>",
-    )
+    tokenizer = words_tokenizer(WORDS, bos_token="<s>", eos_token="</s>", pad_token="<pad>")
     torch.manual_seed(0)
     layers = {
         f"{side}_{name}": value

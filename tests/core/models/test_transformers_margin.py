@@ -12,6 +12,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
 transformers = pytest.importorskip("transformers", reason="the extra 'models' is not installed")
 
+from small_models import small_causal_model, words_tokenizer  # noqa: E402
+
 from structrag.asking.cache import Cache  # noqa: E402
 from structrag.asking.runner import Runner  # noqa: E402
 from structrag.chunks.idms.splitter import IDMSSplitter  # noqa: E402
@@ -46,27 +48,12 @@ PROMPTS = ["cats eat", "dogs sleep . cats eat . dogs", "A", "Passage A Passage B
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Any:
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
-
-    plain = Tokenizer(
-        models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="<unk>")
-    )
-    plain.pre_tokenizer = pre_tokenizers.Whitespace()
-    plain.post_processor = processors.TemplateProcessing(
-        single="<s> $A", special_tokens=[("<s>", 2)]
-    )
-    return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=plain, pad_token="<pad>", unk_token="<unk>", bos_token="<s>"
-    )
+    return words_tokenizer(WORDS, "<s> $A", pad_token="<pad>", bos_token="<s>")
 
 
 @pytest.fixture(scope="module")
 def model() -> Any:
-    torch.manual_seed(0)
-    config = transformers.GPT2Config(
-        vocab_size=len(WORDS), n_positions=256, n_embd=16, n_layer=2, n_head=2
-    )
-    return transformers.GPT2LMHeadModel(config).eval()
+    return small_causal_model(words=WORDS, longest=256)
 
 
 def direct(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from doubles import HashEmbedder, HashTokens
 from hypothesis import given
 from hypothesis import strategies as st
+from index_making import search_beside_changes
 from samples import BAD, manual
 
 from structrag import EvidenceRetriever, Retriever, read_text
@@ -454,29 +454,13 @@ def test_searches_while_documents_come_and_go_never_mix_two_fits() -> None:
     retriever = EvidenceRetriever.from_documents(
         [read_text(f"Pump {i} has valve w{i}.", id=f"d{i}") for i in range(12)]
     )
-    failures: list[BaseException] = []
-    done = threading.Event()
 
-    def churn() -> None:
-        number = 0
-        while not done.is_set():
-            retriever.add([read_text(f"Other churn{number} thing.", id=f"x{number % 5}")])
-            number += 1
+    def change(number: int) -> None:
+        retriever.add([read_text(f"Other churn{number} thing.", id=f"x{number % 5}")])
 
     def search() -> None:
-        try:
-            for i in range(12):
-                hit = retriever.search(f"Which pump has valve w{i}?", k=1)[0]
-                assert hit.chunk.doc_id == f"d{i}"
-        except BaseException as error:  # noqa: BLE001 - shown by the main thread
-            failures.append(error)
+        for i in range(12):
+            hit = retriever.search(f"Which pump has valve w{i}?", k=1)[0]
+            assert hit.chunk.doc_id == f"d{i}"
 
-    churning = threading.Thread(target=churn)
-    searching = [threading.Thread(target=search) for _ in range(3)]
-    for thread in (churning, *searching):
-        thread.start()
-    for thread in searching:
-        thread.join()
-    done.set()
-    churning.join()
-    assert failures == []
+    search_beside_changes(search, change, searchers=3)

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 from doubles import HashEmbedder
+from phone_making import NAMES, phone_retriever, phones
 
-from structrag import Document, HiQARetriever, Index
+from structrag import Document, Index
 from structrag.index.snapshot import Reader
 from structrag.retrieval.hiqa.pool import PoolSource
 
@@ -21,30 +22,9 @@ class Alone(PoolSource):
         return vector, None
 
 
-NAMES = [f"Nova {letter}10" for letter in "ABCDE"]
-
-
-def retriever(index: Index, **settings: Any) -> HiQARetriever:
-    return HiQARetriever(index, keywords=NAMES, detect_keywords=False, **settings)
-
-
-def phones(embedder: Any = None) -> Index:
-    index = Index(embedder=embedder, views=("raw",))
-    sections = (
-        "## Battery\n\nIt lasts for 30 hours.\n\n## Camera\n\nIt takes pictures of 12 megapixels.\n"
-    )
-    index.add(
-        [
-            Document(f"# {name}\n\n{sections}", id=name, title=name, format="markdown")
-            for name in NAMES
-        ]
-    )
-    return index
-
-
 def test_the_rest_orders_chunks_that_hold_the_name_and_leaves_their_mean() -> None:
     index = phones(HashEmbedder())
-    source = retriever(index).source
+    source = phone_retriever(index).source
     query = "How long does the Nova C10 last?"
     with_rest = index.run(source.steps(index.reader(), query, 50, None))
     alone = index.run(Alone(**vars(source)).steps(index.reader(), query, 50, None))
@@ -71,7 +51,7 @@ def test_one_chunk_with_the_name_keeps_its_score() -> None:
             for name in NAMES
         ]
     )
-    source = retriever(index).source
+    source = phone_retriever(index).source
     pools = [
         index.run(each.steps(index.reader(), "Who makes the Nova C10?", 50, None))
         for each in (source, Alone(**vars(source)))
@@ -85,7 +65,7 @@ def test_as_printed_the_question_alone_is_compared(settings: dict[str, Any]) -> 
     embedder = HashEmbedder()
     index = phones(embedder)
     query = "How long does the Nova C10 last?"
-    hits = retriever(index, **settings).search(query, 10)
+    hits = phone_retriever(index, **settings).search(query, 10)
     alpha, beta = 0.5, 0.2
     cosines = {hit.chunk.id: hit.scores["dense"] for hit in hits}
     low, high = min(cosines.values()), max(cosines.values())
@@ -97,7 +77,7 @@ def test_as_printed_the_question_alone_is_compared(settings: dict[str, Any]) -> 
         total = alpha * v + (1 - alpha) * r + beta * np.log(1 + named)
         assert hit.score == pytest.approx(total / (1 + beta * np.log(2)))  # one keyword is asked
     assert len(embedder.queries) == 1
-    both = [hit.score for hit in retriever(index).search(query, 10)]
+    both = [hit.score for hit in phone_retriever(index).search(query, 10)]
     assert both != pytest.approx([hit.score for hit in hits])
-    again = retriever(index, preset="paper", compare_rest=True).search(query, 10)
+    again = phone_retriever(index, preset="paper", compare_rest=True).search(query, 10)
     assert [hit.score for hit in again] == pytest.approx(both)

@@ -13,6 +13,7 @@ import pytest
 from doubles import HashEmbedder, HostStore
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from phone_making import NAMES, phone_retriever, phones
 
 from structrag import ContentAwareSplitter, Document, HiQARetriever, Hit, Index, TwoHop
 from structrag.asking.requests import Ranking, Search
@@ -620,37 +621,16 @@ class Seen(HashEmbedder):
         return super().embed(texts, query=query)
 
 
-NAMES = [f"Nova {letter}10" for letter in "ABCDE"]
-
-
-def retriever(index: Index, **settings: Any) -> HiQARetriever:
-    return HiQARetriever(index, keywords=NAMES, detect_keywords=False, **settings)
-
-
-def phones(embedder: Any = None) -> Index:
-    index = Index(embedder=embedder, views=("raw",))
-    sections = (
-        "## Battery\n\nIt lasts for 30 hours.\n\n## Camera\n\nIt takes pictures of 12 megapixels.\n"
-    )
-    index.add(
-        [
-            Document(f"# {name}\n\n{sections}", id=name, title=name, format="markdown")
-            for name in NAMES
-        ]
-    )
-    return index
-
-
 def test_both_are_embedded_in_one_call() -> None:
     embedder = Seen()
-    assert retriever(phones(embedder)).search("How long does the Nova C10 last?")
+    assert phone_retriever(phones(embedder)).search("How long does the Nova C10 last?")
     assert embedder.calls == [["How long does the Nova C10 last?", "How long does the last?"]]
 
 
 @pytest.mark.parametrize("question", ["How long does it last?", "Nova C10", "Nova C10?"])
 def test_a_question_of_nothing_but_names_or_without_any_is_embedded_alone(question: str) -> None:
     embedder = Seen()
-    retriever(phones(embedder)).search(question)
+    phone_retriever(phones(embedder)).search(question)
     assert embedder.calls == [[question]]
 
 
@@ -663,13 +643,13 @@ def test_a_query_over_a_hosts_vectors_is_embedded_alone() -> None:
             for name in NAMES
         ]
     )
-    assert retriever(index).search("How long does the Nova C10 last?")
+    assert phone_retriever(index).search("How long does the Nova C10 last?")
     assert embedder.calls == [["How long does the Nova C10 last?"]]
 
 
 def test_the_published_code_embeds_the_question_alone() -> None:
     embedder = Seen()
-    retriever(phones(embedder), preset="code").search("How long does the Nova C10 last?")
+    phone_retriever(phones(embedder), preset="code").search("How long does the Nova C10 last?")
     assert embedder.calls == [["How long does the Nova C10 last?"]]
 
 

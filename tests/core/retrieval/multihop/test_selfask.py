@@ -13,7 +13,15 @@ import pytest
 from doubles import HashEmbedder, Reluctant, ScriptedModel
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from multihop_making import QUESTION, asking, hits_for, index_of, is_final, is_next
+from multihop_making import (
+    QUESTION,
+    asking,
+    hits_for,
+    index_of,
+    is_final,
+    is_next,
+    two_hops,
+)
 from samples import guide
 
 from structrag import Cache
@@ -33,21 +41,6 @@ from structrag.retrieval.multihop.selfask import SelfAsk, SelfAskPrompts, SelfAs
 from structrag.retrieval.multiview import MultiViewRetriever
 from structrag.retrieval.retriever import Retriever
 from structrag.text.tokens import count_tokens
-
-
-def two_hops(prompt: str) -> str:
-    """Asks two follow-ups, answers each from what it is shown, and then the question."""
-    if not is_next(prompt):
-        evidence, _, question = prompt.rpartition("Question:")
-        wanted = "Ada Holm" if "directed" in question else "Bergen"
-        return wanted if wanted in evidence else UNANSWERABLE
-    if "Intermediate answer: Bergen" in prompt:
-        return "So the final answer is: Bergen"
-    return (
-        "Follow up: Where was Ada Holm born?"
-        if "Ada Holm" in prompt
-        else "Follow up: Who directed The Lantern?"
-    )
 
 
 @pytest.fixture(params=["sync", "async"])
