@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,7 +35,7 @@ from benchmarks import hiqa_boards, quality
 from benchmarks.datasets import Dataset, load_or_exit, visible
 from benchmarks.datasets import Question as Asked
 from benchmarks.machine import machine_line
-from benchmarks.methods import BUDGETS, POOLED, SAMPLES, Sample, sample
+from benchmarks.methods import BUDGETS, POOLED, SAMPLES, Sample, remembered, sample
 from benchmarks.methods_tables import Interval, mean_of_sets
 from benchmarks.placing import placed
 from benchmarks.quality_tables import markdown_table
@@ -272,15 +271,12 @@ def cell(
     name: str, one: Sample, encoder: KeptTokens, counter: TokenCounter, again: bool
 ) -> dict[str, Any]:
     """What `measured` gives, from an earlier run where there was one."""
-    slug = re.sub(r"\W+", "-", name.lower()).strip("-")
-    path = KEPT / f"{one.dataset.name}-{one.key}" / f"{slug}.json"
-    if path.is_file() and not again:
-        return json.loads(path.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
-    values = measured(name, one, encoder, counter)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(values) + "\n", encoding="utf-8")
-    points = [f"{100 * float(np.mean(values['recall'][str(budget)])):.1f}" for budget in BUDGETS]
-    print(f"{one.dataset.name}: {name}: {' '.join(points)}", file=sys.stderr, flush=True)
+    measure = partial(measured, name, one, encoder, counter)
+    values, is_new = remembered(KEPT, one, name, again, measure)
+    if is_new:
+        means = [float(np.mean(values["recall"][str(budget)])) for budget in BUDGETS]
+        points = " ".join(f"{100 * mean:.1f}" for mean in means)
+        print(f"{one.dataset.name}: {name}: {points}", file=sys.stderr, flush=True)
     return values
 
 

@@ -11,10 +11,9 @@ others keep their last figures there.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from benchmarks import hiqa_boards, hiqa_chroma, hiqa_pooled, hiqa_speed, qualit
 from benchmarks.datasets import DataMissing
 from benchmarks.hiqa_peers import PACKAGES
 from benchmarks.machine import machine_line, versions_line
-from benchmarks.speed_tables import Table, render
+from benchmarks.speed_tables import Table, render, save_part
 from structrag.asking.cache import Cache
 
 PARTS = ("boards", "chroma", "pooled", "speed")
@@ -50,19 +49,11 @@ def tables(part: str, options: argparse.Namespace) -> list[Table]:
 
 def save(folder: Path, part: str, record: dict[str, Any]) -> None:
     """Replace one part's record in hiqa.json, and write hiqa.md from all."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "hiqa.json"
-    records = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    records[part] = record
-    records = {name: records[name] for name in PARTS if name in records}
-    path.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
-    sections = "\n".join(markdown(name, value) for name, value in records.items())
-    (folder / "hiqa.md").write_text(
-        f"# HiQA\n\nMeasured by {COMMAND}.\n\n{sections}", encoding="utf-8"
-    )
+    head = f"# HiQA\n\nMeasured by {COMMAND}."
+    save_part(folder / "hiqa.json", part, record, parts=PARTS, head=head, markdown=markdown)
 
 
-def markdown(part: str, record: dict[str, Any]) -> str:
+def markdown(part: str, record: Mapping[str, Any]) -> str:
     """All tables of a part."""
     pages = [
         render(table, machine=record["machine"], versions=record["versions"])

@@ -16,8 +16,9 @@ import json
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from time import perf_counter
@@ -121,24 +122,31 @@ def reads(system: System, dataset: Dataset) -> bool:
     )
 
 
+def remembered(
+    folder: Path, one: Sample, name: str, again: bool, measure: Callable[[], dict[str, Any]]
+) -> tuple[dict[str, Any], bool]:
+    """What `measure` gives, or gave in an earlier run; whether it is new."""
+    slug = re.sub(r"\W+", "-", name.lower()).strip("-")
+    path = folder / f"{one.dataset.name}-{one.key}" / f"{slug}.json"
+    if path.is_file() and not again:
+        return json.loads(path.read_text(encoding="utf-8")), False
+    values = measure()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(values) + "\n", encoding="utf-8")
+    return values, True
+
+
 def cell(
     system: System, one: Sample, models: Models, counter: TokenCounter, again: bool
 ) -> dict[str, Any]:
     """What `measured` gives, from an earlier run where there was one."""
-    slug = re.sub(r"\W+", "-", system.name.lower()).strip("-")
-    path = KEPT / f"{one.dataset.name}-{one.key}" / f"{slug}.json"
-    if path.is_file() and not again:
-        return json.loads(path.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
-    found = measured(system, one.dataset, models, counter)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(found) + "\n", encoding="utf-8")
-    point = 100 * float(np.mean(found["recall"]["both 1000"]))
-    print(
-        f"{one.dataset.name}: {system.name}: {point:.1f} ({found['seconds']} s)",
-        file=sys.stderr,
-        flush=True,
-    )
-    return found
+    measure = partial(measured, system, one.dataset, models, counter)
+    values, is_new = remembered(KEPT, one, system.name, again, measure)
+    if is_new:
+        point = f"{100 * float(np.mean(values['recall']['both 1000'])):.1f}"
+        line = f"{one.dataset.name}: {system.name}: {point} ({values['seconds']} s)"
+        print(line, file=sys.stderr, flush=True)
+    return values
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.placing import placed
+from benchmarks.speed_parse_peers import llama_markdown
 from structrag.models.bundled import minilm_path
 from structrag.records import Chunk, Document
 from structrag.text.tokens import count_tokens
@@ -98,17 +99,6 @@ def sentence_splitter(size: int, overlap: int) -> TextSplitting:
     from llama_index.core.node_parser import SentenceSplitter
 
     return SentenceSplitter(chunk_size=size, chunk_overlap=overlap).split_text
-
-
-def llama_markdown() -> TextSplitting:
-    """LlamaIndex's Markdown parser, which has no limit of size."""
-    from llama_index.core.node_parser import MarkdownNodeParser
-    from llama_index.core.schema import Document as LlamaDocument
-
-    parser = MarkdownNodeParser()
-    return lambda text: [
-        node.get_content() for node in parser.get_nodes_from_documents([LlamaDocument(text=text)])
-    ]
 
 
 def chonkie_recursive() -> TextSplitting:

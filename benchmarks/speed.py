@@ -9,10 +9,9 @@ asked for keep their last figures there. Ratios compare tasks that ran by turns 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 from benchmarks.datasets import DataMissing
 from benchmarks.machine import machine_line, versions_line
-from benchmarks.speed_tables import render
+from benchmarks.speed_tables import render, save_part
 
 PARTS = ("parse", "views", "search", "store")
 RESULTS = Path(__file__).resolve().parent / "results"
@@ -66,20 +65,12 @@ def measure(part: str, repeat: int, folder: Path) -> None:
 
 def save(folder: Path, part: str, record: dict[str, Any]) -> None:
     """Replace one part's record in speed.json, and write speed.md from all."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "speed.json"
-    records = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    records[part] = record
-    records = {name: records[name] for name in PARTS if name in records}
-    path.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
-    sections = "\n".join(part_markdown(name, value) for name, value in records.items())
     command = "`python benchmarks/speed.py [parse|views|search|store|all]`"
-    (folder / "speed.md").write_text(
-        f"# Speed\n\nMeasured by {command}.\n\n{sections}", encoding="utf-8"
-    )
+    head = f"# Speed\n\nMeasured by {command}."
+    save_part(folder / "speed.json", part, record, parts=PARTS, head=head, markdown=part_markdown)
 
 
-def part_markdown(part: str, record: dict[str, Any]) -> str:
+def part_markdown(part: str, record: Mapping[str, Any]) -> str:
     """All tables of a part as Markdown."""
     machine = f"{record['machine']}; {record['repeat']} repetitions by turns"
     tables = [

@@ -7,7 +7,7 @@ import random
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -78,25 +78,16 @@ def corpus_table(name: str, texts: Sequence[str], repeat: int) -> Table:
         "LangChain MarkdownHeaderTextSplitter": langchain_markdown(),
         "LlamaIndex MarkdownNodeParser": llama_markdown(),
     }
-    timings = by_turns(
-        {name: partial(_each, split, texts) for name, split in splitters.items()}, repeat
-    )
-    size = _megabytes(texts)
-    rows = []
-    for splitter, split in splitters.items():
-        chunks = [split(text) for text in texts]
+
+    def given_back(chunks: Sequence[list[str]]) -> str:
         exact = sum("".join(parts) == text for parts, text in zip(chunks, texts, strict=True))
-        rows.append(
-            (
-                *_speed_cells(splitter, timings, size),
-                f"{sum(map(len, chunks)):,}",
-                f"{exact} of {len(texts)}",
-            )
-        )
+        return f"{exact} of {len(texts)}"
+
+    rows, values = _compared(splitters, texts, repeat, given_back)
     return Table(
         f"Markdown, parse and split: {name}",
         (*_SPEED_COLUMNS, "chunks", "texts that the joined chunks give back"),
-        tuple(rows),
+        rows,
         corpus_line(name, texts),
         (
             "From a string to chunks with heading path, offsets and token counts; the title is "
@@ -104,7 +95,7 @@ def corpus_table(name: str, texts: Sequence[str], repeat: int) -> Table:
             "The other two know no size limit: they leave long sections whole.",
             "Headers h1 to h6, `strip_headers=False` for LangChain; defaults for LlamaIndex.",
         ),
-        _figures(timings, size),
+        values,
     )
 
 
@@ -204,37 +195,28 @@ def html_table(name: str, pages: Sequence[str], *, repeat: int) -> Table:
         "LangChain HTMLHeaderTextSplitter": langchain_html(),
         "LlamaIndex HTMLNodeParser": llama_html(),
     }
-    timings = by_turns(
-        {name: partial(_each, split, pages) for name, split in splitters.items()}, repeat
-    )
-    size = _megabytes(pages)
     visible = [_visible(page) for page in pages]
-    rows = []
-    for splitter, split in splitters.items():
-        chunks = [split(page) for page in pages]
-        kept = sum(
+    total = max(1, sum(characters.total() for characters in visible))
+
+    def shared(chunks: Sequence[list[str]]) -> str:
+        both = (
             (_characters("".join(parts)) & characters).total()
             for parts, characters in zip(chunks, visible, strict=True)
         )
-        share = kept / max(1, sum(characters.total() for characters in visible))
-        rows.append(
-            (
-                *_speed_cells(splitter, timings, size),
-                f"{sum(map(len, chunks)):,}",
-                f"{100 * share:.1f} %",
-            )
-        )
+        return f"{100 * sum(both) / total:.1f} %"
+
+    rows, values = _compared(splitters, pages, repeat, shared)
     return Table(
         f"HTML: {name}",
         (*_SPEED_COLUMNS, "chunks", "characters of the page's text found in the chunks"),
-        tuple(rows),
+        rows,
         corpus_line(name, pages),
         (
             "MB of HTML source. The page's text is BeautifulSoup's, without script, style, "
             "template and head. "
             "White space is not counted, nor is order.",
         ),
-        _figures(timings, size),
+        values,
     )
 
 
@@ -295,11 +277,26 @@ def _speed_cells(name: str, timings: dict[str, Timing], size: float) -> tuple[st
     )
 
 
-def _figures(timings: dict[str, Timing], size: float) -> dict[str, Any]:
-    return {
-        "megabytes": size,
-        **{name: {"wall": t.wall, "cpu": t.cpu} for name, t in timings.items()},
-    }
+def _compared(
+    splitters: Mapping[str, Splitting],
+    texts: Sequence[str],
+    repeat: int,
+    fidelity: Callable[[Sequence[list[str]]], str],
+) -> tuple[tuple[tuple[str, ...], ...], dict[str, Any]]:
+    """A row a splitter, timed by turns, and the numbers behind them.
+
+    `fidelity` is the last cell: what the chunks of all texts keep of them.
+    """
+    tasks = {name: partial(_each, split, texts) for name, split in splitters.items()}
+    timings = by_turns(tasks, repeat)
+    size = _megabytes(texts)
+    rows = []
+    for name, split in splitters.items():
+        chunks = [split(text) for text in texts]
+        count = f"{sum(map(len, chunks)):,}"
+        rows.append((*_speed_cells(name, timings, size), count, fidelity(chunks)))
+    seconds = {name: {"wall": t.wall, "cpu": t.cpu} for name, t in timings.items()}
+    return tuple(rows), {"megabytes": size, **seconds}
 
 
 def _each(split: Splitting, texts: Iterable[str]) -> None:

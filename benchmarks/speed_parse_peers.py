@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 HEADERS = [("#" * level, f"h{level}") for level in range(1, 7)]
 
@@ -18,14 +19,10 @@ def langchain_markdown() -> Splitting:
 
 
 def llama_markdown() -> Splitting:
-    """LlamaIndex's Markdown parser."""
+    """LlamaIndex's Markdown parser, which has no limit of size."""
     from llama_index.core.node_parser import MarkdownNodeParser
-    from llama_index.core.schema import Document
 
-    parser = MarkdownNodeParser()
-    return lambda text: [
-        node.get_content() for node in parser.get_nodes_from_documents([Document(text=text)])
-    ]
+    return _with_parser(MarkdownNodeParser())
 
 
 def langchain_html() -> Splitting:
@@ -39,9 +36,13 @@ def langchain_html() -> Splitting:
 def llama_html() -> Splitting:
     """LlamaIndex's HTML parser."""
     from llama_index.core.node_parser import HTMLNodeParser
+
+    return _with_parser(HTMLNodeParser())
+
+
+def _with_parser(parser: Any) -> Splitting:
     from llama_index.core.schema import Document
 
-    parser = HTMLNodeParser()
-    return lambda page: [
-        node.get_content() for node in parser.get_nodes_from_documents([Document(text=page)])
+    return lambda text: [
+        node.get_content() for node in parser.get_nodes_from_documents([Document(text=text)])
     ]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gc
+import json
 import time
 import tracemalloc
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -110,3 +112,22 @@ def render(table: Mapping[str, Any], *, machine: str, versions: str) -> str:
     lines += [f"- Machine: {machine}", f"- Versions: {versions}"]
     lines += [f"- Corpus: {table['corpus']}"] * bool(table["corpus"])
     return "\n".join(lines) + "\n"
+
+
+def save_part(
+    file: Path,
+    part: str,
+    record: Mapping[str, Any],
+    *,
+    parts: Sequence[str],
+    head: str,
+    markdown: Callable[[str, Mapping[str, Any]], str],
+) -> None:
+    """Replace one part's record in a JSON file, and write the page of the same name from all."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    records = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    records[part] = record
+    records = {name: records[name] for name in parts if name in records}
+    file.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
+    sections = "\n".join(markdown(name, value) for name, value in records.items())
+    file.with_suffix(".md").write_text(f"{head}\n\n{sections}", encoding="utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from structrag.chunks.divisions import excluded_sections
 from structrag.chunks.maker import ChunkMaker
 from structrag.errors import check_at_least
 from structrag.reading.outline import Outline
@@ -147,11 +148,7 @@ def kept_sections(outline: Outline, exclude_titles: Sequence[str]) -> list[Secti
 
     White space and case do not count.
     """
-    unwanted = {" ".join(title.split()).casefold() for title in exclude_titles}
-    excluded: set[int | None] = set()
-    for section in outline.sections[1:]:
-        if section.parent in excluded or " ".join(section.title.split()).casefold() in unwanted:
-            excluded.add(section.ordinal)
+    excluded = excluded_sections(outline, exclude_titles)
     return [section for section in outline.sections if section.ordinal not in excluded]
 
 
