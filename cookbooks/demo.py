@@ -23,7 +23,7 @@ HERE = Path(__file__).resolve().parent.parent
 QUESTIONS = (
     "How is a table cut when its section is too long?",
     "How do I keep a crashed run from paying for the same model calls twice?",
-    "When should I not use this library?",
+    "For which documents is the gain small?",
 )
 HITS = 3
 
