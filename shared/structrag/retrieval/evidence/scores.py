@@ -276,7 +276,7 @@ def by_maximum(values: FloatArray) -> FloatArray:
 def _weighted(
     signals: Mapping[str, FloatArray], weights: Mapping[str, float]
 ) -> dict[str, FloatArray]:
-    return {name: weights[name] * values for name, values in signals.items() if name in weights}
+    return {name: weight * signals[name] for name, weight in weights.items() if name in signals}
 
 
 def _highest(parts: Mapping[str, FloatArray], weights: Mapping[str, float]) -> float:

@@ -121,22 +121,21 @@ function remember() {
 }
 
 // Where nothing else is asked for, the page begins with what the query found.
-function documentOfBestHit(method) {
-  const search = DATA.searches[method];
-  return search && search.hits.length ? search.hits[0].document : 0;
-}
+const bestHit = (method) => DATA.searches[method]?.hits[0] ?? null;
 
 function readAddress({ first = false } = {}) {
   const parts = new URLSearchParams(location.hash.slice(1));
   const named = METHODS.findIndex(({ name }) => name === parts.get("method"));
   const method = named >= 0 ? named : Math.max(0, DATA.searches.findIndex(({ words }) => words));
   const chunk = Number(parts.get("chunk")) - 1;
-  const asked = parts.has("document") ? Number(parts.get("document")) - 1 || 0 : documentOfBestHit(method);
+  const best = parts.has("document") ? null : bestHit(method);
+  const asked = best ? best.document : Number(parts.get("document")) - 1 || 0;
   const number = within(asked, 0, DATA.documents.length - 1);
   if (first) state.method = method;
   if (first || number !== state.document) chooseDocument(number);
   if (chunksOf(method)[chunk]) pick(method, chunk);
   else chooseMethod(method);
+  if (first && best) showPlace(chunksOf(method)[best.chunk].from, { gently: true });
 }
 
 const KEYS = {

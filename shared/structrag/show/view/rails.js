@@ -66,8 +66,9 @@ function drawAxis() {
   if (seriesShown >= 0) {
     const { name, splitter } = METHODS[seriesShown];
     const { low, high } = current().splits[seriesShown].series;
-    series.textContent = SERIES_NAMES[splitter] || "value";
-    series.title = `${name}: ${series.textContent} of each sentence, from ${decimal(low)} to ${decimal(high)}; the line is the threshold`;
+    const what = SERIES_NAMES[splitter] || "value";
+    series.textContent = seriesShown === state.method ? what : name;
+    series.title = `${name}: ${what} of each sentence, from ${decimal(low)} to ${decimal(high)}; the line is the threshold`;
   }
   byId("axis").replaceChildren(rails, path, series);
 }

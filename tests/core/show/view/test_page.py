@@ -161,7 +161,7 @@ def file(data: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path
 @pytest.fixture
 def shown(page: Page, file: Path) -> Iterator[Page]:
     page.window(1400, 900)
-    page.open(file)
+    page.open(file, "#document=1")  # at its beginning, not at the best hit
     page.until("document.querySelector('.segment')")
     yield page
     assert page.errors() == []
@@ -387,6 +387,16 @@ def test_the_page_begins_with_the_file_of_the_best_hit(page: Page, tmp_path: Pat
     assert page.run("document.getElementById('documents').value") == "0"
 
 
+def test_the_page_begins_at_the_best_hit(page: Page, file: Path, data: dict[str, Any]) -> None:
+    page.window(1400, 900)
+    page.open(file)
+    hit = f'.chunk[data-chunk="{data["searches"][0]["hits"][0]["chunk"]}"]'
+    page.until(f"document.querySelector('{hit}').getBoundingClientRect().top < innerHeight")
+    assert in_view(page, hit) and picked(page) == ""
+    page.open(file, "#document=1")
+    assert not in_view(page, hit)
+
+
 def test_no_frame_is_drawn_before_a_key_is_used(shown: Page) -> None:
     frame = "getComputedStyle(document.getElementById('reader')).outlineStyle"
     assert shown.run("document.activeElement.id") == "reader" and shown.run(frame) == "none"
@@ -445,7 +455,7 @@ def test_nothing_is_wider_than_the_screen(page: Page, file: Path, width: int) ->
 
 def test_on_a_narrow_screen_details_come_up_and_go(page: Page, file: Path) -> None:
     page.window(360, 740)
-    page.open(file)
+    page.open(file, "#document=1")
     page.until("document.querySelector('.segment')")
     hidden = "getComputedStyle(document.getElementById('panel')).display === 'none'"
     assert page.run(hidden)
