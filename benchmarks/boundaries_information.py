@@ -1,12 +1,12 @@
-"""Where IDMS cuts by vectors, by mutual information of neighbours, and by both, in documents whose
-headings were taken out.
+"""Where IDMS cuts by vectors, by mutual information of neighbours, and by both, where headings were
+taken out or texts were joined; and whether what is found then differs.
 
-    python benchmarks/boundaries_information.py [--documents 8]
+    python benchmarks/boundaries_information.py [--documents 8] [--joined 8] [--papers 4]
 
-Prints the table and writes benchmarks/results/boundaries_information.md. The likelihoods are those
-of a real, very small language model (that of real_llm.py), on one thread: about half a minute a
-document. Without the evaluation data (STRUCTRAG_DATA), the encoder or the model it says so and
-stops.
+Prints the tables and writes benchmarks/results/boundaries_information.md. The likelihoods are those
+of a real, very small language model (that of real_llm.py), on one thread: about a minute a document
+of 150 sentences. Without the evaluation data (STRUCTRAG_DATA), the encoder or the model it says so
+and stops.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -27,99 +27,148 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 
 from benchmarks import quality
-from benchmarks.datasets import DataMissing
+from benchmarks.datasets import Dataset, Question, load_or_exit
 from benchmarks.machine import machine_line
 from benchmarks.methods_tables import mean_of_sets
+from benchmarks.quality_scores import gold_questions
 from benchmarks.quality_tables import markdown_table
 from benchmarks.real_llm import chosen_model
-from benchmarks.unheaded import Unheaded, segmentation, unheaded_documents
-from structrag import IDMSSplitter, __version__
-from structrag.evaluation import boundary_f1, pk, window_diff
+from benchmarks.unheaded import (
+    Unheaded,
+    joined_documents,
+    segmentation,
+    unheaded,
+    unheaded_documents,
+)
+from structrag import IDMSSplitter, Index, MultiViewRetriever, __version__
+from structrag.evaluation import SpanMeasure, boundary_f1, pk, recall_at_budget, window_diff
+from structrag.evaluation.measure import spans_of
 from structrag.models import InformationMargin
-from structrag.retrieval.evidence.quantised import unit_rows
+from structrag.text.tokens import count_tokens
 
-Pairs = Sequence[tuple[str, str]]
-Margins = Callable[[Pairs], list[float | None]]
+Scores = Mapping[str, list[float]]  # of every document, or of every question
 VECTORS, INFORMATION, BOTH = "vectors", "mutual information", "both"
+BORDERS = ("Pk", "WindowDiff", "F1")
+BUDGETS = (500, 1000)
 READING = (
-    "Markdown documents of the set `parsing` at even distances, their headings taken out; IDMS "
-    "with its default settings, the margins made in three ways: the cosine of the four sentences "
-    "on each side, how much likelier those before make those behind, and the sum of both, each "
-    "standardised over the document. Pk and WindowDiff: lower is better; F1 of boundaries within "
-    "one sentence: higher is better. In percent, means over the documents; intervals hold the "
-    "central 95 % of 1,000 bootstrap samples of the documents, those of differences paired; bold "
-    "where 0 is not inside."
+    "IDMS with its default settings, the margins made in three ways: the cosine of the four "
+    "sentences on each side, how much likelier those before make those behind, and the mean of "
+    "both (`with_vectors=True`). Pk and WindowDiff: lower is better; F1 of boundaries within one "
+    "sentence: higher is better. In percent, means over the documents; intervals hold the central "
+    "95 % of 1,000 bootstrap samples of the documents, those of differences paired; bold where 0 "
+    "is not inside. Seconds are of the processor; those of both leave out the likelihoods, which "
+    "were kept from the row before."
+)
+FINDING = (
+    "Whether other borders find more: the same papers and chunks of at most 300 tokens, the raw "
+    "view by vectors and BM25, each question inside its own paper. Recall is the share of the "
+    "evidence within so many tokens; intervals are of bootstrap samples of the questions."
 )
 
 
-def by_vectors(embedder: Any) -> Margins:
-    """Cosines of the two sides."""
+@dataclass
+class Remembered:
+    """A model's likelihoods, each asked once."""
 
-    def margins(pairs: Pairs) -> list[float | None]:
-        before, behind = (
-            unit_rows(embedder.embed(list(side))) for side in zip(*pairs, strict=True)
-        )
-        return [float(value) for value in np.einsum("ij,ij->i", before, behind)]
+    model: Any
+    scores: dict[tuple[str, str], float] = field(default_factory=dict)
 
-    return margins
+    @property
+    def name(self) -> str:
+        return str(self.model.name)
 
+    def count_tokens(self, text: str) -> int:
+        return int(self.model.count_tokens(text))
 
-def together(first: Margins, second: Margins) -> Margins:
-    """The sum of two margins, each standardised over its pairs and then brought below 1."""
-
-    def margins(pairs: Pairs) -> list[float | None]:
-        total = _standardised(first(pairs)) + _standardised(second(pairs))
-        return [float(value) for value in np.tanh(total / 2)]
-
-    return margins
-
-
-def _standardised(values: Sequence[float | None]) -> Any:
-    numbers = np.array([np.nan if value is None else value for value in values], dtype=float)
-    spread = np.nanstd(numbers) or 1.0
-    return np.nan_to_num((numbers - np.nanmean(numbers)) / spread)
+    def score(self, prompt: str, continuations: Sequence[str], *, chat: bool) -> list[float]:
+        """The log-likelihood of each continuation; `chat` is the same in all calls."""
+        new = [text for text in continuations if (prompt, text) not in self.scores]
+        values = self.model.score(prompt, new, chat=chat)
+        self.scores.update(zip(((prompt, text) for text in new), values, strict=True))
+        return [self.scores[prompt, text] for text in continuations]
 
 
-def once(margins: Margins) -> Margins:
-    """The same, each list of pairs asked once."""
-    kept = cache(margins)
-    return lambda pairs: kept(tuple(pairs))
-
-
-Scores = Mapping[str, list[float]]  # of every document
-
-
-def measured(documents: Sequence[Unheaded], margins: Margins) -> dict[str, list[float]]:
-    """How well borders are found, and the processor's seconds."""
-    found: dict[str, list[float]] = {
-        name: [] for name in ("Pk", "WindowDiff", "F1", "segments", "seconds")
+def splitters(model: Any) -> dict[str, IDMSSplitter]:
+    """A splitter for each way of making margins."""
+    kept = Remembered(model)
+    return {
+        VECTORS: IDMSSplitter(margin="similarity"),
+        INFORMATION: IDMSSplitter(margin=InformationMargin(kept)),
+        BOTH: IDMSSplitter(margin=InformationMargin(kept, with_vectors=True)),
     }
-    splitter = IDMSSplitter(margin=margins)
+
+
+def measured(
+    documents: Sequence[Unheaded], splitter: IDMSSplitter, embedder: Any
+) -> dict[str, list[float]]:
+    """How well borders are found, and the processor's seconds."""
+    scores: dict[str, list[float]] = {name: [] for name in (*BORDERS, "segments", "seconds")}
     for one in documents:
         began = process_time()
-        starts = [chunk.start for chunk in splitter.split(one.document)]
-        found["seconds"].append(process_time() - began)
-        own = segmentation(one.sentences, starts)
-        found["Pk"].append(pk(one.reference, own))
-        found["WindowDiff"].append(window_diff(one.reference, own))
-        found["F1"].append(boundary_f1(one.reference, own, tolerance=1))
-        found["segments"].append(float(sum(own) + 1))
-    return found
+        starts = [chunk.start for chunk in splitter.split(one.document, embedder=embedder)]
+        scores["seconds"].append(process_time() - began)
+        gaps = segmentation(one.sentences, starts)
+        scores["Pk"].append(pk(one.reference, gaps))
+        scores["WindowDiff"].append(window_diff(one.reference, gaps))
+        scores["F1"].append(boundary_f1(one.reference, gaps, tolerance=1))
+        scores["segments"].append(float(sum(gaps) + 1))
+    return scores
 
 
-def table(values: Mapping[str, Scores]) -> str:
-    """A row a way of making margins."""
+def moved_gold(
+    papers: Sequence[Unheaded], dataset: Dataset
+) -> dict[Question, list[tuple[str, int, int]]]:
+    """The questions whose evidence is in the papers without headings, with its places there."""
+    texts = {paper.document.id: paper.document.text for paper in papers}
+    moved = {}
+    for question in gold_questions(dataset):
+        places = []
+        for doc_id, start, end in question.gold:
+            evidence = dataset.texts[doc_id][start:end].strip()
+            place = texts.get(doc_id, "").find(evidence)
+            if place >= 0:
+                places.append((doc_id, place, place + len(evidence)))
+        if len(places) == len(question.gold):
+            moved[question] = places
+    return moved
+
+
+def recalls(
+    papers: Sequence[Unheaded],
+    questions: Mapping[Question, list[tuple[str, int, int]]],
+    splitter: IDMSSplitter,
+    embedder: Any,
+) -> dict[str, list[float]]:
+    """The recall of every question at each budget."""
+    index = Index(splitter=splitter, embedder=embedder, views=("raw",))
+    index.add([paper.document for paper in papers])
+    retriever = MultiViewRetriever(index)
+    measure = SpanMeasure({paper.document.id: paper.document.text for paper in papers})
+    shares: dict[str, list[float]] = {f"{budget:,} tokens": [] for budget in BUDGETS}
+    for question, gold in questions.items():
+        hits = retriever.search(question.question, 100, where={"doc_id": gold[0][0]})
+        chunks = [hit.chunk for hit in hits]
+        sizes = [count_tokens(chunk.text) for chunk in chunks]
+        for budget in BUDGETS:
+            share = recall_at_budget(
+                gold, spans_of(chunks), budget, measure, sizes=sizes, mode=question.mode
+            )
+            shares[f"{budget:,} tokens"].append(share or 0.0)
+    return shares
+
+
+def table(values: Mapping[str, Scores], names: Sequence[str], extra: Sequence[str] = ()) -> str:
+    """A row a way of making margins: scores, differences to vectors, plain means."""
     base = values[VECTORS]
     rows = []
-    for name, found in values.items():
-        cells = [str(mean_of_sets([found[score]])) for score in ("Pk", "WindowDiff", "F1")]
-        for score in ("Pk", "F1"):
-            gaps = np.subtract(found[score], base[score]).tolist()
-            cells.append("" if name == VECTORS else _difference(gaps))
-        cells += [f"{np.mean(found['segments']):.1f}", f"{np.mean(found['seconds']):.1f}"]
-        rows.append([name, *cells])
-    heads = ["margins", "Pk", "WindowDiff", "F1", "Pk: difference", "F1: difference", "segments"]
-    return markdown_table([*heads, "s a document"], rows, labels=1)
+    for way, scores in values.items():
+        cells = [str(mean_of_sets([scores[name]])) for name in names]
+        for name in names:
+            gaps = np.subtract(scores[name], base[name]).tolist()
+            cells.append("" if way == VECTORS else _difference(gaps))
+        rows.append([way, *cells, *(f"{np.mean(scores[name]):.1f}" for name in extra)])
+    heads = ["margins", *names, *(f"{name}: difference" for name in names), *extra]
+    return markdown_table(heads, rows, labels=1)
 
 
 def _difference(gaps: Sequence[float]) -> str:
@@ -128,40 +177,53 @@ def _difference(gaps: Sequence[float]) -> str:
     return f"**{text}**" if gap.low > 0 or gap.high < 0 else text
 
 
+def section(
+    name: str, documents: Sequence[Unheaded], ways: Mapping[str, IDMSSplitter], embedder: Any
+) -> str:
+    """The part of the page for some documents."""
+    values = {}
+    for way, splitter in ways.items():
+        values[way] = measured(documents, splitter, embedder)
+        print(f"{name}, {way}: {np.mean(values[way]['F1']):.3f}", file=sys.stderr, flush=True)
+    sentences = sum(len(one.sentences) for one in documents)
+    borders = sum(sum(one.reference) for one in documents)
+    size = f"{len(documents)} documents, {sentences} sentences, {borders} borders"
+    return f"## {name}: {size}\n\n{table(values, BORDERS, ('segments', 'seconds'))}"
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--documents", type=int, default=8)
+    parser.add_argument("--documents", type=int, default=8, help="Markdown files of parsing")
+    parser.add_argument("--joined", type=int, default=8, help="texts joined from six of these each")
+    parser.add_argument("--papers", type=int, default=4, help="of qasper, also searched")
     parser.add_argument("--output", type=Path, default=quality.RESULTS)
     options = parser.parse_args(arguments)
-    try:
-        documents = unheaded_documents(options.documents)
-    except DataMissing as error:
-        raise SystemExit(str(error)) from None
-    embedder, _ = quality.chosen_embedder("minilm")
-    vectors = by_vectors(embedder)
-    information = once(InformationMargin(chosen_model("")))
-    ways = {
-        VECTORS: vectors,
-        INFORMATION: information,
-        BOTH: together(vectors, information),
+    dataset = load_or_exit("qasper")
+    papers = [made for made in map(unheaded, dataset.documents) if made is not None]
+    papers = papers[: options.papers]
+    sets = {
+        "Markdown of parsing, headings taken out": unheaded_documents(options.documents),
+        "Passages of different documents, joined": joined_documents(options.joined),
+        "Papers of qasper, headings taken out": papers,
     }
-    values = {}
-    for name, margins in ways.items():
-        values[name] = measured(documents, margins)
-        print(f"{name}: F1 {np.mean(values[name]['F1']):.3f}", file=sys.stderr, flush=True)
-    sentences = sum(len(one.sentences) for one in documents)
+    embedder, _ = quality.chosen_embedder("minilm")
+    ways = splitters(chosen_model(""))
     page = [
         "# Boundaries by vectors and by mutual information",
         f"- structrag {__version__}, all-MiniLM-L6-v2, SmolLM2-135M-Instruct; {machine_line()}\n"
-        f"- {len(documents)} documents, {sentences} sentences, "
-        f"{sum(sum(one.reference) for one in documents)} borders",
+        f"- python benchmarks/boundaries_information.py --documents {options.documents} --joined "
+        f"{options.joined} --papers {options.papers}",
         READING,
-        table(values),
-        "The seconds of both leave out the likelihoods, which were kept from the row before.",
     ]
+    page += [section(name, found, ways, embedder) for name, found in sets.items() if found]
+    if papers:
+        questions = moved_gold(papers, dataset)
+        shares = {way: recalls(papers, questions, one, embedder) for way, one in ways.items()}
+        names = [f"{budget:,} tokens" for budget in BUDGETS]
+        page += [f"## Evidence found: {len(questions)} questions", FINDING, table(shares, names)]
     text = "\n\n".join(page) + "\n"
     print(text)
     (options.output / "boundaries_information.md").write_text(text, encoding="utf-8")

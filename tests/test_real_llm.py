@@ -141,6 +141,15 @@ def test_a_tree_is_summed_up_and_walked(llm: Any) -> None:
     assert all(TEXT[hit.chunk.start : hit.chunk.end] == hit.chunk.text for hit in hits)
 
 
+def test_views_are_chosen(llm: Any) -> None:
+    index = Index(llm=llm, choose_views=True)
+    index.view_settings = replace(index.view_settings, summary_min_tokens=5)
+    report = index.add([document()])
+    assert report.usage["calls"] == 0 < report.usage["scored"] and not report.usage["fallbacks"]
+    whole(index.chunks())
+    assert MultiViewRetriever(index).search(QUESTION)
+
+
 @pytest.mark.parametrize("preset", ["default", "paper"])
 def test_views(llm: Any, preset: str) -> None:
     index = Index(llm=llm, preset=preset)

@@ -1,40 +1,52 @@
-"""Margins by vectors, by likelihoods and by both, on one small text."""
+"""Borders by vectors, by likelihoods and by both, and what is found then, on small texts."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from benchmarks import boundaries_information as boundaries
+from benchmarks.datasets import Dataset, Question
 from benchmarks.unheaded import unheaded
 from structrag import read_text
 from tests.doubles import HashEmbedder
 
-PAIRS = [("cats purr", "cats sleep"), ("cats purr", "pumps leak")]
+BODY = "One thing is said. Another thing is said. A third thing is said.\n\n"
+TEXT = "".join(f"# Part {number}\n\n{BODY.replace('said', f'said{number}')}" for number in range(5))
 
 
-def test_equal_sides_have_the_larger_margin() -> None:
-    vectors = boundaries.by_vectors(HashEmbedder())
-    close, far = vectors(PAIRS)
-    assert close is not None and far is not None and 1 >= close > far
-    asked: list[object] = []
+class Words:
+    """Likelier where words are repeated."""
 
-    def information(pairs: boundaries.Pairs) -> list[float | None]:
-        asked.append(pairs)
-        return [0.5, None]
+    name = "words"
+    asked = 0
 
-    kept = boundaries.once(information)
-    both = boundaries.together(vectors, kept)
-    first, second = both(PAIRS)
-    assert first is not None and second is not None and first > 0 > second
-    assert both(PAIRS) == [first, second] and len(asked) == 1
+    def count_tokens(self, text: str) -> int:
+        return len(text.split())
+
+    def score(self, prompt: str, continuations: Sequence[str], *, chat: bool) -> list[float]:
+        self.asked += len(continuations)
+        shared = set(prompt.split())
+        return [-20.0 + len(shared & set(text.split())) for text in continuations]
 
 
-def test_borders_are_measured() -> None:
-    body = "One thing is said. Another thing is said. A third thing is said.\n\n"
-    text = "".join(f"# Part {number}\n\n{body}" for number in range(5))
-    document = unheaded(read_text(text, id="d", format="markdown"))
-    assert document is not None
-    vectors = boundaries.by_vectors(HashEmbedder())
-    values = boundaries.measured([document, document], vectors)
-    assert all(len(found) == 2 for found in values.values())
-    assert all(0 <= value <= 1 for name in ("Pk", "F1") for value in values[name])
-    table = boundaries.table({boundaries.VECTORS: values, boundaries.BOTH: values})
-    assert "+0.0 [+0.0, +0.0]" in table
+def test_borders_and_what_is_found_are_measured() -> None:
+    document = read_text(TEXT, id="d", format="markdown")
+    made = unheaded(document)
+    assert made is not None
+    model, embedder = Words(), HashEmbedder()
+    ways = boundaries.splitters(model)
+    page = boundaries.section("set", [made, made], ways, embedder)
+    assert "2 documents" in page and "+0.0 [+0.0, +0.0]" in page
+    asked = model.asked
+    boundaries.measured([made], ways[boundaries.BOTH], embedder)
+    assert model.asked == asked  # likelihoods are kept
+    start = TEXT.index("Another thing is said2")
+    question = Question("q", "said2", (), (("d", start, start + 24),), True)
+    lost = Question("q2", "Part", (), (("d", 0, 8),), True)  # in a heading, which is gone
+    dataset = Dataset("set", (document,), (question, lost))
+    moved = boundaries.moved_gold([made], dataset)
+    assert list(moved) == [question]
+    ((_, begin, end),) = moved[question]
+    assert made.document.text[begin:end] == TEXT[start : start + 24].strip()
+    shares = boundaries.recalls([made], moved, ways[boundaries.VECTORS], embedder)
+    assert shares["1,000 tokens"] == [1.0]

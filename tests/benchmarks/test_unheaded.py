@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.unheaded import segmentation, unheaded
+from benchmarks.unheaded import PASSAGES, joined_documents, segmentation, unheaded
 from structrag import read_text
 
 SECTION = "One sentence here. Another sentence there. A third sentence follows."
@@ -25,3 +25,8 @@ def test_a_place_inside_a_sentence_counts_for_its_nearer_end() -> None:
     sentences = [(0, 10), (10, 20), (20, 30)]
     assert segmentation(sentences, [0, 13]) == [1, 0]
     assert segmentation(sentences, [17, 29]) == [0, 1]
+
+
+def test_joined_texts_have_a_border_between_any_two_passages(data_dir: object) -> None:
+    texts = joined_documents(2)
+    assert len(texts) == 2 and all(sum(text.reference) == PASSAGES - 1 for text in texts)

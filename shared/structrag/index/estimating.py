@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from structrag.asking.dry_run import DryRun
-from structrag.asking.requests import Ask, Choose, Failed, Request, Usage
+from structrag.asking.requests import Ask, Choose, Failed, Request, Score, Usage
 from structrag.asking.runner import Runner
 from structrag.chunks.asking_splitter import with_own_vectors
 from structrag.errors import ModelFailed
@@ -30,7 +30,8 @@ class IndexCost:
     prompt_tokens: int = 0
     embedded: int = 0  # texts to embed
     embedding_tokens: int = 0
-    cache_hits: int = 0  # answers and vectors that the cache holds already
+    cache_hits: int = 0  # answers, vectors and scores that the cache holds already
+    scored: int = 0  # texts to score, for views that are chosen
 
     def __add__(self, other: IndexCost) -> IndexCost:
         return IndexCost(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
@@ -40,6 +41,7 @@ class IndexCost:
             f"{self.calls:,} language-model calls, {self.prompt_tokens:,} tokens of prompts; "
             f"{self.embedded:,} texts to embed, {self.embedding_tokens:,} tokens; "
             f"{self.cache_hits:,} cache hits"
+            + (f"; {self.scored:,} texts to score" if self.scored else "")
         )
 
 
@@ -105,6 +107,8 @@ def _read(dry: DryRun, group: Sequence[tuple[Document, str]], how: Preparation) 
 
 
 def _stage_of(request: Request) -> str:
+    if isinstance(request, Score):  # splitters have nothing scored
+        return VIEWS
     is_view = isinstance(request, Ask) and request.component.startswith("views.")
     return VIEWS if is_view else SPLIT
 

@@ -42,6 +42,7 @@ from structrag.index.snapshot import Reader, Settings, Snapshot
 from structrag.index.store import FIRST_LEVEL, Store
 from structrag.index.views import VIEWS, Prompts, ViewSettings
 from structrag.models.embedders import as_embedder
+from structrag.models.likelihood_gain import LikelihoodGain, check_gives_likelihoods
 from structrag.models.llm import as_language_model
 from structrag.records import Chunk, Document, Hit
 from structrag.text.terms import tokenizer_for
@@ -63,6 +64,7 @@ class IndexSettings(AskingOptions, total=False):
     window_tokens: int | None
     prompts: Prompts | None
     invented_keywords: bool | None
+    choose_views: bool
     asking: Asking | None
     store: Address | None
 
@@ -118,6 +120,9 @@ class Index:
             of the paper's figures.
         invented_keywords: Whether a language model's keywords may be other words than those of the
             section and its titles, or close to them. None: with `preset="paper"` only.
+        choose_views: Whether the language model chooses keywords and the sentences of summaries
+            among extracted ones, by how much likelier the section makes them, instead of writing
+            them. It must give likelihoods, as `TransformersModel` does.
         asking, options: An `Asking`, or its settings by their own names: cache (finished calls and
             vectors are not paid for again), batch_size, max_concurrency, max_calls, progress,
             timeout.
@@ -143,6 +148,7 @@ class Index:
         window_tokens: int | None = None,
         prompts: Prompts | None = None,
         invented_keywords: bool | None = None,
+        choose_views: bool = False,
         asking: Asking | None = None,
         **options: Unpack[AskingOptions],
     ) -> None:
@@ -162,6 +168,7 @@ class Index:
             prompts=prompts or (Prompts.paper() if paper else Prompts()),
             language=language,
             invented_keywords=paper if invented_keywords is None else invented_keywords,
+            scorer=_gain_of(llm) if choose_views else None,
         )
         self.overflow = "truncate" if paper else "windows"
         self.window_tokens = window_tokens
@@ -584,6 +591,12 @@ def _checked(splitter: Any) -> Splitter | None:
             "through the retrievers of langchain_structrag and llama_index_structrag."
         )
     return splitter  # type: ignore[no-any-return]
+
+
+def _gain_of(llm: Any) -> LikelihoodGain:
+    """What chooses views by the likelihoods of a language model."""
+    check_gives_likelihoods("llm (with choose_views=True)", llm)
+    return LikelihoodGain(llm)
 
 
 def _default_splitter(preset: str, language: str) -> Splitter:

@@ -11,8 +11,13 @@ from dataclasses import dataclass, field
 
 from structrag.asking.prompts import check_template
 from structrag.asking.replies.lists import parse_answer
-from structrag.asking.requests import Ask, Failed, Steps, why_unusable
+from structrag.asking.requests import Ask, Failed, Scorer, Steps, why_unusable
 from structrag.errors import InvalidParameter, check_at_least
+from structrag.index.chosen_views import (
+    Sections,
+    chosen_keywords_steps,
+    chosen_summaries_steps,
+)
 from structrag.index.context_lines import (
     CONTEXT_PROMPT,
     extracted_lines,
@@ -139,6 +144,8 @@ class ViewSettings:
         language: For the extractive defaults.
         invented_keywords: Whether a language model's keywords may be others than words of the
             section and its titles, or close to them (`NearWords`); else those are left out.
+        scorer: Chooses keywords and the sentences of summaries among extracted ones, so that no
+            language model is asked for them; None: it writes them.
     """
 
     names: tuple[str, ...] = VIEWS
@@ -149,6 +156,7 @@ class ViewSettings:
     prompts: Prompts = field(default_factory=Prompts)
     language: str = "english"
     invented_keywords: bool = False
+    scorer: Scorer | None = None
 
     def __post_init__(self) -> None:
         unknown = [name for name in self.names if name not in ALL_VIEWS]
@@ -193,6 +201,8 @@ def view_steps(
     around = surroundings(chunks, bodies) if "context" in settings.names else [""] * len(chunks)
     sections = _Sections(titles, bodies, around)
     answers = yield from _answered(plan, sections, settings, counter)
+    if settings.scorer is not None:
+        yield from _choose(answers, chunks, sections, long, settings)
     make: dict[str, Callable[[], tuple[str | None, ...]]] = {
         "raw": lambda: _raw(chunks, bodies, settings),
         "summary": lambda: _summaries(chunks, bodies, long, answers.summaries, settings),
@@ -273,6 +283,27 @@ def _answered(
     return usable
 
 
+def _choose(
+    answers: _Answers,
+    chunks: Sequence[Chunk],
+    sections: _Sections,
+    long: Sequence[bool],
+    settings: ViewSettings,
+) -> Steps[None]:
+    """Fill in keywords and summaries that are chosen among extracted ones."""
+    if settings.scorer is None:
+        return
+    headings = [chunk.path[-1] if chunk.path and settings.with_context else "" for chunk in chunks]
+    of = Sections(sections.titles, headings, sections.bodies, settings.language)
+    if "keywords" in settings.names:
+        filled = [i for i, body in enumerate(sections.bodies) if body.strip()]
+        chosen = yield from chosen_keywords_steps(of, filled, settings.scorer)
+        answers.keywords.update({i: words for i, words in chosen.items() if words})
+    if "summary" in settings.names:
+        places = [i for i, is_long in enumerate(long) if is_long]
+        answers.summaries.update((yield from chosen_summaries_steps(of, places, settings.scorer)))
+
+
 def _read(
     kind: str, body: str, counter: TokenCounter, answer: str | Failed
 ) -> tuple[str, list[str]]:
@@ -293,6 +324,8 @@ def _plan(settings: ViewSettings, bodies: Sequence[str], long: Sequence[bool]) -
         return plan
     for i, body in enumerate(bodies):
         plan += [(i, "context")] * ("context" in settings.names)
+        if settings.scorer is not None:  # the other views are chosen, not written
+            continue
         summary = "summary" in settings.names and long[i]
         keywords = "keywords" in settings.names and bool(body.strip())
         if summary and keywords and settings.merged:

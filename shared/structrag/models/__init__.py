@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from structrag.models.cross_encoder import CrossEncoderScorer
     from structrag.models.embedders import FunctionEmbedder, SentenceTransformerEmbedder
     from structrag.models.information_margin import InformationMargin
+    from structrag.models.likelihood_gain import LikelihoodGain
     from structrag.models.llm import FunctionModel
     from structrag.models.lsa import LsaEmbedder
     from structrag.models.monot5 import MonoT5
@@ -28,6 +29,7 @@ _HOMES = {
     "FunctionEmbedder": "structrag.models.embedders",
     "FunctionModel": "structrag.models.llm",
     "InformationMargin": "structrag.models.information_margin",
+    "LikelihoodGain": "structrag.models.likelihood_gain",
     "LsaEmbedder": "structrag.models.lsa",
     "MonoT5": "structrag.models.monot5",
     "SentenceTransformerEmbedder": "structrag.models.embedders",
@@ -45,6 +47,7 @@ __all__ = [
     "FunctionEmbedder",
     "FunctionModel",
     "InformationMargin",
+    "LikelihoodGain",
     "LsaEmbedder",
     "MonoT5",
     "SentenceTransformerEmbedder",

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from structrag.errors import InvalidParameter, check_at_least
+from structrag.errors import check_at_least
+from structrag.models.likelihood_gain import check_gives_likelihoods
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +61,7 @@ class InformationMargin:
     with_vectors: bool = False
 
     def __post_init__(self) -> None:
-        if not (hasattr(self.model, "score") and hasattr(self.model, "count_tokens")):
-            raise InvalidParameter(
-                "model must give likelihoods by score(prompt, continuations, chat=False), as "
-                f"TransformersModel does; got {type(self.model).__name__}."
-            )
+        check_gives_likelihoods("model", self.model)
         check_at_least("before_tokens", self.before_tokens, 1)
         name = self.name or f"information|{self.model.name}|{self.before_tokens}"
         name += "|with vectors" if self.with_vectors else ""
