@@ -35,6 +35,7 @@ class Passage(TypedDict):
     """A passage that was found."""
 
     document: str  # as `outline` and `read_section` take it
+    title: str  # of the document
     path: list[str]  # titles that lead to it
     section: int  # the number of its section, as `read_section` takes it
     start: int  # characters of the document's text
@@ -177,13 +178,15 @@ class Library:
 
     def _passage(self, hit: Hit) -> Passage:
         chunk = hit.chunk
+        document = self._document(chunk.doc_id)
         return Passage(
             document=self._shown(chunk.doc_id),
+            title=document.title,
             path=list(chunk.path),
             section=self._section(chunk.doc_id, chunk.start),
             start=chunk.start,
             end=chunk.end,
-            pages=page_label(self._document(chunk.doc_id).meta, chunk),
+            pages=page_label(document.meta, chunk),
             context=chunk.context,
             text=chunk.text,
             score=round(hit.score, 4),

@@ -10,6 +10,7 @@ from time import monotonic
 from typing import Any
 
 from structrag.records import Chunk
+from structrag.text.heading_path import SEPARATOR, is_same_title
 
 SECONDS_BETWEEN_LINES = 10  # of progress where standard error is no terminal
 
@@ -78,9 +79,10 @@ def _to_stderr(text: str, end: str = "\n") -> None:
 show_progress = _Progress()
 
 
-def path_of(chunk: Chunk) -> str:
-    """The heading titles that lead to a chunk."""
-    return " > ".join(chunk.path) or "(no heading)"
+def path_of(chunk: Chunk, title: str = "") -> str:
+    """The heading titles that lead to a chunk, after the document's unless it is the first."""
+    path = chunk.path if is_same_title(title, chunk.path[:1]) else (title, *chunk.path)
+    return SEPARATOR.join(filter(None, path)) or "(no heading)"
 
 
 def chunk_record(chunk: Chunk) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -96,8 +96,8 @@ def search(
         show_progress.say(report)
     if not hits:
         show_progress.say("Nothing was found.")
-    pages = [page_label(store.document(hit.chunk.doc_id).meta, hit.chunk) for hit in hits]
-    print_items(map(_record, hits, pages) if as_json else _lines(hits, pages), as_json)
+    found_in = [store.document(hit.chunk.doc_id) for hit in hits]
+    print_items(map(_record if as_json else _shown_hit, hits, found_in), as_json)
 
 
 def _search_once(
@@ -127,12 +127,13 @@ def _search_once(
     return hits, index.store, f"{report} ({index.embedder.name})"
 
 
-def _record(hit: Hit, pages: str) -> dict[str, Any]:
+def _record(hit: Hit, document: Document) -> dict[str, Any]:
     return {
         "rank": hit.rank,
         "score": hit.score,
         "document": hit.chunk.doc_id,
-        "pages": pages,
+        "title": document.title,
+        "pages": page_label(document.meta, hit.chunk),
         **chunk_record(hit.chunk),
         "routes": dict(hit.routes),
         "route_scores": dict(hit.scores),
@@ -140,13 +141,20 @@ def _record(hit: Hit, pages: str) -> dict[str, Any]:
     }
 
 
-def _lines(hits: Iterable[Hit], pages: Iterable[str]) -> Iterator[str]:
-    for hit, page in zip(hits, pages, strict=True):
-        place = f"{_shown(hit.chunk.doc_id)}[{hit.chunk.start}:{hit.chunk.end}]"
-        place += f" page {page}" if page else ""
-        yield f"{hit.rank}. {path_of(hit.chunk)}  score {hit.score:.2f}  {_matched(hit)}  {place}"
-        excerpt = " ".join(hit.chunk.text.split())
-        yield f"   {excerpt[:200]}{'…' if len(excerpt) > 200 else ''}"
+def _shown_hit(hit: Hit, document: Document) -> str:
+    """Two lines: where a hit stands and why it was found, and how its text begins."""
+    page = page_label(document.meta, hit.chunk)
+    place = f"{_shown(hit.chunk.doc_id)}[{hit.chunk.start}:{hit.chunk.end}]"
+    place += f" page {page}" if page else ""
+    path = path_of(hit.chunk, _title_of(document))
+    text = " ".join(hit.chunk.text.split())
+    excerpt = f"{text[:200]}{'…' if len(text) > 200 else ''}"
+    return f"{hit.rank}. {path}  score {hit.score:.2f}  {_matched(hit)}  {place}\n   {excerpt}"
+
+
+def _title_of(document: Document) -> str:
+    """The title of a document; "" where it is the name of its file, which is shown beside it."""
+    return "" if document.title == Path(document.id).stem else document.title
 
 
 def _shown(doc_id: str) -> str:

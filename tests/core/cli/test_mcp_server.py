@@ -59,7 +59,7 @@ async def test_passages_are_cited_exactly(folder: Path, tool: str, argument: str
         first = (await called(client, tool, **{argument: "When is the filter rinsed?"}))[0]
         assert first["document"] == "pump.md" and "Rinse the filter" in first["text"]
         assert PUMP[first["start"] : first["end"]] == first["text"] and first["context"] == ""
-        assert first["path"][0] == "Pump"
+        assert first["path"][0] == first["title"] == "Pump"
         section = await called(
             client, "read_section", document=first["document"], section=first["section"]
         )

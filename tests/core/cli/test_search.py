@@ -35,6 +35,25 @@ def test_search_hands_over_evidence(capsys: pytest.CaptureFixture[str], manual: 
     assert code and "method must be one of 'evidence', 'multiview'; got 'best'" in err
 
 
+def test_a_title_that_is_no_heading_leads_the_path(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    page = (
+        "<title>Pump {0}</title>"
+        "<h2>Cleaning</h2><p>Rinse the filter.</p><h2>Parts</h2><p>A rotor.</p>"
+    )
+    for name in ("A100", "X200"):
+        (tmp_path / f"{name}.html").write_text(page.format(name))
+    arguments = ("search", tmp_path, "-q", "rinse the filter of the X200", "-k", 1)
+    _, out, _ = run(capsys, *arguments)
+    assert out.startswith("1. Pump X200 > Cleaning")
+    _, out, _ = run(capsys, *arguments, "--json")
+    assert json.loads(out)["title"] == "Pump X200" and json.loads(out)["path"] == ["Cleaning"]
+    (tmp_path / "notes.txt").write_text("Rinse the sieve.")
+    _, out, _ = run(capsys, "search", tmp_path, "-q", "sieve", "-k", 1)
+    assert out.startswith("1. (no heading)")  # its title is the name of its file
+
+
 def test_search_says_what_it_used(capsys: pytest.CaptureFixture[str], manual: Path) -> None:
     _, out, err = run(capsys, "search", manual, "-q", "dry")
     assert "1 documents added" in err and "LSA" in err

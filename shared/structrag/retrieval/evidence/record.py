@@ -54,7 +54,7 @@ class Record:
     stem_atoms: NDArray[np.int32]
     stem_counts: NDArray[np.int32]
     stem_lengths: NDArray[np.int32]
-    # stems of the titles on the path of each section
+    # stems of the document's title and the headings above each section
     title_keys: NDArray[np.uint64]
     title_sections: NDArray[np.int32]
     # tokens of the encoder: kept vectors, the first of each atom, which are in how many pieces
@@ -112,7 +112,8 @@ def read_atoms(outline: Outline, reading: Reading) -> Record:
     atoms = find_atoms(outline, reading)
     texts = [text[start:end] for start, end in zip(atoms.starts, atoms.ends, strict=True)]
     stems = count_stems(texts, language=reading.language)
-    paths = [" ".join(section.path) for section in outline.sections]
+    # The title leads: of a page whose headings all have one level it says what the page is about.
+    paths = [" ".join((outline.document.title, *section.path)) for section in outline.sections]
     titles = count_stems(paths, language=reading.language)
     return replace(
         NO_ATOMS,

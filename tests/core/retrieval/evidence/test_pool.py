@@ -103,7 +103,7 @@ def test_stems_are_counted_by_atom_and_found_in_titles() -> None:
 
 def test_titles_of_sections_behind_the_last_atom_are_of_no_other_document() -> None:
     excluded = Reading(exclude_titles=["pumps"])
-    documents = [read_text("text\n\n# Pumps\n\nmore"), read_text("other")]
+    documents = [read_text("text\n\n# Pumps\n\nmore", title="A"), read_text("other")]
     both = Pool([read_atoms(excluded.outline(document), excluded) for document in documents])
     assert not both.titled(stem_keys(["pump"])[0]).any()
 

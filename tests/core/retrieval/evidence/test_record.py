@@ -58,9 +58,20 @@ def test_stems_and_titles_have_their_places() -> None:
     record = read_atoms(parse(read_text(TEXT)), Reading())
     pump, part = stem_keys(["pump", "part"])
     assert record.stem_atoms[record.stem_keys == pump].tolist() == [0, 1]
-    assert record.title_sections[record.title_keys == pump].tolist() == [1, 2]
+    assert record.title_sections[record.title_keys == pump].tolist() == [
+        0,
+        1,
+        2,
+    ]  # the title's, too
     assert record.title_sections[record.title_keys == part].tolist() == [2]
     assert record.stem_lengths.tolist() == [1, 2, 2, 1, 1]
+
+
+def test_a_title_that_is_no_heading_stands_above_all_sections() -> None:
+    page = "<title>Pump X200</title><h2>Cleaning</h2><p>Rinse it.</p><h2>Parts</h2><p>A rotor.</p>"
+    record = read_atoms(parse(read_text(page, format="html")), Reading())
+    (pump,) = stem_keys(["pump"])
+    assert record.title_sections[record.title_keys == pump].tolist() == [0, 1, 2]
 
 
 def test_vectors_of_sentences_are_as_heavy_as_their_sentences_are_long() -> None:
