@@ -426,7 +426,9 @@ def test_a_function_with_a_limit_gets_windows_by_a_cautious_count() -> None:
         return np.ones((len(texts), 4))
 
     text = " ".join(f"Sentence{i} tells of topic{i}." for i in range(100))
-    Index(embedder=FunctionEmbedder(embed, name="ones", max_tokens=50), views=("raw",)).add(
-        [Document(text, id="d")]
-    )
+    index = Index(embedder=FunctionEmbedder(embed, name="ones", max_tokens=50), views=("raw",))
+    index.add([Document(text, id="d")])
     assert len(seen) > 10 and max(map(len, seen)) <= 150
+    seen.clear()
+    index.add([Document("word " * 30, id="150 characters"), Document("word " * 30 + "x", id="151")])
+    assert sorted(map(len, seen)) == [1, 150]  # equal windows are embedded once

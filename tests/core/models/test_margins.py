@@ -18,6 +18,7 @@ from structrag.models.margins import (
     NONE,
     RATING,
     UNUSABLE,
+    Masses,
     parse_rating,
     rating_margin,
     similarity_margins,
@@ -52,6 +53,15 @@ def test_missing_options() -> None:
     assert two_way_of_top([("yes", -0.1)], ("1", "2")) is None
     assert two_way_of_top([], ("1", "2")) is None
     assert two_way([], [-1.0]) is None
+
+
+def test_masses_are_told_in_a_sentence() -> None:
+    masses = Masses()
+    assert masses.mean is None and str(masses) == "no margin"
+    for mass in (1.0, 0.5):
+        masses.add(mass)
+    assert masses.mean == 0.75
+    assert str(masses).startswith("2 margins, the options with 75% of the probability")
 
 
 def test_variants_of_a_token_are_added_up() -> None:

@@ -8,7 +8,7 @@ from samples import nasty_text
 
 from structrag.errors import InvalidParameter
 from structrag.reading.files import read_text
-from structrag.reading.sections import nest_by_number, parse
+from structrag.reading.sections import flat_outline, nest_by_number, parse
 from structrag.records import Document, Heading
 
 
@@ -30,6 +30,12 @@ def test_blocks_tile_every_body(text: str) -> None:
         for block in blocks:
             assert list(block.cuts) == sorted(set(block.cuts))
             assert all(block.start < cut < block.end for cut in block.cuts)
+
+
+@pytest.mark.parametrize(("format", "begins"), [("plain", 0), ("markdown", 13)])
+def test_a_flat_outline_begins_behind_the_front_matter(format: str, begins: int) -> None:
+    (root,) = flat_outline(Document("---\na: b\n---\n# A\n\nText.\n", format=format)).sections
+    assert (root.start, root.body_start, root.body_end, root.end) == (0, begins, 24, 24)
 
 
 def test_worked_example() -> None:

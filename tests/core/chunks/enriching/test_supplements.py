@@ -89,7 +89,7 @@ def settings_of() -> Any:
 
 def test_rounds_are_bounded_and_end_when_nothing_is_missing() -> None:
     nothing = ScriptedModel("[]")
-    enrich(nothing, high=1.0, reduce=False)
+    enrich(nothing, high=1.0, reduce=False, rounds=3)
     asked = len(nothing.prompts)
     assert asked == len({prompt.split("Passage:")[1] for prompt in nothing.prompts})  # one round
     greedy = ScriptedModel(lambda prompt: json.dumps([prompt.split("1. ")[1].split()[1]]))

@@ -79,6 +79,13 @@ def test_a_number_apart_from_its_title_is_part_of_it() -> None:
     assert headings(page(*lines)) == [(1, "1. Results")]
 
 
+def test_cells_behind_a_number_are_columns_and_no_title() -> None:
+    cells = [line("1.", 100, size=16), line("Bolt", 100, 100, size=16)]
+    assert headings(page(*cells, *text_from(130))) == [(1, "1. Bolt")]
+    row = [*cells, line("Steel", 100, 300, size=16)]
+    assert headings(page(*row, *text_from(130))) == []
+
+
 def test_numbers_of_headings_that_could_be_list_items_stay() -> None:
     titles = ["1. Aim", "2. Method", "3. Result"]
     lines = [
