@@ -220,9 +220,10 @@ def _numbered_title(
         return None
     right = start + len(text[start:stop].rstrip())
     alone = first and right == line.right and _stands_alone(text, lines, i)
-    title_end, end = title_ends(text, mark, right, alone)
-    if not title_end:
+    ends = title_ends(text, mark, right, alone)
+    if ends is None:
         return None
+    title_end, end = ends
     # A heading with nothing behind it takes in the line end, or the space up to the next clause.
     if end == right:
         end = line.end if right == line.right else stop

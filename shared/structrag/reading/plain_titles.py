@@ -49,7 +49,6 @@ _NOT_A_TITLE = re.compile(
 )
 TITLE_WORDS, TITLE_LENGTH = 12, 100
 _ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
-_NO_TITLE = (0, 0)
 
 
 def roman_value(numeral: str) -> int:
@@ -114,24 +113,24 @@ def _follows(number: tuple[int, ...], last: tuple[int, ...]) -> bool:
     return 1 <= number[same] - before <= 3 and all(part <= 2 for part in number[same + 1 :])
 
 
-def title_ends(text: str, mark: re.Match[str], right: int, alone: bool) -> tuple[int, int]:
+def title_ends(text: str, mark: re.Match[str], right: int, alone: bool) -> tuple[int, int] | None:
     """The ends of a title, and of its heading.
 
-    The heading's is behind the white space that follows. (0, 0) where there is no clean title.
+    The heading's is behind the white space that follows. None where there is no clean title.
     `right` is where the line's text ends; `alone`: the title may fill the line.
     """
     begin = mark.end()
     if begin >= right:
         # A label such as `ARTICLE IV` is a heading without a title, a number is none.
         labelled = mark["upper"] or mark["outer"]
-        return (right, right) if alone and labelled else _NO_TITLE
+        return (right, right) if alone and labelled else None
     ends = _run_in_title(text, begin, right)
-    if ends != _NO_TITLE or not alone or right - begin > TITLE_LENGTH:
+    if ends is not None or not alone or right - begin > TITLE_LENGTH:
         return ends
     return _title_of_line(text, mark, right)
 
 
-def _run_in_title(text: str, begin: int, right: int) -> tuple[int, int]:
+def _run_in_title(text: str, begin: int, right: int) -> tuple[int, int] | None:
     """The ends of a title before its clause on the same line."""
     for match in _TITLE_END.finditer(text, begin, min(right, begin + TITLE_LENGTH)):
         title = text[begin : match.start()]
@@ -142,10 +141,10 @@ def _run_in_title(text: str, begin: int, right: int) -> tuple[int, int]:
         words = title.split()
         if match["mark"] and words and len(words[-1]) > 1:
             break  # a sentence ends here; behind a single letter the dot may be an initial's
-    return _NO_TITLE
+    return None
 
 
-def _title_of_line(text: str, mark: re.Match[str], right: int) -> tuple[int, int]:
+def _title_of_line(text: str, mark: re.Match[str], right: int) -> tuple[int, int] | None:
     """The ends of a title that fills the rest of its line."""
     begin = mark.end()
     title = text[begin:right]
@@ -153,9 +152,9 @@ def _title_of_line(text: str, mark: re.Match[str], right: int) -> tuple[int, int
         return right - 1, right
     marked = bool(mark["dot"] or mark["label"]) or "." in mark["number"]
     if not marked and begin - mark.end("number") >= 3:
-        return _NO_TITLE  # a number far from its text is a table's
+        return None  # a number far from its text is a table's
     fits = is_clean(title) or (marked and _is_sentence_case(title))
-    return (right, right) if fits else _NO_TITLE
+    return (right, right) if fits else None
 
 
 def _is_sentence_case(title: str) -> bool:

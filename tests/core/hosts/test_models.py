@@ -8,7 +8,16 @@ from typing import Any
 
 import pytest
 
-from structrag.hosts.models import PARAMETERS, LogProbabilities, telling, transformer_of
+from structrag.hosts.models import (
+    PARAMETERS,
+    LogProbabilities,
+    listed,
+    other_settings,
+    settings_of,
+    shown,
+    telling,
+    transformer_of,
+)
 
 TOP = [("1", -0.1), ("2", -2.3)]
 
@@ -107,3 +116,44 @@ def test_of_attributes_without_a_name_only_steady_ones_are_shown() -> None:
     encoder = SimpleNamespace(encode=str.encode, max_seq_length=256)
     assert "256" in str(telling(encoder))
     assert telling(str.upper) == telling(str.upper) is not None
+
+
+class Plain:
+    """A model of a host that is no Pydantic model."""
+
+    def __init__(self, temperature: float, api_key: str, top_p: float | None = None) -> None:
+        self.temperature = temperature
+        self.api_key = api_key
+        self._top_p = top_p
+        self.calls = 7  # no argument: it may count
+        self.base_url = "http://one"
+
+
+def test_settings_are_arguments_and_what_is_no_number_without_secrets() -> None:
+    assert settings_of(Plain(0.5, "secret")) == {"temperature": 0.5, "base_url": "http://one"}
+    assert settings_of(Plain(0.0, "secret", 0.9)) == {
+        "temperature": 0.0,
+        "top_p": 0.9,
+        "base_url": "http://one",
+    }
+
+
+def test_a_name_tells_settings_that_it_does_not_show_apart() -> None:
+    names = [
+        other_settings(Plain(temperature, key, top_p), ["base_url"])
+        for temperature, key, top_p in ((0.5, "a", None), (0.5, "b", None), (0.5, "a", 0.9))
+    ]
+    assert names[0] == names[1] != names[2]
+    assert other_settings(SimpleNamespace(url="", extra={}), []) == {}
+    assert other_settings(SimpleNamespace(url="x"), ["url"]) == {}
+    of_mappings = [
+        other_settings(SimpleNamespace(extra=extra), [])
+        for extra in ({"a": [1], "b": {2, 3}}, {"b": {3, 2}, "a": [1], "api_key": "k"}, {"a": [2]})
+    ]
+    assert of_mappings[0] == of_mappings[1] != of_mappings[2]
+
+
+def test_numbers_stand_in_names_as_they_are_and_texts_as_digests() -> None:
+    assert (shown(0.5), shown(True)) == ("0.5", "True")
+    assert "http" not in shown("http://one") and shown("http://one") != shown("http://two")
+    assert listed({"a": "1", "b": "2"}) == "a=1, b=2"

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from dense_chunks import check_untouched, enrich
-from doubles import ScriptedModel
+from doubles import HashEmbedder, ScriptedModel
 from samples import DENSE, LONG, dense_document
 
+from structrag.chunks.enriching.enricher import IDMSEnricher
 from structrag.text.names import contains
 from structrag.text.tokens import count_tokens
 
@@ -81,6 +82,15 @@ def test_entities_named_by_a_model_must_be_missing_and_supported() -> None:
     check_untouched(chunks, found, growth=1.0)
 
 
+def test_entities_are_embedded_as_queries() -> None:
+    source, chunks = dense_document()
+    embedder, model = HashEmbedder(), ScriptedModel('["gated network"]')
+    settings = settings_of()
+    enricher = IDMSEnricher(high=1.0, reduce=False, growth=1.0, candidates=9, density=settings)
+    enricher.enrich(source, chunks, embedder=embedder, llm=model)
+    assert embedder.queries == ["gated network"] and "gated network" not in embedder.texts
+
+
 def settings_of() -> Any:
     from structrag.chunks.enriching.density import DensitySettings
 
@@ -91,7 +101,8 @@ def test_rounds_are_bounded_and_end_when_nothing_is_missing() -> None:
     nothing = ScriptedModel("[]")
     enrich(nothing, high=1.0, reduce=False, rounds=3)
     asked = len(nothing.prompts)
-    assert asked == len({prompt.split("Passage:")[1] for prompt in nothing.prompts})  # one round
+    passages = {prompt.split("Passage:")[1].split("Sentences:")[0] for prompt in nothing.prompts}
+    assert asked == len(passages)  # one round
     greedy = ScriptedModel(lambda prompt: json.dumps([prompt.split("1. ")[1].split()[1]]))
     enrich(greedy, high=1.0, reduce=False, growth=1.0, rounds=2)
     assert len(greedy.prompts) <= 2 * asked
