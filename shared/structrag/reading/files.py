@@ -221,8 +221,8 @@ def find_files(
             continue
         if not follow_links and file.is_symlink() and not file.resolve().is_relative_to(inside):
             warnings.warn(
-                f"{shown(file)} is a link to a file outside of the folder and was left out; name the "
-                "file itself to read it, or call find_files with follow_links=True.",
+                f"{shown(file)} is a link to a file outside of the folder and was left out; name "
+                "the file itself to read it, or call find_files with follow_links=True.",
                 stacklevel=2,
             )
             continue
