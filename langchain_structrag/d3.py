@@ -70,7 +70,7 @@ class D3Retriever(IndexRetriever):
 
     index: D3Index = Field(repr=False)
     """What is searched."""
-    llm: Any = Field(None, repr=False)
+    llm: Any = Field(default=None, repr=False)
     """A chat model or LLM that routes and selects; None: neither."""
     preset: str = "default"
     """Either "default", or "paper": section names instead of ids, and nothing where nothing was
@@ -96,7 +96,7 @@ class D3Retriever(IndexRetriever):
     """With "fused" and "evidence": at most so many tokens together; None: no limit."""
     cross_encoder: Any = None
     """For the router "cross_encoder"."""
-    evidence: Any = Field(None, repr=False)
+    evidence: Any = Field(default=None, repr=False)
     """An `EvidenceRetriever` over the same documents, this package's or structrag's.
 
     Its scores of sentences take the place of BM25 and vectors."""

@@ -13,7 +13,9 @@ from inspect import signature
 from typing import Any, ClassVar
 
 from langchain_core.callbacks import (
+    AsyncCallbackManagerForChainRun,
     AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForChainRun,
     CallbackManagerForRetrieverRun,
 )
 from langchain_core.documents import Document
@@ -296,11 +298,14 @@ class IndexRetriever(ToolRetriever):
         """What adds documents as one run. Its children are the calls of models."""
         sources = list(core_documents(documents, self.format))
 
-        def add(what: str) -> Any:
-            return self.index.add(sources)
+        # Before Python 3.11 what is awaited does not inherit the run, so it is handed on.
+        def add(what: str, run_manager: CallbackManagerForChainRun) -> Any:
+            with inner_callbacks(run_manager.get_child()):
+                return self.index.add(sources)
 
-        async def aadd(what: str) -> Any:
-            return await self.index.aadd(sources)
+        async def aadd(what: str, run_manager: AsyncCallbackManagerForChainRun) -> Any:
+            with inner_callbacks(run_manager.get_child()):
+                return await self.index.aadd(sources)
 
         return RunnableLambda(add, aadd, name="add_documents")
 

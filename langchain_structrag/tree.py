@@ -70,7 +70,7 @@ class TreeRetriever(IndexRetriever):
     """A section of more tokens never does."""
     routes: Sequence[str] | None = None
     """Some of "dense" and "bm25"; None: both."""
-    llm: Any = Field(None, repr=False)
+    llm: Any = Field(default=None, repr=False)
     """A chat model or LLM that walks down the tree first; None: there is no walk."""
     walk_prompt: str = WALK_PROMPT
     """What it is asked, with {options} and {question}."""

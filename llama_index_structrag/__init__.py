@@ -76,4 +76,5 @@ __all__ = [
     "TreeRetriever",
     "TwoHopRetriever",
 ]
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+if not TYPE_CHECKING:  # or type checkers would take any name
+    __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -18,7 +18,7 @@ from typing_extensions import Self
 from llama_index_structrag.settings import refuse_saved
 from structrag.asking.embedding_plan import check_vectors
 from structrag.asking.requests import Embedder, acall
-from structrag.errors import InvalidParameter
+from structrag.errors import InvalidParameter, check_arguments
 from structrag.models.embedders import as_fixed_embedder
 
 
@@ -78,6 +78,7 @@ class StructragEmbedding(BaseEmbedding):
     )
 
     def __init__(self, embedder: Any, **options: Any) -> None:
+        check_arguments(type(self).__name__, options, type(self).model_fields)
         super().__init__(**{"embedder": embedder, **options})
 
     @model_validator(mode="after")

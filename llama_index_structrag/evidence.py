@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from llama_index.core.bridge.pydantic import Field, PrivateAttr
+from llama_index.core.bridge.pydantic import Field, PrivateAttr, model_validator
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.prompts.mixin import PromptDictType
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, QueryBundle, TextNode
@@ -23,7 +23,7 @@ from llama_index_structrag.options import (
     read_options,
 )
 from llama_index_structrag.retrieving import ChunkRetriever
-from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag.errors import InvalidParameter, check_arguments, check_at_least, check_choice
 from structrag.hosts.metadata import CONTEXT_KEY
 from structrag.records import Chunk, Hit
 from structrag.retrieval.evidence.retriever import ORDERS
@@ -197,6 +197,14 @@ class EvidencePostprocessor(BaseNodePostprocessor):
     context: str = Field(default="lead", description="'lead', 'all' or 'none'.")
 
     _shortener: Shortener = PrivateAttr()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_names(cls, fields: Any) -> Any:
+        """Name the nearest field where one is unknown."""
+        if isinstance(fields, dict):
+            check_arguments(cls.__name__, fields, cls.model_fields)
+        return fields
 
     def model_post_init(self, context: Any, /) -> None:
         """Refuse now what a question would refuse."""

@@ -12,8 +12,12 @@ from places import ROOT
 CLIENT = """
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.language_models import FakeListChatModel
 from llama_index.core import Document as Node
-from llama_index.core import MockEmbedding
+from llama_index.core import MockEmbedding, SimpleDirectoryReader
+from llama_index.core.ingestion import IngestionPipeline
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.vector_stores import SimpleVectorStore
 
 import langchain_structrag as lc
 import llama_index_structrag as li
@@ -23,6 +27,7 @@ from structrag import (
     Index,
     MultiViewRetriever,
     PICSplitter,
+    models,
     read_file,
 )
 
@@ -46,6 +51,18 @@ lc.HiQAFormatter(window_words=100, max_calls=3)
 PICSplitter.paper(max_tokens=100)
 HiQASplitter.code(metadata="none")
 read_file("a.pdf", title="A", password="b")
+loaded = lc.StructragLoader("docs", isolated=True).load()
+lc.TreeRetriever.from_documents(loaded, embedding, k=2).as_tool(name="search").invoke("x")
+lc.SelfAsk(good, FakeListChatModel(responses=["x"]), max_followups=2).as_tool()
+lc.EvidenceCompressor(embedding=embedding, max_tokens=9)
+found = good.invoke("x", where={"year": 2024})[0].metadata["heading_path"]
+parser = li.ContentAwareNodeParser.from_defaults(chunk_size=9)
+IngestionPipeline(transformations=[parser, li.HiQANodeParser(), li.PICNodeParser()])
+reader = li.StructragReader(reader="layout")
+SimpleDirectoryReader("docs", file_extractor={".pdf": reader})
+hits = li.HiQARetriever.from_documents(nodes, embed_model=MockEmbedding(4), k=3, where={"a": 1})
+RetrieverQueryEngine.from_args(hits, node_postprocessors=[li.EvidencePostprocessor()])
+li.MultiViewRetriever.from_documents(nodes, vector_store=SimpleVectorStore(), splitter=parser)
 
 lc.PICTextSplitter(thresholds=1.0)  # wrong
 lc.PICTextSplitter(max_tokens=100)  # wrong
@@ -73,14 +90,25 @@ li.ContentAwareNodeParser(chunk_sise=9)  # wrong
 Index(batchsize=3)  # wrong
 Index.load("path", dense_stor=None)  # wrong
 MultiViewRetriever(Index(), kk=3)  # wrong
+lc.MultiViewRetreiver  # wrong
+li.ContentAwareNodePaser  # wrong
+models.MonoT6  # wrong
+lc.StructragLoader("docs", isolate=True)  # wrong
+lc.TreeRetriever.from_documents(loaded, embedding, top_k=2)  # wrong
+lc.SelfAsk(good, FakeListChatModel(responses=["x"]), max_followup=2)  # wrong
+lc.EvidenceCompressor(embedding=embedding, max_token=9)  # wrong
+li.StructragReader(readers="layout")  # wrong
+li.EvidencePostprocessor(max_token=9)  # wrong
+li.HiQARetriever.from_documents(nodes, kk=3)  # wrong
 """
+COMMANDS = [["mypy", "--strict"], ["pyright", "--pythonpath", sys.executable]]
 WRONG = {i for i, line in enumerate(CLIENT.splitlines(), start=1) if line.endswith("# wrong")}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", [["mypy", "--strict"], ["pyright"]])
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_wrong_names_and_types_are_found(command: list[str], tmp_path: Path) -> None:
-    pytest.importorskip(command[0])
+    pytest.importorskip(command[0], reason=f"{command[0]} is not installed: pip install it")
     client = tmp_path / "client.py"
     client.write_text(CLIENT, encoding="utf-8")
     (tmp_path / "pyrightconfig.json").write_text(

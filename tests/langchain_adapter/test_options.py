@@ -9,12 +9,15 @@ from typing import Any
 
 import pytest
 from langchain_core.documents import Document
+from langchain_core.language_models import FakeListChatModel
 from langchain_fakes import BagOfWords
 
+import langchain_structrag
 import structrag.records as core
 from langchain_structrag import (
     ContentAwareTextSplitter,
     D3Retriever,
+    EvidenceCompressor,
     EvidenceRetriever,
     HiQAFormatter,
     HiQARetriever,
@@ -167,3 +170,28 @@ def test_how_models_are_asked_is_one_record() -> None:
     assert (
         formatter.core.runner.asking.max_calls == 3 and formatter.core.settings.window_words == 500
     )
+
+
+MODEL = FakeListChatModel(responses=["x"])
+FIRST: dict[str, list[Any]] = {  # arguments without which a class cannot be made
+    "ImageDescriber": [MODEL],
+    "LangChainEmbedder": [BagOfWords()],
+    "LangChainModel": [MODEL],
+    "SelfAsk": [MultiViewRetriever.from_documents(DOCUMENTS, BagOfWords())],
+    "StructragEmbeddings": ["lsa"],
+    "StructragLoader": ["docs"],
+}
+
+
+@pytest.mark.parametrize("name", langchain_structrag.__all__)
+def test_no_class_takes_an_argument_that_it_does_not_know(name: str) -> None:
+    make = getattr(langchain_structrag, name)
+    with pytest.raises((TypeError, ValueError), match="max_tokenz"):
+        make(*FIRST.get(name, []), max_tokenz=3)
+
+
+def test_a_compressor_names_the_nearest() -> None:
+    with pytest.raises(UnknownArgument, match=r"'max_token'\. Did you mean 'max_tokens'"):
+        EvidenceCompressor(max_token=3)  # type: ignore[call-arg]
+    with pytest.raises(UnknownArgument, match=r"'embeddings'\. Pass embedding="):
+        EvidenceCompressor(embeddings=BagOfWords())  # type: ignore[call-arg]

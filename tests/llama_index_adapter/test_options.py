@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from llama_index.core import Document, Settings
+from llama_index.core import Document, MockEmbedding, Settings
+from llama_index.core.llms import MockLLM
 from llama_index_fakes import HashEmbedding
 
+import llama_index_structrag
 from llama_index_structrag import (
     ContentAwareNodeParser,
     D3Retriever,
+    EvidencePostprocessor,
     EvidenceRetriever,
     HiQANodeParser,
     HiQARetriever,
@@ -22,6 +25,7 @@ from llama_index_structrag import (
     TreeRetriever,
 )
 from llama_index_structrag.retrieving import arguments_of
+from structrag import FunctionEmbedder
 from structrag.errors import InvalidParameter, UnknownArgument
 
 RETRIEVERS: list[Any] = [
@@ -126,3 +130,28 @@ def test_a_method_of_a_class_counts_tokens() -> None:
 def test_an_unknown_setting_of_a_parser_is_answered(make: Any, name: str, answer: str) -> None:
     with pytest.raises(UnknownArgument, match=f"has no argument '{name}'. {answer}"):
         make(**{name: 3})
+
+
+FIRST: dict[str, list[Any]] = {  # arguments without which a class cannot be made
+    "ImageDescriber": [MockLLM()],
+    "LlamaIndexEmbedder": [MockEmbedding(embed_dim=4)],
+    "LlamaIndexModel": [MockLLM()],
+    "SelfAskQueryEngine": [None],
+    "TwoHopRetriever": [None],
+    "StructragEmbedding": [FunctionEmbedder(lambda texts: [[1.0]] * len(texts), name="ones")],
+} | {retriever.__name__: [None] for retriever in RETRIEVERS}
+CLASSES = [name for name in llama_index_structrag.__all__ if not name.endswith("Event")]
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_no_class_takes_an_argument_that_it_does_not_know(name: str) -> None:
+    make = getattr(llama_index_structrag, name)
+    with pytest.raises((TypeError, ValueError), match="max_tokenz"):
+        make(*FIRST.get(name, []), max_tokenz=3)
+
+
+def test_a_postprocessor_names_the_nearest() -> None:
+    with pytest.raises(UnknownArgument, match=r"'max_token'\. Did you mean 'max_tokens'"):
+        EvidencePostprocessor(max_token=3)  # type: ignore[call-arg]
+    saved = EvidencePostprocessor(max_tokens=3).to_dict()
+    assert EvidencePostprocessor.from_dict(saved).max_tokens == 3

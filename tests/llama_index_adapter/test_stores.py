@@ -66,3 +66,22 @@ async def test_an_error_of_the_store_names_the_store() -> None:
     with pytest.raises(ModelFailed, match="vector store WithoutAsync raised ValueError") as caught:
         await retriever.aretrieve("part 1")
     assert str(caught.value).endswith("pass in aclient. Mend the cause and ask again.")
+
+
+class WithoutDelete(SimpleVectorStore):
+    """A store whose `delete` is broken, as that of LanceDB's package is with lancedb 0.40."""
+
+    def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
+        raise ValueError("No field named structrag.")
+
+
+def test_a_store_that_cannot_delete_is_named_and_nothing_is_deleted() -> None:
+    retriever = MultiViewRetriever.from_documents(
+        documents(2), embed_model=HashEmbedding(), vector_store=WithoutDelete()
+    )
+    broken = "vector store WithoutDelete raised ValueError"
+    with pytest.raises(ModelFailed, match=broken):
+        retriever.delete("d0")
+    assert {node.node.ref_doc_id for node in retriever.retrieve("Text")} == {"d0", "d1"}
+    with pytest.raises(ModelFailed, match=broken):
+        retriever.add([Document(text="# A\n\nNew.", id_="d0")])

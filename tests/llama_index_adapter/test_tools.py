@@ -61,11 +61,11 @@ OF_LLAMA_INDEX = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # its
 @OF_LLAMA_INDEX
 async def test_an_agent_that_calls_functions_answers_from_what_the_tool_cites() -> None:
     from llama_index.core.agent.workflow import FunctionAgent
-    from llama_index.core.base.llms.types import ChatMessage, ToolCallBlock
     from llama_index.core.llms import mock
 
     if not hasattr(mock, "MockFunctionCallingLLM"):
         pytest.skip("this version of llama-index-core has no model that calls functions")
+    from llama_index.core.base.llms.types import ChatMessage, ToolCallBlock
 
     def reply(messages: Any, **options: Any) -> ChatMessage:
         (last,) = messages[-1:]
@@ -94,6 +94,9 @@ class Replies(ScriptedLLM):
     def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
         self.prompts.append(prompt)
         return CompletionResponse(text=self.replies.pop(0))
+
+    def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> Any:
+        yield self.complete(prompt)  # older agents stream whatever they are told
 
 
 @OF_LLAMA_INDEX

@@ -33,4 +33,5 @@ __all__ = [
     "IDMSSplitter",
     "PICSplitter",
 ]
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+if not TYPE_CHECKING:  # or type checkers would take any name
+    __getattr__, __dir__ = lazy_names(__name__, _HOMES)

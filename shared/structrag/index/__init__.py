@@ -18,4 +18,5 @@ __all__ = [
     "Index",
     "Prompts",
 ]
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+if not TYPE_CHECKING:  # or type checkers would take any name
+    __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -72,7 +72,7 @@ class HostVectors:
         if self.dense_store is None:
             return
         try:
-            with raised_by(f"vector store {type(self.dense_store).__name__}"):
+            with raised_by(_name(self.dense_store)):
                 if outdated:
                     self.dense_store.delete(entry.document.id, outdated)
                 self.dense_store.put(entry)
@@ -86,7 +86,8 @@ class HostVectors:
         """Delete what the host's store may hold of a document."""
         keys = self.keys([doc_id], store).get(doc_id)
         if keys and self.dense_store is not None:
-            self.dense_store.delete(doc_id, keys)
+            with raised_by(_name(self.dense_store), "The document stays; call again."):
+                self.dense_store.delete(doc_id, keys)
         self._leftovers.pop(doc_id, None)
 
     def _pairs(self, chunks: Sequence[Chunk]) -> list[tuple[str, str]]:
@@ -132,6 +133,11 @@ def ranked_rows(reader: CorpusReader, ranking: Ranking) -> dict[int, float]:
         scores.setdefault(row, score)
     scores.pop(None, None)
     return scores
+
+
+def _name(store: DenseStore) -> str:
+    """How errors name a host's store: as what an adapter wraps, where it says so."""
+    return str(getattr(store, "label", f"vector store {type(store).__name__}"))
 
 
 def _chunks_of(doc_id: str, store: CorpusStore) -> list[Chunk]:

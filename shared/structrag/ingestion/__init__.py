@@ -15,4 +15,5 @@ _HOMES = {
     "ingest": "structrag.ingestion.ingesting",
 }
 __all__ = ["IngestReport", "Progress", "ingest"]
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+if not TYPE_CHECKING:  # or type checkers would take any name
+    __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -59,4 +59,5 @@ __all__ = [
     "TransformersTokens",
     "minilm",
 ]
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+if not TYPE_CHECKING:  # or type checkers would take any name
+    __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -37,4 +37,5 @@ __all__ = [
     "read_file",
     "read_text",
 ]
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+if not TYPE_CHECKING:  # or type checkers would take any name
+    __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -536,7 +536,10 @@ def test_a_deletion_the_host_refuses_changes_nothing() -> None:
     index = Index(dense_store=host)
     index.add([document(1)])
     host.fails = {"delete"}
-    with pytest.raises(OSError, match="no connection"):
+    with pytest.raises(
+        ModelFailed,
+        match=r"The vector store HostStore raised OSError: no connection\. The document ",
+    ):
         index.delete("doc1")
     assert index.document_ids == ["doc1"] and index.search("pump")
 
