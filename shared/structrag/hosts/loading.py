@@ -12,7 +12,14 @@ from structrag.errors import InvalidParameter, StructragError
 from structrag.hosts.documents import MEDIA_TYPES, is_pdf
 from structrag.hosts.metadata import FORMAT_KEY
 from structrag.reading.decoding import decoded
-from structrag.reading.files import SUFFIXES, detect_format, find_files
+from structrag.reading.files import (
+    OFFICE_SUFFIXES,
+    SUFFIXES,
+    detect_format,
+    find_files,
+    kinds_of,
+    other_files,
+)
 from structrag.reading.flat import warn_if_flat
 from structrag.reading.opening import MAX_BYTES, file_bytes
 
@@ -70,12 +77,27 @@ class FileReading:
         """The file, or those of a folder, each with its text.
 
         Those of a folder are what `find_files` gives. A file of a folder that cannot be read is
-        left out with a warning.
+        left out with a warning, and so are Word files and their like, and a folder with nothing to
+        read.
 
         Raises:
             InvalidDocument: nothing is there, or the file itself cannot be read.
         """
-        for file in find_files(path):
+        files = list(find_files(path))
+        others = other_files(path)
+        office = [file for file in others if file.suffix.lower() in OFFICE_SUFFIXES]
+        if office:
+            warnings.warn(
+                f"{kinds_of(office)} in {str(path)!r} left out: docling or Unstructured read such "
+                "files, and from_docling or from_unstructured take what they read.",
+                stacklevel=2,
+            )
+        if not files:
+            skipped = f" ({kinds_of(others)} skipped)" if others else ""
+            warnings.warn(
+                f"No Markdown, HTML, text or PDF file in {str(path)!r}{skipped}.", stacklevel=2
+            )
+        for file in files:
             try:
                 loaded = self.load(file)
             except StructragError as error:

@@ -112,7 +112,8 @@ def _checked(decoded: Decoded, name: str) -> Decoded:
 def _no_text(name: str) -> InvalidDocument:
     return InvalidDocument(
         f"{name!r} does not hold text (NUL bytes or PDF). Convert it to Markdown, HTML or plain "
-        "text first, or give a PDF its suffix .pdf."
+        "text first, or give a PDF its suffix .pdf. Word files, slides and spreadsheets are read "
+        "by docling or Unstructured: see the page on loaders."
     )
 
 

@@ -9,7 +9,8 @@ import os
 import re
 import stat
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -43,6 +44,11 @@ SUFFIXES = {
     ".txt": "text",
     ".text": "text",
 }
+# Of documents that nothing here reads, and docling or Unstructured do.
+OFFICE_SUFFIXES = frozenset(
+    [".doc", ".docx", ".epub", ".odp", ".ods", ".odt", ".ppt", ".pptx", ".rtf", ".xls", ".xlsx"]
+)
+MOST_KINDS = 5  # of files left out that are named; the others are one number
 
 _XML_DECLARATION = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?")
 _HTML_START = re.compile(r"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
@@ -245,6 +251,20 @@ def other_files(path: str | bytes | os.PathLike[Any]) -> list[Path]:
         warnings.simplefilter("ignore")  # find_files has said what cannot be listed
         files = list(_files_under(path))
     return [file for file in files if file.suffix.lower() not in {*SUFFIXES, PDF_SUFFIX}]
+
+
+def kinds_of(files: Iterable[Path]) -> str:
+    """The commonest suffixes of files, with their numbers.
+
+    Example:
+        >>> kinds_of([Path("a.csv"), Path("b.docx"), Path("c.docx")])
+        '2 .docx, 1 .csv'
+    """
+    kinds = Counter(file.suffix.lower() for file in files)
+    listed = sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
+    parts = [f"{count} {kind or 'without suffix'}" for kind, count in listed[:MOST_KINDS]]
+    others = sum(count for _, count in listed[MOST_KINDS:])
+    return ", ".join([*parts, f"{others} others"] if others else parts)
 
 
 def _files_under(folder: Path) -> Iterator[Path]:

@@ -51,6 +51,21 @@ def test_what_cannot_be_read_is_left_out_of_a_folder(tmp_path: Path) -> None:
         list(FileReading().load_all(tmp_path / "a.md"))
 
 
+def test_word_files_and_a_folder_with_nothing_to_read_are_told(tmp_path: Path) -> None:
+    for name in ("a.docx", "b.DOCX", "c.pptx", "d.csv"):
+        (tmp_path / name).write_bytes(b"x")
+    with pytest.warns(UserWarning) as caught:
+        assert list(FileReading().load_all(tmp_path)) == []
+    office, nothing = [str(warning.message) for warning in caught]
+    assert office.startswith("2 .docx, 1 .pptx in ") and "docling" in office
+    assert nothing.startswith("No Markdown, HTML, text or PDF file in ")
+    assert nothing.endswith("(2 .docx, 1 .csv, 1 .pptx skipped).")
+    for name in ("a.docx", "b.DOCX", "c.pptx"):
+        (tmp_path / name).unlink()
+    (tmp_path / "e.md").write_text("# Pumps")
+    assert len(list(FileReading().load_all(tmp_path))) == 1  # without a warning
+
+
 def test_bytes_that_are_no_text_are_counted() -> None:
     loaded = load_bytes(b"\xef\xbb\xbfPumps \xff", "a.txt")
     assert loaded.metadata["undecodable"] == 1

@@ -15,6 +15,7 @@ from structrag.errors import InvalidDocument, InvalidParameter, UnknownArgument
 from structrag.reading.files import (
     detect_format,
     find_files,
+    kinds_of,
     other_files,
     read_file,
     read_text,
@@ -296,6 +297,8 @@ def test_files_of_other_kinds_are_told(tmp_path: Path) -> None:
     others = [file.relative_to(tmp_path).as_posix() for file in other_files(tmp_path)]
     assert sorted(others) == ["a.csv", "b.CSV", "e", "index/d.npy"]
     assert other_files(tmp_path / "a.csv") == []
+    assert kinds_of(other_files(tmp_path)) == "2 .csv, 1 without suffix, 1 .npy"
+    assert kinds_of([Path(f"a.{letter}") for letter in "abcdefg"]).endswith(", 2 others")
 
 
 def test_an_unknown_option_is_answered_and_a_password_is_for_pdf(tmp_path: Path) -> None:
