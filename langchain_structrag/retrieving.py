@@ -42,7 +42,6 @@ from langchain_structrag.store_filters import StoreFilter
 from langchain_structrag.stores import LangChainDenseStore
 from langchain_structrag.tools import ToolRetriever
 from structrag.errors import InvalidParameter, check_arguments, check_at_least, check_ids
-from structrag.hosts.arguments import alike, chosen_embedding, warn_of_chunks
 from structrag.hosts.documents import read_document, with_own_names
 from structrag.hosts.metadata import (
     heading_notes,
@@ -50,9 +49,8 @@ from structrag.hosts.metadata import (
     source_notes,
     without_page_starts,
 )
-from structrag.hosts.neighbours import beside
-from structrag.hosts.places import trimmed
-from structrag.hosts.retrievers import lost_retriever
+from structrag.hosts.places import beside, trimmed
+from structrag.hosts.retrievers import alike, chosen_embedding, lost_retriever, warn_of_chunks
 from structrag.index.corpus import CorpusStore
 from structrag.index.index import Index
 from structrag.records import Hit

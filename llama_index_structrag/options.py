@@ -17,7 +17,6 @@ from structrag.asking.cache import Cache
 from structrag.asking.requests import Progress
 from structrag.asking.settings import AskingOptions
 from structrag.errors import check_arguments
-from structrag.hosts.arguments import alike
 from structrag.hosts.options import (
     D3IndexSettings,
     D3Settings,
@@ -27,6 +26,7 @@ from structrag.hosts.options import (
     TreeIndexSettings,
     TreeSettings,
 )
+from structrag.hosts.retrievers import alike
 from structrag.index.index import IndexSettings
 
 Where = Mapping[str, Any] | Callable[[dict[str, Any]], bool]

@@ -35,10 +35,9 @@ from llama_index_structrag.settings import token_counter
 from llama_index_structrag.stores import LlamaIndexDenseStore
 from llama_index_structrag.tools import ToolRetriever
 from structrag.errors import InvalidParameter, check_arguments, check_ids
-from structrag.hosts.arguments import chosen_embedding, warn_of_chunks
 from structrag.hosts.metadata import score_notes
-from structrag.hosts.neighbours import beside
-from structrag.hosts.retrievers import lost_retriever
+from structrag.hosts.places import beside
+from structrag.hosts.retrievers import chosen_embedding, lost_retriever, warn_of_chunks
 from structrag.index.corpus import CorpusStore
 from structrag.index.index import Index
 from structrag.index.views import Prompts

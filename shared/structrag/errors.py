@@ -19,9 +19,10 @@ A message names the parameter, what is allowed, what came, and what to do next.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from importlib import import_module
+from string import Formatter
 from types import ModuleType
 
 
@@ -137,6 +138,43 @@ def check_at_least(name: str, value: float, minimum: float) -> None:
     """Raise InvalidParameter unless `value` is a number >= `minimum`."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not value >= minimum:
         raise InvalidParameter(f"{name} must be a number of at least {minimum}; got {value!r}.")
+
+
+def check_template(
+    name: str, template: object, required: Collection[str], optional: Collection[str] = ()
+) -> None:
+    """Raise InvalidParameter unless a prompt is a template with these places.
+
+    Example:
+        >>> check_template("prompt", "Summarise {text}", ["text"], optional=["title"])
+
+    Every required place must be there and no other than the optional ones. A place is plain, such
+    as `{text}`: no attributes, indices, conversions or formats. Other braces are doubled. `name` is
+    the parameter that the message speaks of.
+    """
+    if not isinstance(template, str):
+        raise InvalidParameter(f"{name} must be a string; got {type(template).__name__}.")
+    allowed = [*required, *optional]
+    places = _listed(allowed)
+    rule = f"{name} must be a template with the plain places {places}, other braces doubled"
+    try:
+        parts = list(Formatter().parse(template))
+    except ValueError as error:
+        raise InvalidParameter(f"{rule}; {error}.") from error
+    present = set()
+    for _, place, form, conversion in parts:
+        if place is None:  # the text behind the last place
+            continue
+        if place not in allowed or form or conversion:
+            raise InvalidParameter(f"{rule}; it has the place {{{place}}}.")
+        present.add(place)
+    if not present.issuperset(required):
+        raise InvalidParameter(f"{name} must contain {_listed(required)}; got {template!r}.")
+
+
+def _listed(places: Collection[str]) -> str:
+    *others, last = [f"{{{place}}}" for place in places]
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def require(module: str, *, extra: str) -> ModuleType:

@@ -17,7 +17,6 @@ ELSEWHERE = {
     "__main__": "cli/test_app: two lines",
     "_lazy": "test_public: what it gives is the public names",
     "errors": "every test of a mistake names its class",
-    "asking/prompts": "index/test_views: templates that are refused",
     "evaluation/estimates": "evaluation/test_comparing, cli/test_tables",
     "evaluation/searched": "evaluation/test_labelled: chunks searched and measured",
     "hosts/images": "the adapters' tests: images as their hosts take them",

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from functools import partial
 from threading import Thread
 from typing import Any
 
-from structrag.asking.requests import T, acall, called_in_thread
+from structrag.asking.requests import Failed, T, acall, called_in_thread
 from structrag.errors import ModelFailed, StructragError, TimedOut
+from structrag.records import Chunk
 
 WHILE_ADDING = (
     "Documents finished before are kept, none is half in; calls that a cache holds are not "
@@ -105,3 +106,16 @@ def _timed_out(seconds: float, what: str) -> TimedOut:
         f"The {what} gave no answer within timeout={seconds:g} seconds. Raise timeout=, or ask for "
         "less at once by batch_size=."
     )
+
+
+def degraded_reason(degraded: Sequence[Chunk], failures: Sequence[Failed]) -> dict[str, str]:
+    """Why chunks lack what a model should have given.
+
+    `failures` are the calls that failed. The reason stands under "chunks"; {} without any.
+    """
+    if not degraded:
+        return {}
+    of_chunks = (chunk.extras["failure"] for chunk in degraded if chunk.extras.get("failure"))
+    if failures:
+        return {"chunks": str(failures[0])}
+    return {"chunks": next(of_chunks, "an answer cannot be used")}

@@ -6,10 +6,11 @@ They are steps, and can be run alone with the models at hand.
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from structrag.asking.failures import degraded_reason
 from structrag.asking.requests import Embed, Embedder, Failed, Progress, Request, Steps
 from structrag.asking.runner import Runner
 from structrag.asking.steps import intercept, noting_failures, rewrite, together
@@ -230,16 +231,3 @@ def _counted_steps(
     if degraded:
         runner.usage.fell_back({"chunks": len(degraded)}, degraded_reason(degraded, failures))
     return chunks
-
-
-def degraded_reason(degraded: Sequence[Chunk], failures: Sequence[Failed]) -> dict[str, str]:
-    """Why chunks lack what a model should have given.
-
-    `failures` are the calls that failed. The reason stands under "chunks"; {} without any.
-    """
-    if not degraded:
-        return {}
-    of_chunks = (chunk.extras["failure"] for chunk in degraded if chunk.extras.get("failure"))
-    if failures:
-        return {"chunks": str(failures[0])}
-    return {"chunks": next(of_chunks, "an answer cannot be used")}

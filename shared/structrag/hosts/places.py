@@ -1,4 +1,4 @@
-"""A chunk's place in its document, in the original, and trimmed."""
+"""A chunk's place in its document: what stands beside it, in the original, and trimmed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from structrag.index.corpus import CorpusReader
 from structrag.index.store import Store
 from structrag.records import Chunk, Document
 
@@ -26,6 +27,23 @@ def chunk_at(store: Store, doc_id: str, start: int, end: int) -> Chunk | None:
         return None
     chunk = reader.chunk(rows[place])
     return chunk if end <= chunk.end else None
+
+
+def beside(reader: CorpusReader, chunk: Chunk) -> tuple[Chunk | None, Chunk | None]:
+    """The chunks of an index before and behind a chunk of it.
+
+    None where the document begins or ends, and twice for a chunk that is not in the index. Of
+    paragraphs that were joined (`extras["paragraphs"]`) what is beside all of them.
+    """
+    names = chunk.extras.get("paragraphs") or [chunk.id]
+    first, last = reader.row_of(names[0]), reader.row_of(names[-1])
+    if first is None or last is None:
+        return None, None
+    rows = reader.rows_of(chunk.doc_id)
+    return (
+        reader.chunk(first - 1) if first - 1 in rows else None,
+        reader.chunk(last + 1) if last + 1 in rows else None,
+    )
 
 
 def original_span(

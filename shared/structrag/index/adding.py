@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from structrag.asking.failures import degraded_reason
 from structrag.asking.requests import (
     COUNTS,
     Array,
@@ -22,7 +23,7 @@ from structrag.asking.requests import (
     fallbacks_line,
 )
 from structrag.asking.steps import keeping, noting_failures, together
-from structrag.chunks.asking_splitter import degraded_reason, with_own_vectors
+from structrag.chunks.asking_splitter import with_own_vectors
 from structrag.errors import InvalidParameter
 from structrag.index.corpus import CorpusStore
 from structrag.index.entries import Entry, Level, Vectors

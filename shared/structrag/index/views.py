@@ -9,10 +9,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from structrag.asking.prompts import check_template
 from structrag.asking.replies.lists import parse_answer
 from structrag.asking.requests import Ask, Failed, Scorer, Steps, why_unusable
-from structrag.errors import InvalidParameter, check_at_least
+from structrag.errors import InvalidParameter, check_at_least, check_template
 from structrag.index.chosen_views import (
     Sections,
     chosen_keywords_steps,

@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from structrag.asking.prompts import check_template
 from structrag.asking.requests import Ask, Choose, Failed, Request, Steps
-from structrag.errors import InvalidParameter, NoModel, check_at_least
+from structrag.errors import InvalidParameter, NoModel, check_at_least, check_template
 from structrag.text.vectors import unit_vectors
 
 FloatArray = NDArray[np.float64]

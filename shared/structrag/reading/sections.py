@@ -7,8 +7,7 @@ from functools import partial
 from itertools import pairwise
 
 from structrag.errors import InvalidParameter
-from structrag.reading.memory import OutlineMemory
-from structrag.reading.outline import Outline, build_outline
+from structrag.reading.outline import Outline, OutlineMemory, build_outline
 from structrag.records import Document, Heading
 
 __all__ = ["Outline", "check_document", "parse"]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from structrag.hosts.places import (
     TrimmedLength,
+    beside,
     chunk_at,
     original_span,
     trim_span,
@@ -137,3 +140,16 @@ def test_a_limit_holds_for_the_text_with_and_without_white_space() -> None:
     assert measure("a\n\n") == 10
     assert TrimmedLength(len)("a\n\n") == 3
     assert TrimmedLength(len)("  a") == 3
+
+
+def test_chunks_beside_a_chunk_are_of_its_document() -> None:
+    index = Index(views=["raw"])
+    text = "# A\n\none\n\n# B\n\ntwo\n\n# C\n\nthree\n"
+    index.add([read_text(text, id="d"), read_text("# D\n\nfour", id="e")])
+    reader = index.store.reader()
+    a, b, c, d = reader.chunks()
+    assert beside(reader, b) == (a, c)
+    assert (beside(reader, a), beside(reader, c)) == ((None, b), (b, None))
+    assert beside(reader, d) == (None, None) == beside(reader, replace(a, id="unknown"))
+    joined = replace(a, id="d:0-20", extras={"paragraphs": [a.id, b.id]})
+    assert beside(reader, joined) == (None, c)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from structrag.asking.prompts import check_template
 from structrag.asking.requests import Steps
 from structrag.chunks.asking_splitter import (
     Explanation,
@@ -37,7 +36,7 @@ from structrag.chunks.pic.summaries import PAPER_PROMPT, SUMMARY_PROMPT
 from structrag.chunks.run_vectors import run_vectors
 from structrag.chunks.scopes import Scope, Zone, scopes_of
 from structrag.chunks.series import Series, changes, check_threshold
-from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag.errors import InvalidParameter, check_at_least, check_choice, check_template
 from structrag.reading.outline import Outline
 from structrag.reading.settings import Reading, ReadingSettings, changed
 from structrag.records import Chunk, Document

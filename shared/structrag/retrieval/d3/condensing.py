@@ -10,12 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from structrag.asking.prompts import check_template
 from structrag.asking.requests import Steps
 from structrag.chunks.asking_splitter import ReadingSplitter
 from structrag.chunks.maker import ChunkMaker
 from structrag.chunks.pic.summaries import Summary, pack, summary_steps
-from structrag.errors import check_at_least, check_choice
+from structrag.errors import check_at_least, check_choice, check_template
 from structrag.reading.settings import Reading, ReadingSettings, changed
 from structrag.records import Block, Chunk, Document
 from structrag.retrieval.d3.paragraphs import (

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import TypedDict
 
-from structrag.asking.prompts import check_template
-from structrag.errors import InvalidParameter, check_at_least, check_choice
+from structrag.errors import InvalidParameter, check_at_least, check_choice, check_template
 from structrag.reading.settings import changed
 from structrag.retrieval.d3.costs import window_tokens
 from structrag.retrieval.d3.layout import OutlineSection, document_names, paths_of

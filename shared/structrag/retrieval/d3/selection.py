@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import TypedDict
 
-from structrag.asking.prompts import check_template
 from structrag.asking.requests import Failed, why_unusable
-from structrag.errors import InvalidParameter, NoModel, check_at_least, check_choice
+from structrag.errors import InvalidParameter, NoModel, check_at_least, check_choice, check_template
 from structrag.models.cross_encoder import as_cross_encoder
 from structrag.models.llm import as_language_model
 from structrag.models.monot5 import as_monot5

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from structrag.asking.prompts import check_template
+from structrag.errors import check_template
 from structrag.records import Hit
 from structrag.retrieval.d3.costs import StageCost
 from structrag.retrieval.multihop.answering import ANSWER_PROMPT

@@ -9,12 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from structrag.asking.prompts import check_template
 from structrag.asking.requests import Steps
 from structrag.asking.runner import Runner
 from structrag.chunks.maker import ChunkMaker
 from structrag.chunks.pic.summaries import Summary, summary_steps
-from structrag.errors import check_at_least
+from structrag.errors import check_at_least, check_template
 from structrag.reading.settings import Reading
 from structrag.records import Chunk, Document
 from structrag.retrieval.tree.nodes import Node, build_tree, walk_tree

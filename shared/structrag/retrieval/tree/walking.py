@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from structrag.asking.prompts import check_template
 from structrag.asking.replies.ids import parse_ids, usable_ids
 from structrag.asking.requests import Ask, Failed, LanguageModel, Steps, why_unusable
+from structrag.errors import check_template
 from structrag.records import Chunk
 from structrag.retrieval.tree.shape import Tree
 
