@@ -15,9 +15,8 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from time import process_time
 from typing import Any
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -41,6 +40,7 @@ from benchmarks.unheaded import (
     unheaded_documents,
 )
 from structrag import IDMSSplitter, Index, MultiViewRetriever, __version__
+from structrag.asking.cache import Cache, cache_key
 from structrag.evaluation import SpanMeasure, boundary_f1, pk, recall_at_budget, window_diff
 from structrag.evaluation.measure import spans_of
 from structrag.models import InformationMargin
@@ -50,14 +50,15 @@ Scores = Mapping[str, list[float]]  # of every document, or of every question
 VECTORS, INFORMATION, BOTH = "vectors", "mutual information", "both"
 BORDERS = ("Pk", "WindowDiff", "F1")
 BUDGETS = (500, 1000)
+SEGMENTS = ("segments",)
 READING = (
     "IDMS with its default settings, the margins made in three ways: the cosine of the four "
     "sentences on each side, how much likelier those before make those behind, and the mean of "
     "both (`with_vectors=True`). Pk and WindowDiff: lower is better; F1 of boundaries within one "
     "sentence: higher is better. In percent, means over the documents; intervals hold the central "
     "95 % of 1,000 bootstrap samples of the documents, those of differences paired; bold where 0 "
-    "is not inside. Seconds are of the processor; those of both leave out the likelihoods, which "
-    "were kept from the row before."
+    "is not inside. Likelihoods are kept in results/cache; at first a gap costs about a second of "
+    "the processor."
 )
 FINDING = (
     "Whether other borders find more: the same papers and chunks of at most 300 tokens, the raw "
@@ -68,10 +69,10 @@ FINDING = (
 
 @dataclass
 class Remembered:
-    """A model's likelihoods, each asked once."""
+    """A model's likelihoods, each asked once and kept in a cache."""
 
     model: Any
-    scores: dict[tuple[str, str], float] = field(default_factory=dict)
+    cache: Cache
 
     @property
     def name(self) -> str:
@@ -82,15 +83,23 @@ class Remembered:
 
     def score(self, prompt: str, continuations: Sequence[str], *, chat: bool) -> list[float]:
         """The log-likelihood of each continuation; `chat` is the same in all calls."""
-        new = [text for text in continuations if (prompt, text) not in self.scores]
+        keys = [cache_key("likelihood", self.name, prompt, text) for text in continuations]
+        new = [text for key, text in zip(keys, continuations, strict=True) if not self._kept(key)]
         values = self.model.score(prompt, new, chat=chat)
-        self.scores.update(zip(((prompt, text) for text in new), values, strict=True))
-        return [self.scores[prompt, text] for text in continuations]
+        kept = {
+            cache_key("likelihood", self.name, prompt, text): value
+            for text, value in zip(new, values, strict=True)
+        }
+        self.cache.put_all(kept)
+        return [float(self.cache.get(key)) for key in keys]
+
+    def _kept(self, key: str) -> bool:
+        return isinstance(self.cache.get(key), float)
 
 
-def splitters(model: Any) -> dict[str, IDMSSplitter]:
+def splitters(model: Any, cache: Cache) -> dict[str, IDMSSplitter]:
     """A splitter for each way of making margins."""
-    kept = Remembered(model)
+    kept = Remembered(model, cache)
     return {
         VECTORS: IDMSSplitter(margin="similarity"),
         INFORMATION: IDMSSplitter(margin=InformationMargin(kept)),
@@ -101,12 +110,10 @@ def splitters(model: Any) -> dict[str, IDMSSplitter]:
 def measured(
     documents: Sequence[Unheaded], splitter: IDMSSplitter, embedder: Any
 ) -> dict[str, list[float]]:
-    """How well borders are found, and the processor's seconds."""
-    scores: dict[str, list[float]] = {name: [] for name in (*BORDERS, "segments", "seconds")}
+    """How well borders are found, and how many segments there are."""
+    scores: dict[str, list[float]] = {name: [] for name in (*BORDERS, "segments")}
     for one in documents:
-        began = process_time()
         starts = [chunk.start for chunk in splitter.split(one.document, embedder=embedder)]
-        scores["seconds"].append(process_time() - began)
         gaps = segmentation(one.sentences, starts)
         scores["Pk"].append(pk(one.reference, gaps))
         scores["WindowDiff"].append(window_diff(one.reference, gaps))
@@ -188,7 +195,7 @@ def section(
     sentences = sum(len(one.sentences) for one in documents)
     borders = sum(sum(one.reference) for one in documents)
     size = f"{len(documents)} documents, {sentences} sentences, {borders} borders"
-    return f"## {name}: {size}\n\n{table(values, BORDERS, ('segments', 'seconds'))}"
+    return f"## {name}: {size}\n\n{table(values, BORDERS, ('segments',))}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -210,7 +217,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "Papers of qasper, headings taken out": papers,
     }
     embedder, _ = quality.chosen_embedder("minilm")
-    ways = splitters(chosen_model(""))
+    ways = splitters(chosen_model(""), Cache(quality.CACHE))
     page = [
         "# Boundaries by vectors and by mutual information",
         f"- structrag {__version__}, all-MiniLM-L6-v2, SmolLM2-135M-Instruct; {machine_line()}\n"

@@ -8,6 +8,7 @@ from benchmarks import boundaries_information as boundaries
 from benchmarks.datasets import Dataset, Question
 from benchmarks.unheaded import unheaded
 from structrag import read_text
+from structrag.asking.cache import Cache
 from tests.doubles import HashEmbedder
 
 BODY = "One thing is said. Another thing is said. A third thing is said.\n\n"
@@ -34,7 +35,7 @@ def test_borders_and_what_is_found_are_measured() -> None:
     made = unheaded(document)
     assert made is not None
     model, embedder = Words(), HashEmbedder()
-    ways = boundaries.splitters(model)
+    ways = boundaries.splitters(model, Cache(":memory:"))
     page = boundaries.section("set", [made, made], ways, embedder)
     assert "2 documents" in page and "+0.0 [+0.0, +0.0]" in page
     asked = model.asked

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from structrag.retrieval.d3.retriever import D3Retriever
     from structrag.retrieval.d3.selection import Selection
     from structrag.retrieval.evidence.retriever import EvidenceRetriever
+    from structrag.retrieval.hiqa.keywords import BodyNames
     from structrag.retrieval.hiqa.retriever import HiQARetriever
     from structrag.retrieval.hiqa.tuning import LabelledQuestion
     from structrag.retrieval.multihop.selfask import SelfAsk
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from structrag.retrieval.tree.retriever import TreeRetriever
 
 _HOMES = {
+    "BodyNames": "structrag.retrieval.hiqa.keywords",
     "D3Index": "structrag.retrieval.d3.index",
     "D3Retriever": "structrag.retrieval.d3.retriever",
     "EvidenceRetriever": "structrag.retrieval.evidence.retriever",
@@ -41,6 +43,7 @@ _HOMES = {
     "pack": "structrag.retrieval.packing",
 }
 __all__ = [
+    "BodyNames",
     "D3Index",
     "D3Retriever",
     "EvidenceRetriever",

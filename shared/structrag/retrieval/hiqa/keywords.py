@@ -8,11 +8,13 @@ changed, not the collection, and the tables equal those made afresh.
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from threading import RLock
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +37,11 @@ from structrag.text.names import names_by_form
 NameFinder = Callable[[str], Iterable[str]]
 
 BODIES = "bodies"
+NOTHING_TELLS_APART = (
+    "HiQARetriever found no critical keyword in the titles and file names of {n:,} documents, so "
+    "beta counts for nothing. Pass keywords=[...], or detect_keywords='bodies' for names of the "
+    "text, or routes=('dense', 'bm25') if none are wanted."
+)
 MOST_IN_BODIES, FEWEST_SEGMENTS = 8, 2  # names of a document's text, segments that hold one
 FEWEST_DOCUMENTS = 4  # of a collection in which a detected name can be too frequent
 MOST = 0.5  # share of the documents that may hold a detected name
@@ -42,6 +49,36 @@ PAGE_TOKENS = 500
 _FILE_KEYS = ("source", "file_name", "file_path")  # metadata that names the file
 _FEW = 16  # names so few are first looked for in a whole document at once
 _SEGMENT, _PIECE = "\x1e", "\x1f"  # ends of segments and pieces in a document's kept text
+
+
+@dataclass(frozen=True, slots=True)
+class BodyNames:
+    """Critical keywords from the documents' text, by a function that finds names.
+
+    Example:
+        >>> from structrag import HiQARetriever, Index, read_text
+        >>> index = Index()
+        >>> text = "# Use\\n\\nAda built it.\\n\\n# Care\\n\\nAsk Ada for oil."
+        >>> report = index.add([read_text(text, format="markdown")])
+        >>> find = lambda text: [word for word in text.split() if word == "Ada"]
+        >>> HiQARetriever(index, detect_keywords=BodyNames(find)).keyword_statistics()["Ada"]
+        (1, 2)
+
+    Such as `ner_entities(pipeline("token-classification", ..., aggregation_strategy="simple"))` of
+    `structrag.chunks.enriching.entities`, or `lambda text: [e.text for e in nlp(text).ents]` with a
+    pipeline of spaCy. It is called once for each chunk of a document that is new or has changed.
+    The 8 names that stand in most chunks of a document count, if in two at least, beside those of
+    its title and file name.
+
+    Attributes:
+        find: The names in a text; the default goes by form: capitals, digits, quotes.
+    """
+
+    find: NameFinder = names_by_form
+
+
+# What names are keywords, as `HiQARetriever` takes it.
+Detection: TypeAlias = "bool | str | BodyNames | NameFinder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,20 +164,20 @@ class Keywords:
 
     Args:
         listed: The caller's keywords. They always count.
-        detect: Whether names of titles and file names are keywords too; "bodies": those of their
-            text as well, by form, the 8 that stand in most segments of a document and in two at
-            least; or what finds names, a function of a title such as `ner_entities(pipeline)` of
-            `structrag.chunks.enriching.entities`. A detected name in more than half of four
-            documents or more is none.
+        detect: Whether names of titles and file names are keywords too; a `BodyNames`: those of
+            their text as well; "bodies": `BodyNames()`, by form; or what finds names, a function of
+            a title such as `ner_entities(pipeline)` of `structrag.chunks.enriching.entities`. A
+            detected name in more than half of four documents or more is none.
 
     Raises:
         InvalidParameter: `listed` is a string, or holds something that is no string or has neither
             letters, digits nor signs.
     """
 
-    def __init__(self, listed: Iterable[str] = (), detect: bool | str | NameFinder = True) -> None:
+    def __init__(self, listed: Iterable[str] = (), detect: Detection = True) -> None:
         if isinstance(detect, str):
             check_choice("detect_keywords", detect, (BODIES,))
+            detect = BodyNames()
         if isinstance(listed, str):
             raise InvalidParameter(
                 f"keywords must be a list of strings; got the string {listed!r}. Put it in a list."
@@ -159,6 +196,7 @@ class Keywords:
         self._numbers: dict[str, int] = {key: i for i, key in enumerate(self.listed)}
         self._scans: dict[str, Scan] = {}
         self._table: KeywordTable | None = None
+        self._has_warned = False
         self._lock = RLock()
 
     def table(self, reader: Reader) -> KeywordTable:
@@ -169,7 +207,15 @@ class Keywords:
         with self._lock:
             if self._table is None or self._table.changes != reader.changes:
                 self._table = self._updated(reader)
+                self._warn_of_none(self._table)
             return self._table
+
+    def _warn_of_none(self, table: KeywordTable) -> None:
+        """Say once that a collection has no keyword, where some were wanted."""
+        wanted = bool(self._detect) and not self._has_warned
+        if wanted and not table.names.keys and table.n_documents >= FEWEST_DOCUMENTS:
+            self._has_warned = True
+            warnings.warn(NOTHING_TELLS_APART.format(n=table.n_documents), stacklevel=2)
 
     def _updated(self, reader: Reader) -> KeywordTable:
         fingerprints = {doc_id: reader.fingerprint(doc_id) for doc_id in reader.document_ids}
@@ -200,8 +246,8 @@ class Keywords:
             [document.title, *(tops if len(tops) == 1 else ())],
             [file for file in files if isinstance(file, str)],
         )
-        if self._detect == BODIES:
-            names = {**_body_names(chunks), **names}
+        if isinstance(self._detect, BodyNames):
+            names = {**_body_names(chunks, self._detect.find), **names}
         return Scan(
             fingerprint,
             tuple(names.items()),
@@ -264,16 +310,13 @@ class Keywords:
         return np.concatenate([scan.spans, new], axis=1)
 
 
-def _body_names(chunks: Sequence[Chunk]) -> dict[str, str]:
-    """Key -> name as written, of the names by form.
-
-    Those in most segments of a document.
-    """
+def _body_names(chunks: Sequence[Chunk], find: NameFinder) -> dict[str, str]:
+    """Key -> name as written, of the names that stand in most segments of a document."""
     counts: Counter[str] = Counter()
     written: dict[str, str] = {}
     for chunk in chunks:
         keys = set()
-        for name in names_by_form(chunk.text):
+        for name in find(chunk.text):
             key = name_key(name)
             written.setdefault(key, " ".join(name.split()))
             keys.add(key)

@@ -16,7 +16,7 @@ from structrag.index.ranking import best_positions
 from structrag.index.routes import check_query, checked_k
 from structrag.index.snapshot import Reader
 from structrag.records import Hit
-from structrag.retrieval.hiqa.keywords import Keywords, KeywordTable, NameFinder
+from structrag.retrieval.hiqa.keywords import Detection, Keywords, KeywordTable
 from structrag.retrieval.hiqa.pool import PoolSource
 from structrag.retrieval.hiqa.scores import (
     ROUTES,
@@ -97,8 +97,9 @@ class HiQARetriever(Retriever):
             inside a longer one does not count.
         detect_keywords: Whether names found in titles and file names are keywords too, except those
             in more than half of four documents or more; "bodies": names of the text as well, by
-            form, for documents whose titles say no name; or a function that finds names in a title,
-            such as `ner_entities(pipeline)`. Where none are found beta counts for nothing.
+            form, for documents whose titles say no name, or by a model with a `BodyNames`; or a
+            function that finds names in a title, such as `ner_entities(pipeline)`. Where none are
+            found beta counts for nothing, and a warning says so once (four documents or more).
         fusion: "score", or "rrf" for reciprocal rank fusion (c = 60) of the three rankings, which
             knows no alpha and beta.
         routes: Some of "dense", "bm25" and "keywords"; default all.
@@ -126,7 +127,7 @@ class HiQARetriever(Retriever):
         alpha: float | str | None = None,
         beta: float | str | None = None,
         keywords: Iterable[str] | None = None,
-        detect_keywords: bool | str | NameFinder = True,
+        detect_keywords: Detection = True,
         fusion: str | None = None,
         routes: Sequence[str] | None = None,
         diversify: str | None = None,

@@ -14,12 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structrag import Document, Index
+from structrag.chunks.enriching.entities import ner_entities
 from structrag.errors import InvalidParameter
 from structrag.index.snapshot import Reader
 from structrag.retrieval.hiqa.keyword_names import (
     Names,
 )
-from structrag.retrieval.hiqa.keywords import Keywords, KeywordTable
+from structrag.retrieval.hiqa.keywords import BodyNames, Keywords, KeywordTable
 from structrag.retrieval.hiqa.retriever import HiQARetriever
 
 
@@ -245,11 +246,44 @@ def test_names_of_the_text_count_where_titles_say_none() -> None:
         ]
     )
     query = "How long does the ZT-5 last?"
-    for detect, held in ((True, []), ("bodies", ["ZT-5"])):
-        best = HiQARetriever(index, detect_keywords=detect).search(query)[0]
-        assert best.chunk.extras["keywords"] == held
+    with pytest.warns(UserWarning, match=r"no critical keyword in .* 4 documents"):
+        best = HiQARetriever(index).search(query)[0]
+    assert best.chunk.extras["keywords"] == []
+    best = HiQARetriever(index, detect_keywords="bodies").search(query)[0]
+    assert best.chunk.extras["keywords"] == ["ZT-5"]
     table = Keywords((), "bodies").table(index.reader())
     statistics = table.statistics()
     assert {statistics[name] for name in ("X100", "B20", "ZT-5")} == {(1, 2)}
     with pytest.raises(InvalidParameter, match="detect_keywords must be one of 'bodies'"):
         HiQARetriever(index, detect_keywords="body")
+
+
+def test_names_of_the_text_by_a_named_entity_model() -> None:
+    """What a transformers pipeline gives for each chunk, as `ner_entities` reads it."""
+    asked: list[str] = []
+
+    def pipeline(text: str) -> list[dict[str, object]]:
+        asked.append(text)
+        place = text.find("ada holm")
+        return [{"start": place, "end": place + 8}] if place >= 0 else []
+
+    body = "# Use\n\nBuilt by {0}.\n\n# Care\n\nAsk {0} for oil.\n"
+    index = Index(views=("raw",))
+    makers = ("ada holm", "bo lind", "cy moe", "di ek")
+    index.add([Document(body.format(maker), id=maker, format="markdown") for maker in makers])
+    retriever = HiQARetriever(index, detect_keywords=BodyNames(ner_entities(pipeline)))
+    assert retriever.keyword_statistics() == {"ada holm": (1, 2)}
+    assert len(asked) == len(index)
+    retriever.search("Who built the pump of ada holm?")
+    assert len(asked) == len(index)  # what was read is kept
+
+
+@pytest.mark.parametrize(
+    ("options", "n"),
+    [({"detect_keywords": False}, 4), ({"routes": ("dense", "bm25")}, 4), ({}, 3)],
+)
+def test_there_is_no_warning_where_no_names_are_wanted_or_few_documents(
+    options: dict[str, Any], n: int
+) -> None:
+    index = indexed([Document("Some text here.", id=f"d{i}") for i in range(n)])
+    assert HiQARetriever(index, **options).search("text")  # warnings are errors

@@ -25,6 +25,9 @@ from structrag.retrieval.hiqa.tuning import (
     _report,
 )
 
+# The collections here have no names.
+pytestmark = pytest.mark.filterwarnings("ignore:HiQARetriever found no critical keyword")
+
 WORDS = ["pump", "valve", "water", "oil", "brass", "gear", "noise", "filter"]
 
 
