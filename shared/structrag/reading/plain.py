@@ -3,12 +3,12 @@
 Precision matters more than recall: a false heading splits a thought, a missed one leaves a longer
 section. A heading is
 
-- a line underlined with `=` or `-`;
-- a number or a label with a title: `3.2 Results`, `IV. TERM`, `ARTICLE IV`, `Section 5. Notices.`,
-  `Exhibit B`;
-- the run-in title of a numbered clause, `7. Notices. All notices shall ...`: the heading is then
-  `7. Notices. ` only;
-- a line in capitals, or in title case, alone between blank lines and followed by text.
+1. a line underlined with `=` or `-`;
+2. a number or a label with a title: `3.2 Results`, `IV. TERM`, `ARTICLE IV`, `Section 5. Notices.`,
+   `Exhibit B`; or the run-in title of a numbered clause, `7. Notices. All notices shall ...`: the
+   heading is then `7. Notices. ` only;
+3. a line in capitals, alone between blank lines and followed by text;
+4. such a line in title case.
 
 Numbers must continue a sequence (3 after 2, 3.1 after 3) or start one, titles must look like
 titles, and entries of a table of contents, running heads, list items, dates, sums and signatures
@@ -49,6 +49,7 @@ _GAP = re.compile(
 )
 _SENTENCE = re.compile(r"[a-z][\w,;'’]*\s+[a-z]\w*\s+\w")  # running text
 _WIDE_SPACE = re.compile(r"[^\W_]\s{3,}\S|\|")  # of a table's row
+Sequences = dict[str, list[tuple[int, ...]]]  # family -> the numbers that the next may follow
 
 
 class _Line(NamedTuple):
@@ -131,7 +132,7 @@ def _block(text: str, lines: list[_Line]) -> Block:
 
 def _candidates(text: str, lines: list[_Line]) -> Iterator[_Candidate]:
     """What looks like a heading by itself and by its number's sequence."""
-    sequences: dict[str, list[tuple[int, ...]]] = {}
+    sequences: Sequences = {}
     next_free = 0  # lines before this one are part of an earlier heading
     for i, line in enumerate(lines):
         if line.blank or i < next_free:
@@ -189,9 +190,7 @@ def _underlined(text: str, lines: list[_Line], i: int) -> int:
     return 1 if text[below.left] == "=" else 2
 
 
-def _numbered(
-    text: str, lines: list[_Line], i: int, sequences: dict[str, list[tuple[int, ...]]]
-) -> Iterator[_Candidate]:
+def _numbered(text: str, lines: list[_Line], i: int, sequences: Sequences) -> Iterator[_Candidate]:
     """Rule 2: the numbered and labelled titles that start in line `i`."""
     line = lines[i]
     gaps = [match.end() for match in _GAP.finditer(text, line.left, line.right)]
@@ -207,7 +206,7 @@ def _numbered_title(
     i: int,
     start: int,
     stop: int,
-    sequences: dict[str, list[tuple[int, ...]]],
+    sequences: Sequences,
 ) -> _Candidate | None:
     """The heading in line `i` that starts at `start`, before `stop`."""
     line = lines[i]
@@ -231,9 +230,7 @@ def _numbered_title(
     return _Candidate(title, line.start if first else start, end, kind, number)
 
 
-def _number_in_sequence(
-    mark: re.Match[str], sequences: dict[str, list[tuple[int, ...]]]
-) -> tuple[str, tuple[int, ...]]:
+def _number_in_sequence(mark: re.Match[str], sequences: Sequences) -> tuple[str, tuple[int, ...]]:
     """Kind and number; an empty kind for a number out of sequence."""
     kind, family, number = read_number(mark)
     if not kind or kind == "outer":  # exhibits follow no sequence
@@ -325,10 +322,10 @@ def _without_repeats(candidates: list[_Candidate]) -> list[_Candidate]:
     headings = []
     for heading in candidates:
         title = heading.title.casefold()
-        running = times[title] > 2 and heading.kind in ("capitals", "title")
-        again = heading.kind == "outer" and title in seen
+        is_running_head = times[title] > 2 and heading.kind in ("capitals", "title")
+        is_repeated_label = heading.kind == "outer" and title in seen
         seen.add(title)
-        if not running and not again:
+        if not is_running_head and not is_repeated_label:
             headings.append(heading)
     return headings
 
@@ -358,6 +355,7 @@ def _unless_list(run: list[_Candidate]) -> list[_Candidate]:
 
 
 def _with_levels(candidates: list[_Candidate]) -> list[_Candidate]:
+    """The headings with levels by their kinds, as `plain_headings` tells."""
     kinds = Counter(heading.kind for heading in candidates)
     below = kinds["upper"] > 1 and _has_top_number(candidates)  # numbers are below articles
     inside = 0  # 1 behind an exhibit
@@ -372,6 +370,7 @@ def _with_levels(candidates: list[_Candidate]) -> list[_Candidate]:
         elif heading.kind == "number":
             level = numbered = len(heading.number) + inside + below
         elif heading.kind == "title":
+            # Below the last number; without one below capitals, where there are any.
             level = 1 + (numbered or bool(kinds["capitals"]))
         elif heading.kind == "capitals":
             level, numbered = 1 + inside, 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from math import prod
 from typing import Any
@@ -38,6 +38,20 @@ ByRoute = Mapping[str, Mapping[int, float]]  # route -> row -> its score there, 
 # Chunks taken from each route at most, so that the first k do not depend on k.
 POOL = 1000
 HOST_POOL = 100  # of a host's vector store, which may be far away
+
+
+@dataclass(frozen=True, slots=True)
+class _Fused:
+    """The rankings of one question, and what they add to a row's score."""
+
+    routes: ByRoute  # as they came
+    rankings: Mapping[str, Collection[int]]  # what is put together: these, or those of the views
+    parts: Mapping[str, FloatArray]  # what each ranking adds to its rows, in its order
+
+    def parts_of(self, row: int, ranks: Mapping[str, Mapping[int, int]]) -> dict[str, float]:
+        """Name -> what that ranking adds to the score of this row."""
+        row_ranks = _of_row(row, ranks)
+        return {name: float(self.parts[name][rank - 1]) for name, rank in row_ranks.items()}
 
 
 class MultiViewRetriever(Retriever):
@@ -118,9 +132,9 @@ class MultiViewRetriever(Retriever):
         """`search` as steps."""
         check_query(query)
         most = self.k if k is None else _checked_k(k, self.preset)
-        return (yield from self.found_steps(self.index.reader(), query, most, where))
+        return (yield from self.steps_in(self.index.reader(), query, most, where))
 
-    def found_steps(
+    def steps_in(
         self, reader: CorpusReader, query: str, most: float, where: Any = None
     ) -> Steps[list[Hit]]:
         """The hits in a reader of the index. It is as it was read, not as the index is now."""
@@ -139,16 +153,12 @@ class MultiViewRetriever(Retriever):
             requests.append(self.index.request(reader, route, query, vector, n, among))
         rankings = yield requests
         by_route = [ranked_rows(reader, ranking) for ranking in rankings]
-        routes = dict(zip(self.routes, by_route, strict=True))
-        fused = self._fused(routes)
-        parts = self._parts(routes, fused)
+        fused = self._fused(dict(zip(self.routes, by_route, strict=True)))
         size = self._union_size(most, query)
-        chosen = self._chosen(routes, fused, parts, most, size)
+        chosen = self._chosen(fused, most, size)
         if self.fusion != "union":
             chosen = _topped_up(chosen, int(most), reader, rows)
-        return self._hits(
-            reader, chosen, routes, fused, parts, self._tops(routes, fused, most, size)
-        )
+        return self._hits(reader, chosen, fused, self._tops(fused, most, size))
 
     def run(self, steps: Steps[T]) -> T:
         """Drive steps with the index's models and routes."""
@@ -158,15 +168,12 @@ class MultiViewRetriever(Retriever):
         """`run` on an event loop."""
         return await self.index.arun(steps)
 
-    def _union_size(self, k: float, query: str) -> int:
-        """How many of each view are joined with "union"."""
-        return union_size(k) if len(self.views) > 1 else alternating(k, query)
-
-    def _fused(self, routes: ByRoute) -> Mapping[str, Collection[int]]:
+    def _fused(self, routes: ByRoute) -> _Fused:
         """The rankings that are fused: the routes', or with "union" the views'."""
-        if self.fusion != "union":
-            return routes
-        return {view: self._view_ranking(routes, view) for view in self.views}
+        rankings: Mapping[str, Collection[int]] = routes
+        if self.fusion == "union":
+            rankings = {view: self._view_ranking(routes, view) for view in self.views}
+        return _Fused(routes, rankings, self._parts(routes, rankings))
 
     def _view_ranking(self, routes: ByRoute, view: str) -> list[int]:
         """The ranking of a view's route, or of its routes fused."""
@@ -174,7 +181,7 @@ class MultiViewRetriever(Retriever):
         return [row for row, _ in reciprocal_rank_fusion(rankings)]
 
     def _parts(
-        self, routes: ByRoute, fused: Mapping[str, Collection[int]]
+        self, routes: ByRoute, rankings: Mapping[str, Collection[int]]
     ) -> dict[str, FloatArray]:
         """What each ranking adds to its rows' scores, in its order."""
         if self.fusion == "minmax":
@@ -183,10 +190,10 @@ class MultiViewRetriever(Retriever):
             return dict(zip(routes, scaled, strict=True))
         if self.fusion == "maxscore":
             return {route: minmax(list(scores.values())) for route, scores in routes.items()}
-        weights = self.weights if self.fusion == "rrf" else [1.0] * len(fused)
+        weights = self.weights if self.fusion == "rrf" else [1.0] * len(rankings)
         return {
             name: reciprocal_ranks(len(ranking), weight=weight)
-            for (name, ranking), weight in zip(fused.items(), weights, strict=True)
+            for (name, ranking), weight in zip(rankings.items(), weights, strict=True)
         }
 
     def _best(self) -> float:
@@ -200,36 +207,31 @@ class MultiViewRetriever(Retriever):
         first = 1.0 if self.fusion == "minmax" else float(reciprocal_ranks(1)[0])
         return total * first or 1.0  # all weights may be 0
 
-    def _chosen(
-        self,
-        routes: ByRoute,
-        fused: Mapping[str, Collection[int]],
-        parts: Mapping[str, FloatArray],
-        k: float,
-        size: int,
-    ) -> list[tuple[int, float]]:
+    def _union_size(self, k: float, query: str) -> int:
+        """How many of each view are joined with "union"."""
+        return union_size(k) if len(self.views) > 1 else alternating(k, query)
+
+    def _chosen(self, fused: _Fused, k: float, size: int) -> list[tuple[int, float]]:
         """The chosen (row, score), best first; ties in document order."""
-        rankings = list(fused.values())
-        if self.fusion in ("minmax", "rrf"):
-            return sum_of_parts(rankings, list(parts.values()), int(k))
+        rankings = list(fused.rankings.values())
+        if self.fusion in WEIGHTED:
+            return sum_of_parts(rankings, list(fused.parts.values()), int(k))
         if self.fusion == "maxscore":
-            return ranked(max_score(list(routes.values())))[: int(k)]
+            return ranked(max_score(list(fused.routes.values())))[: int(k)]
         is_union = self.fusion == "union"
         rows = union(rankings, size) if is_union else round_robin(rankings, int(k))
-        ranks = _ranks(fused, set(rows))
-        return [(row, sum(_parts_of(row, ranks, parts).values())) for row in rows]
+        ranks = _ranks(fused.rankings, set(rows))
+        return [(row, sum(fused.parts_of(row, ranks).values())) for row in rows]
 
-    def _tops(
-        self, routes: ByRoute, fused: Mapping[str, Collection[int]], k: float, size: int
-    ) -> dict[str, set[int]]:
+    def _tops(self, fused: _Fused, k: float, size: int) -> dict[str, set[int]]:
         """The rows that count as hits of each view.
 
         They are the first k of each of its routes, or with "union" what it brings.
         """
         if self.fusion == "union":
-            return {view: set(islice(fused[view], size)) for view in self.views}
+            return {view: set(islice(fused.rankings[view], size)) for view in self.views}
         tops: dict[str, set[int]] = {view: set() for view in self.views}
-        for route, ranking in routes.items():
+        for route, ranking in fused.routes.items():
             _, view = route.split(":")
             tops[view].update(islice(ranking, int(k)))
         return tops
@@ -238,33 +240,31 @@ class MultiViewRetriever(Retriever):
         self,
         reader: CorpusReader,
         chosen: Sequence[tuple[int, float]],
-        routes: ByRoute,
-        fused: Mapping[str, Collection[int]],
-        parts: Mapping[str, FloatArray],
+        fused: _Fused,
         tops: Mapping[str, set[int]],
     ) -> list[Hit]:
         best = self._best()
-        rows = {row for row, _ in chosen}
-        ranks = _ranks(routes, rows)
-        fused_ranks = ranks if fused is routes else _ranks(fused, rows)
+        rows = [row for row, _ in chosen]
+        ranks = _ranks(fused.routes, set(rows))
+        is_union = self.fusion == "union"
+        fused_ranks = _ranks(fused.rankings, set(rows)) if is_union else ranks
         hits: list[tuple[int, Hit]] = []
-        chunks = reader.chunks_at([row for row, _ in chosen])
+        chunks = reader.chunks_at(rows)
         for rank, ((row, score), chunk) in enumerate(zip(chosen, chunks, strict=True), start=1):
             views_hit = [view for view, top in tops.items() if row in top]
             row_ranks = _of_row(row, ranks)
+            parts = fused.parts_of(row, fused_ranks)
             hit = Hit(
                 replace(chunk, extras={**chunk.extras, "views_hit": views_hit}),
                 score / best,
                 rank,
                 routes=row_ranks,
-                scores={route: routes[route][row] for route in row_ranks},
-                parts={
-                    name: part / best for name, part in _parts_of(row, fused_ranks, parts).items()
-                },
+                scores={route: fused.routes[route][row] for route in row_ranks},
+                parts={name: part / best for name, part in parts.items()},
             )
             hits.append((row, hit))
         if self.order == "document":
-            hits.sort(key=lambda item: item[0])
+            hits.sort(key=lambda pair: pair[0])
         return [hit for _, hit in hits]
 
 
@@ -281,13 +281,6 @@ def _ranks(
 def _of_row(row: int, ranks: Mapping[str, Mapping[int, int]]) -> dict[str, int]:
     """Name -> rank of this row, where it has one."""
     return {name: places[row] for name, places in ranks.items() if row in places}
-
-
-def _parts_of(
-    row: int, ranks: Mapping[str, Mapping[int, int]], parts: Mapping[str, FloatArray]
-) -> dict[str, float]:
-    """Name -> what that ranking adds to the score of this row."""
-    return {name: float(parts[name][rank - 1]) for name, rank in _of_row(row, ranks).items()}
 
 
 def _topped_up(

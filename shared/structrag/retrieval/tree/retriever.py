@@ -112,7 +112,7 @@ class TreeRetriever(Retriever):
     def _found_steps(self, query: str, k: int, where: Any) -> Steps[list[Hit]]:
         chunks, nodes = self.index.readers()
         tree = Tree(chunks, nodes)
-        hits = yield from self.flat.found_steps(chunks, query, max(POOL, k), where)
+        hits = yield from self.flat.steps_in(chunks, query, max(POOL, k), where)
         if self.levels:
             scores = yield from node_score_steps(nodes, query, self.flat.kinds, where)
             hits = [lifted(hit, tree.above(hit.chunk), scores, self.level_weight) for hit in hits]
