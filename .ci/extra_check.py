@@ -74,11 +74,19 @@ def gguf(folder: Path) -> str:
 
 
 def lancedb(folder: Path) -> str:
+    return engine(f"lancedb:{folder / 'corpus'}")
+
+
+def milvus(folder: Path) -> str:
+    return engine(f"milvus:{folder / 'corpus.db'}")
+
+
+def engine(address: str) -> str:
     letters = structrag.FunctionEmbedder(
         lambda texts: [[float(text.count(letter)) for letter in "aeinost"] for text in texts],
         name="letters",
     )
-    index = structrag.Index(embedder=letters, store=f"lancedb:{folder / 'corpus'}")
+    index = structrag.Index(embedder=letters, store=address)
     index.add([structrag.read_text(TEXT, id="pump")])
     return structrag.MultiViewRetriever(index, k=1).search(QUESTION)[0].chunk.text
 
@@ -149,6 +157,7 @@ CHECKS = {
     "gguf": gguf,
     "static": static,
     "lancedb": lancedb,
+    "milvus": milvus,
     "cli": cli,
     "mcp": mcp,
     "plot": plot,

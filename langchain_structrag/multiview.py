@@ -109,8 +109,8 @@ class MultiViewRetriever(IndexRetriever):
                 that keeps and embeds the views; `store_filter` and `max_results` as in
                 `langchain_structrag.stores.LangChainDenseStore`), `splitter` (one of this package,
                 which then always indexes the heading path and counts it to its limit, or one of
-                structrag), `store` (where all is kept: a folder, or "lancedb:FOLDER"), and the
-                other arguments of structrag's `Index`.
+                structrag), `store` (where all is kept: a folder, "lancedb:FOLDER" or
+                "milvus:PLACE"), and the other arguments of structrag's `Index`.
 
         Raises:
             UnknownArgument: there is no such option (a TypeError); it says which there are.

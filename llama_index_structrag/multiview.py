@@ -114,9 +114,9 @@ class MultiViewRetriever(ChunkRetriever):
                 max_tokens=512)`), `llm` (writes summaries and keywords; None: extractive),
                 `vector_store` (a LlamaIndex vector store that keeps the vectors), `node_parser`
                 (the heading path is indexed unless it has `add_context=False`), `store` (where all
-                is kept: a folder, or "lancedb:FOLDER"), and other arguments of structrag's
-                `Index`. `k`, `splitter` and `show_progress` are other names of `similarity_top_k`,
-                `node_parser` and `progress`.
+                is kept: a folder, "lancedb:FOLDER" or "milvus:PLACE"), and other arguments of
+                structrag's `Index`. `k`, `splitter` and `show_progress` are other names of
+                `similarity_top_k`, `node_parser` and `progress`.
 
         Raises:
             UnknownArgument: there is no such option (a TypeError); it says which there are.

@@ -33,6 +33,7 @@ MUTABLE = {
     "formatting.Converted",
     "hosts.LogProbabilities",
     "index.Segment",
+    "index.State",
     "index._Answers",
     "ingestion.Summary",
     "ingestion._Batch",

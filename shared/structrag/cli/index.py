@@ -20,7 +20,8 @@ def index(
     store: Annotated[
         str,
         typer.Option(
-            help="The folder of the index, or lancedb:FOLDER; `search --index` searches it."
+            help="The folder of the index, lancedb:FOLDER or milvus:PLACE; `search --index` "
+            "searches it."
         ),
     ],
     workers: Annotated[

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structrag.errors import InvalidParameter
+from structrag.errors import InvalidAnswer, InvalidParameter
 from structrag.index.entries import (
     Entry,
     LevelRows,
@@ -60,6 +60,12 @@ class Head:
     record: Mapping[str, Any]
     fingerprint: str
     degraded: int
+
+
+def views_of(settings: Settings) -> tuple[str, ...]:
+    """The views of an engine's store, which has one level."""
+    (views,) = settings.levels.values()
+    return tuple(views)
 
 
 def first_id(key: int) -> int:
@@ -154,6 +160,24 @@ def _vectors_by_window(level: LevelRows) -> dict[int, list[dict[str, Vector]]]:
                 of_chunk.append({})
             of_chunk[window][view] = vector
     return windows
+
+
+def widths_of(rows: Sequence[EngineRow], known: Mapping[str, int]) -> dict[str, int]:
+    """The dimensions of each view's vectors, in a store that knows those of some views.
+
+    Raises InvalidAnswer for vectors of other dimensions.
+    """
+    widths = dict(known)
+    for row in rows:
+        for view, vector in row.vectors.items():
+            expected = widths.setdefault(view, len(vector))
+            if len(vector) != expected:
+                raise InvalidAnswer(
+                    f"The vectors of view {view!r} must have {expected} dimensions like the "
+                    f"store's; document {json.loads(row.document)!r} brings {len(vector)}. Use "
+                    "the embedder the store was built with, or build a new store."
+                )
+    return widths
 
 
 # -- conditions

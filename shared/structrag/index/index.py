@@ -107,10 +107,10 @@ class Index:
             two calls a section, Okapi BM25, texts truncated at what the encoder reads).
         dense_store: A host's vector store instead of our own vectors; one that wants vectors needs
             an `embedder`.
-        store: Where the documents are kept: a folder, or "lancedb:" and a folder or bucket. What is
-            added is there at once, for other processes too, and one that is there gets more. None:
-            in memory, until `save`. An engine needs an `embedder`, BM25 "lucene" and no
-            `dense_store`.
+        store: Where the documents are kept: a folder, "lancedb:" and a folder or bucket, or
+            "milvus:" and a file or server. What is added is there at once, and one that is there
+            gets more. None: in memory, until `save`. An engine needs an `embedder`, BM25 "lucene"
+            and no `dense_store`.
         dtype: "float32" or "float16" for the vectors kept.
         language: For stop words and extractive views, an English name such as "german".
         stems: Whether BM25 takes words by their stems (Snowball's, of `language`).

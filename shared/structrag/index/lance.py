@@ -9,7 +9,6 @@ changed.
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,12 +17,18 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import NDArray
-
 from structrag.asking.failures import raised_by
-from structrag.errors import IndexDamaged, InvalidAnswer, InvalidParameter, NoIndex, require
-from structrag.index.engine_rows import DEAD, EngineRow, engine_rows, prepare_for, quoted
-from structrag.index.entries import Entry, line_of, plain_json
+from structrag.errors import IndexDamaged, InvalidParameter, require
+from structrag.index.engine_rows import (
+    DEAD,
+    EngineRow,
+    engine_rows,
+    prepare_for,
+    quoted,
+    widths_of,
+)
+from structrag.index.engine_store import EngineStore, no_index
+from structrag.index.entries import Entry, plain_json
 from structrag.index.lance_reader import LanceReader
 from structrag.index.lance_tables import (
     CHUNKS,
@@ -35,12 +40,10 @@ from structrag.index.lance_tables import (
     make_vector_index,
     read_settings,
     schema_of,
-    views_of,
     write_settings,
 )
 from structrag.index.snapshot import Settings, check_settings
 from structrag.index.storage import one_saver
-from structrag.records import Chunk, Document
 
 STALE = 0.02  # the share of changed rows from which on the indexes are made anew
 MOST_FRAGMENTS = 100  # parts of the table, above which they are joined
@@ -48,7 +51,7 @@ KEPT = timedelta(hours=1)  # versions of the table that are younger, for those w
 VECTOR_INDEX_ROWS = 200_000  # rows from which on vectors are searched by an index
 
 
-class LanceStore:
+class LanceStore(EngineStore):
     """Documents in a LanceDB database.
 
     Made by `LanceStore.open`. Processes on one machine that write take turns; a reader keeps what
@@ -61,25 +64,18 @@ class LanceStore:
         config: Of the index.
     """
 
+    scheme = "lancedb"
+
     def __init__(
         self, place: str, database: Any, settings: Settings, config: Mapping[str, Any]
     ) -> None:
-        self.place = place
-        self.settings = settings
-        self.config = dict(config)
-        self.shared: dict[str, NDArray[Any]] = {}
-        self.views = views_of(settings)
+        super().__init__(place, settings, config)
         self._database = database
         self._table = database.open_table(CHUNKS)
         self._lock = threading.RLock()
         self._reader: LanceReader | None = None
         self._changed = 0  # rows since the indexes were made
         self._joining: threading.Thread | None = None
-
-    @property
-    def uri(self) -> str:
-        """What opens it."""
-        return f"lancedb:{self.place}"
 
     @classmethod
     def open(
@@ -97,12 +93,12 @@ class LanceStore:
         lancedb = require("lancedb", extra="lancedb")
         with raised_by(f"store {place!r}"):
             if settings is None and _is_local(place) and not Path(place).is_dir():
-                raise _no_index(place)
+                raise no_index(place)
             database = lancedb.connect(place, read_consistency_interval=timedelta(0))
             tables = set(database.list_tables().tables)
             if SETTINGS not in tables:
                 if settings is None:
-                    raise _no_index(place)
+                    raise no_index(place)
                 _check_place(place)
                 with _one_writer(place):
                     if SETTINGS not in set(database.list_tables().tables):
@@ -142,43 +138,7 @@ class LanceStore:
                 self._reader = LanceReader(self.place, table, self.settings)
             return self._reader
 
-    @property
-    def document_ids(self) -> list[str]:
-        return self.reader().document_ids
-
-    def __len__(self) -> int:
-        return len(self.reader())
-
-    def __contains__(self, doc_id: object) -> bool:
-        return isinstance(doc_id, str) and self.reader().head(doc_id) is not None
-
-    def document(self, doc_id: str) -> Document:
-        head = self.reader().head(doc_id)
-        if head is None:
-            raise InvalidParameter(f"doc_id must be a document of the store; {doc_id!r} is not.")
-        return Document(text="", **head.record)
-
-    def fingerprints(self, doc_ids: Sequence[str]) -> dict[str, str]:
-        heads = self.reader().heads(doc_ids)
-        return {doc_id: head.fingerprint for doc_id, head in heads.items() if not head.degraded}
-
-    def chunks(self, doc_id: str | None = None) -> list[Chunk]:
-        return self.reader().chunks(doc_id)
-
-    def holds(self, entry: Entry) -> bool:
-        reader = self.reader()
-        head = reader.head(entry.document.id)
-        if head is None or head.fingerprint != entry.fingerprint:
-            return False
-        if head.degraded != entry.degraded:
-            return False
-        (level,) = prepare_for(entry, self.settings).levels.values()
-        return [line_of(row) for row in level.rows] == reader.lines_of(entry.document.id)
-
     # -- changes
-
-    def put(self, entry: Entry) -> None:
-        self.put_all([entry])
 
     def put_all(self, entries: Sequence[Entry]) -> None:
         """Add documents, or replace those with their ids, in one commit.
@@ -224,23 +184,18 @@ class LanceStore:
     def _make_room_for_vectors(self, rows: Sequence[EngineRow]) -> None:
         """Check the vectors' dimensions; a view's first vectors make its column."""
         pa = require("pyarrow", extra="lancedb")
-        widths = {view: len(vector) for row in rows for view, vector in row.vectors.items()}
-        new = []
-        for view, width in widths.items():
-            column = f"vector_{view}"
-            if column not in self._table.schema.names:
-                value = pa.float16() if self.settings.dtype == "float16" else pa.float32()
-                new.append(pa.field(column, pa.list_(value, width)))
-                continue
-            expected = self._table.schema.field(column).type.list_size
-            for row in rows:
-                got = len(row.vectors.get(view, range(expected)))
-                if got != expected:
-                    raise InvalidAnswer(
-                        f"The vectors of view {view!r} must have {expected} dimensions like the "
-                        f"store's; document {json.loads(row.document)!r} brings {got}. Use the "
-                        "embedder the store was built with, or build a new store."
-                    )
+        schema = self._table.schema
+        known = {
+            view: schema.field(f"vector_{view}").type.list_size
+            for view in self.views
+            if f"vector_{view}" in schema.names
+        }
+        value = pa.float16() if self.settings.dtype == "float16" else pa.float32()
+        new = [
+            pa.field(f"vector_{view}", pa.list_(value, width))
+            for view, width in widths_of(rows, known).items()
+            if view not in known
+        ]
         if new:
             self._table.add_columns(pa.schema(new))
 
@@ -260,11 +215,7 @@ class LanceStore:
 
         Documents are kept as they come. `path` must be the store itself.
         """
-        if os.fspath(path) not in (self.uri, self.place):
-            raise InvalidParameter(
-                f"path must be {self.uri!r}, where the documents are kept; got "
-                f"{os.fspath(path)!r}. For a copy, copy the folder."
-            )
+        self.check_path(path)
         with self._writing():
             if config is not None and plain_json(dict(config), "config") != self.config:
                 self.config = plain_json(dict(config), "config")
@@ -325,10 +276,6 @@ class LanceStore:
 
 def _is_local(place: str) -> bool:
     return "://" not in place
-
-
-def _no_index(place: str) -> NoIndex:
-    return NoIndex(f"There is no store of structrag at {place!r}. Check the address.")
 
 
 def _check_place(place: str) -> None:

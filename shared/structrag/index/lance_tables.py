@@ -10,17 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structrag.errors import IndexDamaged, require
-from structrag.index.engine_rows import EngineFilter, EngineRow
+from structrag.index.engine_rows import EngineFilter, EngineRow, views_of
 from structrag.index.entries import dump_json, parse_json, plain_json
 from structrag.index.snapshot import Settings
 
 FORMAT, VERSION = "structrag-lancedb", 1
 CHUNKS, SETTINGS = "structrag_chunks", "structrag_settings"
-
-
-def views_of(settings: Settings) -> tuple[str, ...]:
-    (views,) = settings.levels.values()
-    return tuple(views)
 
 
 def schema_of(settings: Settings) -> Any:

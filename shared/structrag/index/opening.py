@@ -11,12 +11,16 @@ from typing import Any
 from structrag.errors import InvalidParameter
 from structrag.index.corpus import CorpusStore
 from structrag.index.lance import LanceStore
+from structrag.index.milvus import MilvusStore
 from structrag.index.snapshot import Settings, check_settings
 from structrag.index.storage import MANIFEST
 from structrag.index.store import Store
 
 Address = str | os.PathLike[str]
-_ENGINES: dict[str, Callable[..., CorpusStore]] = {"lancedb": LanceStore.open}
+_ENGINES: dict[str, Callable[..., CorpusStore]] = {
+    "lancedb": LanceStore.open,
+    "milvus": MilvusStore.open,
+}
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):")  # of two letters or more: one may be a drive
 
 
@@ -34,9 +38,10 @@ def engine_of(address: Address) -> tuple[str, str] | None:
         return None
     place = match.string[match.end() :]
     if match[1] not in _ENGINES or not place:
-        engines = " or ".join(f"{name}:PLACE" for name in _ENGINES)
+        engines = ", ".join(f"{name}:PLACE" for name in _ENGINES)
         raise InvalidParameter(
-            f"store must be a folder or {engines}, such as 'lancedb:corpus'; got {address!r}."
+            f"store must be a folder or an engine's place ({engines}), such as 'lancedb:corpus' or "
+            f"'milvus:corpus.db'; got {address!r}."
         )
     return match[1], place
 
@@ -54,7 +59,8 @@ def open_store(
     saved. Without settings there must be one.
 
     Args:
-        address: A folder, or "lancedb:" and a folder or bucket.
+        address: A folder; "lancedb:" and a folder or bucket; "milvus:" and a file ".db" or the
+            address of a server.
         settings: That it must have. None: those it has.
         config: Of the index, for a new store.
         verify: Whether all bytes of a folder are checked now.

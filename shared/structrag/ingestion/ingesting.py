@@ -151,8 +151,8 @@ def ingest(
 
     Args:
         paths: Files and folders, as `find_files` takes them. A document's id is its path as given.
-        store: The folder of the index, or "lancedb:" and a folder or bucket; it is made, or gets
-            more.
+        store: The folder of the index, "lancedb:" and a folder or bucket, or "milvus:" and a file
+            or server; it is made, or gets more.
         embedding: For an `EvidenceRetriever` in a folder, an `Index` in an engine: the name or
             folder of a model, or an embedder that can be pickled. None: LSA, for a folder only.
         make: A function of a module that makes an empty `EvidenceRetriever`, `Index` or

@@ -7,21 +7,16 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from doubles import HashEmbedder
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from store_making import VIEWS, entry, small_store
+from store_making import VIEWS, entry
 
-from structrag import HiQARetriever, Index, MultiViewRetriever, read_text
+from structrag import Index, read_text
 from structrag.errors import (
     IndexDamaged,
-    InvalidAnswer,
     InvalidParameter,
     MissingExtra,
     ModelFailed,
@@ -42,60 +37,6 @@ def store_at(place: Path, **options: Any) -> LanceStore:
     return LanceStore.open(str(place), Store(VIEWS, **options).settings, {"made": "here"})
 
 
-def contents(store: Any) -> list[Any]:
-    """Everything of every document, in order."""
-    return [
-        (
-            store.document(doc_id),
-            store.fingerprints([doc_id]),
-            store.chunks(doc_id),
-        )
-        for doc_id in store.document_ids
-    ]
-
-
-def test_a_store_gives_back_what_the_embedded_one_does(tmp_path: Path) -> None:
-    store, own = store_at(tmp_path), small_store()
-    for doc_id in own.document_ids:
-        assert doc_id not in store
-    entries = [entry("b", ["fig", "plum pear"], {"year": 2021}), entry("it's", ["apple"])]
-    store.put_all(entries)
-    own = Store(VIEWS)
-    own.put_all(entries)
-    assert contents(store) == contents(own) and store.chunks() == own.chunks()
-    assert len(store) == 3 and store.holds(entries[0]) and "it's" in store
-    assert not store.holds(entry("b", ["fig", "plum pea"], {"year": 2021}))
-    other = LanceStore.open(str(tmp_path))  # another process
-    assert contents(other) == contents(own) and other.config == {"made": "here"}
-    with pytest.raises(InvalidParameter, match="'x' is not"):
-        store.document("x")
-
-
-@settings(max_examples=8)
-@given(
-    st.lists(
-        st.tuples(st.sampled_from("abc"), st.lists(st.sampled_from(WORDS), max_size=3)), max_size=6
-    )
-)
-def test_every_history_is_that_of_the_embedded_store(
-    tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[str, list[str]]]
-) -> None:
-    """A document without text deletes."""
-    store, own = store_at(tmp_path_factory.mktemp("corpus")), Store(VIEWS)
-    for doc_id, texts in changes:
-        if texts:
-            given_entry = entry(doc_id, texts, {"n": len(texts)}, windows=len(texts) == 2)
-            store.put(given_entry)
-            own.put(given_entry)
-        else:
-            assert store.delete(doc_id) == own.delete(doc_id)
-    assert contents(store) == contents(own)
-    query = np.array([1.0, 2.0, 3.0])
-    found = [own.chunk(row).id for row, _ in own.search_dense("raw", query, 9)]
-    rows = [row for row, _ in store.reader().search_dense("raw", query, 9)]
-    assert [chunk.id for chunk in store.reader().chunks_at(rows)] == found
-
-
 def test_a_replaced_document_keeps_its_place_and_leaves_nothing(tmp_path: Path) -> None:
     store = store_at(tmp_path)
     store.put_all([entry("a", ["apple", "fig", "plum"], windows=True), entry("b", ["pear"])])
@@ -109,18 +50,6 @@ def test_a_replaced_document_keeps_its_place_and_leaves_nothing(tmp_path: Path) 
     # A reader keeps what it has opened.
     assert [chunk.text for chunk in before.chunks("a")] == ["apple", "fig", "plum"]
     assert store.delete("a") and not store.delete("a") and store.document_ids == ["b"]
-
-
-def test_a_group_is_refused_whole(tmp_path: Path) -> None:
-    store = store_at(tmp_path)
-    store.put(entry("a", ["apple"]))
-    bad = entry("b", ["fig"])
-    bad.vectors["raw"].matrix[0].append(1.0)  # type: ignore[index, union-attr]
-    with pytest.raises(InvalidAnswer, match="must have 3 dimensions like the store's; document"):
-        store.put_all([entry("c", ["plum"]), bad])
-    assert store.document_ids == ["a"]
-    store.put_all([])
-    assert store.document_ids == ["a"]
 
 
 def test_half_precision_is_kept(tmp_path: Path) -> None:
@@ -229,29 +158,6 @@ def test_a_package_that_is_missing_is_named(
 # -- an index over it
 
 
-def test_an_index_is_the_same_in_both(tmp_path: Path, embedder: HashEmbedder) -> None:
-    texts = [f"# Pump {i}\n\nThe pump {i} leaks.\n\n## Valve\n\nValve {i}." for i in range(9)]
-    documents = [read_text(text, id=f"d{i}") for i, text in enumerate(texts)]
-    own, far = Index(embedder=embedder), Index(embedder=embedder, store=f"lancedb:{tmp_path}")
-    assert own.add(documents).chunks == far.add(documents).chunks == 18
-    assert far.add(documents).unchanged == 9
-    for index in (own, far):
-        index.delete("d3")
-    ours, theirs = (MultiViewRetriever(index, k=10) for index in (own, far))
-    for query in ("Which pump leaks?", "valve 5", "unheardof"):
-        hits, others = ours.search(query), theirs.search(query)
-        assert [hit.chunk for hit in hits] == [hit.chunk for hit in others]
-        assert [hit.score for hit in hits] == pytest.approx([hit.score for hit in others], abs=1e-4)
-    (hit,) = far.search("valve 5", 1, route="bm25")
-    assert hit.chunk == own.search("valve 5", 1, route="bm25")[0].chunk
-    opened = Index.load(f"lancedb:{tmp_path}", embedder=embedder)
-    assert opened.chunks() == own.chunks() and opened.views == own.views
-    with pytest.raises(InvalidParameter, match="embedder must be the one"):
-        Index.load(f"lancedb:{tmp_path}", embedder=HashEmbedder(name="other"))
-    with pytest.raises(InvalidParameter, match="index must keep its documents itself here"):
-        HiQARetriever(far)
-
-
 def test_a_folder_is_kept_as_documents_come(tmp_path: Path, embedder: HashEmbedder) -> None:
     index = Index(embedder=embedder, store=tmp_path / "corpus")
     index.add([read_text("A pump.", id="a"), read_text("A valve.", id="b")])
@@ -261,34 +167,6 @@ def test_a_folder_is_kept_as_documents_come(tmp_path: Path, embedder: HashEmbedd
     assert Index.load(tmp_path / "corpus", embedder=embedder).document_ids == ["b"]
     with pytest.raises(InvalidParameter, match="embedder must be the one"):
         Index(embedder=HashEmbedder(name="other"), store=tmp_path / "corpus")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"embedder": None}, "embedder must be a model where an engine keeps"),
-        ({"lexical": "okapi"}, "lexical must be 'lucene' where an engine counts"),
-        ({"dense_store": "host"}, "dense_store must be None where an engine keeps"),
-    ],
-)
-def test_what_an_engine_cannot_do_is_refused(
-    tmp_path: Path, embedder: HashEmbedder, options: dict[str, Any], message: str
-) -> None:
-    class Host:
-        wants_vectors = True
-
-    if "dense_store" in options:
-        options = {"dense_store": Host()}
-    with pytest.raises(InvalidParameter, match=message):
-        Index(**{"embedder": embedder, **options}, store=f"lancedb:{tmp_path / 'new'}")
-    assert not (tmp_path / "new").exists()
-
-
-async def test_on_an_event_loop(tmp_path: Path, embedder: HashEmbedder) -> None:
-    index = Index(embedder=embedder, store=f"lancedb:{tmp_path}", views=["raw"])
-    await index.aadd([read_text("The pump leaks.", id="a")])
-    (hit,) = await MultiViewRetriever(index, k=1).asearch("pump")
-    assert hit.chunk.doc_id == "a"
 
 
 # -- several processes
@@ -333,17 +211,6 @@ def test_two_writers_take_turns_and_one_that_is_killed_leaves_whole_documents(
     assert all(len(store.chunks(doc_id)) == 2 for doc_id in ids)
     store.put(entry("after", ["plum"]))
     assert store.document_ids[-1] == "after"
-
-
-def test_fingerprints_are_of_whole_documents_and_asked_for_together(tmp_path: Path) -> None:
-    store, own = store_at(tmp_path), small_store()
-    entries = [replace(entry(f"d{i}", ["apple"]), degraded=int(i == 2)) for i in range(6)]
-    for one in (store, own):
-        one.put_all(entries)
-    asked = [f"d{i}" for i in range(4)] + ["it's new"]
-    assert store.fingerprints(asked) == own.fingerprints(asked)
-    assert list(store.fingerprints(asked)) == ["d0", "d1", "d3"]
-    assert store.fingerprints([]) == own.fingerprints([]) == {}
 
 
 def test_adding_again_asks_the_store_once_for_many_documents(

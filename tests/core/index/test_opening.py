@@ -14,13 +14,14 @@ from structrag.index.store import Store
 
 @pytest.mark.parametrize("address", ["qdrant:corpus", "s3://bucket/corpus", "lancedb:"])
 def test_unknown_engines_are_named(address: str) -> None:
-    with pytest.raises(InvalidParameter, match=f"folder or lancedb:PLACE.*; got '{address}'"):
+    with pytest.raises(InvalidParameter, match=f"lancedb:PLACE, milvus:PLACE.*; got '{address}'"):
         engine_of(address)
 
 
 def test_a_drive_or_a_path_is_a_folder() -> None:
     assert engine_of("C:\\corpus") is engine_of(Path("a/corpus")) is engine_of("./a:b") is None
     assert engine_of("lancedb:s3://bucket/corpus") == ("lancedb", "s3://bucket/corpus")
+    assert engine_of("milvus:https://host:19530/db") == ("milvus", "https://host:19530/db")
 
 
 def test_a_folder_is_opened_or_begun(tmp_path: Path) -> None:

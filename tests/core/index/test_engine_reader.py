@@ -1,20 +1,20 @@
-"""Searches of a store in LanceDB, compared with the embedded one."""
+"""Searches of a store in each engine, compared with the embedded one."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from engine_making import ENGINES, address_in, opened
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from store_making import VIEWS, entry
 
 from structrag.errors import InvalidAnswer, InvalidParameter
-from structrag.index.lance import LanceStore
+from structrag.index.engine_store import EngineStore
 from structrag.index.store import Store
-
-pytest.importorskip("lancedb", reason="the extra 'lancedb' is not installed")
 
 WORDS = ["apple", "banana", "cherry", "plum", "pear", "fig", "and", "or", "AND", "*", '"', "don't"]
 METAS: list[dict[str, Any]] = [
@@ -25,21 +25,23 @@ METAS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.fixture(scope="module")
-def stores(tmp_path_factory: pytest.TempPathFactory) -> tuple[LanceStore, Store]:
+@pytest.fixture(scope="module", params=ENGINES)
+def stores(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[EngineStore, Store]]:
     """The same documents in both, with windows and chunks that lack a view."""
     rng = np.random.default_rng(0)
     own = Store(VIEWS)
-    place = str(tmp_path_factory.mktemp("corpus"))
-    far = LanceStore.open(place, own.settings)
     entries = []
     for number in range(24):
         texts = [" ".join(rng.choice(WORDS[:6], size=rng.integers(1, 9))) for _ in range(5)]
         entries.append(entry(f"d{number}", texts, METAS[number % 4], windows=number % 3 == 0))
     own.put_all(entries)
-    far.put_all(entries)
-    far.save(place)
-    return far, own
+    with address_in(request.param, tmp_path_factory.mktemp("engine")) as address:
+        far = opened(address, own.settings)
+        far.put_all(entries)
+        far.save(address)
+        yield far, own
 
 
 def as_ids(store: Any, ranking: Any) -> list[tuple[str, float]]:
@@ -67,7 +69,7 @@ CONDITIONS = [
     st.sampled_from(CONDITIONS),
 )
 def test_bm25_is_that_of_the_embedded_store(
-    stores: tuple[LanceStore, Store], words: list[str], view: str, n: int, where: Any
+    stores: tuple[EngineStore, Store], words: list[str], view: str, n: int, where: Any
 ) -> None:
     far, own = stores
     query = " ".join(words)
@@ -86,7 +88,7 @@ def test_bm25_is_that_of_the_embedded_store(
     st.sampled_from(CONDITIONS),
 )
 def test_vectors_are_searched_as_in_the_embedded_store(
-    stores: tuple[LanceStore, Store], vector: list[float], n: int, where: Any
+    stores: tuple[EngineStore, Store], vector: list[float], n: int, where: Any
 ) -> None:
     far, own = stores
     expected = [score for _, score in own.search_dense("raw", vector, n, where)]
@@ -95,7 +97,7 @@ def test_vectors_are_searched_as_in_the_embedded_store(
     assert len({row for row, _ in ranking}) == len(ranking)  # windows are joined
 
 
-def test_rows_are_in_document_order(stores: tuple[LanceStore, Store]) -> None:
+def test_rows_are_in_document_order(stores: tuple[EngineStore, Store]) -> None:
     far, own = stores
     reader = far.reader()
     assert len(reader) == len(own) == 120 and reader.document_ids == own.document_ids
@@ -111,7 +113,7 @@ def test_rows_are_in_document_order(stores: tuple[LanceStore, Store]) -> None:
 
 
 def test_searches_that_find_nothing_and_those_that_are_wrong(
-    stores: tuple[LanceStore, Store],
+    stores: tuple[EngineStore, Store],
 ) -> None:
     reader = stores[0].reader()
     assert reader.search_lexical("raw", "the of", 5) == reader.search_lexical("raw", " ", 5) == []
@@ -125,7 +127,7 @@ def test_searches_that_find_nothing_and_those_that_are_wrong(
         reader.search_lexical("summary", "apple", 5)
 
 
-def test_conditions_are_checked(stores: tuple[LanceStore, Store]) -> None:
+def test_conditions_are_checked(stores: tuple[EngineStore, Store]) -> None:
     reader = stores[0].reader()
     chosen = reader.select({"year": 2020})
     assert reader.select(chosen) is chosen and reader.select(None) is None

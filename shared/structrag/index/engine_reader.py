@@ -1,0 +1,225 @@
+"""What readers of all engines share around the queries of each."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from structrag.errors import InvalidAnswer, InvalidParameter, check_at_least, check_choice
+from structrag.index.dense import unit_vectors
+from structrag.index.engine_rows import (
+    EngineFilter,
+    Head,
+    filter_of,
+    first_id,
+    key_tag,
+    row_of_id,
+    views_of,
+)
+from structrag.index.entries import row_of
+from structrag.index.snapshot import Settings
+from structrag.records import Chunk
+
+SCORE_DIGITS = 6  # float32 products agree to so many
+_LOOKED_UP = 512  # documents that one query names
+
+
+class EngineReader(ABC):
+    """A store in an engine at one moment, to be searched.
+
+    Its rows number the chunks, with gaps: documents in the order they were first put, then chunk
+    start.
+    """
+
+    basis: Any = None
+    changes: int
+
+    def __init__(self, place: str, settings: Settings) -> None:
+        self.place = place
+        self.settings = settings
+        self.views = views_of(settings)
+        self._heads: dict[str, Head | None] = {}
+
+    # -- what an engine answers
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def document_ids(self) -> list[str]: ...
+
+    @abstractmethod
+    def _heads_of(self, doc_ids: Sequence[str]) -> Iterable[Head]:
+        """What is kept of those documents that are there."""
+
+    @abstractmethod
+    def _n_chunks_of(self, doc_id: str) -> int: ...
+
+    @abstractmethod
+    def _lines(self, doc_id: str | None = None) -> dict[int, bytes]:
+        """The chunks of a document, or all, as they are kept, by row."""
+
+    @abstractmethod
+    def _lines_at(self, rows: Sequence[int]) -> dict[int, bytes]:
+        """The chunks at those rows that are there, as they are kept."""
+
+    @abstractmethod
+    def row_of(self, chunk_id: str) -> int | None: ...
+
+    @abstractmethod
+    def _has_tag(self, tag: str) -> bool:
+        """Whether a document has a tag."""
+
+    @abstractmethod
+    def first_rows(self, selection: Any, n: int) -> list[int]: ...
+
+    @abstractmethod
+    def _width(self, view: str) -> int | None:
+        """The dimensions of a view's vectors; None without any."""
+
+    @abstractmethod
+    def _nearest(
+        self, view: str, query: NDArray[np.float32], n: int, chosen: EngineFilter | None
+    ) -> list[tuple[int, float]]:
+        """The row and cosine of the best windows; fewer than `n` only where there are no more."""
+
+    @abstractmethod
+    def _matching(
+        self, view: str, terms: Sequence[str], n: int, chosen: EngineFilter | None
+    ) -> list[tuple[int, float]]:
+        """The row and BM25 of the best chunks."""
+
+    # -- documents and chunks
+
+    def heads(self, doc_ids: Sequence[str]) -> dict[str, Head]:
+        """What is kept of those documents that are there."""
+        unknown = [doc_id for doc_id in doc_ids if doc_id not in self._heads]
+        for start in range(0, len(unknown), _LOOKED_UP):
+            some = unknown[start : start + _LOOKED_UP]
+            heads: dict[str, Head | None] = dict.fromkeys(some)
+            heads |= {head.record["id"]: head for head in self._heads_of(some)}
+            self._heads |= heads
+        known = {doc_id: self._heads[doc_id] for doc_id in doc_ids}
+        return {doc_id: head for doc_id, head in known.items() if head is not None}
+
+    def head(self, doc_id: str) -> Head | None:
+        """What is kept of a document. None for one that is not there."""
+        return self.heads([doc_id]).get(doc_id)
+
+    def key(self, doc_id: str) -> int:
+        """A document's place in the order. Raises InvalidParameter if unknown."""
+        head = self.head(doc_id)
+        if head is None:
+            raise InvalidParameter(
+                f"doc_id must be the id of a document that is in the index; got {doc_id!r}. "
+                "`document_ids` lists them."
+            )
+        return head.key
+
+    def rows_of(self, doc_id: str) -> range:
+        first = row_of_id(first_id(self.key(doc_id))) + 1
+        return range(first, first + self._n_chunks_of(doc_id))
+
+    def lines_of(self, doc_id: str) -> list[bytes]:
+        """The chunks of a document as they are kept, in row order."""
+        self.key(doc_id)
+        return [line for _, line in sorted(self._lines(doc_id).items())]
+
+    def chunk(self, row: int) -> Chunk:
+        (chunk,) = self.chunks_at([row])
+        return chunk
+
+    def chunks_at(self, rows: Sequence[int]) -> list[Chunk]:
+        lines = self._lines_at(rows) if rows else {}
+        missing = [row for row in rows if row not in lines]
+        if missing:
+            raise InvalidParameter(f"row must be that of a chunk in the store; got {missing[0]!r}.")
+        return [row_of(lines[row]).chunk for row in rows]
+
+    def chunks(self, doc_id: str | None = None) -> list[Chunk]:
+        if doc_id is not None:
+            return [row_of(line).chunk for line in self.lines_of(doc_id)]
+        return [row_of(line).chunk for _, line in sorted(self._lines().items())]
+
+    # -- searches
+
+    def select(self, where: Any) -> EngineFilter | None:
+        """A condition as the engine's filter.
+
+        Raises InvalidParameter for a function, and for a key that no document has.
+        """
+        chosen = filter_of(where)
+        if chosen is not None and chosen is not where:
+            self._check_keys(key for key in where if key != "doc_id")
+        return chosen
+
+    def _check_keys(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            if not self._has_tag(key_tag(key)) and self.document_ids:
+                records = (head.record for head in self.heads(self.document_ids).values())
+                allowed = sorted({name for record in records for name in record["meta"]})
+                raise InvalidParameter(
+                    "where must use keys of the documents' metadata: "
+                    f"{', '.join(map(repr, ['doc_id', *allowed]))}; got {key!r}."
+                )
+
+    def search_dense(
+        self, view: str, vector: ArrayLike, n: int, where: Any = None
+    ) -> list[tuple[int, float]]:
+        """The best rows by cosine, to six decimals; equal ones by row.
+
+        A row's score is the best of its windows. Raises InvalidAnswer for a vector of another
+        dimension, or with NaN or infinity.
+        """
+        self._check_search(view, n)
+        chosen = self.select(where)
+        width = self._width(view)
+        if n <= 0 or width is None or (chosen and chosen.is_empty):
+            return []
+        query = _checked_query(vector, width, view)
+        asked = n
+        while True:
+            windows = self._nearest(view, query, asked, chosen)
+            scores: dict[int, float] = {}
+            for row, score in windows:
+                scores[row] = max(scores.get(row, -2.0), round(score, SCORE_DIGITS))
+            # Several windows of one chunk may be among the nearest.
+            if len(scores) >= n or len(windows) < asked:
+                return _ranked(scores, n)
+            asked *= 2
+
+    def search_lexical(
+        self, view: str, query: str, n: int, where: Any = None
+    ) -> list[tuple[int, float]]:
+        """The best rows by BM25, to six decimals; equal ones by row."""
+        self._check_search(view, n)
+        chosen = self.select(where)
+        terms = self.settings.tokenizer(query)
+        if n <= 0 or not terms or (chosen and chosen.is_empty):
+            return []
+        matching = self._matching(view, terms, n, chosen)
+        return _ranked({row: round(score, SCORE_DIGITS) for row, score in matching}, n)
+
+    def _check_search(self, view: str, n: int) -> None:
+        check_choice("view", view, self.views)
+        check_at_least("n", n, 0)
+
+
+def _checked_query(vector: ArrayLike, width: int, view: str) -> NDArray[np.float32]:
+    query = np.asarray(vector)
+    if query.shape != (width,):
+        raise InvalidAnswer(
+            f"The query vector for the index of view {view!r} must have shape ({width},); got "
+            f"{query.shape}. Use the embedder that the index was built with."
+        )
+    unit: NDArray[np.float32] = unit_vectors(query[None, :], view=view)[0]
+    return unit
+
+
+def _ranked(scores: Mapping[int, float], n: int) -> list[tuple[int, float]]:
+    return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:n]

@@ -1,0 +1,101 @@
+"""What stores in all engines share: a document is looked up, compared and put alone."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from numpy.typing import NDArray
+
+from structrag.errors import InvalidParameter, NoIndex
+from structrag.index.engine_reader import EngineReader
+from structrag.index.engine_rows import prepare_for, views_of
+from structrag.index.entries import Entry, line_of
+from structrag.index.snapshot import Settings
+from structrag.records import Chunk, Document
+
+
+class EngineStore(ABC):
+    """Documents in an engine.
+
+    Args:
+        place: Where in the engine.
+        settings: Of the store.
+        config: Of the index.
+    """
+
+    scheme: ClassVar[str]  # of its address
+
+    def __init__(self, place: str, settings: Settings, config: Mapping[str, Any]) -> None:
+        self.place = place
+        self.settings = settings
+        self.config = dict(config)
+        self.shared: dict[str, NDArray[Any]] = {}
+        self.views = views_of(settings)
+
+    @property
+    def uri(self) -> str:
+        """What opens it."""
+        return f"{self.scheme}:{self.place}"
+
+    @property
+    @abstractmethod
+    def changes(self) -> int: ...
+
+    @abstractmethod
+    def reader(self) -> EngineReader: ...
+
+    @abstractmethod
+    def put_all(self, entries: Sequence[Entry]) -> None: ...
+
+    # -- what is there
+
+    @property
+    def document_ids(self) -> list[str]:
+        return self.reader().document_ids
+
+    def __len__(self) -> int:
+        return len(self.reader())
+
+    def __contains__(self, doc_id: object) -> bool:
+        return isinstance(doc_id, str) and self.reader().head(doc_id) is not None
+
+    def document(self, doc_id: str) -> Document:
+        head = self.reader().head(doc_id)
+        if head is None:
+            raise InvalidParameter(f"doc_id must be a document of the store; {doc_id!r} is not.")
+        return Document(text="", **head.record)
+
+    def fingerprints(self, doc_ids: Sequence[str]) -> dict[str, str]:
+        heads = self.reader().heads(doc_ids)
+        return {doc_id: head.fingerprint for doc_id, head in heads.items() if not head.degraded}
+
+    def chunks(self, doc_id: str | None = None) -> list[Chunk]:
+        return self.reader().chunks(doc_id)
+
+    def holds(self, entry: Entry) -> bool:
+        reader = self.reader()
+        head = reader.head(entry.document.id)
+        if head is None or head.fingerprint != entry.fingerprint:
+            return False
+        if head.degraded != entry.degraded:
+            return False
+        (level,) = prepare_for(entry, self.settings).levels.values()
+        return [line_of(row) for row in level.rows] == reader.lines_of(entry.document.id)
+
+    def put(self, entry: Entry) -> None:
+        self.put_all([entry])
+
+    def check_path(self, path: str | os.PathLike[str]) -> None:
+        """Raise InvalidParameter unless a path to save to is that of the store itself."""
+        if os.fspath(path) not in (self.uri, self.place):
+            raise InvalidParameter(
+                f"path must be {self.uri!r}, where the documents are kept; got "
+                f"{os.fspath(path)!r}. For a copy, copy the store by the engine's own means."
+            )
+
+
+def no_index(place: str) -> NoIndex:
+    return NoIndex(f"There is no store of structrag at {place!r}. Check the address.")

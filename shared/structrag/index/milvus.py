@@ -1,0 +1,421 @@
+"""A store in Milvus: on a server or cluster, or in a file by Milvus Lite.
+
+Every change is one commit: rows of new versions are written, which nobody sees, then one row that
+says which versions are there is replaced. What was replaced is removed a minute later, by the next
+change. BM25 is ours: rows have vectors of the weights of their terms, and exact counts are kept.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+from uuid import uuid4
+
+from structrag.asking.failures import raised_by
+from structrag.errors import IndexDamaged, ModelFailed
+from structrag.index.engine_rows import (
+    CHUNK,
+    EngineRow,
+    engine_rows,
+    prepare_for,
+    views_of,
+    widths_of,
+)
+from structrag.index.engine_store import EngineStore, no_index
+from structrag.index.entries import Entry, plain_json
+from structrag.index.milvus_client import LONGEST, MilvusDatabase, check_file
+from structrag.index.milvus_collections import (
+    CHUNKS,
+    PART_BITS,
+    STATE,
+    STATE_ROW,
+    create,
+    create_vectors,
+    read_settings,
+    records_of,
+    state_record,
+    terms_of,
+    vectors_of,
+    write_settings,
+)
+from structrag.index.milvus_reader import KEPT, MilvusReader
+from structrag.index.milvus_state import State
+from structrag.index.snapshot import Settings, check_settings
+from structrag.index.term_weights import RowCounts, counts_of, summed, weights_of
+
+STALE = 0.02  # by which the mean length may differ from that of the weights
+FLUSHED = 5_000  # rows after which Milvus Lite writes a segment
+CROWDED = 50_000  # characters of the state, from which on a writer waits until it may remove
+_PAUSE = 1.0  # seconds
+_APART = 65_536  # among so many versions a writer begins, that no two take the same
+_locks: defaultdict[str, threading.RLock] = defaultdict(threading.RLock)  # by place
+
+
+class MilvusStore(EngineStore):
+    """Documents in Milvus.
+
+    Made by `MilvusStore.open`. Threads take turns to write; of processes one writes at a time, and
+    one that another has overtaken raises ModelFailed.
+
+    Args:
+        database: The connection.
+        settings: Of the store.
+        config: Of the index.
+    """
+
+    scheme = "milvus"
+
+    def __init__(
+        self, database: MilvusDatabase, settings: Settings, config: Mapping[str, Any]
+    ) -> None:
+        super().__init__(database.place, settings, config)
+        self._database = database
+        place = os.path.abspath(database.place) if database.is_file else database.place
+        self._turn = _locks[place]
+        self._reader: MilvusReader | None = None
+        self._segments: dict[int, RowCounts] = {}
+        self._not_flushed = 0
+
+    @classmethod
+    def open(
+        cls, place: str, settings: Settings | None = None, config: Mapping[str, Any] | None = None
+    ) -> MilvusStore:
+        """The store at a place, or a new one with these settings.
+
+        Raises:
+            NoIndex: none is there, and no settings were given.
+            IndexDamaged: it is incomplete, of another release's format or another program's.
+            InvalidParameter: its settings are others, or the place is no address.
+            ModelFailed: Milvus raised; its error is the cause. TimedOut where it gave no answer.
+            MissingExtra: pymilvus is not installed.
+        """
+        if "://" not in place and not check_file(place) and settings is None:
+            raise no_index(place)
+        database = MilvusDatabase(place)
+        saved = read_settings(database)
+        if saved is None:
+            if settings is None:
+                raise no_index(place)
+            _create(database, settings, config or {})
+            saved = read_settings(database) or (settings, {})
+        saved_settings, saved_config = saved
+        if settings is not None:
+            check_settings(place, saved_settings, settings)
+        store = cls(database, saved_settings, saved_config)
+        store._load()
+        return store
+
+    def _load(self) -> None:
+        """Make the collections ready. Raises IndexDamaged where one is missing."""
+        there = self._database.collections()
+        widths = self._state().widths
+        names = [CHUNKS, *map(terms_of, self.views), *map(vectors_of, widths)]
+        for name in names:
+            if name not in there:
+                raise IndexDamaged(
+                    f"The store at {self.place!r} was changed by another program: its collection "
+                    f"{name} is missing. Restore it from a copy, or build it again."
+                )
+            self._database.call("load_collection", name)
+
+    # -- what is there
+
+    def _state(self) -> State:
+        rows = self._database.get(STATE, [STATE_ROW], ["content"])
+        if not rows:
+            raise IndexDamaged(
+                f"The store at {self.place!r} was changed by another program: its state is "
+                "missing. Restore it from a copy, or build it again."
+            )
+        return State.from_text(rows[0]["content"])
+
+    def _write_state(self, state: State) -> None:
+        self._database.insert(STATE, [state_record(STATE_ROW, state.to_text())])
+
+    @property
+    def changes(self) -> int:
+        return self._state().changes
+
+    def reader(self) -> MilvusReader:
+        """What is there now."""
+        asked = time.monotonic()
+        state = self._state()
+        reader = self._reader
+        if reader is None or reader.state != state:
+            reader = MilvusReader(self._database, self.settings, state, self._counts, self._state)
+            self._reader = reader
+        reader.is_of = asked
+        return reader
+
+    def _counts(self, state: State, view: str) -> list[RowCounts]:
+        """How many rows hold each term, in segments that are added up."""
+        segments = state.counts.get(view, [])
+        for number, n_parts, _ in segments:
+            if number not in self._segments:
+                ids = [number << PART_BITS | part for part in range(n_parts)]
+                records = self._database.get(STATE, ids, ["content"])
+                rows = {record["id"]: record["content"] for record in records}
+                if len(rows) < n_parts:
+                    raise ModelFailed(
+                        f"The store at {self.place!r} has changed since this reader was made. Ask "
+                        "again, which makes a new one."
+                    )
+                self._segments[number] = RowCounts.from_parts([rows[i] for i in ids])
+        return [self._segments[number] for number, _, _ in segments]
+
+    # -- changes
+
+    def put_all(self, entries: Sequence[Entry]) -> None:
+        """Add documents, or replace those with their ids, in one commit.
+
+        Of two with one id the last counts. Raises InvalidParameter and InvalidAnswer as `Store.put`
+        does, and ModelFailed where Milvus raises; nothing has changed then.
+        """
+        by_id = {entry.document.id: entry for entry in entries}
+        prepared = {doc_id: prepare_for(entry, self.settings) for doc_id, entry in by_id.items()}
+        if not by_id:
+            return
+        with self._turn:
+            reader = self.reader()
+            heads = reader.heads(list(by_id))
+            next_key = reader.state.next_key
+            rows = {}
+            for doc_id, entry in by_id.items():
+                key = heads[doc_id].key if doc_id in heads else next_key
+                next_key += doc_id not in heads
+                rows[doc_id] = engine_rows(entry, prepared[doc_id], key, self.settings)
+            widths = widths_of([row for of in rows.values() for row in of], reader.state.widths)
+            replaced = [reader.version(head.key) for head in heads.values()]
+            with self._commit(len(rows)) as (state, first):
+                state.next_key = next_key
+                changed = self._forget(state, replaced)
+                self._begin_averages(state, rows.values())
+                self._make_room_for_vectors(state, widths)
+                written: defaultdict[str, list[Any]] = defaultdict(list)
+                for version, of_document in enumerate(rows.values(), start=first):
+                    records = records_of(of_document, version, self.settings, state.averages)
+                    for collection, some in records.items():
+                        written[collection] += some
+                    state.n_chunks += sum(row.kind == CHUNK for row in of_document)
+                for collection, some in written.items():
+                    self._insert(collection, some)
+                for view in self.views:
+                    some = written[terms_of(view)]
+                    _count(state, view, some, 1)
+                    changed[view].append(RowCounts.of(row["terms"] for row in some))
+                self._add_counts(state, changed, first)
+
+    def delete(self, doc_id: str) -> bool:
+        with self._turn:
+            reader = self.reader()
+            head = reader.head(doc_id)
+            if head is None:
+                return False
+            # The commit takes a version too, so that no two have the same.
+            with self._commit(1) as (state, first):
+                self._add_counts(state, self._forget(state, [reader.version(head.key)]), first)
+            return True
+
+    @contextmanager
+    def _commit(self, n_versions: int) -> Iterator[tuple[State, int]]:
+        """Take versions, let rows be written, and switch to them in one step.
+
+        Gives the state, to be changed, and the first version. If anything raises, what was written
+        is seen by nobody, and removed by a later commit.
+        """
+        with raised_by(f"store {self.place!r}"):
+            state = self._state()
+            self._remove_hidden(state)
+            while len(state.to_text()) > CROWDED:  # it must fit into a row
+                time.sleep(_PAUSE)
+                self._remove_hidden(state)
+            if state.writer:  # it was interrupted, or is overtaken
+                state.hide(time.time(), *state.writing)
+            apart = 0 if self._database.is_file else random.randrange(_APART)
+            first = state.next + apart
+            state.writer, state.writing = uuid4().hex, (first, first + n_versions - 1)
+            state.next = first + n_versions
+            self._write_state(state)
+            self._check_turn(state.writer)
+            writer = state.writer
+            yield state, first
+            self._check_turn(writer)
+            state.writer, state.last = "", state.writing[1]
+            state.changes += 1
+            self._write_state(state)
+
+    def _check_turn(self, writer: str) -> None:
+        """Raise ModelFailed where another process has begun to write."""
+        if not self._database.is_file and self._state().writer != writer:
+            raise ModelFailed(
+                f"Another process writes to the store at {self.place!r}, which may have one writer "
+                "at a time; nothing of this change is in. Wait for the other, and call again."
+            )
+
+    def _insert(self, collection: str, records: Sequence[Any]) -> None:
+        self._database.insert(collection, records)
+        self._not_flushed += len(records)
+        if self._not_flushed > FLUSHED:
+            self._flush()
+
+    def _flush(self) -> None:
+        """Let Milvus Lite index what was written. A server does so by itself."""
+        if self._database.is_lite and self._not_flushed:
+            for name in self._collections():
+                self._database.call("flush", name)
+            self._not_flushed = 0
+
+    def _collections(self) -> list[str]:
+        """The collections whose rows have versions."""
+        vectors = [vectors_of(view) for view in self._state().widths]
+        return [CHUNKS, *map(terms_of, self.views), *vectors]
+
+    def _forget(self, state: State, versions: Sequence[int]) -> dict[str, list[RowCounts]]:
+        """Hide documents. Gives what that changes of each view's counts."""
+        changed: dict[str, list[RowCounts]] = {view: [] for view in self.views}
+        if not versions:
+            return changed
+        condition = f"version in {list(versions)}"
+        is_chunk = f"kind == {CHUNK} and part == 0"
+        state.n_chunks -= self._database.count(CHUNKS, f"{condition} and {is_chunk}")
+        for view in self.views:
+            rows = self._database.query(terms_of(view), condition, ["length", "terms"])
+            _count(state, view, rows, -1)
+            changed[view].append(-RowCounts.of(row["terms"] for row in rows))
+        now = time.time()
+        for version in sorted(versions):
+            state.hide(now, version, version)
+        return changed
+
+    def _begin_averages(self, state: State, documents: Iterable[Sequence[EngineRow]]) -> None:
+        """Take the first rows of a view for its mean length."""
+        rows = [row for rows in documents for row in rows]
+        for view in self.views:
+            terms = [row.terms.get(view) for row in rows]
+            lengths = [len(text.split()) for text in terms if text is not None]
+            if lengths and view not in state.averages:
+                state.averages[view] = sum(lengths) / len(lengths)
+
+    def _make_room_for_vectors(self, state: State, widths: Mapping[str, int]) -> None:
+        for view, width in widths.items():
+            if view in state.widths:
+                continue
+            if vectors_of(view) in self._database.collections():  # of an interrupted commit
+                self._database.call("drop_collection", vectors_of(view))
+            create_vectors(self._database, view, width)
+            state.widths[view] = width
+
+    def _add_counts(
+        self, state: State, changed: Mapping[str, Sequence[RowCounts]], first: int
+    ) -> None:
+        """Write a segment of counts for each view.
+
+        It takes in the last ones that are not twice as large, so that there are few.
+        """
+        for place, (view, parts) in enumerate(changed.items()):
+            segments = state.counts.setdefault(view, [])
+            counts = summed(parts)
+            while segments and segments[-1][2] < 2 * len(counts):
+                counts = summed([self._counts(state, view)[-1], counts])
+                state.outdated.append((time.time(), segments.pop()[0]))
+            if not len(counts):
+                continue
+            number = first * len(self.views) + place
+            texts = counts.to_parts(LONGEST)
+            records = [
+                state_record(number << PART_BITS | part, text) for part, text in enumerate(texts)
+            ]
+            self._database.insert(STATE, records)
+            segments.append((number, len(texts), len(counts)))
+            self._segments[number] = counts
+
+    def _remove_hidden(self, state: State) -> None:
+        """Remove for good what has been hidden for long enough."""
+        before = time.time() - KEPT
+        hidden = [(first, last) for since, first, last in state.hidden if since < before]
+        outdated = [number for since, number in state.outdated if since < before]
+        for first, last in hidden:
+            for collection in self._collections():
+                condition = f"version >= {first} and version <= {last}"
+                self._database.call("delete", collection, filter=condition)
+        for number in outdated:
+            condition = f"id >= {number << PART_BITS} and id < {number + 1 << PART_BITS}"
+            self._database.call("delete", STATE, filter=condition)
+            self._segments.pop(number, None)
+        if hidden or outdated:
+            state.hidden = [item for item in state.hidden if item[0] >= before]
+            state.outdated = [item for item in state.outdated if item[0] >= before]
+            state.removed += 1
+
+    def save(
+        self, path: str | os.PathLike[str], *, config: Mapping[str, Any] | None = None
+    ) -> None:
+        """Keep the configuration, and bring weights up to date.
+
+        Documents are kept as they come. `path` must be the store itself.
+        """
+        self.check_path(path)
+        with self._turn:
+            if config is not None and plain_json(dict(config), "config") != self.config:
+                self.config = plain_json(dict(config), "config")
+                write_settings(self._database, self.settings, self.config)
+            for view in self.views:
+                self._weigh_again(view)
+            self._flush()
+
+    # -- upkeep
+
+    def _weigh_again(self, view: str) -> None:
+        """Weigh all rows of a view by the mean length of now, where that has changed."""
+        state = self._state()
+        n_rows, collection = state.n_rows.get(view, 0), terms_of(view)
+        average = state.n_terms.get(view, 0) / n_rows if n_rows else 0.0
+        if not average or abs(state.averages[view] / average - 1) <= STALE:
+            return
+        columns = ["version", "row", "document", "tags", "length", "average", "terms"]
+        rows = self._database.query(collection, state.visible(), ["id", *columns])
+        bm25 = self.settings.bm25
+        for row in rows:
+            counts = counts_of(row["terms"], row["length"], bm25, row["average"])
+            row |= {"terms": weights_of(counts, bm25, average), "average": average}
+        self._insert(collection, rows)
+        # Last: what is interrupted is begun again.
+        state.averages[view] = average
+        self._write_state(state)
+
+    def optimize(self) -> None:
+        """Remove what was replaced more than a minute ago, and join small segments.
+
+        Searches and changes go on meanwhile.
+        """
+        with self._turn:
+            state = self._state()
+            self._remove_hidden(state)
+            self._write_state(state)
+            self._flush()
+        for name in self._collections():
+            self._database.call("compact", name)
+
+
+def _count(state: State, view: str, rows: Sequence[Any], sign: int) -> None:
+    """Add rows of terms to the sums of a view, or take them away."""
+    n_terms = sum(int(row["length"]) for row in rows)
+    state.n_rows[view] = state.n_rows.get(view, 0) + sign * len(rows)
+    state.n_terms[view] = state.n_terms.get(view, 0) + sign * n_terms
+
+
+def _create(database: MilvusDatabase, settings: Settings, config: Mapping[str, Any]) -> None:
+    """Make a store. The settings come last, so that they are there if all is."""
+    views = views_of(settings)
+    for name in (STATE, CHUNKS, *map(terms_of, views), *map(vectors_of, views)):
+        if name in database.collections():  # an interrupted creation has left it
+            database.call("drop_collection", name)
+    create(database, views)
+    database.insert(STATE, [state_record(STATE_ROW, State().to_text())])
+    write_settings(database, settings, plain_json(dict(config), "config"))

@@ -1,0 +1,241 @@
+"""Calls of Milvus: where it is, who asks, how long it may take, and what its errors mean."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from structrag.asking.failures import WHILE_ADDING, raised_by
+from structrag.errors import InvalidParameter, ModelFailed, StructragError, TimedOut, require
+
+SECONDS = 60.0  # that a call may take, all its tries together; MILVUS_TIMEOUT
+SUFFIX = ".db"  # by which pymilvus tells a file
+LONGEST = 60_000  # characters of a string; Milvus's limit is 65,535 bytes
+MOST_HITS = 16_384  # of one search, and rows of one page
+BATCH = 500  # rows of one call
+_SHORTEST, _LONGEST_PAUSE = 0.1, 3.0  # seconds before another try
+_MARKS = {"LOCK", "collections"}  # by which a folder of Milvus Lite is known
+_quiet: ContextVar[bool] = ContextVar("_quiet", default=False)
+
+
+class MilvusDatabase:
+    """A connection to Milvus Lite in a file, or to a server.
+
+    Args:
+        place: A path that ends in ".db", or "http://host:19530/database". With "https" the
+            connection is by TLS.
+
+    The environment has what is secret: MILVUS_TOKEN, or MILVUS_USER and MILVUS_PASSWORD, and as
+    MILVUS_SERVER_PEM the file of a certificate that the system does not know. MILVUS_TIMEOUT is in
+    seconds.
+    """
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        self.is_file = "://" not in place
+        pymilvus = require("pymilvus", extra="milvus")
+        self.types = pymilvus.DataType
+        self.seconds = _seconds()
+        _make_quiet()
+        if self.is_file:
+            require("milvus_lite", extra="milvus")
+            Path(place).parent.mkdir(parents=True, exist_ok=True)
+        self.client: Any = None
+        self.client = self._answer(self._connected, pymilvus.MilvusClient)
+        # Milvus Lite searches what is not flushed row by row.
+        self.is_lite = "lite" in self.call("get_server_version")
+
+    def _connected(self, kind: Any, timeout: float) -> Any:
+        uri = os.path.abspath(self.place) if self.is_file else self.place
+        return kind(uri=uri, timeout=timeout, **_credentials())
+
+    def call(self, method: str, *arguments: Any, **options: Any) -> Any:
+        """Call a method of the client. One that failed on the way is tried again.
+
+        Every call may be made twice: rows are replaced by those with their ids. Raises TimedOut and
+        ModelFailed.
+        """
+        return self._answer(getattr(self.client, method), *arguments, **options)
+
+    def _answer(self, ask: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        deadline = time.monotonic() + self.seconds
+        for attempt in count():
+            try:
+                left = max(deadline - time.monotonic(), _SHORTEST)
+                with _silence():
+                    return ask(*arguments, **options, timeout=left)
+            except Exception as error:
+                pause = min(_SHORTEST * 2**attempt, _LONGEST_PAUSE)
+                if _is_transient(error) and time.monotonic() + pause < deadline:
+                    time.sleep(pause)
+                    continue
+                with raised_by(f"store {self.place!r}"):
+                    raise self._meant(error) or error from error
+
+    def collections(self) -> set[str]:
+        return set(self.call("list_collections"))
+
+    def insert(self, collection: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Write rows; those with their ids are replaced, so that a second try does no harm."""
+        for start in range(0, len(rows), BATCH):
+            self.call("upsert", collection, list(rows[start : start + BATCH]))
+
+    def query(self, collection: str, condition: str, columns: Sequence[str]) -> list[Any]:
+        """All rows that meet a condition."""
+        return self._answer(self._pages, collection, condition, list(columns))  # type: ignore[no-any-return]
+
+    def _pages(
+        self, collection: str, condition: str, columns: list[str], *, timeout: float
+    ) -> list[Any]:
+        pages = self.client.query_iterator(
+            collection,
+            batch_size=MOST_HITS // 4,
+            filter=condition,
+            output_fields=columns,
+            timeout=timeout,
+        )
+        try:
+            return [row for page in iter(pages.next, []) for row in page]
+        finally:
+            pages.close()
+
+    def get(self, collection: str, ids: Sequence[int], columns: Sequence[str]) -> list[Any]:
+        """The rows with some ids, in any order."""
+        return [
+            row
+            for start in range(0, len(ids), BATCH)
+            for row in self.call(
+                "get", collection, list(ids[start : start + BATCH]), output_fields=list(columns)
+            )
+        ]
+
+    def count(self, collection: str, condition: str) -> int:
+        (row,) = self.call("query", collection, filter=condition, output_fields=["count(*)"])
+        return int(row["count(*)"])
+
+    def _meant(self, error: Exception) -> StructragError | None:
+        """An error as a sentence; None for one that says itself what it is."""
+        text = _text(error)
+        if any(word in text for word in ("unauthenticated", "auth check", "permission")):
+            return ModelFailed(
+                f"The Milvus server at {self.place!r} refuses who asks ({_short(error)}): set "
+                "MILVUS_TOKEN, or MILVUS_USER and MILVUS_PASSWORD, to those of a user who may "
+                f"read and write there. {WHILE_ADDING}"
+            )
+        if self.is_file and self.client is None and _is_locked(Path(self.place)):
+            return ModelFailed(
+                f"The store at {self.place!r} is open in another process. A file of Milvus Lite is "
+                "for one process at a time; close the other, or run a server."
+            )
+        if _is_transient(error) or any(word in text for word in ("timeout", "deadline")):
+            return TimedOut(
+                f"The Milvus server at {self.place!r} gave no answer in {self.seconds:g} seconds "
+                f"({_short(error)}): check that it runs and the address; MILVUS_TIMEOUT changes "
+                f"the time. {WHILE_ADDING}"
+            )
+        return None
+
+
+def _text(error: Exception) -> str:
+    return f"{getattr(error, 'code', '')} {error}".lower()
+
+
+def _is_transient(error: Exception) -> bool:
+    """Whether a call failed on the way, so that another try may succeed."""
+    text = _text(error)
+    return ("unavailable" in text or "connecting to server" in text) and "deadline" not in text
+
+
+def _short(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return text if len(text) <= 160 else f"{text[:160]}…"
+
+
+def check_file(place: str) -> bool:
+    """Whether a file of Milvus Lite is there. Raise InvalidParameter for anything else."""
+    path = Path(place)
+    if path.suffix != SUFFIX:
+        raise InvalidParameter(
+            "store must be 'milvus:' and a file that ends in '.db', or a server's address such as "
+            f"'milvus:http://localhost:19530'; got {'milvus:' + place!r}."
+        )
+    if not path.exists():
+        return False
+    names = {item.name for item in path.iterdir()} if path.is_dir() else None
+    if names is None or (names and not names & _MARKS):
+        raise InvalidParameter(
+            f"store must be new or a file of Milvus Lite 3; {place!r} is something else, and "
+            "nothing in it was changed. Choose another name."
+        )
+    return bool(names)
+
+
+def _is_locked(folder: Path) -> bool:
+    try:
+        import fcntl  # not on Windows
+    except ImportError:
+        return True
+    try:
+        with open(folder / "LOCK") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return False
+
+
+def _credentials() -> dict[str, str]:
+    names = {
+        "token": "MILVUS_TOKEN",
+        "user": "MILVUS_USER",
+        "password": "MILVUS_PASSWORD",
+        "server_pem_path": "MILVUS_SERVER_PEM",
+    }
+    return {name: os.environ[key] for name, key in names.items() if os.environ.get(key)}
+
+
+def _seconds() -> float:
+    text = os.environ.get("MILVUS_TIMEOUT", str(SECONDS))
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise InvalidParameter(
+            f"MILVUS_TIMEOUT must be a number of seconds above 0; got {text!r}. Unset it, or "
+            "choose another."
+        )
+    return seconds
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    token = _quiet.set(True)
+    try:
+        yield
+    finally:
+        _quiet.reset(token)
+
+
+class _NotOurs(logging.Filter):
+    """Keeps pymilvus from printing errors that we raise."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not _quiet.get()
+
+
+def _make_quiet() -> None:
+    """Let errors of our calls be raised, and not be printed with their traces too."""
+    names = [name for name in logging.root.manager.loggerDict if name.startswith("pymilvus")]
+    handlers = [handler for name in names for handler in logging.getLogger(name).handlers]
+    for place in (*handlers, logging.getLogger("milvus_lite.server_manager")):
+        if not any(isinstance(item, _NotOurs) for item in place.filters):
+            place.addFilter(_NotOurs())

@@ -1,0 +1,289 @@
+"""The collections of a store in Milvus: their fields, their rows, and conditions on them.
+
+`structrag_state` has the settings, the state and the row counts; `structrag_chunks` what is kept of
+documents and chunks; `structrag_terms_VIEW` and `structrag_vectors_VIEW` what is searched. Ids and
+metadata are compared by digests of 64 bits, which need no quotes in any language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from xxhash import xxh64_intdigest
+
+from structrag.errors import IndexDamaged, InvalidParameter
+from structrag.index.engine_rows import (
+    CHUNK,
+    CHUNK_BITS,
+    HEAD,
+    EngineFilter,
+    EngineRow,
+    row_of_id,
+)
+from structrag.index.entries import dump_json, parse_json
+from structrag.index.milvus_client import LONGEST, MilvusDatabase
+from structrag.index.milvus_state import packed, unpacked
+from structrag.index.snapshot import Settings
+from structrag.index.term_weights import numbered, weights_of
+
+FORMAT, VERSION = "structrag-milvus", 1
+STATE, CHUNKS = "structrag_state", "structrag_chunks"
+SETTINGS_ROW, STATE_ROW = 1, 2  # ids in the collection of the state
+PART_BITS = 12  # of the id of a part of row counts: the lower bits
+ORDINAL_BITS = 22  # of a row's id: the lower bits number the rows of one version
+MOST_TAGS = 4096  # Milvus's limit of an array
+MOST_VERSIONS = 1 << 63 - ORDINAL_BITS
+
+Record = dict[str, Any]
+Field = tuple[str, Any, Record]  # name, type, options
+
+
+def terms_of(view: str) -> str:
+    return f"structrag_terms_{view}"
+
+
+def vectors_of(view: str) -> str:
+    return f"structrag_vectors_{view}"
+
+
+def number_of_name(name: str) -> int:
+    """The digest of an id or a tag, as a signed number."""
+    return xxh64_intdigest(name.encode("utf-8", "surrogatepass")) - (1 << 63)
+
+
+# -- fields
+
+
+def create(database: MilvusDatabase, views: Sequence[str]) -> None:
+    """Make the collections but those of vectors, whose dimensions are not known yet."""
+    types = database.types
+    _create(database, STATE, [("content", types.VARCHAR, {"max_length": 65_535})], [])
+    fields = [
+        ("kind", types.INT8, {}),
+        ("part", types.INT32, {}),
+        ("n_parts", types.INT32, {}),
+        ("chunk", types.INT64, {}),
+        ("record", types.VARCHAR, {"max_length": 65_535}),
+    ]
+    _create(database, CHUNKS, [*_places(database), *fields], ["version", "row", "document"])
+    for view in views:
+        lengths: list[Field] = [
+            ("length", types.INT64, {}),
+            ("average", types.DOUBLE, {}),
+        ]
+        vector: Field = ("terms", types.SPARSE_FLOAT_VECTOR, {})
+        term_fields = [*_places(database), *lengths]
+        _create(database, terms_of(view), term_fields, ["version", "document"], vector)
+
+
+def create_vectors(database: MilvusDatabase, view: str, width: int) -> None:
+    """Make the collection of a view's vectors.
+
+    Milvus Lite has float32 alone, so that is what all have; float16 are its values then.
+    """
+    _create(
+        database,
+        vectors_of(view),
+        _places(database),
+        ["version", "document"],
+        ("vector", database.types.FLOAT_VECTOR, {"dim": width}),
+    )
+
+
+def _places(database: MilvusDatabase) -> list[Field]:
+    """The fields that rows of all collections have."""
+    types = database.types
+    tags = {"element_type": types.INT64, "max_capacity": MOST_TAGS}
+    return [
+        ("version", types.INT64, {}),
+        ("row", types.INT64, {}),
+        ("document", types.INT64, {}),
+        ("tags", types.ARRAY, tags),
+    ]
+
+
+def _create(
+    database: MilvusDatabase,
+    name: str,
+    fields: Iterable[Field],
+    indexed: Iterable[str],
+    vector: Field | None = None,
+) -> None:
+    types, client = database.types, database.client
+    schema = client.create_schema(auto_id=False, enable_dynamic_field=False)
+    schema.add_field("id", types.INT64, is_primary=True)
+    # A collection must have a vector.
+    vector = vector or ("vector", types.FLOAT_VECTOR, {"dim": 2})
+    for field, kind, options in (*fields, vector):
+        schema.add_field(field, kind, **options)
+    indexes = client.prepare_index_params()
+    if vector[1] == types.SPARSE_FLOAT_VECTOR:
+        indexes.add_index(vector[0], index_type="SPARSE_INVERTED_INDEX", metric_type="IP")
+    else:
+        indexes.add_index(vector[0], index_type="FLAT", metric_type="IP")
+    for field in indexed:
+        indexes.add_index(field, index_type="INVERTED")
+    # Every read sees all that was written before it: the state must not be ahead of the rows.
+    database.call("create_collection", name, schema=schema, consistency_level="Strong")
+    # There is nothing to index yet, so nobody waits for it.
+    database.call("create_index", name, indexes, sync=False)
+    database.call("load_collection", name)
+
+
+# -- settings
+
+
+def write_settings(database: MilvusDatabase, settings: Settings, config: Record) -> None:
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "store": settings.to_json(),
+        "config": config,
+    }
+    text = packed(dump_json(content))
+    if len(text) > LONGEST:
+        raise InvalidParameter(
+            "the settings and prompts of an index must fit into one row of Milvus, 65,535 bytes "
+            f"when compressed; these take {len(text):,}. Shorten the prompts or stop words."
+        )
+    database.insert(STATE, [state_record(SETTINGS_ROW, text)])
+
+
+def read_settings(database: MilvusDatabase) -> tuple[Settings, Record] | None:
+    """The settings of the store and the configuration of the index; None where no store is."""
+    if STATE not in database.collections():
+        return None
+    database.call("load_collection", STATE)
+    rows = database.get(STATE, [SETTINGS_ROW], ["content"])
+    if not rows:
+        return None
+    try:
+        content = parse_json(unpacked(rows[0]["content"]))
+        version = content["version"] if content["format"] == FORMAT else None
+        if version == VERSION:
+            return Settings.from_json(content["store"]), content["config"]
+    except Exception as error:
+        raise IndexDamaged(
+            f"The store at {database.place!r} is damaged: its settings make no sense ({error!r}). "
+            "Restore it from a copy, or build it again."
+        ) from error
+    raise IndexDamaged(
+        f"The store at {database.place!r} has format version {version}, this release reads "
+        f"{VERSION}. Build the store again, or use the release that made it."
+    )
+
+
+def state_record(row_id: int, content: str) -> Record:
+    return {"id": row_id, "content": content, "vector": [0.0, 0.0]}
+
+
+# -- rows
+
+
+def records_of(
+    rows: Sequence[EngineRow], version: int, settings: Settings, averages: Mapping[str, float]
+) -> dict[str, list[Record]]:
+    """A document's rows as rows of each collection."""
+    records: dict[str, list[Record]] = {}
+    n_chunks = sum(row.kind == CHUNK for row in rows)
+    n_others = 0  # rows beside the head and the chunks, which have numbers behind theirs
+
+    def next_id() -> int:
+        nonlocal n_others
+        n_others += 1
+        return id_of(version, n_chunks + n_others)
+
+    for row in rows:
+        place = {
+            "version": version,
+            "row": row_of_id(row.id),
+            "document": number_of_name(row.document),
+            "tags": _tags(row),
+        }
+        first = id_of(version, row_of_id(row.id) & (1 << CHUNK_BITS) - 1)
+        if row.kind in (HEAD, CHUNK):
+            text = packed(row.record or b"")
+            parts = [text[start : start + LONGEST] for start in range(0, len(text), LONGEST)]
+            for number, part in enumerate(parts):
+                record = {
+                    "id": next_id() if number else first,
+                    **place,
+                    "kind": row.kind,
+                    "part": number,
+                    "n_parts": len(parts),
+                    "chunk": number_of_name(row.chunk or ""),
+                    "record": part,
+                    "vector": [0.0, 0.0],
+                }
+                records.setdefault(CHUNKS, []).append(record)
+        for view, terms in row.terms.items():
+            if terms is not None:
+                counts, average = numbered(terms.split()), averages[view]
+                record = {
+                    "id": first,
+                    **place,
+                    "length": sum(counts.values()),
+                    "average": average,
+                    "terms": weights_of(counts, settings.bm25, average),
+                }
+                records.setdefault(terms_of(view), []).append(record)
+        vector_id = first if row.kind == CHUNK else next_id() if row.vectors else 0
+        for view, vector in row.vectors.items():
+            record = {"id": vector_id, **place, "vector": np.asarray(vector, np.float32)}
+            records.setdefault(vectors_of(view), []).append(record)
+    if n_chunks + n_others >= 1 << ORDINAL_BITS:
+        raise InvalidParameter(
+            f"document {parse_json(rows[0].document.encode())!r} must take fewer than "
+            f"{1 << ORDINAL_BITS:,} rows in Milvus; it takes {n_chunks + n_others:,}. Cut the "
+            "document into several."
+        )
+    return records
+
+
+def _tags(row: EngineRow) -> list[int]:
+    if len(row.tags) > MOST_TAGS:
+        raise InvalidParameter(
+            f"document {parse_json(row.document.encode())!r} must have at most {MOST_TAGS:,} keys "
+            f"and values of metadata in Milvus; it has {len(row.tags):,}. Leave out lists that no "
+            "search needs."
+        )
+    return [number_of_name(tag) for tag in row.tags]
+
+
+def id_of(version: int, ordinal: int) -> int:
+    """The id of a row of a version: 0 is the head, then come the chunks."""
+    return version << ORDINAL_BITS | ordinal
+
+
+def version_of(row_id: int) -> int:
+    """The version that a row belongs to."""
+    return row_id >> ORDINAL_BITS
+
+
+def chunk_id(version: int, row: int) -> int:
+    """The id of a chunk by its version and row."""
+    return id_of(version, row & (1 << CHUNK_BITS) - 1)
+
+
+def key_of_row(row: int) -> int:
+    """The key of the document that a row belongs to."""
+    return row >> CHUNK_BITS
+
+
+# -- conditions
+
+
+def conditions(chosen: EngineFilter | None) -> list[str]:
+    """The parts of a filter in Milvus's language, to be joined by "and"."""
+    if chosen is None:
+        return []
+    if chosen.is_empty:
+        return ["version < 0"]
+    parts = [
+        f"array_contains_any(tags, {[number_of_name(tag) for tag in tags]})" for tags in chosen.tags
+    ]
+    if chosen.documents is not None:
+        parts.append(f"document in {[number_of_name(name) for name in chosen.documents]}")
+    return parts

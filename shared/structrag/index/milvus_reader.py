@@ -1,0 +1,221 @@
+"""A store in Milvus at one moment, to be searched."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structrag.errors import ModelFailed
+from structrag.index.engine_reader import EngineReader
+from structrag.index.engine_rows import (
+    CHUNK,
+    CHUNK_BITS,
+    HEAD,
+    EngineFilter,
+    Head,
+    first_id,
+    quoted,
+    read_head,
+)
+from structrag.index.milvus_client import MOST_HITS, MilvusDatabase
+from structrag.index.milvus_collections import (
+    CHUNKS,
+    chunk_id,
+    conditions,
+    key_of_row,
+    number_of_name,
+    terms_of,
+    vectors_of,
+    version_of,
+)
+from structrag.index.milvus_state import State, unpacked
+from structrag.index.snapshot import Settings
+from structrag.index.term_weights import RowCounts, idf, number_of
+
+KEPT = 60.0  # seconds that replaced documents stay for those who still read them
+
+
+class MilvusReader(EngineReader):
+    """What a `MilvusStore` held at one moment.
+
+    Args:
+        database: The connection.
+        settings: Of the store.
+        state: At that moment.
+        counts: Gives how many rows hold each term of a view, in parts.
+        state_now: Reads the state of now.
+    """
+
+    def __init__(
+        self,
+        database: MilvusDatabase,
+        settings: Settings,
+        state: State,
+        counts: Callable[[State, str], list[RowCounts]],
+        state_now: Callable[[], State],
+    ) -> None:
+        super().__init__(database.place, settings)
+        self.state = state
+        self.changes = state.changes
+        self._database = database
+        self._counts = counts
+        self._state_now = state_now
+        self._visible = state.visible()
+        self._versions: dict[int, int] = {}  # key of a document -> its version, where it is known
+        self.is_of = time.monotonic()
+
+    def __len__(self) -> int:
+        return self.state.n_chunks
+
+    # -- documents and chunks
+
+    @property
+    def document_ids(self) -> list[str]:
+        rows = self._where(CHUNKS, [f"kind == {HEAD}"], ["row", "part", "record"])
+        heads = sorted((row, read_head(0, record)) for row, record in _joined(rows).items())
+        return [head.record["id"] for _, head in heads]
+
+    def _heads_of(self, doc_ids: Sequence[str]) -> Iterable[Head]:
+        names = [number_of_name(quoted(doc_id)) for doc_id in doc_ids]
+        condition = [f"kind == {HEAD}", f"document in {names}"]
+        rows = self._where(CHUNKS, condition, ["id", "row", "part", "record"])
+        for row in rows:
+            self._versions[key_of_row(row["row"])] = version_of(row["id"])
+        return [
+            read_head(first_id(key_of_row(row)), record) for row, record in _joined(rows).items()
+        ]
+
+    def version(self, key: int) -> int:
+        """The version of a document whose head was read."""
+        return self._versions[key]
+
+    def _chunks_of(self, doc_id: str) -> list[str]:
+        key = self.key(doc_id)
+        return [f"kind == {CHUNK}", f"version == {self._versions[key]}"]
+
+    def _n_chunks_of(self, doc_id: str) -> int:
+        condition = " and ".join([*self._chunks_of(doc_id), "part == 0"])
+        count = self._database.count(CHUNKS, condition)
+        self._check_age()
+        return count
+
+    def row_of(self, chunk_id: str) -> int | None:
+        condition = [f"kind == {CHUNK}", f"chunk == {number_of_name(quoted(chunk_id))}"]
+        rows = self._where(CHUNKS, condition, ["row"])
+        return min((int(row["row"]) for row in rows), default=None)
+
+    def _lines(self, doc_id: str | None = None) -> dict[int, bytes]:
+        condition = [f"kind == {CHUNK}"] if doc_id is None else self._chunks_of(doc_id)
+        return _joined(self._where(CHUNKS, condition, ["row", "part", "record"]))
+
+    def _lines_at(self, rows: Sequence[int]) -> dict[int, bytes]:
+        keys = {key_of_row(row) for row in rows} - set(self._versions)
+        if keys:  # not of a search of this reader
+            heads = [key << CHUNK_BITS for key in keys]
+            condition = [f"kind == {HEAD}", f"row in {heads}"]
+            for row in self._where(CHUNKS, condition, ["id", "row"]):
+                self._versions[key_of_row(row["row"])] = version_of(row["id"])
+        ids = [
+            chunk_id(self._versions[key_of_row(row)], row)
+            for row in rows
+            if key_of_row(row) in self._versions
+        ]
+        columns = ["row", "part", "n_parts", "kind", "record", "version"]
+        records = self._database.get(CHUNKS, ids, columns)
+        self._check_age()
+        records = [record for record in records if record["kind"] == CHUNK]
+        for record in [record for record in records if record["n_parts"] > 1]:
+            condition = [f"version == {record['version']}", f"row == {record['row']}", "part > 0"]
+            records += self._where(CHUNKS, condition, ["row", "part", "record"])
+        return _joined(records)
+
+    # -- searches
+
+    def _has_tag(self, tag: str) -> bool:
+        condition = f"kind == {HEAD} and array_contains_any(tags, {[number_of_name(tag)]})"
+        rows = self._database.call(
+            "query",
+            CHUNKS,
+            filter=f"{condition} and {self._visible}",
+            output_fields=["id"],
+            limit=1,
+        )
+        return bool(rows)
+
+    def first_rows(self, selection: Any, n: int) -> list[int]:
+        parts = conditions(self.select(selection))
+        rows = self._where(CHUNKS, [f"kind == {CHUNK}", "part == 0", *parts], ["row"])
+        return sorted(int(row["row"]) for row in rows)[:n]
+
+    def _width(self, view: str) -> int | None:
+        return self.state.widths.get(view)
+
+    def _nearest(
+        self, view: str, query: NDArray[np.float32], n: int, chosen: EngineFilter | None
+    ) -> list[tuple[int, float]]:
+        return self._search(vectors_of(view), "vector", query, n, chosen)
+
+    def _matching(
+        self, view: str, terms: Sequence[str], n: int, chosen: EngineFilter | None
+    ) -> list[tuple[int, float]]:
+        n_rows, parts = self.state.n_rows.get(view, 0), self._counts(self.state, view)
+        weights = {}
+        for number, times in Counter(map(number_of, terms)).items():
+            frequency = sum(part.frequency(number) for part in parts)
+            if frequency:
+                weights[number] = times * idf(n_rows, frequency)
+        if not weights:
+            return []
+        ranking = self._search(terms_of(view), "terms", weights, n, chosen)
+        return [(row, score) for row, score in ranking if score > 0]
+
+    def _search(
+        self, collection: str, field: str, query: Any, n: int, chosen: EngineFilter | None
+    ) -> list[tuple[int, float]]:
+        (hits,) = self._database.call(
+            "search",
+            collection,
+            [query],
+            anns_field=field,
+            limit=min(n, MOST_HITS),
+            filter=" and ".join([self._visible, *conditions(chosen)]),
+            output_fields=["row"],
+        )
+        self._check_age()
+        ranking = []
+        for hit in hits:
+            row = int(hit["entity"]["row"])
+            self._versions[key_of_row(row)] = version_of(hit["id"])
+            ranking.append((row, float(hit["distance"])))
+        return ranking
+
+    def _where(self, collection: str, parts: Sequence[str], columns: Sequence[str]) -> list[Any]:
+        rows = self._database.query(collection, " and ".join([*parts, self._visible]), columns)
+        self._check_age()
+        return rows
+
+    def _check_age(self) -> None:
+        """Raise ModelFailed where documents that this reader sees may be gone by now."""
+        if time.monotonic() - self.is_of < KEPT / 2:
+            return
+        if self._state_now().removed != self.state.removed:
+            raise ModelFailed(
+                f"The store at {self.place!r} has changed since this reader was made, and what it "
+                f"read was removed; replaced documents stay for {KEPT:g} seconds. Ask again, which "
+                "makes a new one."
+            )
+
+
+def _joined(rows: Iterable[Any]) -> dict[int, bytes]:
+    """Row -> what is kept there, whose parts are put together."""
+    parts: dict[int, list[tuple[int, str]]] = {}
+    for row in rows:
+        parts.setdefault(int(row["row"]), []).append((int(row.get("part", 0)), row["record"]))
+    return {
+        row: unpacked("".join(text for _, text in sorted(pieces))) for row, pieces in parts.items()
+    }

@@ -1,0 +1,217 @@
+"""What every engine keeps as the embedded store does, and what all refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+from doubles import HashEmbedder
+from engine_making import ENGINES, address_in, opened
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from store_making import VIEWS, entry, small_store
+
+from structrag import HiQARetriever, Index, MultiViewRetriever, read_text
+from structrag.errors import InvalidAnswer, InvalidParameter, NoIndex
+from structrag.index.opening import open_store
+from structrag.index.store import Store
+
+WORDS = ["apple", "banana", "cherry", "plum"]
+
+
+@pytest.fixture(params=ENGINES)
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    with address_in(request.param, tmp_path) as place:
+        yield place
+
+
+def contents(store: Any) -> list[Any]:
+    """Everything of every document, in order."""
+    return [
+        (store.document(doc_id), store.fingerprints([doc_id]), store.chunks(doc_id))
+        for doc_id in store.document_ids
+    ]
+
+
+def test_a_store_gives_back_what_the_embedded_one_does(address: str) -> None:
+    with pytest.raises(NoIndex, match="There is no store of structrag"):
+        open_store(address)
+    store, own = opened(address, Store(VIEWS).settings, made="here"), small_store()
+    for doc_id in own.document_ids:
+        assert doc_id not in store
+    entries = [entry("b", ["fig", "plum pear"], {"year": 2021}), entry("it's", ["apple"])]
+    store.put_all(entries)
+    own = Store(VIEWS)
+    own.put_all(entries)
+    assert contents(store) == contents(own) and store.chunks() == own.chunks()
+    assert len(store) == 3 and store.holds(entries[0]) and "it's" in store
+    assert not store.holds(entry("b", ["fig", "plum pea"], {"year": 2021}))
+    other = opened(address)  # as another process
+    assert contents(other) == contents(own) and other.config == {"made": "here"}
+    with pytest.raises(InvalidParameter, match="'x' is not"):
+        store.document("x")
+    with pytest.raises(InvalidParameter, match="must be those that the store at"):
+        open_store(address, Store(["raw"]).settings)
+
+
+@settings(max_examples=8)
+@given(
+    st.sampled_from(ENGINES),
+    st.lists(
+        st.tuples(st.sampled_from("abc"), st.lists(st.sampled_from(WORDS), max_size=3)), max_size=6
+    ),
+)
+def test_every_history_is_that_of_the_embedded_store(
+    engine: str, changes: list[tuple[str, list[str]]]
+) -> None:
+    """A document without text deletes."""
+    with TemporaryDirectory() as folder, address_in(engine, Path(folder)) as address:
+        own = Store(VIEWS)
+        store = opened(address, own.settings)
+        for doc_id, texts in changes:
+            if texts:
+                given_entry = entry(doc_id, texts, {"n": len(texts)}, windows=len(texts) == 2)
+                store.put(given_entry)
+                own.put(given_entry)
+            else:
+                assert store.delete(doc_id) == own.delete(doc_id)
+        assert contents(store) == contents(own) and len(store) == len(own)
+        query = np.array([1.0, 2.0, 3.0])
+        found = [own.chunk(row).id for row, _ in own.search_dense("raw", query, 9)]
+        rows = [row for row, _ in store.reader().search_dense("raw", query, 9)]
+        assert [chunk.id for chunk in store.reader().chunks_at(rows)] == found
+        store.save(address)
+        for word in WORDS:
+            right = [score for _, score in own.search_lexical("raw", word, 9)]
+            scores = [score for _, score in store.reader().search_lexical("raw", word, 9)]
+            assert scores == pytest.approx(right, rel=0.02)
+
+
+def test_a_replaced_document_keeps_its_place_and_readers_what_they_have_opened(
+    address: str,
+) -> None:
+    store = opened(address, Store(VIEWS).settings)
+    store.put_all([entry("a", ["apple", "fig", "plum"], windows=True), entry("b", ["pear"])])
+    before = store.reader()
+    store.put(entry("a", ["cherry"]))
+    assert store.document_ids == ["a", "b"]
+    assert [chunk.text for chunk in store.chunks()] == ["cherry", "pear"]
+    assert [chunk.text for chunk in before.chunks("a")] == ["apple", "fig", "plum"]
+    assert len(before.search_dense("raw", [1.0, 2.0, 3.0], 9)) == 4
+    assert store.delete("a") and not store.delete("a") and store.document_ids == ["b"]
+
+
+def test_a_group_is_refused_whole(address: str) -> None:
+    store = opened(address, Store(VIEWS).settings)
+    store.put(entry("a", ["apple"]))
+    bad = entry("b", ["fig"])
+    bad.vectors["raw"].matrix[0].append(1.0)  # type: ignore[index, union-attr]
+    with pytest.raises(InvalidAnswer, match="must have 3 dimensions like the store's; document"):
+        store.put_all([entry("c", ["plum"]), bad])
+    assert store.document_ids == ["a"]
+    store.put_all([])
+    assert store.document_ids == ["a"]
+
+
+def test_the_configuration_is_saved_in_place(address: str, tmp_path: Path) -> None:
+    store = opened(address, Store(VIEWS).settings, made="here")
+    store.save(store.uri, config={"made": "there"})
+    store.save(address.partition(":")[2])
+    assert opened(address).config == {"made": "there"}
+    with pytest.raises(InvalidParameter, match=f"path must be '{address}'"):
+        store.save(tmp_path / "elsewhere")
+
+
+def test_half_precision_is_kept(address: str) -> None:
+    store = opened(address, Store(VIEWS, dtype="float16").settings)
+    own = Store(VIEWS, dtype="float16")
+    for each in (store, own):
+        each.put(entry("a", ["apple", "fig"]))
+    right = [score for _, score in own.search_dense("raw", [1.0, 2.0, 3.0], 5)]
+    scores = [score for _, score in store.reader().search_dense("raw", [1.0, 2.0, 3.0], 5)]
+    assert scores == pytest.approx(right, abs=2e-3) and len(scores) == 2
+
+
+def test_strings_of_any_kind_and_length_come_back(address: str) -> None:
+    """Ids, metadata and texts that no language of filters could quote, and one above any limit."""
+    text = " ".join(f"w{i * i}" for i in range(30_000))
+    odd = "it's \\ \" \u00e9 \U0001f600 \ud800"
+    entries = [entry(odd, [text, "fig"], {odd: odd, "long": "x" * 3000}), entry("b", ["plum"])]
+    store, own = opened(address, Store(VIEWS).settings), Store(VIEWS)
+    for each in (store, own):
+        each.put_all(entries)
+    assert contents(store) == contents(own)
+    for where in ({odd: odd}, {"long": "x" * 3000}, {"doc_id": odd}):
+        assert len(store.reader().search_dense("raw", [1.0, 2.0, 3.0], 9, where)) == 2
+    (best, *_) = store.reader().search_lexical("raw", "w899940001", 9)
+    assert store.reader().chunk(best[0]).text == text
+
+
+def test_fingerprints_are_of_whole_documents_and_asked_for_together(address: str) -> None:
+    store, own = opened(address, Store(VIEWS).settings), small_store()
+    entries = [replace(entry(f"d{i}", ["apple"]), degraded=int(i == 2)) for i in range(6)]
+    for one in (store, own):
+        one.put_all(entries)
+    asked = [f"d{i}" for i in range(4)] + ["it's new"]
+    assert store.fingerprints(asked) == own.fingerprints(asked)
+    assert list(store.fingerprints(asked)) == ["d0", "d1", "d3"]
+    assert store.fingerprints([]) == own.fingerprints([]) == {}
+
+
+# -- an index over it
+
+
+def test_an_index_is_the_same_in_all(address: str, embedder: HashEmbedder) -> None:
+    texts = [f"# Pump {i}\n\nThe pump {i} leaks.\n\n## Valve\n\nValve {i}." for i in range(9)]
+    documents = [read_text(text, id=f"d{i}") for i, text in enumerate(texts)]
+    own, far = Index(embedder=embedder), Index(embedder=embedder, store=address)
+    assert own.add(documents).chunks == far.add(documents).chunks == 18
+    assert far.add(documents).unchanged == 9
+    for index in (own, far):
+        index.delete("d3")
+    ours, theirs = (MultiViewRetriever(index, k=10) for index in (own, far))
+    for query in ("Which pump leaks?", "valve 5", "unheardof"):
+        hits, others = ours.search(query), theirs.search(query)
+        assert [hit.chunk for hit in hits] == [hit.chunk for hit in others]
+        assert [hit.score for hit in hits] == pytest.approx([hit.score for hit in others], abs=1e-4)
+    (hit,) = far.search("valve 5", 1, route="bm25")
+    assert hit.chunk == own.search("valve 5", 1, route="bm25")[0].chunk
+    reopened = Index.load(address, embedder=embedder)
+    assert reopened.chunks() == own.chunks() and reopened.views == own.views
+    with pytest.raises(InvalidParameter, match="embedder must be the one"):
+        Index.load(address, embedder=HashEmbedder(name="other"))
+    with pytest.raises(InvalidParameter, match="index must keep its documents itself here"):
+        HiQARetriever(far)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"embedder": None}, "embedder must be a model where an engine keeps"),
+        ({"lexical": "okapi"}, "lexical must be 'lucene' where an engine counts"),
+        ({"dense_store": "host"}, "dense_store must be None where an engine keeps"),
+    ],
+)
+def test_what_an_engine_cannot_do_is_refused(
+    address: str, embedder: HashEmbedder, options: dict[str, Any], message: str
+) -> None:
+    class Host:
+        wants_vectors = True
+
+    if "dense_store" in options:
+        options = {"dense_store": Host()}
+    with pytest.raises(InvalidParameter, match=message):
+        Index(**{"embedder": embedder, **options}, store=address)
+    assert not Path(address.partition(":")[2]).exists()
+
+
+async def test_on_an_event_loop(address: str, embedder: HashEmbedder) -> None:
+    index = Index(embedder=embedder, store=address, views=["raw"])
+    await index.aadd([read_text("The pump leaks.", id="a")])
+    (hit,) = await MultiViewRetriever(index, k=1).asearch("pump")
+    assert hit.chunk.doc_id == "a"
