@@ -26,7 +26,7 @@ from structrag.asking.steps import keeping, noting_failures, together
 from structrag.chunks.asking_splitter import with_own_vectors
 from structrag.errors import InvalidParameter
 from structrag.index.corpus import CorpusStore
-from structrag.index.entries import Entry, Level, Vectors
+from structrag.index.entries import Entry, Level, Vectors, fingerprint
 from structrag.index.routes import HostVectors
 from structrag.index.views import ViewSettings, ViewTexts, view_steps
 from structrag.records import Block, Chunk, Document
@@ -73,6 +73,9 @@ class AddReport:
 class Adding:
     """One call of `Index.add`. All documents are checked when it is made, before anything changes.
 
+    Args:
+        settings: The name of all that decides an entry besides its document.
+
     Raises:
         InvalidParameter: something is no Document, two have the same id, metadata is not JSON, or
             with `known_only` one is not there yet.
@@ -86,7 +89,7 @@ class Adding:
         host: HostVectors,
         how: Preparation,
         usage: Usage,
-        fingerprint: Callable[[Document], str],
+        settings: str,
         known_only: bool = False,
     ) -> None:
         self.store = store
@@ -102,7 +105,7 @@ class Adding:
         self.documents = list(documents)
         for document in self.documents:
             self._check(document, known_only)
-            self.prints[document.id] = fingerprint(document)
+            self.prints[document.id] = fingerprint(document, settings)
         self.before = usage.as_dict()
         self.added = self.replaced = self.unchanged = self.chunks = 0
         self.reasons: dict[str, str] = {}  # what fell back in this call -> why, the first time
@@ -132,11 +135,11 @@ class Adding:
             if number % LOOKED_UP == 0:
                 some = self.documents[number : number + LOOKED_UP]
                 there = self.store.fingerprints([one.id for one in some])
-            fingerprint = self.prints[document.id]
-            if there.get(document.id) == fingerprint:
+            of_document = self.prints[document.id]
+            if there.get(document.id) == of_document:
                 self.unchanged += 1
                 continue
-            group.append((document, fingerprint))
+            group.append((document, of_document))
             size += len(document.text) // 1000 + 1
             if size >= GROUP:
                 yield group
@@ -280,12 +283,12 @@ def prepare_steps(group: Sequence[tuple[Document, str]], how: Preparation) -> St
     raw_vectors = []
     fallbacks: Counter[str] = Counter()
     reasons: dict[str, str] = {}
-    for (document, fingerprint), of_document in zip(group, read, strict=True):
+    for (document, print_), of_document in zip(group, read, strict=True):
         views = of_document.views
         chunks = tuple(_in_source(document, chunk) for chunk in of_document.chunks)
         degraded, failed = _degraded_chunks(of_document)
         failed += views.failed
-        entry = Entry(document, fingerprint, chunks, views.texts, {}, degraded=failed)
+        entry = Entry(document, print_, chunks, views.texts, {}, degraded=failed)
         if not failed and how.kept is not None:
             how.kept.pop(document.id, None)
         fallbacks += views.fallbacks + +Counter(chunks=len(degraded))

@@ -187,6 +187,9 @@ def _prepare_vectors(
     return matrix, owner
 
 
+_PLAIN = {str, int, bool, type(None)}  # most values: they stay, and need no name for an error
+
+
 def plain_json(value: Any, name: str) -> Any:
     """A copy made of what JSON gives back unchanged (tuples become lists).
 
@@ -194,7 +197,10 @@ def plain_json(value: Any, name: str) -> Any:
     date, an object.
     """
     if isinstance(value, list | tuple):
-        return [plain_json(item, f"{name}[{i}]") for i, item in enumerate(value)]
+        return [
+            item if type(item) in _PLAIN else plain_json(item, f"{name}[{i}]")
+            for i, item in enumerate(value)
+        ]
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
@@ -202,7 +208,8 @@ def plain_json(value: Any, name: str) -> Any:
                     f"{name} must have strings as keys to be saved as JSON; got the key {key!r}."
                 )
         return {
-            str.__str__(key): plain_json(item, f"{name}[{key!r}]") for key, item in value.items()
+            str.__str__(key): item if type(item) in _PLAIN else plain_json(item, f"{name}[{key!r}]")
+            for key, item in value.items()
         }
     return _plain_scalar(value, name)
 

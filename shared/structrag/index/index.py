@@ -318,7 +318,7 @@ class Index:
             host=self.host,
             how=self._preparation(),
             usage=self.usage,
-            fingerprint=self.fingerprint,
+            settings=self.settings_name(),
             known_only=known_only,
         )
 

@@ -172,8 +172,9 @@ def read_file(
     """
     from structrag.reading.flat import warn_if_flat  # it parses, which reading otherwise need not
 
-    names = [name for name in signature(read_file).parameters if name != "options"]
-    check_arguments("read_file", options, [*names[1:], *FileOptions.__annotations__])
+    if options:  # what it takes is looked up for many files, and most give none
+        names = [name for name in signature(read_file).parameters if name != "options"]
+        check_arguments("read_file", options, [*names[1:], *FileOptions.__annotations__])
     settings: dict[str, Any] = {**options}
     path = path_of(path)
     if path.suffix.lower() == PDF_SUFFIX:

@@ -289,7 +289,7 @@ class D3Index:
             store=self.store,
             host=self.host,
             usage=self.usage,
-            fingerprint=self.fingerprint,
+            settings=self.settings_name(),
             known_only=known_only,
         )
 
@@ -306,11 +306,14 @@ class D3Index:
             kept=self.kept[level] if keeps else None,
         )
 
+    def settings_name(self) -> str:
+        """Everything besides the document that decides what is indexed, as one string."""
+        llm = self.runner.llm.name if self.runner.llm else None
+        return setting_name([list(self._splitters.values()), llm, self.embedder.name])
+
     def fingerprint(self, document: Document) -> str:
         """What decides a document's entry: itself, every setting and model name."""
-        llm = self.runner.llm.name if self.runner.llm else None
-        settings = [list(self._splitters.values()), llm, self.embedder.name]
-        return fingerprint(document, setting_name(settings))
+        return fingerprint(document, self.settings_name())
 
     def delete(self, doc_id: str) -> bool:
         """Remove a document; False if there is none of this id."""

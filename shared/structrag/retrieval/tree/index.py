@@ -166,7 +166,7 @@ class TreeIndex(Index):
             # Whether the store holds an entry is known when its nodes are there.
             how=replace(how, holds=lambda entry: False),
             usage=self.usage,
-            fingerprint=self.fingerprint,
+            settings=self.settings_name(),
             known_only=known_only,
         )
 
