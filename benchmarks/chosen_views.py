@@ -1,7 +1,7 @@
 """Whether keywords and summaries that a small model's likelihoods choose find more evidence than
 those that are extracted without one.
 
-    python benchmarks/chosen_views.py [--sets qasper,cuad] [--documents 3]
+    python benchmarks/chosen_views.py [--sets qasper,cuad] [--documents 3] [--whole]
 
 Prints the table and writes benchmarks/results/chosen_views.md. The model is that of real_llm.py, on
 one thread: one to three seconds a chunk. Scores and vectors are kept in results/cache. Without the
@@ -36,7 +36,7 @@ from structrag import ContentAwareSplitter, Index, MultiViewRetriever, __version
 from structrag.asking.cache import Cache
 from structrag.index.views import VIEWS
 
-CHUNKS: Mapping[str, int | None] = {"of at most 300 tokens": 300, "of whole sections": None}
+LIMITED, WHOLE = "of at most 300 tokens", "of whole sections"
 SEARCHED: Mapping[str, tuple[str, ...]] = {
     "summary": ("summary",),
     "keywords": ("keywords",),
@@ -90,10 +90,16 @@ def row(name: str, chosen: Sequence[Recalls], extracted: Sequence[Recalls], seco
     return [*cells, seconds]
 
 
-def table(datasets: Sequence[Dataset], embedder: Any, llm: Any, cache: Cache) -> str:
+def table(
+    datasets: Sequence[Dataset],
+    embedder: Any,
+    llm: Any,
+    cache: Cache,
+    chunks: Mapping[str, int | None],
+) -> str:
     """A row for each way of chunking and each view."""
     rows = []
-    for label, most in CHUNKS.items():
+    for label, most in chunks.items():
         chosen, extracted, seconds = [], [], []
         for dataset in datasets:
             without, _ = recalls(dataset, embedder, None, most, cache)
@@ -116,7 +122,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--sets", default="qasper,cuad")
     parser.add_argument("--documents", type=int, default=3, help="of each set")
+    parser.add_argument("--whole", action="store_true", help="also chunks of whole sections")
     options = parser.parse_args(arguments)
+    chunks: dict[str, int | None] = {LIMITED: 300}
+    if options.whole:
+        chunks[WHOLE] = None
     datasets = [
         quality.sampled(visible(load_or_exit(name)), options.documents, None)
         for name in options.sets.split(",")
@@ -131,9 +141,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "# Views chosen by likelihood",
         f"- structrag {__version__}, all-MiniLM-L6-v2, SmolLM2-135M-Instruct; {machine_line()}\n"
         f"- python benchmarks/chosen_views.py --sets {options.sets} --documents "
-        f"{options.documents}: {sizes}",
+        f"{options.documents}{' --whole' if options.whole else ''}: {sizes}",
         READING,
-        table(datasets, embedder, llm, Cache(quality.CACHE)),
+        table(datasets, embedder, llm, Cache(quality.CACHE), chunks),
     ]
     text = "\n\n".join(page) + "\n"
     print(text)

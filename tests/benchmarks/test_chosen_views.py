@@ -34,6 +34,7 @@ def test_each_view_has_a_row_with_a_difference() -> None:
     question = Question("q", "thing39", (), (("d", start, start + 11),), True)
     document = read_text(text, id="d", format="markdown")
     dataset = Dataset("set", (document,), (question,))
-    table = chosen_views.table([dataset], HashEmbedder(), LastFirst(), Cache(":memory:"))
+    chunks = {chosen_views.LIMITED: 300, chosen_views.WHOLE: None}
+    table = chosen_views.table([dataset], HashEmbedder(), LastFirst(), Cache(":memory:"), chunks)
     assert table.count("chunks of whole sections") == len(chosen_views.SEARCHED)
     assert "| all three, chunks of at most 300 tokens | " in table and "+0.0 [" in table

@@ -138,7 +138,8 @@ def base_steps(
     """The positions the language model names when it reads `shown`, ascending.
 
     `shown` has one text a paragraph; their ids are 1 to n. A call that fails, and one whose answer
-    cannot be used, selects its paragraphs lexically. So does everything, without a call, where the
+    cannot be used, selects its paragraphs lexically. So do all where only ids are named that none
+    of them showed. So does everything, without a call, where the
     question leaves no room for paragraphs in the context.
 
     Raises:
@@ -153,6 +154,7 @@ def base_steps(
     answers = yield [Ask(prompt, COMPONENT) for prompt in prompts]
     chosen: set[int] = set()
     failed: list[Sequence[int]] = []  # the positions of each failed call
+    invented = 0
     empty = empty_is_none(settings.prompt)
     for prompt, ids_shown, answer in zip(prompts, allowed, answers, strict=True):
         usable = partial(usable_ids, ids_shown, empty=empty)
@@ -162,7 +164,12 @@ def base_steps(
             continue
         ids, dropped = parse_ids(text, ids_shown)
         chosen.update(i - 1 for i in ids)
-        tally.dropped += dropped
+        invented += dropped
+    tally.dropped += invented
+    # Each call may name what another one shows; all of them together may not name nothing shown.
+    if invented and not chosen and not failed:
+        tally.failures.append("the answers name only ids of paragraphs that were not shown")
+        failed = [[i - 1 for i in sorted(ids_shown)] for ids_shown in allowed]
     return sorted(chosen.union(_instead(question, paragraphs, failed, settings, tally)))
 
 

@@ -115,6 +115,14 @@ def test_an_id_of_another_call_is_dropped_and_counted() -> None:
     assert evidence.dropped == 7  # 6 and 99; all three; 1 and 99
 
 
+@pytest.mark.parametrize("answer", ["7", "7, 9", "[99]"])
+def test_ids_that_were_never_shown_are_no_answer(answer: str) -> None:
+    evidence = selected("base", answer, ["Cats eat fish.", "Pumps move water."])
+    assert evidence.positions == (0,)  # by BM25; the question is of cats
+    assert evidence.dropped and evidence.degraded == 1
+    assert "not shown" in evidence.failures[0]
+
+
 def test_pieces_of_a_long_paragraph_share_its_id() -> None:
     texts = [
         "Short one.",
