@@ -28,16 +28,16 @@ from structrag.errors import InvalidParameter
 from structrag.hosts.models import (
     LogProbabilities,
     answer_counter,
+    attribute_text,
     class_path,
     is_plain,
     is_setting,
-    listed,
     margin_model,
     other_settings,
     reading_limit,
+    setting_text,
     settings_of,
-    shown,
-    telling,
+    settings_text,
     weights_held,
 )
 from structrag.models.margins import Masses
@@ -400,7 +400,7 @@ def _described(value: Any, settings: Mapping[str, Any]) -> str:
         return _model(value, settings)
     steps = value.steps if isinstance(value, RunnableSequence) else []
     name = " | ".join(_described(step, {}) for step in steps) or _composed(value)
-    return f"({name}).bind({listed(_digests(settings))})" if settings else name
+    return f"({name}).bind({settings_text(_digests(settings))})" if settings else name
 
 
 def _configured(config: RunnableConfig | None) -> dict[str, Any]:
@@ -421,10 +421,10 @@ def _model(model: Any, bound: Mapping[str, Any]) -> str:
     shown_settings |= _digests({name: rest[name] for name in rest if name not in shown_settings})
     if names:
         rest_of_fields = {**other_settings(model, {*settings, *rest}), **weights_held(model)}
-        return f"{type(model).__name__}({listed({**shown_settings, **rest_of_fields})})"
+        return f"{type(model).__name__}({settings_text({**shown_settings, **rest_of_fields})})"
     if not parameters:
         shown_settings = {**_attributes(model), **shown_settings}
-    return f"{class_path(model)}({listed(shown_settings)})"
+    return f"{class_path(model)}({settings_text(shown_settings)})"
 
 
 def _fields(model: Any, bound: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
@@ -439,7 +439,7 @@ def _digests(settings: Mapping[str, Any]) -> dict[str, str]:
     for name, value in settings.items():
         is_empty = isinstance(value, Mapping | list) and not value
         if is_setting(name) and value is not None and not is_empty:
-            digests[name] = shown(value)
+            digests[name] = setting_text(value)
     return digests
 
 
@@ -448,7 +448,7 @@ def _attributes(model: Any) -> dict[str, str]:
     attributes = {}
     for name, value in settings_of(model).items():
         is_model = isinstance(value, Embeddings | Runnable)
-        text = _described(value, {}) if is_model else telling(value)
+        text = _described(value, {}) if is_model else attribute_text(value)
         if text is not None:
             attributes[name] = text
     return attributes
@@ -464,7 +464,7 @@ def _composed(value: Any) -> str:
     settings = settings_of(value)
     if "config" in settings:  # of what can be configured
         settings |= {"config": _configured(value.config)}
-    parts = listed({name: _part(part) for name, part in settings.items()})
+    parts = settings_text({name: _part(part) for name, part in settings.items()})
     if parts and isinstance(value, BasePromptTemplate | BaseOutputParser) and FUNCTION not in parts:
         parts = digest(parts)
     return f"{kind}({parts})"
@@ -478,10 +478,10 @@ def _part(value: Any) -> str:
         return FUNCTION
     if isinstance(value, Mapping):
         parts = {str(name): _part(part) for name, part in value.items()}
-        return f"{{{listed(parts)}}}"
+        return f"{{{settings_text(parts)}}}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_part, value))}]"
-    return _composed(value) if isinstance(value, BaseModel) else shown(value)
+    return _composed(value) if isinstance(value, BaseModel) else setting_text(value)
 
 
 def _is_function(value: Any) -> bool:

@@ -16,14 +16,14 @@ from structrag.errors import InvalidParameter
 from structrag.hosts.models import (
     LogProbabilities,
     answer_counter,
+    attribute_text,
     class_path,
-    listed,
     margin_model,
     other_settings,
     reading_limit,
+    setting_text,
     settings_of,
-    shown,
-    telling,
+    settings_text,
     weights_held,
 )
 from structrag.models.embedders import as_embedder
@@ -217,7 +217,7 @@ def _llm_name(model: LLM) -> str:
 
 def _name(model: Any, model_name: str | None, settings: Sequence[str]) -> str:
     if model_name in _UNNAMED:
-        return f"{class_path(model)}({listed(_attributes(model))})"
+        return f"{class_path(model)}({settings_text(_attributes(model))})"
     kind = model.class_name() if "class_name" in vars(type(model)) else class_path(model)
     parts = [kind, str(model_name)]
     for name in settings:
@@ -227,7 +227,7 @@ def _name(model: Any, model_name: str | None, settings: Sequence[str]) -> str:
     for name in _OTHER_SETTINGS:
         value = getattr(model, name, None)
         if value and not _is_default(value):
-            parts.append(f"{name}={shown(value)}")
+            parts.append(f"{name}={setting_text(value)}")
     names_shown = {*settings, *_OTHER_SETTINGS, "model", "model_name"}
     others = {**other_settings(model, names_shown), **weights_held(model)}
     return ":".join([*parts, *(f"{name}={value}" for name, value in others.items())])
@@ -237,7 +237,7 @@ def _attributes(model: Any) -> dict[str, str]:
     """The settings of a model that has no name."""
     attributes = {}
     for name, value in settings_of(model).items():
-        text = None if _is_default(value) else telling(value)
+        text = None if _is_default(value) else attribute_text(value)
         if isinstance(value, BaseEmbedding):
             text = _embedding_name(value)
         elif isinstance(value, LLM):

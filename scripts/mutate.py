@@ -99,12 +99,17 @@ def variants(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def expressions(tree: ast.Module) -> Iterator[ast.expr]:
-    """Every expression that runs; annotations, f-strings and strings that stand alone left out."""
+    """Every expression that runs; annotations, f-strings and `strict=` of `zip` left out.
+
+    `strict=True` says of lists made together that they are of one length: no case shows another.
+    """
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.expr):
             yield node
+        if isinstance(node, ast.keyword) and node.arg == "strict":
+            continue
         for field, value in ast.iter_fields(node):
             if field in ("annotation", "returns") or isinstance(node, ast.JoinedStr):
                 continue  # positions inside f-strings are wrong before Python 3.12

@@ -80,7 +80,10 @@ show_progress = _Progress()
 
 
 def path_of(chunk: Chunk, title: str = "") -> str:
-    """The heading titles that lead to a chunk, after the document's unless it is the first."""
+    """The titles that lead to a chunk.
+
+    The document's stands first, unless it is the first heading's too.
+    """
     path = chunk.path if is_same_title(title, chunk.path[:1]) else (title, *chunk.path)
     return SEPARATOR.join(filter(None, path)) or "(no heading)"
 

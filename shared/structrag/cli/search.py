@@ -142,7 +142,7 @@ def _record(hit: Hit, document: Document) -> dict[str, Any]:
 
 
 def _shown_hit(hit: Hit, document: Document) -> str:
-    """Two lines: where a hit stands and why it was found, and how its text begins."""
+    """Where a hit stands, why it was found, and how it begins."""
     page = page_label(document.meta, hit.chunk)
     place = f"{_shown(hit.chunk.doc_id)}[{hit.chunk.start}:{hit.chunk.end}]"
     place += f" page {page}" if page else ""
@@ -153,7 +153,7 @@ def _shown_hit(hit: Hit, document: Document) -> str:
 
 
 def _title_of(document: Document) -> str:
-    """The title of a document; "" where it is the name of its file, which is shown beside it."""
+    """The title of a document, "" where its file says the same."""
     return "" if document.title == Path(document.id).stem else document.title
 
 

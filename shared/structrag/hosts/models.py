@@ -43,6 +43,9 @@ RECORDS = frozenset({
 })  # fmt: skip
 
 
+# -- what stands in a model's name
+
+
 def class_path(value: Any) -> str:
     """Module and qualified name of the value's class."""
     return f"{type(value).__module__}.{type(value).__qualname__}"
@@ -103,7 +106,7 @@ def is_plain(value: Any) -> bool:
     return isinstance(value, str | int | float)
 
 
-def shown(value: Any) -> str:
+def setting_text(value: Any) -> str:
     """A setting as it stands in a name.
 
     A number as it is, anything else as a digest of all but its secrets.
@@ -111,20 +114,20 @@ def shown(value: Any) -> str:
     return repr(value) if isinstance(value, int | float) else digest(_described(value))
 
 
-def telling(value: Any) -> str | None:
-    """An attribute of a model that has no name.
+def attribute_text(value: Any) -> str | None:
+    """An attribute as it stands in the name of a model without one.
 
     None for one that may change as the model works, such as a list of its calls.
     """
     if is_plain(value):
-        return shown(value)
+        return setting_text(value)
     if hasattr(value, "encode") and hasattr(value, "max_seq_length"):  # a SentenceTransformer
         return repr(model_label(value))
     is_function = hasattr(value, "__qualname__") or isinstance(value, partial)
     return setting_name(value) if is_function else None
 
 
-def listed(settings: Mapping[str, str]) -> str:
+def settings_text(settings: Mapping[str, str]) -> str:
     """Settings as they stand in a name: `a=1, b=#5f...`."""
     return ", ".join(f"{name}={value}" for name, value in settings.items())
 
@@ -182,6 +185,30 @@ def _arguments(kind: type) -> list[str]:
         return []
 
 
+def weights_held(model: Any) -> dict[str, str]:
+    """What tells a model in this process from others of its name.
+
+    As it stands in a name: the weights that the host's model or embedding model holds, and how it
+    draws answers.
+    """
+    encoder, (transformer, _) = _encoder(model), transformer_of(model)
+    if encoder is not None:
+        return _filled({"weights": encoder_label(encoder)})
+    if transformer is None:
+        return {}
+    drawing: Any = getattr(transformer, "generation_config", None)
+    changed = drawing.to_diff_dict() if hasattr(drawing, "to_diff_dict") else {}
+    changed.pop("transformers_version", None)
+    settings = [changed, getattr(_pipeline(model), "_forward_params", None)]
+    return _filled({"weights": weights_label(transformer), "drawing": digest(_described(settings))})
+
+
+def _filled(settings: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in settings.items() if value}
+
+
+# -- what an embedding model reads
+
 _HELD = ("client", "_client", "model", "_model")  # where hosts keep the encoder
 
 
@@ -234,6 +261,9 @@ def _encoder(model: Any) -> Any:
 
 def _is_limit(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+# -- a transformers model within a host's model
 
 
 def margin_model(model: Any, *, normalised: bool = True) -> TransformersMargin | None:
@@ -295,27 +325,7 @@ class AnswerCounter:
         return len(self.tokenizer.encode(text))
 
 
-def weights_held(model: Any) -> dict[str, str]:
-    """What tells a model in this process from others of its name.
-
-    As it stands in a name: the weights that the host's model or embedding model holds, and how it
-    draws answers.
-    """
-    encoder, (transformer, _) = _encoder(model), transformer_of(model)
-    if encoder is not None:
-        return _filled({"weights": encoder_label(encoder)})
-    if transformer is None:
-        return {}
-    drawing: Any = getattr(transformer, "generation_config", None)
-    changed = drawing.to_diff_dict() if hasattr(drawing, "to_diff_dict") else {}
-    changed.pop("transformers_version", None)
-    settings = [changed, getattr(_pipeline(model), "_forward_params", None)]
-    return _filled({"weights": weights_label(transformer), "drawing": digest(_described(settings))})
-
-
-def _filled(settings: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in settings.items() if value}
-
+# -- log-probabilities of a host's language model
 
 # The most likely first tokens of an answer with their log-probabilities.
 Top = Sequence[tuple[str, float]]

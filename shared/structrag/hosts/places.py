@@ -1,4 +1,4 @@
-"""A chunk's place in its document: what stands beside it, in the original, and trimmed."""
+"""A chunk's place in its document, its neighbours, and its text trimmed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Retrievers of a framework: one as the core's, their arguments, errors while one is filled."""
+"""What both frameworks' retrievers share: arguments, results and errors."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class SearchedLevel:
             return self._fitted
 
     def keep_fit(self) -> None:
-        """Have the store save the fit and its vectors, if there is one."""
+        """Have the store save the fit with its vectors, if any."""
         reader = self._fitted
         if reader is None or not hasattr(reader.basis, "arrays"):
             return

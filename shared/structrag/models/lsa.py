@@ -1,4 +1,4 @@
-"""Latent semantic analysis: vectors without a model, made of the documents' own words."""
+"""Latent semantic analysis: vectors of the documents' own words, without a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a list of headings to the section tree of a document, which is remembered."""
+"""Headings become a document's section tree, which is remembered."""
 
 from __future__ import annotations
 

@@ -83,7 +83,10 @@ def summary_of_best(
 
 
 def sentences_of(text: str, language: str = "english") -> list[str]:
-    """The sentences of a text, stripped; by English rules for a language without its own."""
+    """The sentences of a text, stripped.
+
+    English rules serve a language without its own.
+    """
     spans = sentence_spans(text, language=language if language in LANGUAGES else "english")
     return [text[start:end].strip() for start, end in spans]
 
@@ -134,7 +137,7 @@ def keywords(
 
 
 def most_keywords(text: str) -> int:
-    """How many keywords a text gets at most, `min(25, 5 + tokens / 40)`."""
+    """Most keywords of a text: `min(25, 5 + tokens / 40)`."""
     return min(25, 5 + count_tokens(text) // 40)
 
 

@@ -89,6 +89,7 @@ def test_what_stands_between_two_windows(
 def test_an_open_fence_does_not_swallow_the_next_window() -> None:
     assert with_closed_fences(["```py\nx", "# T"]) == (["```py\nx\n```", "# T"], [0])
     assert with_closed_fences(["```py\nx", "y\n```\n# T"]) == (["```py\nx", "y\n```\n# T"], [])
+    assert with_closed_fences(["# T", "```py\nx"]) == (["# T", "```py\nx\n```"], [1])
     assert with_closed_fences(["````\n```\nx"]) == (["````\n```\nx\n````"], [0])
     text = "code alpha beta gamma delta\n\nTitle\n\nepsilon zeta eta theta"
     answers = iter(["```\ncode alpha beta gamma delta", "# Title\n\nepsilon zeta eta theta"])

@@ -11,11 +11,11 @@ import pytest
 from structrag.hosts.models import (
     PARAMETERS,
     LogProbabilities,
-    listed,
+    attribute_text,
     other_settings,
+    setting_text,
     settings_of,
-    shown,
-    telling,
+    settings_text,
     transformer_of,
 )
 
@@ -109,13 +109,13 @@ def test_models_of_transformers_are_found_where_hosts_keep_them() -> None:
 
 
 def test_of_attributes_without_a_name_only_steady_ones_are_shown() -> None:
-    assert telling(3) == "3"
-    assert telling([1, 2]) is None  # may be a list of calls
-    assert telling(SimpleNamespace(encode=str.encode)) is None
-    assert telling(SimpleNamespace(max_seq_length=256)) is None
+    assert attribute_text(3) == "3"
+    assert attribute_text([1, 2]) is None  # may be a list of calls
+    assert attribute_text(SimpleNamespace(encode=str.encode)) is None
+    assert attribute_text(SimpleNamespace(max_seq_length=256)) is None
     encoder = SimpleNamespace(encode=str.encode, max_seq_length=256)
-    assert "256" in str(telling(encoder))
-    assert telling(str.upper) == telling(str.upper) is not None
+    assert "256" in str(attribute_text(encoder))
+    assert attribute_text(str.upper) == attribute_text(str.upper) is not None
 
 
 class Plain:
@@ -154,6 +154,8 @@ def test_a_name_tells_settings_that_it_does_not_show_apart() -> None:
 
 
 def test_numbers_stand_in_names_as_they_are_and_texts_as_digests() -> None:
-    assert (shown(0.5), shown(True)) == ("0.5", "True")
-    assert "http" not in shown("http://one") and shown("http://one") != shown("http://two")
-    assert listed({"a": "1", "b": "2"}) == "a=1, b=2"
+    assert (setting_text(0.5), setting_text(True)) == ("0.5", "True")
+    assert "http" not in setting_text("http://one") and setting_text("http://one") != setting_text(
+        "http://two"
+    )
+    assert settings_text({"a": "1", "b": "2"}) == "a=1, b=2"
