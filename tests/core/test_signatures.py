@@ -1,12 +1,14 @@
-"""What users write without being told again: the defaults of public names, the presets, and that
-records do not change."""
+"""What users write without being told again: the defaults of public names, the numbers they may
+set, the presets, and that records do not change."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import importlib
 import inspect
 import pkgutil
+import re
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
@@ -14,8 +16,11 @@ from typing import Any
 from fixture_cases import FOLDER
 
 import structrag
+from structrag.errors import InvalidParameter
 
 TABLE = FOLDER / "defaults.txt"
+LIMITS = FOLDER / "limits.txt"
+NUMBERS = (-1, 0, 0.001, 1, 1.01, 2, 7, 8, 15, 16, 99, 100, 1000)  # tried for every setting
 LONGEST = 60  # characters of a value in the table; prompts are longer, and tested where they go
 
 # By room and class, not by module. Written while something is made, read or counted.
@@ -149,6 +154,56 @@ def _table() -> list[str]:
 def test_defaults_are_those_of_the_table() -> None:
     """A default is a promise: one that changes is changed in the table and in CHANGELOG.md."""
     assert _table() == TABLE.read_text(encoding="utf-8").splitlines()
+
+
+def _needed() -> dict[str, dict[str, Any]]:
+    """Class -> what it cannot be made without."""
+    index = structrag.Index(views=("raw",))
+    searched = {"retriever": structrag.MultiViewRetriever(index)}
+    return {
+        "MultiViewRetriever": {"index": index},
+        "HiQARetriever": {"index": index},
+        "D3Retriever": {"index": structrag.D3Index()},
+        "SelfAsk": {**searched, "llm": str},
+        "TwoHop": searched,
+        "TreeRetriever": {"index": NAMES["TreeIndex"]()},
+    }
+
+
+def _allowed(kind: Callable[..., Any], name: str, needed: dict[str, Any]) -> list[float]:
+    """The numbers that a setting may be."""
+    allowed: list[float] = []
+    for number in NUMBERS:
+        with contextlib.suppress(InvalidParameter):
+            kind(**{**needed, name: number})
+            allowed.append(number)
+    return allowed
+
+
+def _limits() -> list[str]:
+    """The least and most of `NUMBERS` that every numeric setting of a public class may be."""
+    lines = []
+    needed = _needed()
+    for name, kind in sorted(NAMES.items()):
+        if not inspect.isclass(kind) or issubclass(kind, Exception):
+            continue
+        parameters = inspect.signature(kind).parameters.values()
+        required = {p.name for p in parameters if p.default is p.empty and p.kind != p.VAR_KEYWORD}
+        if not required <= needed.get(name, {}).keys():
+            continue
+        for parameter in parameters:
+            if not re.match(r"(int|float)\b", str(parameter.annotation)):
+                continue
+            allowed = _allowed(kind, parameter.name, needed.get(name, {}))
+            if 0 < len(allowed) < len(NUMBERS):
+                most = f", at most {allowed[-1]}" if allowed[-1] != NUMBERS[-1] else ""
+                lines.append(f"{name}.{parameter.name}: at least {allowed[0]}{most}")
+    return lines
+
+
+def test_numbers_are_allowed_as_the_table_says() -> None:
+    """What is allowed is a promise too; with one number less in it, a user's program breaks."""
+    assert _limits() == LIMITS.read_text(encoding="utf-8").splitlines()
 
 
 def _records() -> Iterator[tuple[str, Any]]:
