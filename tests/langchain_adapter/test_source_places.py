@@ -9,8 +9,10 @@ from langchain_fakes import EMBEDDING
 from langchain_structrag import (
     ContentAwareTextSplitter,
     D3Retriever,
+    EvidenceRetriever,
     HiQARetriever,
     MultiViewRetriever,
+    TreeRetriever,
 )
 from structrag import read_text
 
@@ -20,7 +22,10 @@ HTML = (
 )
 
 
-@pytest.mark.parametrize("kind", [MultiViewRetriever, HiQARetriever, D3Retriever])
+KINDS = [MultiViewRetriever, HiQARetriever, D3Retriever, EvidenceRetriever, TreeRetriever]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_hits_have_the_place_that_splitters_give(kind: type) -> None:
     page = Document(HTML, metadata={"source": "page.html"})
     found = kind.from_documents([page], EMBEDDING).invoke("Rinse the filter")

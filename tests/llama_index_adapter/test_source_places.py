@@ -10,8 +10,10 @@ from llama_index_fakes import HashEmbedding
 from llama_index_structrag import (
     ContentAwareNodeParser,
     D3Retriever,
+    EvidenceRetriever,
     HiQARetriever,
     MultiViewRetriever,
+    TreeRetriever,
 )
 from structrag import read_text
 
@@ -21,7 +23,10 @@ HTML = (
 )
 
 
-@pytest.mark.parametrize("kind", [MultiViewRetriever, HiQARetriever, D3Retriever])
+KINDS = [MultiViewRetriever, HiQARetriever, D3Retriever, EvidenceRetriever, TreeRetriever]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_hits_have_the_place_that_node_parsers_give(kind):
     page = Document(text=HTML, id_="page", metadata={"file_name": "page.html"})
     found = kind.from_documents([page], embed_model=HashEmbedding()).retrieve("Rinse the filter")

@@ -174,7 +174,7 @@ class PassageReader:
             context=self._context(document, shown, start, end),
             n_tokens=self.reading.counter(text),
             path=path,
-            extras=extras or {},
+            extras={**_in_source(document, end - len(text.lstrip()), end), **(extras or {})},
             body_start=body_start if starts_with_heading and has_body else start,
         )
 
@@ -199,6 +199,14 @@ class PassageReader:
 
     def _given(self, chunk: Chunk) -> str:
         return f"{chunk.context}\n{chunk.text}" if chunk.context else chunk.text
+
+
+def _in_source(document: Stored, start: int, end: int) -> dict[str, int]:
+    """Where a span of a document stands in its markup; nothing without markup."""
+    if document.source is None or start == end:
+        return {}
+    first, last = document.source.span(start, end)
+    return {"source_start": first, "source_end": last}
 
 
 def _hit(chunk: Chunk, passage: Passage, ranking: Ranking) -> Hit:

@@ -24,7 +24,7 @@ from structrag.index.selection import Condition, select_rows
 from structrag.index.snapshot import Reader
 from structrag.index.store import Store
 from structrag.reading.outline import Outline
-from structrag.records import Document
+from structrag.records import Document, SourceMap
 from structrag.retrieval.evidence.leads import Lead
 from structrag.retrieval.evidence.pool import Pool
 from structrag.retrieval.evidence.record import NO_ATOMS, Pieces, Record
@@ -55,6 +55,7 @@ class Stored:
     body_starts: tuple[int, ...]  # of its sections
     pieces: tuple[tuple[int, int], ...]  # spans that an encoder reads at once
     leads: tuple[Lead, ...] = ()  # of its tables and lists
+    source: SourceMap | None = None  # where its text stands in markup
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What a store keeps of it as arrays."""
@@ -64,6 +65,7 @@ class Stored:
             "body_starts": np.array(self.body_starts, dtype=np.int32),
             "piece_spans": np.array(self.pieces, dtype=np.int32).reshape(-1, 2),
             "leads": np.array(self.leads, dtype=np.int32).reshape(-1, len(Lead._fields)),
+            "source_runs": _runs(self.source),
         }
 
 
@@ -80,6 +82,7 @@ def stored_document(outline: Outline, pieces: Pieces, leads: Iterable[Lead] = ()
         body_starts=tuple(section.body_start for section in outline.sections),
         pieces=tuple(pieces),
         leads=tuple(leads),
+        source=None if document.layout is None else document.layout.source_map,
     )
 
 
@@ -340,7 +343,24 @@ def _stored(reader: Reader, doc_id: str) -> Stored:
         body_starts=() if starts is None else tuple(starts.tolist()),
         pieces=() if pieces is None else tuple(map(tuple, pieces.tolist())),
         leads=() if leads is None else tuple(Lead(*row) for row in leads.tolist()),
+        source=_source_map(reader.array(doc_id, "source_runs")),
     )
+
+
+def _runs(source: SourceMap | None) -> NDArray[np.int32]:
+    """A source map as an array, a row for each run."""
+    if source is None:
+        return np.zeros((0, 3), dtype=np.int32)
+    columns = (source.text_starts, source.source_starts, source.exact)
+    return np.array(columns, dtype=np.int32).T
+
+
+def _source_map(runs: NDArray[np.int32] | None) -> SourceMap | None:
+    """The source map of an array; None where there is none."""
+    if runs is None:
+        return None
+    text_starts, source_starts, exact = runs.T.tolist()
+    return SourceMap(tuple(text_starts), tuple(source_starts), tuple(map(bool, exact)))
 
 
 def _record(reader: Reader, doc_id: str) -> Record:

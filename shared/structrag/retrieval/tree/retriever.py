@@ -24,6 +24,7 @@ from structrag.retrieval.tree.shape import Tree
 from structrag.retrieval.tree.walking import WALK_PROMPT, Walk, check_walk_prompt, walk_steps
 
 POOL = 200  # chunks that are looked at
+SOURCE = ("source_start", "source_end")  # a node's place in markup
 MERGED, WALKED, SUMMARY = "merged", "walk", "summary"  # in `extras` of a hit's chunk
 
 
@@ -162,6 +163,6 @@ def _hit_of(taken: Taken, hits: Sequence[Hit], tree: Tree) -> Hit:
         for name, value in best.chunk.extras.items()
         if name in (WALKED, "failure", "views_hit")
     }
-    extras[SUMMARY] = node.extras[SUMMARY]
+    extras |= {name: node.extras[name] for name in (SUMMARY, *SOURCE) if name in node.extras}
     extras[MERGED] = [hits[place].chunk.id for place in taken.found]
     return replace(best, chunk=replace(node, extras=extras))

@@ -125,3 +125,15 @@ def test_what_is_beside_a_passage_does_not_hold_it(first: int, length: int) -> N
         assert block in blocks and not chunk.start <= block.start < block.end <= chunk.end
     assert (before is None) == (not DOCUMENT.text[: chunk.start].strip() or chunk.start < 20)
     assert (behind is None) == (not DOCUMENT.text[chunk.end :].strip())
+
+
+def test_passages_of_html_have_their_place_in_the_markup() -> None:
+    markup = "<title>x</title><h1>Pumps</h1><p>They <b>leak</b>.</p><pre>  a &amp; b\n  c</pre>"
+    page = read_text(markup, id="page", format="html")
+    stored = [stored_document(WORDS.outline(page), [])]
+    of_page = PassageReader(stored, Pool([record(page)]), WORDS, "none")
+    for chunk in of_page.blocks(0):
+        place = markup[chunk.extras["source_start"] : chunk.extras["source_end"]]
+        shown = read_text(f"<div>{place}</div>", format="html").text
+        assert shown.split() == chunk.text.split()
+    assert "source_start" not in reader().chunk(1, 3).extras

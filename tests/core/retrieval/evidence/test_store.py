@@ -42,6 +42,15 @@ def test_conditions_choose_documents() -> None:
         store.shelf().select({"colour": 1})
 
 
+def test_the_place_in_markup_is_saved(tmp_path: Path) -> None:
+    page = read_text("<h1>Pumps</h1><p>They &amp; we leak.", id="page", format="html")
+    store = EvidenceStore()
+    store.put(stored_document(WORDS.outline(page), []), record(page), "print")
+    store.save(tmp_path / "index", {})
+    for one in (store, EvidenceStore.load(tmp_path / "index")[0]):
+        assert one.shelf().documents["page"].source == page.layout.source_map
+
+
 def test_a_pool_is_remembered_until_something_changes() -> None:
     store = filled()
     _, pool = store.shelf().select(None)
