@@ -20,6 +20,8 @@ WHILE_ADDING = (
     "repeated. Mend the cause and call again."
 )
 
+AT_A_QUESTION = "Mend the cause and ask again."
+
 
 @contextmanager
 def raised_by(what: str, cure: str = WHILE_ADDING) -> Iterator[None]:

@@ -27,7 +27,7 @@ from structrag.asking.calls import (
     usable_answer,
 )
 from structrag.asking.embedding_plan import NO_VECTORS, EmbeddingPlan, batches_of, check_tokens
-from structrag.asking.failures import awithin, raised_by, within
+from structrag.asking.failures import AT_A_QUESTION, WHILE_ADDING, awithin, raised_by, within
 from structrag.asking.naming import has_name
 from structrag.asking.requests import (
     Array,
@@ -291,14 +291,14 @@ class Runner:
 
     def _call(self, who: str, call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         """What a caller's model returns within `timeout`; errors name it."""
-        with raised_by(who):
+        with raised_by(who, _cure(options)):
             return within(self.asking.timeout, who, call, *arguments, **options)
 
     async def _acall(
         self, who: str, model: Any, method: str, *arguments: Any, **options: Any
     ) -> Any:
         """`_call` on an event loop."""
-        with raised_by(who):
+        with raised_by(who, _cure(options)):
             timeout = self.asking.timeout
             return await awithin(timeout, who, model, method, *arguments, **options)
 
@@ -407,7 +407,12 @@ def _route_errors(route: Route) -> AbstractContextManager[None]:
     if getattr(route, "is_ours", False):
         return nullcontext()
     name = getattr(route, "label", f"route {type(route).__name__}")
-    return raised_by(name, "Mend the cause and ask again.")
+    return raised_by(name, AT_A_QUESTION)
+
+
+def _cure(options: Mapping[str, Any]) -> str:
+    """What to do about an error of a model; only texts that are no question are being added."""
+    return AT_A_QUESTION if options.get("query", True) else WHILE_ADDING
 
 
 @dataclass(slots=True)

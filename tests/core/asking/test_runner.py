@@ -362,6 +362,15 @@ def test_the_algorithm_is_closed_when_a_model_raises(drive: Drive) -> None:
     assert closed == [True]
 
 
+@pytest.mark.parametrize(("query", "cure"), [(True, "ask again"), (False, "call again")])
+def test_an_error_says_what_to_do_now(drive: Drive, query: bool, cure: str) -> None:
+    runner = Runner(embedder=Vectors(lambda texts: 1 / 0))
+    with pytest.raises(ModelFailed) as caught:
+        drive(runner, yields(Embed(("t",), query)))
+    assert str(caught.value).endswith(f"Mend the cause and {cure}.")
+    assert ("Documents" in str(caught.value)) is not query
+
+
 def test_an_error_of_ours_cancels_the_calls_that_wait(drive: Drive) -> None:
     model = Model(fail="p0", error=ModelFailed("key refused"))
     with pytest.raises(ModelFailed, match="key refused"):

@@ -351,8 +351,8 @@ def _runs(source: SourceMap | None) -> NDArray[np.int32]:
     """A source map as an array, a row for each run."""
     if source is None:
         return np.zeros((0, 3), dtype=np.int32)
-    columns = (source.text_starts, source.source_starts, source.exact)
-    return np.array(columns, dtype=np.int32).T
+    rows = list(zip(source.text_starts, source.source_starts, source.exact, strict=True))
+    return np.array(rows, dtype=np.int32).reshape(-1, 3)
 
 
 def _source_map(runs: NDArray[np.int32] | None) -> SourceMap | None:
