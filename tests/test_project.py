@@ -60,7 +60,7 @@ def test_every_python_and_every_extra_is_tried(project: dict[str, Any]) -> None:
         if line.startswith("Programming Language :: Python :: 3.")
     ]
     assert jobs["tests"]["strategy"]["matrix"]["python"] == pythons
-    together = {"all", "demo", "dev", "peers", "docs"}  # not made for users one by one
+    together = {"all", "demo", "dev", "peers", "docs", "stores"}  # not made for users one by one
     extras = set(project["project"]["optional-dependencies"]) - together
     assert set(jobs["extras"]["strategy"]["matrix"]["extra"]) == extras | {""}
     assert set(script(ROOT / ".ci/extra_check.py").CHECKS) == extras

@@ -1,0 +1,35 @@
+"""The page of stores says what the stores do that are installed."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+from places import ROOT
+
+from benchmarks.integrations import stores
+
+
+def documented(framework: str) -> dict[str, list[str]]:
+    """The rows of a framework's table in the documentation, by store."""
+    page = (ROOT / "docs/howto.md").read_text(encoding="utf-8")
+    table = page.partition(f"**{framework}**\n\n")[2].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()]
+    assert rows[0] == ["store", *stores.COLUMNS]
+    return {name: cells for name, *cells in rows[2:]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("framework", stores.TABLES)
+def test_the_table_in_the_documentation_is_what_stores_do(framework: str) -> None:
+    expected = documented(framework)
+    tried = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the stores, at their own settings
+        for name, cells in stores.TABLES[framework]():
+            if cells[0].startswith("left out: "):
+                continue
+            assert cells == expected[name], name
+            tried.append(name)
+    assert tried[0] in ("InMemoryVectorStore", "SimpleVectorStore")
+    assert set(tried) <= set(expected)
