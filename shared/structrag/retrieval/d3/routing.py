@@ -58,6 +58,11 @@ class Scope:
         """Place in the whole layout -> position in this outline."""
         return {place: position for position, place in enumerate(self.places)}
 
+    @property
+    def all_rows(self) -> list[int]:
+        """The paragraph rows of the whole outline."""
+        return self.rows(range(len(self.outline)))
+
     def rows(self, positions: Iterable[int]) -> list[int]:
         """The paragraph rows of sections of the outline, given in reading order."""
         return [row for i in positions for row in self.outline[i].rows]
@@ -147,13 +152,12 @@ def routed_steps(
 
     Text without headings that fits one call of the next stage is not routed.
     """
-    everything = range(len(scope.outline))
     if router not in BY_SCORES and is_direct(scope.outline, selection):
-        return Routed(RouteResult(tuple(scope.outline), "direct"), scope.rows(everything))
+        return Routed(RouteResult(tuple(scope.outline), "direct"), scope.all_rows)
     if router == "llm":
-        return (yield from _read_steps(question, scope, routing))
+        return (yield from _llm_steps(question, scope, routing))
     if router == "cross_encoder":
-        return (yield from _ranked_steps(question, scope, routing, cross_encoder))
+        return (yield from _cross_encoder_steps(question, scope, routing, cross_encoder))
     if sentences is None:
         scores = yield from part_scores_steps(scope.parts, question, scope.part_mask)
     else:
@@ -162,7 +166,7 @@ def routed_steps(
     if routed.rows or routing.on_empty != "all":
         return routed
     route = RouteResult(tuple(scope.outline), "all", cost=routed.route.cost)
-    return Routed(route, scope.rows(everything))
+    return Routed(route, scope.all_rows)
 
 
 def is_direct(outline: Sequence[OutlineSection], selection: Selection) -> bool:
@@ -190,19 +194,19 @@ def by_scores(
         share=routing.share,
         least_tokens=routing.least_tokens,
     )
-    sections = scope.section_scores({part: scores[part] for part in chosen})
-    order = sorted(sections)
+    by_section = scope.section_scores({part: scores[part] for part in chosen})
+    order = sorted(by_section)
     route = RouteResult(
-        tuple(scope.outline[i] for i in order),
-        how if chosen else "none",
-        tuple(sections[i] for i in order) if chosen else None,
+        sections=tuple(scope.outline[i] for i in order),
+        how=how if chosen else "none",
+        scores=tuple(by_section[i] for i in order) if chosen else None,
         cost=StageCost(scored=len(scores)),
     )
-    weights = {row: scores[part] for part in chosen for row in scope.part_rows([part])}
-    return Routed(route, scope.part_rows(chosen), weights)
+    row_scores = {row: scores[part] for part in chosen for row in scope.part_rows([part])}
+    return Routed(route, scope.part_rows(chosen), row_scores)
 
 
-def _read_steps(question: str, scope: Scope, routing: Routing) -> Steps[Routed]:
+def _llm_steps(question: str, scope: Scope, routing: Routing) -> Steps[Routed]:
     """The language model's route.
 
     Calls that failed, answers that cannot be used, and with `on_empty="lexical"` an empty route,
@@ -222,9 +226,8 @@ def _read_steps(question: str, scope: Scope, routing: Routing) -> Steps[Routed]:
     if routing.on_empty == "none":
         return Routed(_route(scope, [], tally, len(scores)), [])
     if routing.on_empty == "all":
-        everything = range(len(scope.outline))
-        route = _route(scope, everything, tally, len(scores), "all")
-        return Routed(route, scope.rows(everything))
+        route = _route(scope, range(len(scope.outline)), tally, len(scores), "all")
+        return Routed(route, scope.all_rows)
     if not scores:
         scores = yield from part_scores_steps(scope.parts, question, scope.part_mask)
     routed = by_scores(scope, scores, routing)
@@ -236,20 +239,20 @@ def _read_steps(question: str, scope: Scope, routing: Routing) -> Steps[Routed]:
 def _route(
     scope: Scope, positions: Sequence[int], tally: RouteTally, scored: int, how: str | None = None
 ) -> RouteResult:
+    """The result of a route by the language model; `how` where it is another's in the end."""
     return RouteResult(
-        tuple(scope.outline[i] for i in positions),
-        how or ("llm" if positions else "none"),
-        None,
-        tuple(tally.answers),
-        tally.cost + StageCost(scored=scored),
-        tally.dropped,
-        tally.windows,
-        len(tally.failed),
-        tuple(tally.failures),
+        sections=tuple(scope.outline[i] for i in positions),
+        how=how or ("llm" if positions else "none"),
+        answers=tuple(tally.answers),
+        cost=tally.cost + StageCost(scored=scored),
+        dropped=tally.dropped,
+        windows=tally.windows,
+        degraded=len(tally.failed),
+        failures=tuple(tally.failures),
     )
 
 
-def _ranked_steps(
+def _cross_encoder_steps(
     question: str, scope: Scope, routing: Routing, cross_encoder: Any
 ) -> Steps[Routed]:
     """The sections that a cross-encoder puts first, with its own scores.
@@ -264,9 +267,9 @@ def _ranked_steps(
     best = keep(values, "cross_encoder", k=routing.max_sections, threshold=threshold)
     positions = [filled[i] for i in best]
     route = RouteResult(
-        tuple(scope.outline[i] for i in positions),
-        "cross_encoder" if best else "none",
-        tuple(values[i] for i in best) if best else None,
+        sections=tuple(scope.outline[i] for i in positions),
+        how="cross_encoder" if best else "none",
+        scores=tuple(values[i] for i in best) if best else None,
         cost=StageCost(scored=len(filled)),
     )
     return Routed(route, scope.rows(positions))
@@ -288,15 +291,15 @@ def route_steps(
     tally = RouteTally()
     if settings.drill == "outline":
         everything = [range(len(sections))]
-        tally.chosen |= yield from _asked(question, sections, everything, settings, tally)
+        tally.chosen |= yield from _asked_steps(question, sections, everything, settings, tally)
         return tally
     top, expandable = first_levels(sections)
-    first = yield from _asked(question, sections, [top], settings, tally)
+    first = yield from _asked_steps(question, sections, [top], settings, tally)
     subtrees = subtrees_of(sections, sorted(first), expandable)
     # A section with something below it is shown again, and may then not be chosen.
     tally.chosen |= first.difference(*subtrees)
     if subtrees:
-        tally.chosen |= yield from _asked(question, sections, subtrees, settings, tally)
+        tally.chosen |= yield from _asked_steps(question, sections, subtrees, settings, tally)
     return tally
 
 
@@ -335,7 +338,7 @@ def subtrees_of(
     return subtrees
 
 
-def _asked(
+def _asked_steps(
     question: str,
     sections: Sequence[OutlineSection],
     groups: Sequence[Sequence[int]],
