@@ -40,7 +40,7 @@ from structrag.records import Document
 from structrag.text.terms import terms
 
 RESULTS = Path(__file__).resolve().parent / "results" / "stores.md"
-STORES = {"folder": "{}", "LanceDB": "lancedb:{}"}
+STORES = {"folder": "{}", "LanceDB": "lancedb:{}", "Milvus Lite": "milvus:{}.db"}
 DIMENSIONS = 384
 UPDATES = 10
 
@@ -93,7 +93,7 @@ def measured(name: str, n_rows: int, questions: int) -> dict[str, Any]:
         began, before = time.perf_counter(), time.process_time()
         index.add(documents)
         build, build_cpu = time.perf_counter() - began, time.process_time() - before
-        size = sum(file.stat().st_size for file in place.rglob("*") if file.is_file())
+        size = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
         retriever = MultiViewRetriever(index, k=10)
         seconds, found = [], []
         for question in asked(index, questions):
@@ -192,7 +192,7 @@ def rendered(tables: Sequence[tuple[int, dict[str, dict[str, Any]]]]) -> str:
         "measured stands in its head.",
         "",
         f"- machine: {machine_line()}",
-        f"- {versions_line(['lancedb', 'pyarrow', 'numpy'])}",
+        f"- {versions_line(['lancedb', 'pymilvus', 'milvus-lite', 'numpy'])}",
         "- seconds and milliseconds by the clock, of a machine that did other work too; memory is "
         "the peak of the whole process, embedder and documents included",
         "",

@@ -160,16 +160,14 @@ class Adding:
         self.usage.fell_back(prepared.fallbacks, prepared.reasons)
         self.reasons = {**prepared.reasons, **self.reasons}
         self.unchanged += prepared.unchanged
-        is_new = {
-            entry.document.id: entry.document.id not in self.store for entry in prepared.entries
-        }
+        known = self.store.known(entry.document.id for entry in prepared.entries)
         if self.host.dense_store is None:
             self.store.put_all(prepared.entries)
         else:
             self._put_with_host(prepared.entries)
         for entry in prepared.entries:
-            self.replaced += not is_new[entry.document.id]
-            self.added += is_new[entry.document.id]
+            self.replaced += entry.document.id in known
+            self.added += entry.document.id not in known
             self.chunks += len(entry.chunks)
             self.rows.update({name: len(level.chunks) for name, level in entry.levels.items()})
 
@@ -233,8 +231,8 @@ class Preparation:
     embedder: Embedder | None
     overflow: str  # "windows" or "truncate": texts longer than the encoder reads
     window_tokens: int | None
-    # whether the store has such an entry already
-    holds: Callable[[Entry], bool] = lambda entry: False
+    # which documents the store has as the entries have them
+    held: Callable[[Sequence[Entry]], set[str]] = lambda entries: set()
     # document id -> answers; None: they are not kept
     kept: dict[str, dict[Request, Any]] | None = None
 
@@ -250,11 +248,13 @@ class Prepared:
 
 
 def at_levels(
-    first: Prepared, further: Mapping[str, Prepared], holds: Callable[[Entry], bool]
+    first: Prepared,
+    further: Mapping[str, Prepared],
+    held: Callable[[Sequence[Entry]], set[str]],
 ) -> Prepared:
     """The same documents prepared at several levels, as one entry each.
 
-    `further` has the levels below the first by name. Entries that the store `holds` are left out.
+    `further` has the levels below the first by name. Entries that the store has, as `held` tells, are left out.
     """
     entries = []
     fallbacks, reasons = +first.fallbacks, dict(first.reasons)
@@ -269,7 +269,8 @@ def at_levels(
         }
         degraded = entry.degraded + sum(of_level.degraded for of_level in of_levels.values())
         entries.append(replace(entry, levels=levels, degraded=degraded))
-    new = [entry for entry in entries if not holds(entry)]
+    unchanged = held(entries)
+    new = [entry for entry in entries if entry.document.id not in unchanged]
     return Prepared(new, fallbacks, reasons, len(entries) - len(new))
 
 
@@ -293,9 +294,11 @@ def prepare_steps(group: Sequence[tuple[Document, str]], how: Preparation) -> St
             how.kept.pop(document.id, None)
         fallbacks += views.fallbacks + +Counter(chunks=len(degraded))
         reasons = {**views.reasons, **degraded_reason(degraded, of_document.failures), **reasons}
-        if not how.holds(entry):
-            entries.append(entry)
-            raw_vectors.append(of_document.vectors)
+        entries.append(entry)
+        raw_vectors.append(of_document.vectors)
+    held = how.held(entries)
+    new = [i for i, entry in enumerate(entries) if entry.document.id not in held]
+    entries, raw_vectors = [entries[i] for i in new], [raw_vectors[i] for i in new]
     unchanged = len(group) - len(entries)
     if how.embedder is not None and entries:
         entries = yield from _with_vectors(entries, raw_vectors, how)

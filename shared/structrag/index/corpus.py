@@ -6,7 +6,7 @@ The embedded `Store` is one; engines such as LanceDB are others. Retrievers do n
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from numpy.typing import ArrayLike, NDArray
@@ -98,8 +98,11 @@ class CorpusStore(Protocol):
         Only of those that are there with all their views.
         """
 
-    def holds(self, entry: Entry) -> bool:
-        """Whether the document is there as the entry has it. Vectors do not count."""
+    def known(self, doc_ids: Iterable[str]) -> set[str]:
+        """Those of some documents that are there."""
+
+    def held(self, entries: Sequence[Entry]) -> set[str]:
+        """The documents that are there as the entries have them. Vectors do not count."""
 
     def put(self, entry: Entry) -> None:
         """Add a document, or replace the one with its id in place."""

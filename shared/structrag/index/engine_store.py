@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
 from structrag.errors import InvalidParameter, NoIndex
 from structrag.index.engine_reader import EngineReader
-from structrag.index.engine_rows import prepare_for, views_of
+from structrag.index.engine_rows import Head, prepare_for, views_of
 from structrag.index.entries import Entry, line_of
 from structrag.index.snapshot import Settings
 from structrag.records import Chunk, Document
@@ -75,9 +75,19 @@ class EngineStore(ABC):
     def chunks(self, doc_id: str | None = None) -> list[Chunk]:
         return self.reader().chunks(doc_id)
 
-    def holds(self, entry: Entry) -> bool:
+    def known(self, doc_ids: Iterable[str]) -> set[str]:
+        return set(self.reader().heads(list(doc_ids)))
+
+    def held(self, entries: Sequence[Entry]) -> set[str]:
         reader = self.reader()
-        head = reader.head(entry.document.id)
+        heads = reader.heads([entry.document.id for entry in entries])  # all by one query
+        return {
+            entry.document.id
+            for entry in entries
+            if self._is_held(entry, heads.get(entry.document.id), reader)
+        }
+
+    def _is_held(self, entry: Entry, head: Head | None, reader: EngineReader) -> bool:
         if head is None or head.fingerprint != entry.fingerprint:
             return False
         if head.degraded != entry.degraded:

@@ -334,7 +334,7 @@ class Index:
             self.embedder if self.host.wants_our_vectors and not fitted else None,
             self.overflow,
             self.window_tokens,
-            self.store.holds,
+            self.store.held,
             self.kept if self.runner.cache is None and self.runner.llm is not None else None,
         )
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -173,6 +173,14 @@ class Store:
             return []
         table = self._segments[place[0]].levels[level]
         return [table.row(row) for row in table.rows_of(place[1])]
+
+    def known(self, doc_ids: Iterable[str]) -> set[str]:
+        """Those of some documents that are there."""
+        return {doc_id for doc_id in doc_ids if doc_id in self}
+
+    def held(self, entries: Sequence[Entry]) -> set[str]:
+        """The documents that are there as the entries have them, as `holds` tells."""
+        return {entry.document.id for entry in entries if self.holds(entry)}
 
     def holds(self, entry: Entry) -> bool:
         """Whether the document is there as the entry has it.

@@ -11,7 +11,7 @@ import gc
 import os
 import pickle
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, BinaryIO
 from uuid import uuid4
@@ -60,8 +60,11 @@ class Collected(Store):
         prints |= {doc_id: entry.fingerprint for doc_id, entry in self.entries.items()}
         return {doc_id: prints[doc_id] for doc_id in doc_ids if doc_id in prints}
 
-    def holds(self, entry: Entry) -> bool:
-        return False
+    def known(self, doc_ids: Iterable[str]) -> set[str]:
+        return {doc_id for doc_id in doc_ids if doc_id in self}
+
+    def held(self, entries: Sequence[Entry]) -> set[str]:
+        return set()
 
     def put(self, entry: Entry) -> None:
         bare = replace(entry.document, text="", layout=None)  # the text is in the chunks or arrays

@@ -49,8 +49,8 @@ def test_a_store_gives_back_what_the_embedded_one_does(address: str) -> None:
     own = Store(VIEWS)
     own.put_all(entries)
     assert contents(store) == contents(own) and store.chunks() == own.chunks()
-    assert len(store) == 3 and store.holds(entries[0]) and "it's" in store
-    assert not store.holds(entry("b", ["fig", "plum pea"], {"year": 2021}))
+    assert len(store) == 3 and store.held(entries[:1]) == {"b"} and "it's" in store
+    assert not store.held([entry("b", ["fig", "plum pea"], {"year": 2021})])
     other = opened(address)  # as another process
     assert contents(other) == contents(own) and other.config == {"made": "here"}
     with pytest.raises(InvalidParameter, match="'x' is not"):

@@ -92,7 +92,7 @@ class _D3Adding(Adding):
             [prepare_steps(group, how) for how in self.by_level.values()]
         )
         by_level = dict(zip(self.by_level, prepared, strict=True))
-        return at_levels(by_level.pop(PARAGRAPHS), by_level, self.store.holds)
+        return at_levels(by_level.pop(PARAGRAPHS), by_level, self.store.held)
 
     def d3_report(self) -> D3AddReport:
         """The counts of this call."""

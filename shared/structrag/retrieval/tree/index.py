@@ -55,7 +55,7 @@ class _TreeAdding(Adding):
         chunks = yield from prepare_steps(group, self.how)
         by_document = {entry.document.id: entry.chunks for entry in chunks.entries}
         nodes = yield from prepare_steps(group, self.further(by_document)[NODES])
-        prepared = at_levels(chunks, {NODES: nodes}, self.store.holds)
+        prepared = at_levels(chunks, {NODES: nodes}, self.store.held)
         entries = [
             replace(entry, arrays={SHAPE: tree_shape(entry.chunks, entry.level(NODES).chunks)})
             for entry in prepared.entries
