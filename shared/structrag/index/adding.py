@@ -254,7 +254,8 @@ def at_levels(
 ) -> Prepared:
     """The same documents prepared at several levels, as one entry each.
 
-    `further` has the levels below the first by name. Entries that the store has, as `held` tells, are left out.
+    `further` has the levels below the first by name. Entries that the store has,
+    as `held` tells, are left out.
     """
     entries = []
     fallbacks, reasons = +first.fallbacks, dict(first.reasons)

@@ -62,7 +62,7 @@ class EngineReader(ABC):
 
     @abstractmethod
     def _lines(self, doc_id: str | None = None) -> dict[int, bytes]:
-        """The chunks of a document, or all, as they are kept, by row."""
+        """The chunks of a document, or all, as kept, by row."""
 
     @abstractmethod
     def _lines_at(self, rows: Sequence[int]) -> dict[int, bytes]:
@@ -86,7 +86,10 @@ class EngineReader(ABC):
     def _nearest(
         self, view: str, query: NDArray[np.float32], n: int, chosen: EngineFilter | None
     ) -> list[tuple[int, float]]:
-        """The row and cosine of the best windows; fewer than `n` only where there are no more."""
+        """The row and cosine of the best windows.
+
+        Fewer than `n` only where there are no more.
+        """
 
     @abstractmethod
     def _matching(
@@ -104,8 +107,8 @@ class EngineReader(ABC):
             heads: dict[str, Head | None] = dict.fromkeys(some)
             heads |= {head.record["id"]: head for head in self._heads_of(some)}
             self._heads |= heads
-        known = {doc_id: self._heads[doc_id] for doc_id in doc_ids}
-        return {doc_id: head for doc_id, head in known.items() if head is not None}
+        pairs = ((doc_id, self._heads[doc_id]) for doc_id in doc_ids)
+        return {doc_id: head for doc_id, head in pairs if head is not None}
 
     def head(self, doc_id: str) -> Head | None:
         """What is kept of a document. None for one that is not there."""

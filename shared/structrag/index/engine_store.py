@@ -1,4 +1,4 @@
-"""What stores in all engines share: a document is looked up, compared and put alone."""
+"""What stores in all engines share."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class EngineStore(ABC):
         self.put_all([entry])
 
     def check_path(self, path: str | os.PathLike[str]) -> None:
-        """Raise InvalidParameter unless a path to save to is that of the store itself."""
+        """Raise InvalidParameter unless a path is that of the store itself."""
         if os.fspath(path) not in (self.uri, self.place):
             raise InvalidParameter(
                 f"path must be {self.uri!r}, where the documents are kept; got "

@@ -1,4 +1,4 @@
-"""A store in Milvus: on a server or cluster, or in a file by Milvus Lite.
+"""A store in Milvus: a server, or a file of Milvus Lite.
 
 Every change is one commit: rows of new versions are written, which nobody sees, then one row that
 says which versions are there is replaced. What was replaced is removed a minute later, by the next
@@ -12,8 +12,9 @@ import random
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 from uuid import uuid4
 
@@ -184,32 +185,44 @@ class MilvusStore(EngineStore):
         with self._turn:
             reader = self.reader()
             heads = reader.heads(list(by_id))
-            next_key = reader.state.next_key
-            rows = {}
-            for doc_id, entry in by_id.items():
-                key = heads[doc_id].key if doc_id in heads else next_key
-                next_key += doc_id not in heads
-                rows[doc_id] = engine_rows(entry, prepared[doc_id], key, self.settings)
-            widths = widths_of([row for of in rows.values() for row in of], reader.state.widths)
+            new = (doc_id for doc_id in by_id if doc_id not in heads)
+            keys = {doc_id: reader.state.next_key + i for i, doc_id in enumerate(new)}
+            next_key = reader.state.next_key + len(keys)
+            keys |= {doc_id: head.key for doc_id, head in heads.items()}
+            rows = [
+                engine_rows(entry, prepared[doc_id], keys[doc_id], self.settings)
+                for doc_id, entry in by_id.items()
+            ]
+            widths = widths_of(list(chain(*rows)), reader.state.widths)
             replaced = [reader.version(head.key) for head in heads.values()]
             with self._commit(len(rows)) as (state, first):
                 state.next_key = next_key
                 changed = self._forget(state, replaced)
-                self._begin_averages(state, rows.values())
+                self._begin_averages(state, list(chain(*rows)))
                 self._make_room_for_vectors(state, widths)
-                written: defaultdict[str, list[Any]] = defaultdict(list)
-                for version, of_document in enumerate(rows.values(), start=first):
-                    records = records_of(of_document, version, self.settings, state.averages)
-                    for collection, some in records.items():
-                        written[collection] += some
-                    state.n_chunks += sum(row.kind == CHUNK for row in of_document)
-                for collection, some in written.items():
-                    self._insert(collection, some)
-                for view in self.views:
-                    some = written[terms_of(view)]
-                    _count(state, view, some, 1)
-                    changed[view].append(RowCounts.of(row["terms"] for row in some))
+                self._write(state, rows, first, changed)
                 self._add_counts(state, changed, first)
+
+    def _write(
+        self,
+        state: State,
+        documents: Sequence[Sequence[EngineRow]],
+        first: int,
+        changed: Mapping[str, list[RowCounts]],
+    ) -> None:
+        """Write documents as the next versions, and add up what changes."""
+        written: defaultdict[str, list[Any]] = defaultdict(list)
+        for version, rows in enumerate(documents, start=first):
+            records = records_of(rows, version, self.settings, state.averages)
+            for collection, of_document in records.items():
+                written[collection] += of_document
+            state.n_chunks += sum(row.kind == CHUNK for row in rows)
+        for collection, of_group in written.items():
+            self._insert(collection, of_group)
+        for view in self.views:
+            with_terms = written[terms_of(view)]
+            _count(state, view, with_terms, 1)
+            changed[view].append(RowCounts.of(row["terms"] for row in with_terms))
 
     def delete(self, doc_id: str) -> bool:
         with self._turn:
@@ -224,7 +237,7 @@ class MilvusStore(EngineStore):
 
     @contextmanager
     def _commit(self, n_versions: int) -> Iterator[tuple[State, int]]:
-        """Take versions, let rows be written, and switch to them in one step.
+        """Take versions, let rows be written, and switch to them.
 
         Gives the state, to be changed, and the first version. If anything raises, what was written
         is seen by nobody, and removed by a later commit.
@@ -293,9 +306,8 @@ class MilvusStore(EngineStore):
             state.hide(now, version, version)
         return changed
 
-    def _begin_averages(self, state: State, documents: Iterable[Sequence[EngineRow]]) -> None:
+    def _begin_averages(self, state: State, rows: Sequence[EngineRow]) -> None:
         """Take the first rows of a view for its mean length."""
-        rows = [row for rows in documents for row in rows]
         for view in self.views:
             terms = [row.terms.get(view) for row in rows]
             lengths = [len(text.split()) for text in terms if text is not None]
@@ -338,19 +350,19 @@ class MilvusStore(EngineStore):
     def _remove_hidden(self, state: State) -> None:
         """Remove for good what has been hidden for long enough."""
         before = time.time() - KEPT
-        hidden = [(first, last) for since, first, last in state.hidden if since < before]
-        outdated = [number for since, number in state.outdated if since < before]
-        for first, last in hidden:
+        hidden = [item for item in state.hidden if item[0] < before]
+        outdated = [item for item in state.outdated if item[0] < before]
+        for _, first, last in hidden:
+            condition = f"version >= {first} and version <= {last}"
             for collection in self._collections():
-                condition = f"version >= {first} and version <= {last}"
                 self._database.call("delete", collection, filter=condition)
-        for number in outdated:
+        for _, number in outdated:
             condition = f"id >= {number << PART_BITS} and id < {number + 1 << PART_BITS}"
             self._database.call("delete", STATE, filter=condition)
             self._segments.pop(number, None)
         if hidden or outdated:
-            state.hidden = [item for item in state.hidden if item[0] >= before]
-            state.outdated = [item for item in state.outdated if item[0] >= before]
+            state.hidden = [item for item in state.hidden if item not in hidden]
+            state.outdated = [item for item in state.outdated if item not in outdated]
             state.removed += 1
 
     def save(
@@ -372,7 +384,7 @@ class MilvusStore(EngineStore):
     # -- upkeep
 
     def _weigh_again(self, view: str) -> None:
-        """Weigh all rows of a view by the mean length of now, where that has changed."""
+        """Weigh all rows of a view anew where the mean length has changed."""
         state = self._state()
         n_rows, collection = state.n_rows.get(view, 0), terms_of(view)
         average = state.n_terms.get(view, 0) / n_rows if n_rows else 0.0
@@ -390,9 +402,9 @@ class MilvusStore(EngineStore):
         self._write_state(state)
 
     def optimize(self) -> None:
-        """Remove what was replaced more than a minute ago, and join small segments.
+        """Remove what was replaced a minute ago or earlier.
 
-        Searches and changes go on meanwhile.
+        Small segments are joined. Searches and changes go on meanwhile.
         """
         with self._turn:
             state = self._state()
@@ -404,7 +416,7 @@ class MilvusStore(EngineStore):
 
 
 def _count(state: State, view: str, rows: Sequence[Any], sign: int) -> None:
-    """Add rows of terms to the sums of a view, or take them away."""
+    """Add rows to the sums of a view, or take them away."""
     n_terms = sum(int(row["length"]) for row in rows)
     state.n_rows[view] = state.n_rows.get(view, 0) + sign * len(rows)
     state.n_terms[view] = state.n_terms.get(view, 0) + sign * n_terms

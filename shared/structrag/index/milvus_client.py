@@ -1,4 +1,4 @@
-"""Calls of Milvus: where it is, who asks, how long it may take, and what its errors mean."""
+"""Calls of Milvus: who asks, for how long, and what errors mean."""
 
 from __future__ import annotations
 
@@ -83,13 +83,14 @@ class MilvusDatabase:
         return set(self.call("list_collections"))
 
     def insert(self, collection: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Write rows; those with their ids are replaced, so that a second try does no harm."""
+        """Write rows. Those with their ids are replaced, so a second try does no harm."""
         for start in range(0, len(rows), BATCH):
             self.call("upsert", collection, list(rows[start : start + BATCH]))
 
     def query(self, collection: str, condition: str, columns: Sequence[str]) -> list[Any]:
         """All rows that meet a condition."""
-        return self._answer(self._pages, collection, condition, list(columns))  # type: ignore[no-any-return]
+        rows: list[Any] = self._answer(self._pages, collection, condition, list(columns))
+        return rows
 
     def _pages(
         self, collection: str, condition: str, columns: list[str], *, timeout: float
@@ -121,7 +122,7 @@ class MilvusDatabase:
         return int(row["count(*)"])
 
     def _meant(self, error: Exception) -> StructragError | None:
-        """An error as a sentence; None for one that says itself what it is."""
+        """An error as a sentence. None for one that says itself what it is."""
         text = _text(error)
         if any(word in text for word in ("unauthenticated", "auth check", "permission")):
             return ModelFailed(
@@ -148,7 +149,7 @@ def _text(error: Exception) -> str:
 
 
 def _is_transient(error: Exception) -> bool:
-    """Whether a call failed on the way, so that another try may succeed."""
+    """Whether a call failed on the way, and may be tried again."""
     text = _text(error)
     return ("unavailable" in text or "connecting to server" in text) and "deadline" not in text
 
@@ -233,7 +234,7 @@ class _NotOurs(logging.Filter):
 
 
 def _make_quiet() -> None:
-    """Let errors of our calls be raised, and not be printed with their traces too."""
+    """Keep errors that we raise from being printed too."""
     names = [name for name in logging.root.manager.loggerDict if name.startswith("pymilvus")]
     handlers = [handler for name in names for handler in logging.getLogger(name).handlers]
     for place in (*handlers, logging.getLogger("milvus_lite.server_manager")):

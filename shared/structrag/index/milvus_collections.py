@@ -1,4 +1,4 @@
-"""The collections of a store in Milvus: their fields, their rows, and conditions on them.
+"""The collections of a store in Milvus.
 
 `structrag_state` has the settings, the state and the row counts; `structrag_chunks` what is kept of
 documents and chunks; `structrag_terms_VIEW` and `structrag_vectors_VIEW` what is searched. Ids and
@@ -7,7 +7,9 @@ metadata are compared by digests of 64 bits, which need no quotes in any languag
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -17,12 +19,13 @@ from structrag.errors import IndexDamaged, InvalidParameter
 from structrag.index.engine_rows import (
     CHUNK,
     CHUNK_BITS,
-    HEAD,
+    WINDOW,
     EngineFilter,
     EngineRow,
     row_of_id,
 )
 from structrag.index.entries import dump_json, parse_json
+from structrag.index.lexical import Bm25
 from structrag.index.milvus_client import LONGEST, MilvusDatabase
 from structrag.index.milvus_state import packed, unpacked
 from structrag.index.snapshot import Settings
@@ -152,7 +155,7 @@ def write_settings(database: MilvusDatabase, settings: Settings, config: Record)
 
 
 def read_settings(database: MilvusDatabase) -> tuple[Settings, Record] | None:
-    """The settings of the store and the configuration of the index; None where no store is."""
+    """The settings and the index's configuration. None where no store is."""
     if STATE not in database.collections():
         return None
     database.call("load_collection", STATE)
@@ -186,15 +189,8 @@ def records_of(
     rows: Sequence[EngineRow], version: int, settings: Settings, averages: Mapping[str, float]
 ) -> dict[str, list[Record]]:
     """A document's rows as rows of each collection."""
-    records: dict[str, list[Record]] = {}
-    n_chunks = sum(row.kind == CHUNK for row in rows)
-    n_others = 0  # rows beside the head and the chunks, which have numbers behind theirs
-
-    def next_id() -> int:
-        nonlocal n_others
-        n_others += 1
-        return id_of(version, n_chunks + n_others)
-
+    records: defaultdict[str, list[Record]] = defaultdict(list)
+    others = count(sum(row.kind == CHUNK for row in rows) + 1)  # behind the head and the chunks
     for row in rows:
         place = {
             "version": version,
@@ -202,44 +198,46 @@ def records_of(
             "document": number_of_name(row.document),
             "tags": _tags(row),
         }
-        first = id_of(version, row_of_id(row.id) & (1 << CHUNK_BITS) - 1)
-        if row.kind in (HEAD, CHUNK):
-            text = packed(row.record or b"")
-            parts = [text[start : start + LONGEST] for start in range(0, len(text), LONGEST)]
-            for number, part in enumerate(parts):
-                record = {
-                    "id": next_id() if number else first,
-                    **place,
-                    "kind": row.kind,
-                    "part": number,
-                    "n_parts": len(parts),
-                    "chunk": number_of_name(row.chunk or ""),
-                    "record": part,
-                    "vector": [0.0, 0.0],
-                }
-                records.setdefault(CHUNKS, []).append(record)
+        first = chunk_id(version, row_of_id(row.id))
+        if row.record is not None:
+            for number, part in enumerate(_parts(row)):
+                row_id = id_of(version, next(others)) if number else first
+                records[CHUNKS].append({"id": row_id, **place, **part})
         for view, terms in row.terms.items():
             if terms is not None:
-                counts, average = numbered(terms.split()), averages[view]
-                record = {
-                    "id": first,
-                    **place,
-                    "length": sum(counts.values()),
-                    "average": average,
-                    "terms": weights_of(counts, settings.bm25, average),
-                }
-                records.setdefault(terms_of(view), []).append(record)
-        vector_id = first if row.kind == CHUNK else next_id() if row.vectors else 0
+                weighed = _weighed(terms, settings.bm25, averages[view])
+                records[terms_of(view)].append({"id": first, **place, **weighed})
+        row_id = id_of(version, next(others)) if row.kind == WINDOW else first
         for view, vector in row.vectors.items():
-            record = {"id": vector_id, **place, "vector": np.asarray(vector, np.float32)}
-            records.setdefault(vectors_of(view), []).append(record)
-    if n_chunks + n_others >= 1 << ORDINAL_BITS:
+            values = np.asarray(vector, np.float32)
+            records[vectors_of(view)].append({"id": row_id, **place, "vector": values})
+    if next(others) > 1 << ORDINAL_BITS:
         raise InvalidParameter(
-            f"document {parse_json(rows[0].document.encode())!r} must take fewer than "
-            f"{1 << ORDINAL_BITS:,} rows in Milvus; it takes {n_chunks + n_others:,}. Cut the "
-            "document into several."
+            f"document {parse_json(rows[0].document.encode())!r} must take at most "
+            f"{1 << ORDINAL_BITS:,} rows in Milvus; it takes {next(others):,}. Cut the document "
+            "into several."
         )
     return records
+
+
+def _parts(row: EngineRow) -> list[Record]:
+    """What is kept of a head or chunk, in strings Milvus holds."""
+    text = packed(row.record or b"")
+    pieces = [text[start : start + LONGEST] for start in range(0, len(text), LONGEST)]
+    of_all = {"kind": row.kind, "chunk": number_of_name(row.chunk or ""), "vector": [0.0, 0.0]}
+    return [
+        {**of_all, "part": number, "n_parts": len(pieces), "record": piece}
+        for number, piece in enumerate(pieces)
+    ]
+
+
+def _weighed(terms: str, bm25: Bm25, average: float) -> Record:
+    counts = numbered(terms.split())
+    return {
+        "length": sum(counts.values()),
+        "average": average,
+        "terms": weights_of(counts, bm25, average),
+    }
 
 
 def _tags(row: EngineRow) -> list[int]:
@@ -253,7 +251,7 @@ def _tags(row: EngineRow) -> list[int]:
 
 
 def id_of(version: int, ordinal: int) -> int:
-    """The id of a row of a version: 0 is the head, then come the chunks."""
+    """The id of a row; 0 is the head, then come the chunks."""
     return version << ORDINAL_BITS | ordinal
 
 

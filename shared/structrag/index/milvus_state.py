@@ -1,4 +1,4 @@
-"""What is there in a store in Milvus, as one row that is replaced in one step.
+"""What is there in a store in Milvus, in one row.
 
 Rows carry the version of their document. A version is seen where it is no higher than the last and
 not hidden, so that replacing this row switches all documents of a commit at once.

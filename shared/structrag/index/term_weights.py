@@ -1,7 +1,8 @@
-"""BM25 as products of sparse vectors, for engines that multiply but do not count.
+"""BM25 as products of sparse vectors.
 
-A row's vector has what BM25 gives each of its terms but for the idf, which the query brings. How
-many rows hold a term is kept beside them. A term's number is a digest of 32 bits.
+For engines that multiply but do not count. A row's vector has what BM25 gives each of its terms but
+for the idf, which the query brings. How many rows hold a term is kept beside them. A term's number
+is a digest of 32 bits.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def numbered(terms: Iterable[str]) -> Counter[int]:
 
 
 def norm(bm25: Bm25, length: int, average: float) -> float:
-    """What BM25 adds to the count of a term below the line, in a row of so many terms."""
+    """What BM25 adds below the line, in a row of so many terms."""
     relative = length / average if average else 0.0
     return bm25.saturation * (1 - bm25.b + bm25.b * relative)
 
@@ -112,7 +113,7 @@ class RowCounts:
 
 
 def summed(parts: Sequence[RowCounts]) -> RowCounts:
-    """The sum of counts; terms that no row holds any more are left out."""
+    """The sum of counts, without terms that no row holds any more."""
     numbers = np.concatenate([part.numbers for part in parts])
     frequencies = np.concatenate([part.frequencies for part in parts])
     unique, places = np.unique(numbers, return_inverse=True)

@@ -164,7 +164,7 @@ class TreeIndex(Index):
             store=self.store,
             host=self.host,
             # Whether the store holds an entry is known when its nodes are there.
-            how=replace(how, holds=lambda entry: False),
+            how=replace(how, held=lambda entries: set()),
             usage=self.usage,
             settings=self.settings_name(),
             known_only=known_only,
@@ -180,7 +180,7 @@ class TreeIndex(Index):
             views=ViewSettings(names=("raw",), language=language),
             embedder=None if fitted else self.embedder,
             overflow="windows",
-            holds=lambda entry: False,
+            held=lambda entries: set(),
             kept=None if how.kept is None else self.kept_of_nodes,
         )
         return _NodePreparation(self.tree_settings, reading, of_nodes)
