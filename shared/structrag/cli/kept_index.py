@@ -19,7 +19,7 @@ from structrag.cli.options import embedder_of, files_of, nothing_read, read_or_l
 from structrag.cli.printing import show_progress
 from structrag.errors import InvalidParameter
 from structrag.index.index import Index
-from structrag.ingestion.file_state import FileState, file_state
+from structrag.ingestion.file_state import FileState, file_state, is_gone
 from structrag.ingestion.ingesting import IngestReport, ingest
 from structrag.records import Document, Hit
 from structrag.retrieval.evidence.retriever import EvidenceRetriever
@@ -265,7 +265,7 @@ class KeptIndex:
         return self.memory.files.get(name) != state or not FileState(*state[:2]).is_sure
 
     def _remove_gone(self) -> int:
-        gone = [name for name in self.memory.files if not os.path.exists(name)]
+        gone = [name for name in self.memory.files if is_gone(name)]
         return sum(map(self._remove, gone))
 
     def _remove(self, name: str) -> bool:

@@ -31,3 +31,17 @@ def file_state(path: str) -> FileState:
     status = os.stat(path)
     is_young = time.time_ns() - status.st_mtime_ns < YOUNG
     return FileState(status.st_size, UNSURE if is_young else status.st_mtime_ns)
+
+
+def is_gone(path: str) -> bool:
+    """Whether there is no such file.
+
+    One that cannot be looked at, as in a folder without permission, is not gone.
+    """
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False

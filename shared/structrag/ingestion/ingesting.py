@@ -22,6 +22,7 @@ from structrag.errors import (
     InvalidAnswer,
     InvalidParameter,
     ModelFailed,
+    SaveFailed,
     check_at_least,
 )
 from structrag.index.corpus import CorpusStore
@@ -30,7 +31,7 @@ from structrag.index.index import Index
 from structrag.index.opening import Address, engine_of, open_store
 from structrag.index.storage import MANIFEST
 from structrag.index.store import Store
-from structrag.ingestion.file_state import FileState, file_state
+from structrag.ingestion.file_state import FileState, file_state, is_gone
 from structrag.ingestion.one_model import BATCH_SIZE, ModelServer
 from structrag.ingestion.stopping import while_preparing
 from structrag.ingestion.summary import Summary, read_summary, summary_path, write_summary
@@ -163,7 +164,8 @@ def ingest(
             with what they split. `embedding` is anything that `as_embedder` takes then.
         format, reader, isolated: As `read_file` takes them; `isolated` is for PDF files.
         follow_links: As for `find_files`.
-        remove_missing: Whether documents leave the index whose files are gone.
+        remove_missing: Whether documents leave the index whose files are gone. Those that cannot be
+            looked at stay.
         save_every: Seconds between two savings.
         max_seconds: Most seconds for one file, and for a group of up to 32 small ones; a process
             that takes longer is killed, and each file of its group tried alone.
@@ -199,7 +201,6 @@ def ingest(
     place = _local_place(store)
     with ExitStack() as stack:
         if place is not None:
-            place.parent.mkdir(parents=True, exist_ok=True)
             stack.enter_context(_only_one(place))
         server = stack.enter_context(ModelServer(embedding)) if one_model else None
         if server is not None:
@@ -379,7 +380,8 @@ class _Ingestion:
         self.store.save(self.address, config=self.config)
         self.summary.report = self._counts()
         if self.place is not None:
-            write_summary(summary_path(self.place), self.summary)
+            with _writing(summary_path(self.place)):
+                write_summary(summary_path(self.place), self.summary)
         self.changes_saved = self.store.changes
 
     # -- files
@@ -454,7 +456,13 @@ class _Ingestion:
     # -- workers
 
     def _start(self) -> Worker:
-        worker = Worker(self.setup, self.replies, self.threads, self.server)
+        try:
+            worker = Worker(self.setup, self.replies, self.threads, self.server)
+        except OSError as error:
+            raise ModelFailed(
+                f"No process could be started: {error.strerror}. Give fewer workers, or free "
+                "memory, and begin the same ingestion again: it goes on where it stopped."
+            ) from error
         self.workers.append(worker)
         return worker
 
@@ -625,7 +633,7 @@ class _Ingestion:
         """Delete documents whose files are gone."""
         assert self.store is not None  # noqa: S101
         for path in list(self.summary.files):
-            if not os.path.exists(path):
+            if is_gone(path):
                 self.counts["removed"] += self.store.delete(path)
                 del self.summary.files[path]
 
@@ -667,7 +675,10 @@ def _only_one(place: Path) -> Iterator[None]:
     busy = InvalidParameter(
         f"store must not be at work: another ingestion writes to {shown(place)}. Wait for its end."
     )
-    with open(lock, "ab") as file:
+    with _writing(place):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        file = open(lock, "ab")  # noqa: SIM115 - it is closed below
+    with file:
         try:
             _take_lock(file.fileno())
         except OSError:
@@ -679,6 +690,18 @@ def _only_one(place: Path) -> Iterator[None]:
         finally:
             with suppress(OSError):  # Windows keeps a file that is open
                 lock.unlink()
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Say in a sentence that the system does not let a file be written."""
+    try:
+        yield
+    except OSError as error:
+        raise SaveFailed(
+            f"{shown(path)} cannot be written: {error.strerror}. What was saved before is whole. "
+            "Free some space, or choose another store, and begin the ingestion again."
+        ) from error
 
 
 def _take_lock(descriptor: int) -> None:

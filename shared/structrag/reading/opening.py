@@ -84,8 +84,8 @@ def file_bytes(path: Path, max_bytes: int | None = None) -> bytes:
 
 def _too_large(path: Path, size: str, max_bytes: int) -> InvalidDocument:
     return InvalidDocument(
-        f"{shown(path)} has {size} bytes, and max_bytes allows {max_bytes:,}. Give a higher "
-        "max_bytes to read it."
+        f"{shown(path)} has {size} bytes, and max_bytes allows {max_bytes:,}. Split the file, or "
+        "give read_file a higher max_bytes."
     )
 
 

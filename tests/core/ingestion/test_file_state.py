@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from structrag.ingestion.file_state import YOUNG, FileState, file_state
+from structrag.ingestion.file_state import YOUNG, FileState, file_state, is_gone
 
 
 def test_an_old_file_is_told_by_size_and_time(tmp_path: Path) -> None:
@@ -28,3 +28,12 @@ def test_a_file_that_has_just_changed_is_never_sure(tmp_path: Path) -> None:
     assert not file_state(str(file)).is_sure
     with pytest.raises(FileNotFoundError):
         file_state(str(tmp_path / "none.md"))
+
+
+def test_only_what_is_not_there_is_gone(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("A.")
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "broken").symlink_to("nowhere")
+    names = ("a.md", "none.md", "a.md/below", "broken", "loop", "loop/a.md", "n" * 300)
+    gone = {name for name in names if is_gone(str(tmp_path / name))}
+    assert gone == {"none.md", "a.md/below", "broken"}

@@ -19,7 +19,7 @@ import pytest
 from places import ROOT
 
 import structrag
-from structrag.errors import InvalidParameter, ModelFailed
+from structrag.errors import InvalidParameter, ModelFailed, SaveFailed
 from structrag.index.store import Store
 from structrag.ingestion import Progress, ingest
 
@@ -129,6 +129,70 @@ def test_a_file_that_cannot_be_read_is_named_and_left_out(tmp_path: Path) -> Non
     files[1].write_text("# Mended\n\nNow it is a text.")
     mended = ingest(tmp_path / "files", tmp_path / "index", make=makers.index, workers=1)
     assert (mended.added, mended.errors) == (1, {})
+
+
+def test_names_that_are_no_utf8_and_files_too_large(tmp_path: Path) -> None:
+    (file,) = write_files(tmp_path / "files", 1)
+    with open(tmp_path / "files" / "huge.md", "wb") as huge:
+        huge.truncate(2 * 10**9)  # it takes no room
+    try:
+        latin = Path(os.fsdecode(bytes(tmp_path / "files") + b"/caf\xe9.md"))
+        latin.write_text("# Coffee\n\nIt is hot.")
+    except OSError:  # a system that refuses such names
+        pytest.skip("file names must be UTF-8 here")
+    os.utime(latin, ns=(LONG_AGO, LONG_AGO))
+    run = partial(ingest, tmp_path / "files", tmp_path / "index", make=makers.index, workers=1)
+    report = run()
+    assert report.added == 2
+    (sentence,) = report.errors.values()
+    assert "2,000,000,000 bytes" in sentence and "Split the file" in sentence
+    assert content(tmp_path / "index")["ids"] == [str(file), str(latin)]
+    assert (run().unchanged, run().added) == (2, 0)
+
+
+def test_a_file_that_goes_while_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("structrag.ingestion.ingesting.BATCH_FILES", 1)
+    files = write_files(tmp_path / "files", 12)
+    last = files[-1]
+
+    def go(progress: Progress) -> None:
+        last.unlink(missing_ok=True)
+
+    report = ingest(
+        tmp_path / "files", tmp_path / "index", make=makers.index, workers=1, progress=go
+    )
+    assert report.added == 11
+    assert report.errors == {str(last): f"Cannot read {str(last)!r}: No such file or directory."}
+
+
+def test_a_place_that_cannot_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (file,) = write_files(tmp_path / "files", 1)
+    with pytest.raises(SaveFailed, match=r"cannot be written: .*exists.*choose another store"):
+        ingest(file, file / "index", make=makers.index, workers=1)
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("structrag.ingestion.ingesting.write_summary", full)
+    with pytest.raises(SaveFailed, match=r"ingested\.json' cannot be written: No space left"):
+        ingest(file, tmp_path / "index", make=makers.index, workers=1)
+    assert content(tmp_path / "index")["ids"] == [str(file)]
+    monkeypatch.undo()
+    report = ingest(file, tmp_path / "index", make=makers.index, workers=1)
+    assert (report.added, report.unchanged) == (0, 1)
+
+
+def test_documents_stay_whose_files_cannot_be_looked_at(tmp_path: Path) -> None:
+    write_files(tmp_path / "files", 1)
+    (there,) = write_files(tmp_path / "files" / "share", 1)
+    run = partial(ingest, tmp_path / "files", tmp_path / "index", make=makers.index, workers=1)
+    assert run().added == 2
+    there.parent.rename(tmp_path / "away")
+    there.parent.symlink_to("share")  # a circle, as a share that does not answer
+    assert run(remove_missing=True).removed == 0
+    assert str(there) in content(tmp_path / "index")["ids"]
+    there.parent.unlink()
+    assert run(remove_missing=True).removed == 1
 
 
 def test_only_errors_of_this_run_are_reported(tmp_path: Path) -> None:
@@ -252,6 +316,17 @@ def test_processes_that_never_get_ready(tmp_path: Path) -> None:
     write_files(tmp_path / "files", 1)
     with pytest.raises(ModelFailed, match="3 processes in a row ended by signal 9"):
         ingest(tmp_path / "files", tmp_path / "index", make=makers.dying, workers=1)
+
+
+def test_a_process_that_cannot_be_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_files(tmp_path / "files", 1)
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr("subprocess.Popen", full)
+    with pytest.raises(ModelFailed, match=r"started: Cannot allocate memory\. Give fewer workers"):
+        ingest(tmp_path / "files", tmp_path / "index", make=makers.index, workers=1)
 
 
 def test_other_arguments(tmp_path: Path) -> None:
