@@ -17,6 +17,7 @@ from llama_index.core.schema import (
     TextNode,
 )
 
+from structrag.errors import InvalidParameter
 from structrag.hosts.documents import HostDocument, read_document
 from structrag.hosts.metadata import (
     CONTEXT_KEY,
@@ -166,6 +167,24 @@ def link_neighbours(nodes: Sequence[BaseNode]) -> None:
         if left.ref_doc_id is not None and left.ref_doc_id == right.ref_doc_id:
             left.relationships[NodeRelationship.NEXT] = infos[i]
             right.relationships[NodeRelationship.PREVIOUS] = infos[i - 1]
+
+
+def check_nodes(documents: Any) -> list[BaseNode]:
+    """A list of LlamaIndex documents or nodes; raises InvalidParameter for anything else."""
+    if isinstance(documents, str | BaseNode) or not hasattr(documents, "__iter__"):
+        raise InvalidParameter(
+            "documents must be a list of LlamaIndex Documents; got "
+            f"{type(documents).__name__}. Files and folders are read by StructragReader."
+        )
+    nodes = list(documents)
+    for node in nodes:
+        if not isinstance(node, BaseNode):
+            kind = f"{type(node).__module__.partition('.')[0]}.{type(node).__name__}"
+            raise InvalidParameter(
+                f"documents must hold LlamaIndex Documents; got {kind}. Use "
+                "llama_index.core.Document(text=..., metadata=...)."
+            )
+    return nodes
 
 
 def index_document(node: BaseNode, *, format: str = "auto") -> Document:

@@ -22,6 +22,7 @@ from llama_index_structrag.conversion import (
     EMBED_EXCLUDED_KEY,
     OWN_KEYS,
     add_page_label,
+    check_nodes,
     chunk_metadata,
     hide_structure,
     link_neighbours,
@@ -248,6 +249,20 @@ class StructureNodeParser(NodeParser):
     @abstractmethod
     def core_splitter(self, limit: int, counter: TokenCounter, *, context: bool = True) -> Splitter:
         """The core's splitter for these settings and a limit of `limit` tokens."""
+
+    def get_nodes_from_documents(
+        self, documents: Sequence[Any], show_progress: bool = False, **kwargs: Any
+    ) -> list[BaseNode]:
+        """The nodes of documents. Raises InvalidParameter for what is no document or node."""
+        checked: list[Any] = check_nodes(documents)
+        return super().get_nodes_from_documents(checked, show_progress, **kwargs)
+
+    async def aget_nodes_from_documents(
+        self, documents: Sequence[Any], show_progress: bool = False, **kwargs: Any
+    ) -> list[BaseNode]:
+        """`get_nodes_from_documents` in a worker thread."""
+        checked: list[Any] = check_nodes(documents)
+        return await super().aget_nodes_from_documents(checked, show_progress, **kwargs)
 
     def _parse_nodes(
         self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any

@@ -26,7 +26,12 @@ from llama_index.core.vector_stores.types import BasePydanticVectorStore, Metada
 from llama_index.core.vector_stores.utils import build_metadata_filter_fn
 from typing_extensions import Self
 
-from llama_index_structrag.conversion import hit_to_node, index_document, link_chunks
+from llama_index_structrag.conversion import (
+    check_nodes,
+    hit_to_node,
+    index_document,
+    link_chunks,
+)
 from llama_index_structrag.events import IndexBuildEndEvent, IndexBuildStartEvent
 from llama_index_structrag.models import LlamaIndexModel, core_embedder
 from llama_index_structrag.options import HINTS, RetrieverArguments, Where, read_options
@@ -217,6 +222,7 @@ class IndexRetriever(ToolRetriever):
         return IndexBuildEndEvent.model_validate(asdict(report))
 
     def _read(self, documents: Sequence[BaseNode]) -> list[Document]:
+        documents = check_nodes(documents)
         warn_of_chunks(document.source_node is not None for document in documents)
         dispatcher.event(IndexBuildStartEvent(n_documents=len(documents)))
         return [index_document(document, format=self.format) for document in documents]

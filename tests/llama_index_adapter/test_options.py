@@ -25,7 +25,7 @@ from llama_index_structrag import (
     TreeRetriever,
 )
 from llama_index_structrag.retrieving import arguments_of
-from structrag import FunctionEmbedder
+from structrag import FunctionEmbedder, read_text
 from structrag.errors import InvalidParameter, UnknownArgument
 
 RETRIEVERS: list[Any] = [
@@ -155,3 +155,21 @@ def test_a_postprocessor_names_the_nearest() -> None:
         EvidencePostprocessor(max_token=3)  # type: ignore[call-arg]
     saved = EvidencePostprocessor(max_tokens=3).to_dict()
     assert EvidencePostprocessor.from_dict(saved).max_tokens == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ("folder", "list of LlamaIndex Documents; got str. Files and folders"),
+        (["text"], r"hold LlamaIndex Documents; got builtins.str. Use"),
+        ([read_text(TEXT)], "hold LlamaIndex Documents; got structrag.Document. Use"),
+        (Document(text=TEXT), "list of LlamaIndex Documents; got Document."),
+    ],
+)
+async def test_what_is_no_document_is_named(given: Any, sentence: str) -> None:
+    with pytest.raises(InvalidParameter, match=sentence):
+        EvidenceRetriever.from_documents(given, embed_model="lsa")
+    with pytest.raises(InvalidParameter, match=sentence):
+        ContentAwareNodeParser().get_nodes_from_documents(given)
+    with pytest.raises(InvalidParameter, match=sentence):
+        await ContentAwareNodeParser().aget_nodes_from_documents(given)

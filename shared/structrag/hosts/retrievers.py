@@ -157,7 +157,15 @@ def chosen_embedding(argument: str, embedding: Any) -> Any:
 
     Args:
         argument: What the host calls it.
+
+    Raises:
+        InvalidParameter: it is a list or a dict, such as the documents.
     """
+    if isinstance(embedding, list | tuple | dict):
+        raise InvalidParameter(
+            f"{argument} must be an embedding model, the name of one, a function or {LSA!r}; got "
+            f"{type(embedding).__name__}. Are the documents and {argument} swapped?"
+        )
     if embedding is None:
         warnings.warn(
             f"{NO_MODEL}, so vectors are made by LSA from the words of the documents themselves. "

@@ -93,6 +93,11 @@ def test_lsa_is_never_silent_unless_it_is_asked_for() -> None:
         assert chosen_embedding("embedding", len) is len
 
 
+def test_documents_in_the_place_of_the_model_are_noticed() -> None:
+    with pytest.raises(InvalidParameter, match=r"embedding must be .* got list\. Are the"):
+        chosen_embedding("embedding", ["a document"])
+
+
 def test_chunks_are_noticed() -> None:
     with pytest.warns(UserWarning, match="give them whole documents"):
         warn_of_chunks([False, True])
