@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
 from typing import Any
@@ -17,6 +16,7 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnablePassthrough
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_fakes import DOCUMENTS, multiview
+from ticking import ticking
 
 from langchain_structrag import MultiViewRetriever
 from langchain_structrag.retrieving import IndexRetriever, make_index
@@ -129,18 +129,9 @@ async def test_the_loop_keeps_running(with_store: bool) -> None:
     models: dict[str, Any] = (
         {"vectorstore": InMemoryVectorStore(slow)} if with_store else {"embedding": slow}
     )
-    ticks = 0
-
-    async def tick() -> None:
-        nonlocal ticks
-        while True:
-            await asyncio.sleep(0.01)
-            ticks += 1
-
-    ticker = asyncio.create_task(tick())
-    retriever = await MultiViewRetriever.afrom_documents(DOCUMENTS, **models)
-    built = ticks
-    await retriever.ainvoke("moon")
-    ticker.cancel()
-    assert built >= 5
-    assert ticks - built >= 5
+    async with ticking(0.01) as ticks:
+        retriever = await MultiViewRetriever.afrom_documents(DOCUMENTS, **models)
+    assert ticks() >= 5
+    async with ticking(0.01) as ticks:
+        await retriever.ainvoke("moon")
+    assert ticks() >= 5

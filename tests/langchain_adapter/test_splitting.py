@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import pickle
 import time
@@ -14,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.documents import Document
 from langchain_fakes import assert_exact, count_words
+from ticking import ticking
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
@@ -149,21 +149,12 @@ async def test_async_equals_sync_and_the_loop_keeps_running() -> None:
         for i in range(4)
     ]
     splitter = ContentAwareTextSplitter(chunk_size=300)
-    ticks = 0
-
-    async def tick() -> None:
-        nonlocal ticks
-        while True:
-            await asyncio.sleep(0.005)
-            ticks += 1
-
-    ticker = asyncio.create_task(tick())
     started = time.perf_counter()
-    chunks = await splitter.atransform_documents(documents)
+    async with ticking() as ticks:
+        chunks = await splitter.atransform_documents(documents)
     elapsed = time.perf_counter() - started
-    ticker.cancel()
     assert list(chunks) == splitter.transform_documents(documents)
-    assert ticks >= min(3, elapsed / 0.1)
+    assert ticks() >= min(3, elapsed / 0.1)
 
 
 # -- real and random text

@@ -3,7 +3,6 @@ async."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import time
@@ -23,6 +22,7 @@ from llama_index.core.tools import QueryEngineTool
 from llama_index.core.vector_stores import SimpleVectorStore
 from llama_index_fakes import HashEmbedding, ScriptedLLM
 from multihop_making import two_hops
+from ticking import ticking
 
 from llama_index_structrag import (
     D3Retriever,
@@ -414,18 +414,9 @@ def test_prompts_events_and_tools_work_as_for_any_query_engine() -> None:
 
 
 async def test_a_blocking_retriever_leaves_the_loop_free() -> None:
-    ticks = 0
-
-    async def tick() -> None:
-        nonlocal ticks
-        while True:
-            await asyncio.sleep(0.005)
-            ticks += 1
-
-    ticker = asyncio.create_task(tick())
-    await SelfAskQueryEngine(FixedRetriever(delay=0.1), asker()).aquery(QUESTION)
-    ticker.cancel()
-    assert ticks > 10
+    async with ticking() as ticks:
+        await SelfAskQueryEngine(FixedRetriever(delay=0.1), asker()).aquery(QUESTION)
+    assert ticks() > 10
 
 
 # -- TwoHopRetriever

@@ -17,6 +17,7 @@ from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle, Te
 from llama_index.core.utils import get_tokenizer
 from llama_index.core.vector_stores import MetadataFilter, MetadataFilters, SimpleVectorStore
 from llama_index_fakes import HashEmbedding, with_new_store
+from ticking import ticking
 
 import structrag
 from llama_index_structrag import ContentAwareNodeParser, HiQANodeParser, HiQARetriever
@@ -248,18 +249,9 @@ async def test_the_hosts_async_call_is_used_and_a_blocking_one_leaves_the_loop_f
     retriever.lexical = AsyncWordRetriever(retriever.segments())
     assert (await retriever.aretrieve("voltage of the PX-30"))[0].node.ref_doc_id == "PX-30"
     retriever.lexical = WordRetriever(retriever.segments(), delay=0.2)
-    ticks = 0
-
-    async def tick() -> None:
-        nonlocal ticks
-        while True:
-            await asyncio.sleep(0.005)
-            ticks += 1
-
-    ticker = asyncio.create_task(tick())
-    await retriever.aretrieve("voltage of the PX-30")
-    ticker.cancel()
-    assert ticks > 5
+    async with ticking() as ticks:
+        await retriever.aretrieve("voltage of the PX-30")
+    assert ticks() > 5
 
 
 # -- packing and tuning

@@ -23,6 +23,7 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import MetadataMode, TextNode
 from llama_index.core.vector_stores import MetadataFilter, MetadataFilters, SimpleVectorStore
 from llama_index_fakes import HashEmbedding, ListStore, ScriptedLLM, with_new_store
+from ticking import ticking
 
 import structrag
 from llama_index_structrag import (
@@ -209,25 +210,15 @@ async def test_async_calls_leave_the_loop_free():
         for name, text in TEXTS.items()
     ]
     slow = ScriptedLLM(prompts=[], async_calls=0)
-    ticks, running = 0, True
-
-    async def tick():
-        nonlocal ticks
-        while running:
-            await asyncio.sleep(0.002)
-            ticks += 1
-
-    ticker = asyncio.create_task(tick())
     start = time.perf_counter()
-    retriever = await MultiViewRetriever.afrom_documents(
-        many, embed_model=HashEmbedding(), llm=slow
-    )
-    await retriever.aretrieve("dogs")
+    async with ticking(0.002) as ticks:
+        retriever = await MultiViewRetriever.afrom_documents(
+            many, embed_model=HashEmbedding(), llm=slow
+        )
+        await retriever.aretrieve("dogs")
     spent = time.perf_counter() - start
-    running = False
-    await ticker
     assert slow.async_calls > 0
-    assert ticks > spent / 0.1
+    assert ticks() > spent / 0.1
 
 
 def test_a_language_model_makes_the_views():

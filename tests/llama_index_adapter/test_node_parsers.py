@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import gc
 import itertools
@@ -20,6 +19,7 @@ from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import ImageDocument, MetadataMode, NodeRelationship, TextNode
 from llama_index.core.utils import get_tokenizer
 from llama_index.core.vector_stores.utils import node_to_metadata_dict
+from ticking import ticking
 
 from llama_index_structrag import ContentAwareNodeParser, FixedNodeParser
 from structrag.errors import UnknownArgument
@@ -438,21 +438,11 @@ def test_settings_reach_the_splitter():
 async def test_async_gives_the_same_and_leaves_the_loop_free():
     documents = [Document(text=GUIDE * 150, id_=str(i)) for i in range(8)]
     parser = ContentAwareNodeParser(chunk_size=100)
-    ticks, running = 0, True
-
-    async def tick():
-        nonlocal ticks
-        while running:
-            await asyncio.sleep(0.005)
-            ticks += 1
-
-    ticker = asyncio.create_task(tick())
-    found = await parser.aget_nodes_from_documents(documents)
-    running = False
-    await ticker
+    async with ticking() as ticks:
+        found = await parser.aget_nodes_from_documents(documents)
     assert found == parser.get_nodes_from_documents(documents)
     assert found == await parser.acall(documents)
-    assert ticks > 10
+    assert ticks() > 10
 
 
 def test_the_global_settings_reach_it(monkeypatch):

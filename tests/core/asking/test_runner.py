@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from doubles import HashTokens, ScriptedModel
+from ticking import ticking
 
 from structrag.asking.cache import Cache
 from structrag.asking.requests import Ask, Choose, Embed, EmbedTokens, Failed, Search, Steps
@@ -404,19 +405,10 @@ def test_progress_tells_every_step(drive: Drive) -> None:
 
 
 async def test_the_event_loop_keeps_running(tmp_path: Path) -> None:
-    ticks = 0
-
-    async def tick() -> None:
-        nonlocal ticks
-        while True:
-            ticks += 1
-            await asyncio.sleep(0)
-
-    ticker = asyncio.create_task(tick())
     runner = Runner(llm=Model(), cache=Cache(tmp_path / "c"), max_concurrency=2)
-    await runner.arun(yields(*(Ask(f"p{i}") for i in range(20))))
-    ticker.cancel()
-    assert ticks > 20
+    async with ticking(0) as ticks:
+        await runner.arun(yields(*(Ask(f"p{i}") for i in range(20))))
+    assert ticks() > 20
 
 
 OPTIONS = ("1", "2")

@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from cli_running import run
-
-MANUAL = "# Pump\n\nAbout it.\n\n## Cleaning\n\n" + "".join(
-    f"Rinse filter {i} with water. Dry it for {i} hours in the sun.\n\n" for i in range(30)
-)
-
-
-def data_of(page: str) -> Any:
-    (found,) = re.findall(
-        r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL
-    )
-    return json.loads(found)
+from view_making import MANUAL, data_of
 
 
 def test_the_command_writes_a_page_of_files_and_folders(
