@@ -95,7 +95,7 @@ RESULTS_IN_ORDER = (
 HEAD = """\
 # Evaluation
 
-All figures are from one machine with two cores and no GPU, all-MiniLM-L6-v2 where an encoder is \
+All figures are from machines with two cores and no GPU, all-MiniLM-L6-v2 where an encoder is \
 named, and no language model but where SmolLM2-135M is named. Each part is
 written by the command above it; what is not measured is not here. Where an interval is given and \
 holds 0, no difference was shown. Settings

@@ -5,10 +5,11 @@
 
 Prints the tables and writes benchmarks/results/evidence.md; --leave-one-out those of the settings,
 to evidence_choices.md, and --kept that of the ways to keep token vectors, to evidence_kept.md. The
-small sample is that of methods.py; its tables are in evidence_small.md. The encoder's token
-vectors, and the recall of every question, are kept in benchmarks/results/cache/evidence, so that a
-run that was stopped goes on where it was; --again measures the chosen rows anew. Without the
-evaluation data (STRUCTRAG_DATA) or the encoder it says so and stops.
+small sample is that of methods.py; its tables are in evidence_small.md and
+evidence_choices_small.md. The encoder's token vectors, and the recall of every question, are kept
+in benchmarks/results/cache/evidence, so that a run that was stopped goes on where it was; --again
+measures the chosen rows anew. Without the evaluation data (STRUCTRAG_DATA) or the encoder it says
+so and stops.
 """
 
 from __future__ import annotations
@@ -68,6 +69,7 @@ LARGE: Mapping[str, int | None] = {
 }
 KEPT = quality.RESULTS / "cache" / "evidence"
 BASE, EVIDENCE = "fixed 200, vectors and BM25", "**EvidenceRetriever**"
+FIVE = "EvidenceRetriever, in at most five passages"
 USERS = "recursive 1,000 characters, overlap 200, vectors, top 4"
 LLAMA_INDEX = "LlamaIndex's defaults: 1,024 tokens, overlap 200, vectors, top 2"
 UNMATCHED = "EvidenceRetriever, tokens not matched"
@@ -226,8 +228,13 @@ class Unmatched(Once):
         return replace(question, tokens=None)
 
 
-def evidence(setting: Setting, kind: type[EvidenceRetriever] = Once, **options: Any) -> Search:
-    """`EvidenceRetriever` with the encoder's token vectors."""
+def evidence(
+    setting: Setting,
+    kind: type[EvidenceRetriever] = Once,
+    k: int | None = None,
+    **options: Any,
+) -> Search:
+    """`EvidenceRetriever` with the encoder's token vectors; `k` passages, or any number."""
     reading = Reading(counter=setting.counter)
     documents = setting.dataset.documents
     retriever = kind.from_documents(documents, setting.encoder, reading=reading, **options)
@@ -235,7 +242,8 @@ def evidence(setting: Setting, kind: type[EvidenceRetriever] = Once, **options: 
     def search(asked: Asked) -> dict[int, float]:
         recall = {}
         for budget in BUDGETS:
-            hits = retriever.search(asked.question, where=setting.where(asked), max_tokens=budget)
+            where = setting.where(asked)
+            hits = retriever.search(asked.question, k, where=where, max_tokens=budget)
             spans = spans_of([hit.chunk for hit in hits])
             value = span_recall(asked.gold, spans, setting.measure, mode=asked.mode)
             recall[budget] = value or 0.0
@@ -249,6 +257,7 @@ ROWS: Mapping[str, Callable[[Setting], Search]] = {
     LLAMA_INDEX: llama_index_defaults,
     BASE: fixed,
     UNMATCHED: lambda setting: evidence(setting, Unmatched),
+    FIVE: lambda setting: evidence(setting, k=5),
     EVIDENCE: evidence,
 }
 
@@ -381,7 +390,7 @@ def settings_page(
     values = choices.recalls(benches, folders)
     facts = "\n".join(f"- {key}: {value}" for key, value in about.items())
     parts = ["# What stands behind the settings of EvidenceRetriever", facts, choices.READING]
-    parts += ["## One setting at a time", choices.one_at_a_time(values)]
+    parts += ["## One setting at a time", choices.IDEAS, choices.one_at_a_time(values)]
     if len(values) > 1:
         parts += ["## Chosen without the set that is measured", choices.LEFT_OUT]
         parts += [choices.left_out(values)]
@@ -437,8 +446,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "reader's tokens": counter_label,
         "samples": "; ".join(map(_sample_line, samples)),
     }
+    small = "" if options.sample == "large" else "_small"
     for asked, write, file in (
-        (options.leave_one_out, settings_page, "evidence_choices.md"),
+        (options.leave_one_out, settings_page, f"evidence_choices{small}.md"),
         (options.kept, kept_page, "evidence_kept.md"),
     ):
         if asked:
@@ -459,8 +469,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise SystemExit(f"Nothing to compare with: --rows must include {BASE!r}.")
     text = page(about, values)
     print(text)
-    file = "evidence.md" if options.sample == "large" else "evidence_small.md"
-    (options.output / file).write_text(text, encoding="utf-8")
+    (options.output / f"evidence{small}.md").write_text(text, encoding="utf-8")
 
 
 def _sample_line(one: Sample) -> str:

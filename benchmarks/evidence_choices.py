@@ -19,6 +19,7 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks import evidence_ideas as ideas
 from benchmarks.datasets import Question as Asked
 from benchmarks.methods import BUDGETS
 from benchmarks.methods_tables import Interval, mean_of_sets
@@ -61,6 +62,14 @@ READING = (
     "where 0 is not inside. With so many settings about one in twenty is bold by chance. The size "
     "of a passage is here the sum of its sentences' tokens."
 )
+IDEAS = (
+    'The last ten are not in the library (benchmarks/evidence_ideas.py). "Tokens of the headings '
+    "above\": an atom's match with a token of the question is its own best cosine, or so much of "
+    'the best one with a token of the headings on its path. "Best match": a token weighs less '
+    'where no atom of the pool matches it well. "Best width": the mean over the widths in which '
+    'an atom matches best, not over all. "Coverage": an atom gains, up to the weight that is '
+    "named, by what the text around it matches better than all that was taken before."
+)
 LEFT_OUT = (
     "The settings are those of the table above. For each set the one with the best mean over the "
     "other sets was chosen, and is measured on that set alone; differences are those to E."
@@ -78,6 +87,11 @@ class Choice:
     shortlist: int | None = SHORTLIST  # None: all are matched
     whole_block: int = WHOLE_BLOCK
     first: tuple[tuple[str, float], ...] = tuple(UNMATCHED.items())
+    # What the library does not do: see evidence_ideas.py
+    headings: float = 0.0  # factor of the match with the headings above
+    reach: float = 0.0  # power of a token's best match, in its weight
+    best_widths: int | None = None  # of so many widths an atom has the mean; None: of all
+    coverage: float = 0.0  # weight of what an atom adds to those taken
 
     def weighing(self, **weights: float) -> Choice:
         """The same with other weights of some parts."""
@@ -115,6 +129,16 @@ CHOICES: Mapping[str, Choice] = {
     "shortlist of 200": replace(E, shortlist=200),
     "shortlist of 400": replace(E, shortlist=400),
     "all atoms matched": replace(E, shortlist=None),
+    "tokens of the headings above, cosines times .5": replace(E, headings=0.5),
+    "tokens of the headings above, cosines times .7": replace(E, headings=0.7),
+    "tokens of the headings above, cosines times .9": replace(E, headings=0.9),
+    "tokens weighted by their best match, squared": replace(E, reach=2.0),
+    "tokens weighted by their best match, to the power 4": replace(E, reach=4.0),
+    "an atom's best width alone": replace(E, best_widths=1),
+    "an atom's three best widths": replace(E, best_widths=3),
+    "packed by coverage of the question, .25": replace(E, coverage=0.25),
+    "packed by coverage of the question, .5": replace(E, coverage=0.5),
+    "packed by coverage of the question, 1": replace(E, coverage=1.0),
 }
 
 
@@ -126,6 +150,8 @@ class Signals:
     vectors: FloatArray  # (widths and the section, atoms)
     stems: FloatArray  # the same
     titles: FloatArray  # (atoms,)
+    matches: FloatArray  # (atoms, tokens of the question's words): the best cosines
+    weights: FloatArray  # (tokens of the question's words,)
 
 
 @dataclass
@@ -150,7 +176,7 @@ class Bench:
             documents, pool = self.retriever._shelf().select(self.where(asked))
             signals = self.signals(number, asked, pool)
             for label, choice in chosen.items():
-                ranking = order(signals, choice)
+                ranking = order(_rematched(signals, choice, documents, pool), choice, pool)
                 for budget, value in self._at_budgets(asked, ranking, choice, documents, pool):
                     recalls[label][str(budget)].append(value)
         return recalls
@@ -178,7 +204,8 @@ class Bench:
             atoms, weights = np.arange(len(pool)), token_weights(pool, question)
             scores = np.stack(token_scores(pool, question, rotation, atoms, weights))
             signals = replace(self.signals(number, asked, pool), tokens=scores[None])
-            for budget, value in self._at_budgets(asked, order(signals, E), E, documents, pool):
+            ranking = order(signals, E, pool)
+            for budget, value in self._at_budgets(asked, ranking, E, documents, pool):
                 recall[str(budget)].append(value)
         kept = [array.nbytes for one in records.values() for array in one.arrays().values()]
         kept += [
@@ -244,15 +271,34 @@ def matched(pool: Pool, text: str, tokens: TokenVectors, rotation: Any) -> Signa
     atoms = np.arange(len(pool))
     scores = token_scores(pool, question, rotation, atoms, np.stack(weights, axis=1))
     stems, titles = stem_scores(pool, text)
+    words = counted[WORDS]
+    queries = unit_rows(tokens.vectors[words].astype(np.float32))
+    queries = queries if rotation is None else queries @ rotation
     return Signals(
         np.moveaxis(np.stack(scores), 2, 0).astype(np.float32),
         np.stack(pool.cosines(tokens.vector)).astype(np.float32),
         np.stack(stems).astype(np.float32),
         titles.astype(np.float32),
+        pool.matches(atoms, queries.astype(np.float32)),
+        weights[0][words],
     )
 
 
-def order(signals: Signals, choice: Choice) -> NDArray[np.int64]:
+def _rematched(
+    signals: Signals, choice: Choice, documents: Sequence[Stored], pool: Pool
+) -> Signals:
+    """What is matched where tokens are matched or weighted as the library does not."""
+    matches, weights = signals.matches, signals.weights
+    if choice.headings:
+        matches = ideas.with_headings(pool, documents, matches, choice.headings)
+    if choice.reach:
+        weights = ideas.by_reach(weights, matches, choice.reach)
+    if matches is signals.matches and weights is signals.weights:
+        return signals
+    return replace(signals, tokens=ideas.in_windows(pool, matches, weights)[None])
+
+
+def order(signals: Signals, choice: Choice, pool: Pool) -> NDArray[np.int64]:
     """The atoms by their scores, as `rank` orders them."""
     n = len(signals.titles)
     parts = {
@@ -272,11 +318,14 @@ def order(signals: Signals, choice: Choice) -> NDArray[np.int64]:
     kind = signals.tokens[KINDS.index((choice.power, choice.words))]
     widths = [MAX_WIDTHS.index(width) for width in choice.widths]
     tokens = np.zeros(n)
-    tokens[shown] = np.mean([minmax(kind[width][shown]) for width in widths], axis=0)
+    tokens[shown] = ideas.over_widths(kind[widths][:, shown], choice.best_widths)
     scores = _sum({**parts, "tokens": tokens}, dict(choice.weights), n)
     rest = np.ones(n, dtype=bool)
     rest[chosen] = False
     scores[rest] = first[rest] - 1e3
+    if choice.coverage:
+        taken = signals.matches, signals.weights, scores, choice.coverage, choice.whole_block
+        return ideas.covering(pool, *taken)
     return _by_score(scores)
 
 

@@ -40,9 +40,9 @@ def test_e_is_the_order_of_the_library(one: Sample, encoder: KeptTokens, tmp_pat
     _, pool = of_set.retriever._shelf().select(None)
     assert len(pool) > 800  # so that there is a shortlist
     question = of_set.retriever.run(of_set.retriever._question_steps(ASKED.question, None))
-    atoms = order(of_set.signals(0, ASKED, pool), E)
+    atoms = order(of_set.signals(0, ASKED, pool), E, pool)
     assert atoms[:50].tolist() == of_set.retriever._ranking(pool, question).atoms[:50].tolist()
-    assert np.array_equal(order(of_set.signals(0, ASKED, pool), E), atoms)  # from the file
+    assert np.array_equal(order(of_set.signals(0, ASKED, pool), E, pool), atoms)  # from the file
     assert of_set.recalls({"E": E}) == {"E": {str(budget): [1.0] for budget in BUDGETS}}
 
 
