@@ -44,9 +44,9 @@ MAIN = (
     ),
     Result("Evidence within a token budget", "evidence.md", "evidence.py"),
     Result(
-        "Evidence: what its users have today",
+        "Evidence: in at most five passages, on a smaller sample",
         "evidence_small.md",
-        "evidence.py --sample small --rows recursive,fixed",
+        "evidence.py --sample small --rows 'fixed,five,**'",
     ),
     Result(
         "Evidence: what its settings rest on", "evidence_choices.md", "evidence.py --leave-one-out"

@@ -68,7 +68,8 @@ class EvidenceRetriever(IndexRetriever):
     k: int | None = None
     """Most passages; None: no limit but the tokens."""
     max_tokens: int | None = 1000
-    """Most tokens of all passages together; with `k`, None is no limit."""
+    """Most tokens of all passages together; with `k`, None is no limit, and else near passages are
+    joined and widened until the tokens are used."""
     order: str = "rank"
     """Either "rank" for the best first, or "document" for reading order."""
 

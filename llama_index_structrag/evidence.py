@@ -61,7 +61,8 @@ class EvidenceRetriever(ChunkRetriever):
     Args:
         index: structrag's `EvidenceRetriever`; `from_documents` and `load` make one.
         similarity_top_k: Most passages; None: no limit but the tokens.
-        max_tokens: Most tokens of all passages together; with `similarity_top_k`, None is no limit.
+        max_tokens: Most tokens of all passages together; with `similarity_top_k`, None is no limit,
+            and else near passages are joined and widened until the tokens are used.
         order: "rank" for the best first, or "document" for reading order.
         options: As for `MultiViewRetriever`.
 

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
+from itertools import pairwise
 from math import inf
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from structrag.retrieval.evidence.pool import Pool
 from structrag.retrieval.evidence.windows import IntArray
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 WHOLE_BLOCK = 160  # reader tokens up to which an atom brings its whole block
 AROUND = 60  # reader tokens; of longer blocks it brings what lies in this window
+NEAR = 120  # reader tokens between passages that may become one where their number is limited
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +83,10 @@ def pack(
     around its atom that does is taken. Runs that touch are one passage. So what is taken within a
     budget is taken within any larger one.
 
+    Where both tokens and passages are limited, touching runs are different passages while there is
+    room. Else the two that are nearest become one with what is between them, if that is at most
+    `NEAR` tokens. A unit for which there is no room even so is left out, and the next one tried.
+
     Args:
         pool, ranking: Atoms, best first.
         size: Reader tokens of a run of atoms.
@@ -84,49 +95,45 @@ def pack(
         whole_block: Reader tokens up to which an atom brings its whole block.
     """
     limit = inf if max_tokens is None else max_tokens
-    taken = _Taken(size, joins)
+    most = inf if k is None else k
+    merges = max_tokens is not None and k is not None
+    taken = _Merging(size, joins, pool, most) if merges else _Taken(size, joins)
     for rank, (atom, runs) in enumerate(units(pool, ranking, whole_block), start=1):
-        if _take(taken, atom, runs, rank, limit, k):
+        more = taken.with_runs(runs, atom, rank)
+        if len(more.passages) > most and merges:
             continue
-        (around,) = [run for run in runs if run[0] <= atom < run[1]]
-        _take_part(taken, atom, around, rank, limit, k)
-        break
+        if len(more.passages) > most or more.tokens > limit:
+            # A part could bring together others than the whole, and then it is no part of more.
+            if not merges or not taken.passages:
+                (around,) = [run for run in runs if run[0] <= atom < run[1]]
+                taken = _with_part(taken, atom, around, rank, limit, most)
+            break
+        taken = more
     return sorted(taken.passages, key=lambda passage: passage.rank)
 
 
-def _take(
-    taken: _Taken, atom: int, runs: list[tuple[int, int]], rank: int, limit: float, k: int | None
-) -> bool:
-    """Take runs of atoms if all limits are kept; else nothing changes."""
-    before = list(taken.passages), taken.tokens
-    for first, stop in runs:
-        taken.add(Passage(first, stop, atom, rank))
-    if taken.tokens <= limit and (k is None or len(taken.passages) <= k):
-        return True
-    taken.passages, taken.tokens = before
-    return False
-
-
-def _take_part(
-    taken: _Taken, atom: int, run: tuple[int, int], rank: int, limit: float, k: int | None
-) -> None:
-    """Take the atom and what is around it in its run.
+def _with_part(
+    taken: _Taken, atom: int, run: tuple[int, int], rank: int, limit: float, most: float
+) -> _Taken:
+    """Also the atom and what is around it in its run.
 
     It ends where one more atom does not fit. It grows to the end that is nearer to the atom, so
     that what fits a budget is always a part of what fits a larger one.
     """
     first, stop = atom, atom + 1
-    if not _take(taken, atom, [(first, stop)], rank, limit, k):
-        return
-    while (first, stop) != run:
+    part = taken
+    while True:
+        more = taken.with_runs([(first, stop)], atom, rank)
+        if more.tokens > limit or len(more.passages) > most:
+            return part
+        part = more
+        if (first, stop) == run:
+            return part
         behind_is_nearer = stop - atom - 1 <= atom - first
         if first == run[0] or (behind_is_nearer and stop < run[1]):
-            new, stop = stop, stop + 1
+            stop += 1
         else:
-            new, first = first - 1, first - 1
-        passage = next(one for one in taken.passages if one.first <= atom < one.stop)
-        if not _take(taken, passage.best, [(new, new + 1)], passage.rank, limit, None):
-            return
+            first -= 1
 
 
 class _Taken:
@@ -138,15 +145,27 @@ class _Taken:
         self.passages: list[Passage] = []
         self.tokens = 0.0
 
-    def add(self, passage: Passage) -> None:
-        """Put a passage among the others."""
+    def with_runs(self, runs: Iterable[tuple[int, int]], atom: int, rank: int) -> Self:
+        """These passages and the runs of a unit; they stay as they are."""
+        more = copy(self)
+        for first, stop in runs:
+            more._add(Passage(first, stop, atom, rank))
+        return more
+
+    def _add(self, passage: Passage) -> None:
         at = bisect_left([one.first for one in self.passages], passage.first)
         first, stop = at, at
         if at and self._touch(self.passages[at - 1], passage):
             first = at - 1
         if at < len(self.passages) and self._touch(passage, self.passages[at]):
             stop = at + 1
-        joined = [*self.passages[first:stop], passage]
+        self._join([*self.passages[first:stop], passage], first, stop)
+
+    def _touch(self, left: Passage, right: Passage) -> bool:
+        return left.stop == right.first and self.joins(right.first)
+
+    def _join(self, joined: Sequence[Passage], first: int, stop: int) -> None:
+        """Put one passage of all `joined` in the place of those from `first` to `stop`."""
         best = min(joined, key=lambda one: one.rank)
         whole = Passage(
             min(one.first for one in joined), max(one.stop for one in joined), best.best, best.rank
@@ -156,10 +175,37 @@ class _Taken:
         self.tokens -= sum(self.size(one.first, one.stop) for one in replaced)
         self.passages = [*self.passages[:first], whole, *self.passages[stop:]]
 
+
+class _Merging(_Taken):
+    """Passages of which the nearest become one where there are more than `most`."""
+
+    def __init__(self, size: Size, joins: Callable[[int], bool], pool: Pool, most: float) -> None:
+        super().__init__(size, joins)
+        self.most = most
+        self.before = np.concatenate([[0], np.cumsum(pool.tokens)]).tolist()  # tokens
+
+    def with_runs(self, runs: Iterable[tuple[int, int]], atom: int, rank: int) -> Self:
+        """These passages and the runs of a unit, the nearest merged."""
+        more = super().with_runs(runs, atom, rank)
+        while len(more.passages) > self.most and more._merge_nearest():
+            pass
+        return more
+
     def _touch(self, left: Passage, right: Passage) -> bool:
-        if left.stop != right.first:
-            return False
-        return left.rank == right.rank or self.joins(right.first)  # of one unit, or of two
+        return left.stop > right.first  # what was between two others is there already
+
+    def _merge_nearest(self) -> bool:
+        """Whether there were two near passages; the nearest are now one."""
+        pairs = list(pairwise(self.passages))
+        gaps = [self.before[right.first] - self.before[left.stop] for left, right in pairs]
+        for place in sorted(range(len(pairs)), key=gaps.__getitem__):
+            left, right = pairs[place]
+            if gaps[place] > NEAR:
+                return False
+            if all(map(self.joins, range(left.stop, right.first + 1))):
+                self._join(pairs[place], place, place + 2)
+                return True
+        return False
 
 
 def _runs(atoms: IntArray) -> list[tuple[int, int]]:

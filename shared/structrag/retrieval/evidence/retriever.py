@@ -6,9 +6,9 @@ Sentences are matched word by word, and given as paragraphs.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +53,7 @@ from structrag.retrieval.evidence.record import (
     with_tokens,
     with_vectors,
 )
-from structrag.retrieval.evidence.scores import Question, Ranking, rank
+from structrag.retrieval.evidence.scores import SHORTLIST, Question, Ranking, rank
 from structrag.retrieval.evidence.store import EvidenceStore, Shelf, Stored, stored_document
 from structrag.retrieval.evidence.words import is_content, is_word
 from structrag.retrieval.retriever import Retriever
@@ -379,12 +379,14 @@ class EvidenceRetriever(Retriever):
         Args:
             query: A blank one has no hits.
             k: Most passages, none of them joined with the one it touches; None: no limit, and
-                those that touch are one.
+                those that touch are one. With `max_tokens` too, those nearest to each other become
+                one with what is between them (at most 120 tokens) to make room for others, until
+                the tokens are used.
             where: Limits the search to documents: `{"doc_id": "report"}`, any metadata
                 (`{"year": [2020, 2021]}`), or a function of a document's metadata.
             max_tokens: Most tokens of the reader in all passages together, their contexts included.
-                None: the retriever's own, or no limit where `k` is given. What
-                is found within fewer tokens is found within more.
+                None: the retriever's own, or no limit where `k` is given. What is found within
+                fewer tokens is found within more.
             order: "rank" or "document"; None: the retriever's own.
 
         Raises:
@@ -545,18 +547,21 @@ class EvidenceRetriever(Retriever):
         ranking = self._ranking(pool, question)
         reader = PassageReader(documents, pool, self.reading, self.context)
         atoms = ranking.atoms.tolist()
+        ranked: Iterable[int] = atoms
+        joins: Callable[[int], bool] = reader.joins
         if k is not None:
             # Of so many passages none is wasted on a heading, which answers nothing alone.
-            atoms = [atom for atom in atoms if not reader.is_heading(atom)] or atoms
-        passages = pack(
-            pool,
-            atoms,
-            reader.tokens,
-            max_tokens=max_tokens,
-            k=k,
-            # so many passages of a paragraph each: joined, they would be fewer and longer
-            joins=reader.joins if k is None else lambda _: False,
-        )
+            best = next((atom for atom in atoms if not reader.is_heading(atom)), None)
+            if best is not None:
+                ranked = (atom for atom in atoms if not reader.is_heading(atom))
+                atoms = [best]
+        if k is not None and max_tokens is None:
+            # So many passages of a paragraph each: joined, they would be fewer and longer.
+            joins = _never
+        elif k is not None:
+            # Worse ones would widen the passages only because they are near.
+            ranked = islice(ranked, SHORTLIST)
+        passages = pack(pool, ranked, reader.tokens, max_tokens=max_tokens, k=k, joins=joins)
         if not passages and max_tokens is not None:
             return reader.cut(atoms[0], ranking, max_tokens)
         return [
@@ -618,6 +623,10 @@ class EvidenceRetriever(Retriever):
             fitted = shelf.with_records(dict(zip(shelf.records, records, strict=True)), basis)
             self.store.keep(fitted)
             return fitted
+
+
+def _never(_: int) -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True)

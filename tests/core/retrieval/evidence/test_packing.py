@@ -122,3 +122,50 @@ def test_passages_that_are_not_joined_still_hold_what_fits_of_a_unit() -> None:
 
     assert spans(pack(POOL, [30], size, max_tokens=20, k=3, joins=never)) == [(29, 32)]
     assert len(pack(POOL, [0, 3, 1], size, k=2, joins=never)) == 2
+
+
+TEXT = "\n\n".join(f"Paragraph {i} {'has so many words ' * 12}here." for i in range(12))
+PARAGRAPHS = pool([read_text(TEXT, id="a"), read_text(TEXT, id="b")])  # 51 tokens each
+
+
+def length(first: int, stop: int) -> int:
+    return int(PARAGRAPHS.tokens[first:stop].sum())
+
+
+def within(ranking: list[int], max_tokens: int, k: int) -> list[tuple[int, int]]:
+    starts = PARAGRAPHS.firsts.tolist()
+    return spans(
+        pack(
+            PARAGRAPHS,
+            ranking,
+            length,
+            max_tokens=max_tokens,
+            k=k,
+            joins=lambda atom: atom not in starts,
+        )
+    )
+
+
+def test_within_tokens_the_nearest_of_too_many_passages_become_one() -> None:
+    assert within([0, 1, 6], 1000, 3) == [(0, 1), (1, 2), (6, 7)]
+    assert within([0, 1, 6, 8], 1000, 3) == [(0, 2), (6, 7), (8, 9)]
+    assert within([0, 1, 6, 8, 11], 1000, 3) == [(0, 2), (6, 9), (11, 12)]  # with 7 between
+    assert within([0, 1, 6, 8, 11, 7], 1000, 3) == [(0, 2), (6, 9), (11, 12)]  # 7 is there
+
+
+def test_a_passage_too_many_that_is_near_none_is_left_out() -> None:
+    assert within([0, 6, 11, 1], 1000, 2) == [(0, 2), (6, 7)]
+    assert within([0, 3, 7], 1000, 1) == [(0, 4)]  # two paragraphs between
+    assert within([0, 4, 1], 1000, 1) == [(0, 2)]  # three
+    assert within([11, 12, 10], 1000, 1) == [(10, 12)]  # not over the end of a document
+
+
+@given(st.permutations(range(len(PARAGRAPHS))), st.integers(1, 4), st.integers(20, 800))
+def test_with_both_limits_both_hold_and_less_is_within_more(
+    ranking: list[int], k: int, budget: int
+) -> None:
+    few, more = within(ranking, budget, k), within(ranking, budget + 100, k)
+    assert len(few) <= k and sum(length(*span) for span in few) <= budget
+    taken = [atom for first, stop in few for atom in range(first, stop)]
+    assert len(taken) == len(set(taken))
+    assert set(taken) <= {atom for first, stop in more for atom in range(first, stop)}

@@ -464,3 +464,16 @@ def test_searches_while_documents_come_and_go_never_mix_two_fits() -> None:
             assert hit.chunk.doc_id == f"d{i}"
 
     search_beside_changes(search, change, searchers=3)
+
+
+def test_a_number_of_passages_uses_the_tokens_it_is_given() -> None:
+    text = "# Notes\n\n" + "\n\n".join(
+        f"Line {i} says that valve {i} is kept dry." for i in range(60)
+    )
+    retriever = EvidenceRetriever.from_documents([read_text(text, id="d")], HashTokens())
+    alone = retriever.search("Which valve is valve 7 or 40?", 2)
+    within = retriever.search("Which valve is valve 7 or 40?", 2, max_tokens=200)
+    assert sum(hit.chunk.n_tokens for hit in alone) < 40
+    assert len(within) <= 2 and 160 < sum(hit.chunk.n_tokens for hit in within) <= 200
+    for hit in within:
+        assert text[hit.chunk.start : hit.chunk.end] == hit.chunk.text
